@@ -7,14 +7,17 @@
 
 #include "base/status.h"
 #include "base/threads.h"
+#include "sparse/structure.h"
 
 /* The elements that justify one more thread; the columns of a Gram product or of column sums that one item takes. */
 enum { THREAD_WORTH = 16384, BAND = 64, SUMS_BAND = 1024 };
 
+typedef void rows_function(const tamis_dense_job *job, int64_t begin, int64_t end);
+
 typedef struct run {
     const tamis_dense_job *job;
     const tamis_cpu_dense *kernels;
-    void (*rows)(const tamis_dense_job *job, int64_t begin, int64_t end);
+    rows_function *rows;
     int64_t bands;
     double *sums;
 } run;
@@ -28,11 +31,6 @@ static tamis_status begin(const tamis_dense_job *job, run *r) {
     return TAMIS_OK;
 }
 
-static int64_t share_begin(int64_t items, int share, int shares) {
-    const int64_t even = items / shares, more = items % shares;
-    return even * share + (share < more ? share : more);
-}
-
 /* The number of threads for `items` items, each with so much work (roughly multiply-adds). */
 static int threads_for(const tamis_dense_job *job, int64_t items, int64_t work) {
     const int64_t worth = work >= THREAD_WORTH ? items : items / (THREAD_WORTH / (work > 0 ? work : 1));
@@ -42,51 +40,46 @@ static int threads_for(const tamis_dense_job *job, int64_t items, int64_t work) 
 
 static void body_rows(void *context, int thread, int threads) {
     const run *const r = context;
-    const int64_t first = share_begin(r->job->rows, thread, threads);
-    const int64_t last = share_begin(r->job->rows, thread + 1, threads);
+    const int64_t first = tamis_partition_even(r->job->rows, threads, thread);
+    const int64_t last = tamis_partition_even(r->job->rows, threads, thread + 1);
     if (first < last) r->rows(r->job, first, last);
 }
 
-static void run_rows(run *r, int64_t work) { tamis_threads_run(threads_for(r->job, r->job->rows, work), body_rows, r); }
+static tamis_status run_rows(run *r, rows_function *rows, int64_t work) {
+    r->rows = rows;
+    tamis_threads_run(threads_for(r->job, r->job->rows, work), body_rows, r);
+    return TAMIS_OK;
+}
 
 static tamis_status map(const tamis_dense_job *job) {
     run r;
     TRY(begin(job, &r));
-    r.rows = r.kernels->map;
-    run_rows(&r, job->kind == TAMIS_MAP_EXP_DIGAMMA ? 16 * job->cols : job->cols);
-    return TAMIS_OK;
+    return run_rows(&r, r.kernels->map, job->kind == TAMIS_MAP_EXP_DIGAMMA ? 16 * job->cols : job->cols);
 }
 
 static tamis_status scale(const tamis_dense_job *job) {
     run r;
     TRY(begin(job, &r));
-    r.rows = r.kernels->scale;
-    run_rows(&r, job->cols);
-    return TAMIS_OK;
+    return run_rows(&r, r.kernels->scale, job->cols);
 }
 
 static tamis_status multiply(const tamis_dense_job *job) {
     run r;
     TRY(begin(job, &r));
-    r.rows = r.kernels->multiply;
-    run_rows(&r, job->inner < THREAD_WORTH ? job->cols * (job->inner + 1) / 8 : THREAD_WORTH);
-    return TAMIS_OK;
+    return run_rows(&r, r.kernels->multiply,
+                    job->inner < THREAD_WORTH ? job->cols * (job->inner + 1) / 8 : THREAD_WORTH);
 }
 
 static tamis_status row_dots(const tamis_dense_job *job) {
     run r;
     TRY(begin(job, &r));
-    r.rows = r.kernels->row_dots;
-    run_rows(&r, job->cols);
-    return TAMIS_OK;
+    return run_rows(&r, r.kernels->row_dots, job->cols);
 }
 
 static tamis_status conjugate_step(const tamis_dense_job *job) {
     run r;
     TRY(begin(job, &r));
-    r.rows = r.kernels->conjugate_step;
-    run_rows(&r, 3 * job->cols);
-    return TAMIS_OK;
+    return run_rows(&r, r.kernels->conjugate_step, 3 * job->cols);
 }
 
 /* ------------------------------------------------------------------------------------------ by chunks */
@@ -96,7 +89,8 @@ static void body_column_sums(void *context, int thread, int threads) {
     const run *const r = context;
     const tamis_dense_job *const job = r->job;
     const int64_t items = job->chunks * r->bands;
-    for (int64_t t = share_begin(items, thread, threads); t < share_begin(items, thread + 1, threads); t++) {
+    for (int64_t t = tamis_partition_even(items, threads, thread); t < tamis_partition_even(items, threads, thread + 1);
+         t++) {
         const int64_t chunk = t / r->bands, first = t % r->bands * SUMS_BAND;
         const int64_t last = first + SUMS_BAND < job->cols ? first + SUMS_BAND : job->cols;
         r->kernels->column_sums(job, tamis_dense_chunk_begin(job, chunk), tamis_dense_chunk_begin(job, chunk + 1),
@@ -145,8 +139,8 @@ static tamis_status gram(const tamis_dense_job *job) {
 
 static void body_dot(void *context, int thread, int threads) {
     const run *const r = context;
-    const int64_t last = share_begin(r->job->chunks, thread + 1, threads);
-    for (int64_t chunk = share_begin(r->job->chunks, thread, threads); chunk < last; chunk++)
+    const int64_t last = tamis_partition_even(r->job->chunks, threads, thread + 1);
+    for (int64_t chunk = tamis_partition_even(r->job->chunks, threads, thread); chunk < last; chunk++)
         r->sums[chunk] =
             r->kernels->dot(r->job, tamis_dense_chunk_begin(r->job, chunk), tamis_dense_chunk_begin(r->job, chunk + 1));
 }

@@ -169,15 +169,7 @@ static piece piece_of(const span *r, int64_t i) {
 
 /* The last row that begins at nonzero t or before. */
 static int64_t row_of(const tamis_edge_job *job, int64_t t) {
-    int64_t low = 0, high = job->rows;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (offset_at(job, middle) <= t)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return tamis_index_first(job->offsets, job->offset_type, 1, job->rows, t + 1) - 1;
 }
 
 static double *parts_of(const span *r, bool before) {

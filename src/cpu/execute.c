@@ -71,11 +71,6 @@ static void body_softmax(void *context, int thread, int threads) {
     run->prepared->kernels->softmax_rows(&run->first, &range, run->stage);
 }
 
-static int64_t offset_of(const tamis_prepared *prepared, int64_t row) {
-    return prepared->problem.offset_type == TAMIS_I64 ? ((const int64_t *)prepared->problem.offsets)[row]
-                                                      : ((const int32_t *)prepared->problem.offsets)[row];
-}
-
 /* Takes the next block of rows and its member; false if none is left. */
 static bool next_block(execution *run, int64_t *member, int64_t *row_begin, int64_t *row_end) {
     const int64_t rows = run->prepared->problem.rows, grain = run->prepared->grain;
@@ -95,8 +90,8 @@ static void body_rows(void *context, int thread, int threads) {
     tamis_cpu_range range = range_with_scratch(run, thread);
     range.head_cut = range.tail_cut = false;
     for (int64_t member; next_block(run, &member, &range.row_begin, &range.row_end);) {
-        range.nonzero_begin = offset_of(p, range.row_begin);
-        range.nonzero_end = offset_of(p, range.row_end);
+        range.nonzero_begin = tamis_cpu_offset(&p->problem, range.row_begin);
+        range.nonzero_end = tamis_cpu_offset(&p->problem, range.row_end);
         run_range(run, member, &range);
     }
 }

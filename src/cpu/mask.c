@@ -30,22 +30,10 @@ typedef struct row {
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The first of the rising numbers low .. high - 1 that is not below x. */
-static int64_t first_from(const void *list, tamis_index_type type, int64_t low, int64_t high, int64_t x) {
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (tamis_index_load(list, type, middle) < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool is_global(const tamis_mask *m, int64_t place) {
     if (place < 0 || place >= m->cols) return false;
     if (place < m->globals) return true;
-    const int64_t at = first_from(m->global_list, m->global_type, 0, m->global_count, place);
+    const int64_t at = tamis_index_first(m->global_list, m->global_type, 0, m->global_count, place);
     return at < m->global_count && tamis_index_load(m->global_list, m->global_type, at) == place;
 }
 
@@ -213,7 +201,7 @@ static void fill_share(void *context, int thread, int threads) {
     const int64_t nnz = tamis_index_load(j->offsets, j->offset_type, rows);
     const int64_t from = tamis_partition_even(nnz, threads, thread),
                   to = tamis_partition_even(nnz, threads, thread + 1);
-    for (int64_t r = first_from(j->offsets, j->offset_type, 0, rows, from);
+    for (int64_t r = tamis_index_first(j->offsets, j->offset_type, 0, rows, from);
          r < rows && tamis_index_load(j->offsets, j->offset_type, r) < to; r++) {
         if (j->index_type == TAMIS_I32) /* a constant type is a store */
             fill_row(j, TAMIS_I32, r);

@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "cpu/plan.h"
 #include "sparse/index.h"
+#include "sparse/structure.h"
 
 enum {
     ROWS = TAMIS_CPU_PANEL_ROWS,
@@ -71,10 +72,6 @@ static void make_cuts(cuts *all, int64_t rows) {
     }
 }
 
-static int64_t offset_of(const tamis_problem *problem, int64_t row) {
-    return tamis_index_load(problem->offsets, problem->offset_type, row);
-}
-
 static uint32_t column_of(const tamis_problem *problem, int64_t t) {
     return (uint32_t)tamis_index_load(problem->columns, problem->index_type, t);
 }
@@ -119,14 +116,14 @@ static void read_panel(panel *p, int64_t row, int64_t rows) {
     int live = 0, who[ROWS];
     p->row = row;
     p->rows = problem->rows - row < rows ? problem->rows - row : rows;
-    p->begin = offset_of(problem, row);
+    p->begin = tamis_cpu_offset(problem, row);
     p->columns = 0;
     memset(p->counts, 0, sizeof p->counts);
     for (int64_t r = 0; r < p->rows; r++) {
-        const int64_t begin = offset_of(problem, row + r);
+        const int64_t begin = tamis_cpu_offset(problem, row + r);
         p->places[r] = begin - p->begin;
         at[r] = begin;
-        end[r] = offset_of(problem, row + r + 1);
+        end[r] = tamis_cpu_offset(problem, row + r + 1);
         p->loose[r] = !rises(problem, begin, end[r]);
         if (p->loose[r]) {
             p->counts[1u << r] += (uint32_t)(end[r] - begin);
@@ -135,7 +132,7 @@ static void read_panel(panel *p, int64_t row, int64_t rows) {
             who[live++] = (int)r;
         }
     }
-    p->places[p->rows] = offset_of(problem, row + p->rows) - p->begin;
+    p->places[p->rows] = tamis_cpu_offset(problem, row + p->rows) - p->begin;
     while (live > 0) {
         uint32_t least = heads[who[0]];
         unsigned mask = 0;
@@ -232,8 +229,8 @@ typedef struct build {
 static void build_body(void *context, int thread, int threads) {
     const build *const b = context;
     const int64_t panels = tamis_cpu_panel_count(b->problem, b->rows);
-    const int64_t first = panels / threads * thread + panels % threads * thread / threads;
-    const int64_t end = panels / threads * (thread + 1) + panels % threads * (thread + 1) / threads;
+    const int64_t first = tamis_partition_even(panels, threads, thread);
+    const int64_t end = tamis_partition_even(panels, threads, thread + 1);
     panel p = {.problem = b->problem,
                .cuts = b->cuts,
                .row_bytes = row_bytes_of(b->problem),
@@ -242,7 +239,7 @@ static void build_body(void *context, int thread, int threads) {
                .masks = b->masks + thread * b->most};
     if (first == end) return;
     tamis_cpu_run *run = b->panels->runs + first * TAMIS_CPU_PANEL_RUNS;
-    uint32_t *entry = b->panels->entries + 2 * offset_of(b->problem, first * b->rows);
+    uint32_t *entry = b->panels->entries + 2 * tamis_cpu_offset(b->problem, first * b->rows);
     for (int64_t i = first; i < end; i++) {
         b->panels->starts[i] = (tamis_cpu_panel_start){run - b->panels->runs, entry - b->panels->entries};
         read_panel(&p, i * b->rows, b->rows);
@@ -258,7 +255,7 @@ int64_t tamis_cpu_panel_most(const tamis_problem *problem, int64_t rows) {
     int64_t most = 0;
     for (int64_t row = 0; row < problem->rows; row += rows) {
         const int64_t end = problem->rows - row < rows ? problem->rows : row + rows;
-        const int64_t nonzeros = offset_of(problem, end) - offset_of(problem, row);
+        const int64_t nonzeros = tamis_cpu_offset(problem, end) - tamis_cpu_offset(problem, row);
         if (nonzeros > most) most = nonzeros;
     }
     return most;
@@ -303,7 +300,7 @@ tamis_cpu_panel_shares tamis_cpu_look_at_panels(const tamis_problem *problem, in
                                ? i
                                : (int64_t)((double)panels * (0.6180339887 * i + 0.5 - (int)(0.6180339887 * i + 0.5)));
         const int64_t row = at * rows, end = problem->rows - row < rows ? problem->rows : row + rows;
-        if (offset_of(problem, end) - offset_of(problem, row) > MOST) continue;
+        if (tamis_cpu_offset(problem, end) - tamis_cpu_offset(problem, row) > MOST) continue;
         read_panel(&p, row, rows);
         nonzeros += p.places[p.rows];
         entries += p.scattered;
@@ -336,8 +333,8 @@ void tamis_cpu_partition_panels(const tamis_problem *problem, int threads, int64
     for (int t = 0; t < threads; t++) {
         const int64_t near = (ranges[t].row_end + rows / 2) / rows * rows;
         const int64_t end = t + 1 == threads || near > problem->rows ? problem->rows : near < row ? row : near;
-        ranges[t] = (tamis_cpu_range){.nonzero_begin = offset_of(problem, row),
-                                      .nonzero_end = offset_of(problem, end),
+        ranges[t] = (tamis_cpu_range){.nonzero_begin = tamis_cpu_offset(problem, row),
+                                      .nonzero_end = tamis_cpu_offset(problem, end),
                                       .row_begin = row,
                                       .row_end = end};
         row = end;

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "cpu/kernels/kernels.h"
+#include "sparse/index.h"
 
 /* Nonzeros of a chunk of fused by tiles, and the most where D is B: see kernels/fused.h and fused_same.h. */
 enum { TAMIS_CPU_FUSED_CHUNK = 16384, TAMIS_CPU_SAME_ROWS_CHUNK = 64 };
@@ -40,6 +41,11 @@ struct tamis_prepared {
     int64_t thread_scratch;  /* bytes of scratch of one thread */
     size_t scratch_bytes;    /* all threads, then the samples of softmax */
 };
+
+/* Where a row of S begins. */
+static inline int64_t tamis_cpu_offset(const tamis_problem *problem, int64_t row) {
+    return tamis_index_load(problem->offsets, problem->offset_type, row);
+}
 
 /* Cuts the nonzeros into `threads` equal ranges; tamis_cpu_range says how cut rows are handled. Every empty row belongs
    to exactly one range. */

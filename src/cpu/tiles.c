@@ -20,6 +20,7 @@
 #include "cpu/fitted.h"
 #include "cpu/plan.h"
 #include "sparse/index.h"
+#include "sparse/structure.h"
 
 /* How many entries of the table there may be: what S itself takes is a fair price. */
 static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
@@ -96,10 +97,6 @@ typedef struct build {
     uint32_t *starts;
 } build;
 
-static int64_t offset_of(const tamis_problem *problem, int64_t row) {
-    return tamis_index_load(problem->offsets, problem->offset_type, row);
-}
-
 static int64_t column_of(const tamis_problem *problem, int64_t t) {
     return tamis_index_load(problem->columns, problem->index_type, t);
 }
@@ -119,27 +116,20 @@ static int64_t split_at(const tamis_problem *problem, int64_t begin, int64_t end
             high = low + step < end ? low + step : end;
         }
     }
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (column_of(problem, middle) >= limit)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return tamis_index_first(problem->columns, problem->index_type, low, high, limit);
 }
 
 static void build_body(void *context, int thread, int threads) {
     const build *const b = context;
     const tamis_problem *const problem = b->problem;
     const int64_t tiles = b->tiles->tiles, block_rows = b->tiles->block_rows;
-    const int64_t row_begin = problem->rows / threads * thread + problem->rows % threads * thread / threads;
-    const int64_t row_end = problem->rows / threads * (thread + 1) + problem->rows % threads * (thread + 1) / threads;
+    const int64_t row_begin = tamis_partition_even(problem->rows, threads, thread);
+    const int64_t row_end = tamis_partition_even(problem->rows, threads, thread + 1);
     for (int64_t row = row_begin; row < row_end; row++) {
         const int64_t block = row / block_rows * block_rows;
         const int64_t height = problem->rows - block < block_rows ? problem->rows - block : block_rows;
         uint32_t *const starts = b->starts + block * (tiles + 1) + (row - block);
-        const int64_t begin = offset_of(problem, row), end = offset_of(problem, row + 1);
+        const int64_t begin = tamis_cpu_offset(problem, row), end = tamis_cpu_offset(problem, row + 1);
         int64_t at = begin;
         starts[0] = 0;
         for (int64_t t = 1; t < tiles; t++) {

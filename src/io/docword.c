@@ -51,6 +51,6 @@ tamis_status tamis_read_docword(const tamis_reading *reading, tamis_owned_sparse
                                   .keep_values = tamis_wants_values(reading),
                                   .count = header.count};
     tamis_entries entries;
-    TRY(tamis_read_lines(reading, &rule, header.body, &entries));
-    return tamis_entries_finish(reading, &entries, matrix);
+    const tamis_status status = tamis_read_lines(reading, &rule, header.body, &entries);
+    return tamis_entries_finish(reading, status, &entries, matrix);
 }

@@ -133,24 +133,18 @@ static tamis_status number_graph(const tamis_reading *reading, tamis_entries *en
 tamis_status tamis_read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_entries entries = {0};
     TRY(read_list(reading, &edge_list, &entries));
-    const tamis_status status = number_graph(reading, &entries);
-    if (status != TAMIS_OK) {
-        tamis_entries_free(&entries);
-        return status;
-    }
-    return tamis_entries_finish(reading, &entries, matrix);
+    return tamis_entries_finish(reading, number_graph(reading, &entries), &entries, matrix);
+}
+
+static tamis_status number_sides(const tamis_reading *reading, tamis_entries *entries) {
+    if (reading->options.relabel) TRY(tamis_relabel_separately(reading, entries));
+    TRY(check_ids(reading, entries));
+    tamis_entries_narrow(entries);
+    return TAMIS_OK;
 }
 
 tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_entries entries = {0};
     TRY(read_list(reading, &rating_list, &entries));
-    tamis_status status = TAMIS_OK;
-    if (reading->options.relabel) status = tamis_relabel_separately(reading, &entries);
-    if (status == TAMIS_OK) status = check_ids(reading, &entries);
-    if (status == TAMIS_OK) tamis_entries_narrow(&entries);
-    if (status != TAMIS_OK) {
-        tamis_entries_free(&entries);
-        return status;
-    }
-    return tamis_entries_finish(reading, &entries, matrix);
+    return tamis_entries_finish(reading, number_sides(reading, &entries), &entries, matrix);
 }

@@ -203,19 +203,24 @@ static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *ent
            wanted->index_type == entries->index_type && values_fit;
 }
 
-tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix) {
+tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status status, tamis_entries *entries,
+                                  tamis_owned_sparse **matrix) {
+    if (status != TAMIS_OK) {
+        tamis_entries_free(entries);
+        return status;
+    }
     tamis_source_close(reading->source); /* the text is of no more use */
     if (reading->options.format == TAMIS_CSR) {
         tamis_rows list;
         TRY(take_rows(reading, entries, &list));
-        return tamis_rows_finish(reading, &list, matrix);
+        return tamis_rows_finish(reading, TAMIS_OK, &list, matrix);
     }
     const tamis_sparse view = view_of(reading, entries);
     tamis_entries taken = *entries;
     *entries = (tamis_entries){0};
     if (is_wanted(&reading->options, &taken))
         return tamis_owned_sparse_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
-    const tamis_status status = tamis_convert_read(reading, &view, false, matrix);
+    status = tamis_convert_read(reading, &view, false, matrix);
     tamis_entries_free(&taken);
     return status;
 }

@@ -46,7 +46,9 @@ void tamis_entries_narrow(tamis_entries *entries);
 tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries);
 tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries);
 
-/* Turns the entries into the matrix that the options ask for; empties *entries, also on failure. */
-tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix);
+/* Turns the entries into the matrix that the options ask for, unless reading them has failed with that status; empties
+ *entries in any case. Returns the final status. */
+tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status status, tamis_entries *entries,
+                                  tamis_owned_sparse **matrix);
 
 #endif

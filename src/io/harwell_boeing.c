@@ -184,10 +184,5 @@ tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_owned
     const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);
     tamis_entries entries;
     TRY(tamis_entries_create(reading, header.count, wide, !header.pattern && tamis_wants_values(reading), &entries));
-    const tamis_status status = take_body(reading, &header, &entries);
-    if (status != TAMIS_OK) {
-        tamis_entries_free(&entries);
-        return status;
-    }
-    return tamis_entries_finish(reading, &entries, matrix);
+    return tamis_entries_finish(reading, take_body(reading, &header, &entries), &entries, matrix);
 }

@@ -64,10 +64,5 @@ tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **
     }
     tamis_rows list;
     TRY(tamis_rows_create(reading, lines, colons, true, tamis_wants_values(reading), &list));
-    const tamis_status status = take_documents(reading, &list);
-    if (status != TAMIS_OK) {
-        tamis_rows_free(&list);
-        return status;
-    }
-    return tamis_rows_finish(reading, &list, matrix);
+    return tamis_rows_finish(reading, take_documents(reading, &list), &list, matrix);
 }

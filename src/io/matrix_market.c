@@ -218,9 +218,5 @@ tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_
     tamis_entries entries = {0};
     const tamis_status status =
         header.array ? read_array_entries(reading, &header, &entries) : read_coordinates(reading, &header, &entries);
-    if (status != TAMIS_OK) {
-        tamis_entries_free(&entries);
-        return status;
-    }
-    return tamis_entries_finish(reading, &entries, matrix);
+    return tamis_entries_finish(reading, status, &entries, matrix);
 }

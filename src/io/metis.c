@@ -151,10 +151,5 @@ tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse *
     TRY(tamis_rows_create(reading, header.vertices, header.edges * 2, tamis_needs_wide(header.vertices),
                           header.weighted && tamis_wants_values(reading), &list));
     list.cols = header.vertices;
-    const tamis_status status = take_vertices(reading, &header, &list);
-    if (status != TAMIS_OK) {
-        tamis_rows_free(&list);
-        return status;
-    }
-    return tamis_rows_finish(reading, &list, matrix);
+    return tamis_rows_finish(reading, take_vertices(reading, &header, &list), &list, matrix);
 }

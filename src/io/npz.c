@@ -198,15 +198,13 @@ static tamis_status read_csr(const tamis_reading *reading, sparse_archive *spars
     TRY(tamis_rows_create(reading, sparse->rows, sparse->nnz, tamis_needs_wide(sparse->cols),
                           tamis_wants_values(reading), &list));
     list.cols = sparse->cols;
-    TRY_GOTO(failed, take_offsets(archive, sparse, sparse->rows, list.offsets));
+    TRY_GOTO(read, take_offsets(archive, sparse, sparse->rows, list.offsets));
     list.count = sparse->nnz;
-    TRY_GOTO(failed, take_indices(archive, "indices.npy", &sparse->first, list.count, list.cols, list.index_type,
-                                  &list.columns));
-    TRY_GOTO(failed, take_values(archive, sparse, list.value_type, &list.values));
-    return tamis_rows_finish(reading, &list, matrix);
-failed:
-    tamis_rows_free(&list);
-    return status;
+    TRY_GOTO(read, take_indices(archive, "indices.npy", &sparse->first, list.count, list.cols, list.index_type,
+                                &list.columns));
+    TRY_GOTO(read, take_values(archive, sparse, list.value_type, &list.values));
+read:
+    return tamis_rows_finish(reading, status, &list, matrix);
 }
 
 static tamis_status create_entries(const tamis_reading *reading, const sparse_archive *sparse, tamis_entries *entries) {
@@ -224,15 +222,13 @@ static tamis_status read_coo(const tamis_reading *reading, sparse_archive *spars
     tamis_entries entries;
     TRY(look_at_arrays(archive, "col.npy", "row.npy", -1, sparse));
     TRY(create_entries(reading, sparse, &entries));
-    TRY_GOTO(failed, take_indices(archive, "row.npy", &sparse->second, sparse->nnz, sparse->rows, entries.index_type,
-                                  &entries.row_indices));
-    TRY_GOTO(failed, take_indices(archive, "col.npy", &sparse->first, sparse->nnz, sparse->cols, entries.index_type,
-                                  &entries.columns));
-    TRY_GOTO(failed, take_values(archive, sparse, entries.value_type, &entries.values));
-    return tamis_entries_finish(reading, &entries, matrix);
-failed:
-    tamis_entries_free(&entries);
-    return status;
+    TRY_GOTO(read, take_indices(archive, "row.npy", &sparse->second, sparse->nnz, sparse->rows, entries.index_type,
+                                &entries.row_indices));
+    TRY_GOTO(read, take_indices(archive, "col.npy", &sparse->first, sparse->nnz, sparse->cols, entries.index_type,
+                                &entries.columns));
+    TRY_GOTO(read, take_values(archive, sparse, entries.value_type, &entries.values));
+read:
+    return tamis_entries_finish(reading, status, &entries, matrix);
 }
 
 /* The column of each entry, from the offsets of the columns. */
@@ -257,14 +253,12 @@ static tamis_status read_csc(const tamis_reading *reading, sparse_archive *spars
     tamis_entries entries;
     TRY(look_at_arrays(archive, "indices.npy", "indptr.npy", sparse->cols, sparse));
     TRY(create_entries(reading, sparse, &entries));
-    TRY_GOTO(failed, take_columns(archive, sparse, &entries));
-    TRY_GOTO(failed, take_indices(archive, "indices.npy", &sparse->first, sparse->nnz, sparse->rows, entries.index_type,
-                                  &entries.row_indices));
-    TRY_GOTO(failed, take_values(archive, sparse, entries.value_type, &entries.values));
-    return tamis_entries_finish(reading, &entries, matrix);
-failed:
-    tamis_entries_free(&entries);
-    return status;
+    TRY_GOTO(read, take_columns(archive, sparse, &entries));
+    TRY_GOTO(read, take_indices(archive, "indices.npy", &sparse->first, sparse->nnz, sparse->rows, entries.index_type,
+                                &entries.row_indices));
+    TRY_GOTO(read, take_values(archive, sparse, entries.value_type, &entries.values));
+read:
+    return tamis_entries_finish(reading, status, &entries, matrix);
 }
 
 tamis_status tamis_read_npz(const tamis_reading *reading, tamis_owned_sparse **matrix) {

@@ -15,13 +15,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/unpack.h"
+#include "io/deflate.h"
 
-#if TAMIS_HAVE_ZLIB
-#include "io/zlib_memory.h"
-#endif
-
-enum { BUFFER_BYTES = 1 << 20, GZIP_BYTES = 256 << 10, NAME_TRIES = 100, MOST_LINKS = 40, GZIP_LEVEL = 4 };
+enum { BUFFER_BYTES = 1 << 20, NAME_TRIES = 100, MOST_LINKS = 40 };
 
 static tamis_status file_error(const char *path, const char *doing) {
     return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot %s: %s", path, doing, strerror(errno));
@@ -38,73 +34,17 @@ static tamis_status write_descriptor(const tamis_output *output, const unsigned 
     return TAMIS_OK;
 }
 
-static tamis_status flush(tamis_output *output) {
+static tamis_status write_packed(void *context, const void *packed, int64_t bytes) {
+    return write_descriptor(context, packed, bytes);
+}
+
+/* What is in the buffer, packed on the way where the file is. */
+static tamis_status flush(tamis_output *output, bool last) {
     const int64_t bytes = output->used;
     output->used = 0;
+    if (output->gzip) return tamis_deflate_pack(output->gzip, output->buffer, bytes, last, write_packed, output);
     return write_descriptor(output, output->buffer, bytes);
 }
-
-/* ---- gzip */
-
-#if TAMIS_HAVE_ZLIB
-
-typedef struct gzip_state {
-    z_stream stream;
-    unsigned char packed[GZIP_BYTES];
-} gzip_state;
-
-static tamis_status gzip_open(tamis_output *output) {
-    void *memory = NULL;
-    TRY(tamis_allocate_zeroed(1, sizeof(gzip_state), "packing", &memory));
-    gzip_state *const state = memory;
-    state->stream.zalloc = tamis_zlib_allocate;
-    state->stream.zfree = tamis_zlib_free;
-    if (deflateInit2(&state->stream, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-        tamis_release(state);
-        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to pack", output->path);
-    }
-    output->gzip = state;
-    return TAMIS_OK;
-}
-
-/* Packs what is in the buffer and writes it out. */
-static tamis_status gzip_flush(tamis_output *output, bool last) {
-    gzip_state *const state = output->gzip;
-    state->stream.next_in = output->buffer;
-    state->stream.avail_in = (uInt)output->used;
-    output->used = 0;
-    int result;
-    do {
-        state->stream.next_out = state->packed;
-        state->stream.avail_out = GZIP_BYTES;
-        result = deflate(&state->stream, last ? Z_FINISH : Z_NO_FLUSH);
-        TRY(write_descriptor(output, state->packed, GZIP_BYTES - (int64_t)state->stream.avail_out));
-    } while (last ? result != Z_STREAM_END : state->stream.avail_out == 0);
-    return TAMIS_OK;
-}
-
-static void gzip_close(tamis_output *output) {
-    gzip_state *const state = output->gzip;
-    if (!state) return;
-    deflateEnd(&state->stream);
-    tamis_release(state);
-    output->gzip = NULL;
-}
-
-#else
-
-static tamis_status gzip_open(tamis_output *output) {
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: this build of Tamis does not include gzip", output->path);
-}
-
-static tamis_status gzip_flush(tamis_output *output, bool last) {
-    (void)last;
-    return flush(output);
-}
-
-static void gzip_close(tamis_output *output) { (void)output; }
-
-#endif
 
 /* ---- opening and closing */
 
@@ -236,7 +176,7 @@ tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output
     TRY_GOTO(failed, tamis_allocate(BUFFER_BYTES, 1, "writing", &buffer));
     output->buffer = buffer;
     TRY_GOTO(failed, open_target(output));
-    if (gzip) TRY_GOTO(failed, gzip_open(output));
+    if (gzip) TRY_GOTO(failed, tamis_deflate_open(path, true, &output->gzip));
     return TAMIS_OK;
 failed:
     return tamis_output_close(output, status);
@@ -246,7 +186,7 @@ tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t 
     const unsigned char *from = data;
     output->position += bytes;
     while (bytes > 0) {
-        if (output->used == BUFFER_BYTES) TRY(output->gzip ? gzip_flush(output, false) : flush(output));
+        if (output->used == BUFFER_BYTES) TRY(flush(output, false));
         const int64_t room = BUFFER_BYTES - output->used, part = bytes < room ? bytes : room;
         memcpy(output->buffer + output->used, from, (size_t)part);
         output->used += part;
@@ -265,7 +205,7 @@ static void sync_folder(char *target) {
 }
 
 static tamis_status finish(tamis_output *output) {
-    TRY(output->gzip ? gzip_flush(output, true) : flush(output));
+    TRY(flush(output, true));
     if (!output->direct && fsync(output->descriptor) != 0) return file_error(output->path, "write to the disk");
     if (output->nameless[0]) TRY(name_temporary(output, 0));
     const int descriptor = output->descriptor;
@@ -283,7 +223,7 @@ tamis_status tamis_output_close(tamis_output *output, tamis_status status) {
     if (status == TAMIS_OK) status = finish(output);
     if (output->descriptor >= 0) close(output->descriptor);
     if (output->temporary) unlink(output->temporary);
-    gzip_close(output);
+    tamis_deflate_close(output->gzip);
     tamis_release(output->buffer);
     tamis_release(output->target);
     tamis_release(output->temporary);

@@ -18,9 +18,9 @@ typedef struct tamis_output {
     bool direct;       /* a device or pipe: written to the target */
     int descriptor;
     unsigned char *buffer;
-    int64_t used;     /* bytes in the buffer */
-    int64_t position; /* bytes given to tamis_output_write so far */
-    void *gzip;       /* the packer's state, NULL for plain files */
+    int64_t used;               /* bytes in the buffer */
+    int64_t position;           /* bytes given to tamis_output_write so far */
+    struct tamis_deflate *gzip; /* NULL for plain files */
 } tamis_output;
 
 /* Whether a file of at least so many bytes can be written there, as far as is known before: its folder takes files and

@@ -85,11 +85,14 @@ failed:
     return status;
 }
 
-tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
+                               tamis_owned_sparse **matrix) {
     const tamis_sparse view = view_of(list);
+    TRY_GOTO(done, status);
     tamis_source_close(reading->source); /* the text is of no more use */
     if (is_asked_for(&reading->options, list, &view)) return hand_over(reading, list, matrix);
-    const tamis_status status = tamis_convert_read(reading, &view, list->sort, matrix);
+    status = tamis_convert_read(reading, &view, list->sort, matrix);
+done:
     tamis_rows_free(list);
     return status;
 }

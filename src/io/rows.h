@@ -25,7 +25,9 @@ static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value
     list->count++;
 }
 
-/* Turns the rows into the matrix that the options ask for; empties *list, also on failure. */
-tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix);
+/* Turns the rows into the matrix that the options ask for, unless reading them has failed with that status; empties
+ *list in any case. Returns the final status. */
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
+                               tamis_owned_sparse **matrix);
 
 #endif

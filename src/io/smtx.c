@@ -76,10 +76,5 @@ tamis_status tamis_read_smtx(const tamis_reading *reading, tamis_owned_sparse **
     tamis_rows list;
     TRY(tamis_rows_create(reading, header.rows, header.nnz, tamis_needs_wide(header.cols), false, &list));
     list.cols = header.cols;
-    const tamis_status status = take_lists(reading, &header, &list);
-    if (status != TAMIS_OK) {
-        tamis_rows_free(&list);
-        return status;
-    }
-    return tamis_rows_finish(reading, &list, matrix);
+    return tamis_rows_finish(reading, take_lists(reading, &header, &list), &list, matrix);
 }

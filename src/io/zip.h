@@ -29,7 +29,7 @@ typedef struct tamis_zip_writer {
         int64_t offset, packed, bytes;
         uint32_t crc;
     } members[TAMIS_ZIP_MEMBERS];
-    void *deflate; /* the packer's state while a member is open */
+    struct tamis_deflate *deflate; /* while a member is open */
 } tamis_zip_writer;
 
 tamis_status tamis_zip_begin(tamis_zip_writer *writer, const char *name);

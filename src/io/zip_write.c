@@ -2,16 +2,11 @@
    and the directory at the end repeats them. */
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/status.h"
-#include "io/unpack.h"
+#include "io/deflate.h"
 #include "io/zip.h"
 
-#if TAMIS_HAVE_ZLIB
-#include "io/zlib_memory.h"
-#endif
-
-enum { NEEDED_VERSION = 45, SIZES_FOLLOW = 8, DEFLATED = 8, PACKED_BYTES = 128 << 10, LEVEL = 4, STEP = 1 << 28 };
+enum { NEEDED_VERSION = 45, SIZES_FOLLOW = 8, DEFLATED = 8, STEP = 1 << 28 };
 enum { DATE_1980 = 0x21 };
 
 /* A record being put together: little-endian numbers one after another. */
@@ -24,77 +19,18 @@ static void put(record *to, uint64_t value, int bytes) {
     for (int i = 0; i < bytes; i++) to->bytes[to->size++] = (unsigned char)(value >> (8 * i));
 }
 
-#if TAMIS_HAVE_ZLIB
-
-typedef struct deflate_state {
-    z_stream stream;
-    uLong crc;
-    unsigned char packed[PACKED_BYTES];
-} deflate_state;
-
-static tamis_status start_packing(tamis_zip_writer *writer) {
-    void *memory = NULL;
-    TRY(tamis_allocate_zeroed(1, sizeof(deflate_state), "packing", &memory));
-    deflate_state *const state = memory;
-    state->stream.zalloc = tamis_zlib_allocate;
-    state->stream.zfree = tamis_zlib_free;
-    state->crc = crc32(0, NULL, 0);
-    if (deflateInit2(&state->stream, LEVEL, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-        tamis_release(state);
-        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to pack", writer->output->path);
-    }
-    writer->deflate = state;
-    return TAMIS_OK;
+static tamis_status write_packed(void *context, const void *packed, int64_t bytes) {
+    return tamis_output_write(context, packed, bytes);
 }
 
-static tamis_status pack(tamis_zip_writer *writer, const void *data, int64_t bytes, bool last) {
-    deflate_state *const state = writer->deflate;
-    memcpy(&state->stream.next_in, &data, sizeof data); /* zlib's pointer is not const; it does not write there */
-    state->stream.avail_in = (uInt)bytes;
-    int result;
-    do {
-        state->stream.next_out = state->packed;
-        state->stream.avail_out = PACKED_BYTES;
-        result = deflate(&state->stream, last ? Z_FINISH : Z_NO_FLUSH);
-        TRY(tamis_output_write(writer->output, state->packed, PACKED_BYTES - (int64_t)state->stream.avail_out));
-    } while (last ? result != Z_STREAM_END : state->stream.avail_out == 0);
-    if (bytes > 0) state->crc = crc32(state->crc, data, (uInt)bytes);
-    return TAMIS_OK;
-}
-
-static tamis_status end_packing(tamis_zip_writer *writer, uint32_t *crc) {
-    TRY(pack(writer, NULL, 0, true));
-    *crc = (uint32_t)((deflate_state *)writer->deflate)->crc;
-    tamis_zip_abandon(writer);
-    return TAMIS_OK;
+static tamis_status pack(const tamis_zip_writer *writer, const void *data, int64_t bytes, bool last) {
+    return tamis_deflate_pack(writer->deflate, data, bytes, last, write_packed, writer->output);
 }
 
 void tamis_zip_abandon(tamis_zip_writer *writer) {
-    deflate_state *const state = writer->deflate;
-    if (!state) return;
-    deflateEnd(&state->stream);
-    tamis_release(state);
+    tamis_deflate_close(writer->deflate);
     writer->deflate = NULL;
 }
-
-#else
-
-static tamis_status no_zlib(const tamis_zip_writer *writer) {
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: this build of Tamis does not include zlib, which .npz needs",
-                      writer->output->path);
-}
-static tamis_status start_packing(tamis_zip_writer *writer) { return no_zlib(writer); }
-static tamis_status pack(tamis_zip_writer *writer, const void *data, int64_t bytes, bool last) {
-    (void)data, (void)bytes, (void)last;
-    return no_zlib(writer);
-}
-static tamis_status end_packing(tamis_zip_writer *writer, uint32_t *crc) {
-    *crc = 0;
-    return no_zlib(writer);
-}
-void tamis_zip_abandon(tamis_zip_writer *writer) { (void)writer; }
-
-#endif
 
 tamis_status tamis_zip_begin(tamis_zip_writer *writer, const char *name) {
     if (writer->count == TAMIS_ZIP_MEMBERS) return tamis_fail(TAMIS_ERROR_INTERNAL, "too many zip members");
@@ -123,7 +59,7 @@ tamis_status tamis_zip_begin(tamis_zip_writer *writer, const char *name) {
     put(&extra, 0, 8);
     TRY(tamis_output_write(writer->output, extra.bytes, extra.size));
     writer->members[writer->count].packed = -writer->output->position;
-    return start_packing(writer);
+    return tamis_deflate_open(writer->output->path, false, &writer->deflate);
 }
 
 tamis_status tamis_zip_write(tamis_zip_writer *writer, const void *data, int64_t bytes) {
@@ -139,7 +75,9 @@ tamis_status tamis_zip_write(tamis_zip_writer *writer, const void *data, int64_t
 
 tamis_status tamis_zip_end(tamis_zip_writer *writer) {
     const int number = writer->count;
-    TRY(end_packing(writer, &writer->members[number].crc));
+    TRY(pack(writer, NULL, 0, true));
+    writer->members[number].crc = tamis_deflate_crc(writer->deflate);
+    tamis_zip_abandon(writer);
     writer->members[number].packed += writer->output->position;
     record sizes = {0};
     put(&sizes, 0x08074b50, 4);

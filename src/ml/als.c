@@ -66,9 +66,6 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ one side */
 
-static bool biased(const tamis_model *model) { return model->options.biases; }
-static bool by_noise(const tamis_model *model) { return model->options.regularization == 0; }
-
 static void side_free(const tamis_model *model, side *half) {
     tamis_plan_destroy(half->fused);
     tamis_plan_destroy(half->spmm);
@@ -98,20 +95,20 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, visits * (int64_t)(1 + steps), &half->fused));
     if (model->options.weighted) TRY(ml_row_lambdas(model, &half->S, &half->lambda));
-    if (model->options.weighted && by_noise(model)) TRY(ml_row_weights(model, &half->S, &half->weights));
+    if (model->options.weighted && ml_finds_lambda(model)) TRY(ml_row_weights(model, &half->S, &half->weights));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
     TRY(ml_dense_make(model, S->rows, width, &half->AP));
     TRY(ml_dense_make(model, S->rows, 1, &half->rr));
     TRY(make_centred(model, half));
     half->targets = half->centred;
-    if (biased(model)) {
+    if (ml_biased(model)) {
         half->targets = NULL;
         TRY(ml_values_make(model, S->nnz, &half->targets));
     }
     const tamis_sparse wanted = ml_with_values(S, half->targets);
     TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
-    if (!biased(model)) return TAMIS_OK;
+    if (!ml_biased(model)) return TAMIS_OK;
     TRY(ml_dense_make(model, S->cols, width, &half->regressors));
     TRY(ml_dense_make(model, S->cols, 1, &half->bias));
     TRY(ml_dense_make(model, S->rows, 1, &half->ones));
@@ -124,7 +121,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
 static tamis_status make_regressors(tamis_model *model, const als *work, side *half, const tamis_dense *Y,
                                     const tamis_dense **regressors) {
     *regressors = Y;
-    if (!biased(model)) return TAMIS_OK;
+    if (!ml_biased(model)) return TAMIS_OK;
     tamis_device *const device = model->device;
     TRY(tamis_dense_multiply(device, NULL, 1, Y, &work->units.last, 0, &half->bias));
     const tamis_dense targets = ml_values_view(model, half->targets, half->S.view.nnz);
@@ -162,7 +159,8 @@ static tamis_status solve(tamis_model *model, const als *work, side *half, const
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(tamis_model *model, als *work) {
+static void free_work(const tamis_model *model, void *given) {
+    als *const work = given;
     side_free(model, &work->sides[0]);
     side_free(model, &work->sides[1]);
     tamis_plan_destroy(work->residual);
@@ -173,11 +171,6 @@ static void free_work(tamis_model *model, als *work) {
     tamis_release(work);
 }
 
-static void end(tamis_model *model) {
-    if (model->work) free_work(model, model->work);
-    model->work = NULL;
-}
-
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
@@ -186,14 +179,14 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 0));
         TRY(ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
     }
-    if (by_noise(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
+    if (ml_finds_lambda(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     als *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     model->work = work;
     work->left = (double)NAN;
     TRY(ml_times_reserve(model, 2.0 * (4 + model->options.cg_steps))); /* of each half, and of the errors */
-    if (biased(model)) TRY(ml_units_make(model, &work->units));
-    if (by_noise(model)) TRY(ml_noise_make(model, model->width, &work->noise));
+    if (ml_biased(model)) TRY(ml_units_make(model, &work->units));
+    if (ml_finds_lambda(model)) TRY(ml_noise_make(model, model->width, &work->noise));
     for (int i = 0; i < 2; i++) {
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
         TRY(ml_dense_make(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
@@ -218,7 +211,7 @@ static tamis_status find_errors(tamis_model *model, als *work) {
 static tamis_status find_lambda(tamis_model *model, als *work) {
     const tamis_dense *const factors[2] = {&model->row_factors, &model->column_factors};
     if (isnan(work->left)) TRY(find_errors(model, work));
-    TRY(ml_noise_lambda(model, &work->noise, work->left, factors, biased(model)));
+    TRY(ml_noise_lambda(model, &work->noise, work->left, factors, ml_biased(model)));
     for (int i = 0; i < 2 && model->options.weighted; i++)
         TRY(tamis_dense_axpby(model->device, NULL, model->lambda, &work->sides[i].weights, 0, &work->sides[i].lambda));
     return TAMIS_OK;
@@ -227,7 +220,7 @@ static tamis_status find_lambda(tamis_model *model, als *work) {
 static tamis_status iterate(tamis_model *model) {
     als *const work = model->work;
     const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
-    if (by_noise(model) && model->iterations_done > 0) TRY(find_lambda(model, work));
+    if (ml_finds_lambda(model) && model->iterations_done > 0) TRY(find_lambda(model, work));
     work->left = (double)NAN;
     TRY(solve(model, work, &work->sides[0], X, Y, model->options.cg_steps));
     ml_changed(model);
@@ -263,12 +256,11 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     als *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     tamis_status status = TAMIS_OK;
-    if (biased(model)) TRY_GOTO(done, ml_units_make(model, &work->units));
-    /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
-    const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
-    TRY_GOTO(done, side_make(model, data, false, 1, (int)steps, &work->sides[0]));
+    if (ml_biased(model)) TRY_GOTO(done, ml_units_make(model, &work->units));
+    const int steps = ml_fold_in_steps(model->width);
+    TRY_GOTO(done, side_make(model, data, false, 1, steps, &work->sides[0]));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
-    TRY_GOTO(done, solve(model, work, &work->sides[0], W, &model->column_factors, (int)steps));
+    TRY_GOTO(done, solve(model, work, &work->sides[0], W, &model->column_factors, steps));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
@@ -291,6 +283,6 @@ const ml_method ml_als = {.id = TAMIS_ALS,
                           .begin = begin,
                           .iterate = iterate,
                           .loss = loss,
-                          .end = end,
+                          .free_work = free_work,
                           .transform = transform,
                           .operands = operands};

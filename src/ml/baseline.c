@@ -18,8 +18,6 @@ const char *tamis_baseline_name(tamis_method method) {
     return method == TAMIS_IMPLICIT_ALS ? "the most popular" : "means and biases";
 }
 
-static int64_t offset(const tamis_sparse *S, int64_t row) { return tamis_index_load(S->offsets, S->offset_type, row); }
-static int64_t column(const tamis_sparse *S, int64_t at) { return tamis_index_load(S->columns, S->index_type, at); }
 static double value(const tamis_sparse *S, int64_t at) { return S->values ? ml_value(S, at) : 1; }
 
 /* ------------------------------------------------------------------------------------------ ratings */
@@ -36,8 +34,8 @@ static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool o
     TRY(tamis_allocate_zeroed(size, sizeof *counts, "counts of ratings", (void **)&counts));
     for (int64_t i = 0; i < size; i++) found[i] = 0;
     for (int64_t row = 0; row < S->rows; row++) {
-        for (int64_t at = offset(S, row); at < offset(S, row + 1); at++) {
-            const int64_t mine = of_rows ? row : column(S, at), other = of_rows ? column(S, at) : row;
+        for (int64_t at = ml_offset(S, row); at < ml_offset(S, row + 1); at++) {
+            const int64_t mine = of_rows ? row : ml_column(S, at), other = of_rows ? ml_column(S, at) : row;
             found[mine] += value(S, at) - all->mean - others[other];
             counts[mine]++;
         }
@@ -56,8 +54,8 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
     for (int64_t at = 0; at < trained->nnz; at++) all.mean += value(trained, at) / (double)trained->nnz;
     for (int i = 0; i < 2 * ROUNDS; i++) TRY_GOTO(done, find_biases(trained, &all, i % 2 == 1));
     for (int64_t row = 0; row < held->rows; row++) {
-        for (int64_t at = offset(held, row); at < offset(held, row + 1); at++) {
-            const double error = value(held, at) - all.mean - all.rows[row] - all.columns[column(held, at)];
+        for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) {
+            const double error = value(held, at) - all.mean - all.rows[row] - all.columns[ml_column(held, at)];
             sum += error * error;
         }
     }
@@ -81,17 +79,9 @@ static int by_count(const void *a, const void *b) {
 }
 
 static bool has_column(const tamis_sparse *S, int64_t row, int64_t wanted) {
-    int64_t low = offset(S, row), high = offset(S, row + 1);
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2, found = column(S, middle);
-        if (found == wanted) return true;
-        if (found < wanted) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return false;
+    const int64_t end = ml_offset(S, row + 1);
+    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, wanted);
+    return at < end && ml_column(S, at) == wanted;
 }
 
 static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
@@ -99,10 +89,10 @@ static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_s
     int64_t hits = 0;
     TRY(tamis_allocate_zeroed(trained->cols, sizeof *order, "the popularity of columns", (void **)&order));
     for (int64_t i = 0; i < trained->cols; i++) order[i].column = i;
-    for (int64_t at = 0; at < trained->nnz; at++) order[column(trained, at)].count++;
+    for (int64_t at = 0; at < trained->nnz; at++) order[ml_column(trained, at)].count++;
     qsort(order, (size_t)trained->cols, sizeof *order, by_count);
     for (int64_t row = 0; row < held->rows; row++) {
-        if (offset(held, row) == offset(held, row + 1)) continue;
+        if (ml_offset(held, row) == ml_offset(held, row + 1)) continue;
         for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
             if (has_column(trained, row, order[i].column)) continue;
             listed++;

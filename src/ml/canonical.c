@@ -10,16 +10,7 @@
 
 /* The row of an entry of CSR with int64 offsets. */
 static int64_t row_of(const tamis_sparse *S, int64_t t) {
-    const int64_t *const offsets = S->offsets;
-    int64_t low = 0, high = S->rows - 1;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (offsets[middle + 1] <= t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tamis_index_first(S->offsets, TAMIS_I64, 1, S->rows, t + 1) - 1;
 }
 
 static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {

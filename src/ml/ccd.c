@@ -75,8 +75,6 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ one side */
 
-static bool by_noise(const tamis_model *model) { return model->options.regularization == 0; }
-
 static void side_free(const tamis_model *model, side *half) {
     tamis_plan *const plans[] = {half->exact, half->rank_one, half->rank_two, half->numerator, half->denominator};
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) tamis_plan_destroy(plans[i]);
@@ -97,7 +95,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_values_make(model, S->nnz, &half->residual));
     TRY(ml_row_lambdas(model, &half->S, &half->lambda));
-    if (by_noise(model)) TRY(ml_row_weights(model, &half->S, &half->weights));
+    if (ml_finds_lambda(model)) TRY(ml_row_weights(model, &half->S, &half->weights));
     tamis_dense *const vectors[] = {&half->feature, &half->before,  &half->next,
                                     &half->divisor, &half->squares, &half->cut};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_vector_make(model, S->rows, vectors[i]));
@@ -213,7 +211,8 @@ static tamis_status put_back(const tamis_model *model, const ccd *work, side *ha
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(tamis_model *model, ccd *work) {
+static void free_work(const tamis_model *model, void *given) {
+    ccd *const work = given;
     for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
     tamis_dense *const matrices[] = {&work->shift,       &work->unit,      &work->step,     &work->decrease[0],
                                      &work->decrease[1], &work->places[0], &work->places[1]};
@@ -222,20 +221,13 @@ static void free_work(tamis_model *model, ccd *work) {
     tamis_release(work);
 }
 
-static void end(tamis_model *model) {
-    if (model->work) free_work(model, model->work);
-    model->work = NULL;
-}
-
-static bool biased(const tamis_model *model) { return model->width > model->options.factors; }
-
 /* The values that features are fitted to. Biases are those of the factors, as these hold them, so that a fit that goes
    on has the same. */
 static tamis_status make_values(const tamis_model *model, const tamis_sparse *data, void **values) {
     double *rows = NULL, *columns = NULL;
     tamis_status status = TAMIS_OK;
-    if (biased(model)) TRY_GOTO(done, ml_last_read(model, &model->row_factors, &rows));
-    if (biased(model)) TRY_GOTO(done, ml_last_read(model, &model->column_factors, &columns));
+    if (ml_biased(model)) TRY_GOTO(done, ml_last_read(model, &model->row_factors, &rows));
+    if (ml_biased(model)) TRY_GOTO(done, ml_last_read(model, &model->column_factors, &columns));
     status = ml_less_biases(model, data, rows, columns, values);
 done:
     tamis_release(rows);
@@ -262,7 +254,7 @@ static tamis_status make_first(const tamis_model *model, const tamis_sparse *dat
     const double size = 1 / sqrt((double)model->options.factors);
     TRY(tamis_dense_fill(model->device, NULL, &model->column_factors, 0));
     TRY(ml_dense_random(model, &model->row_factors, 1, model->options.nonnegative ? 0 : -size, size));
-    return biased(model) ? make_biases(model, data) : TAMIS_OK;
+    return ml_biased(model) ? make_biases(model, data) : TAMIS_OK;
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
@@ -270,13 +262,13 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
     /* not by `fresh`: a begin() that failed may have left factors without content */
     if (model->iterations_done == 0) TRY(make_first(model, data));
-    if (by_noise(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
+    if (ml_finds_lambda(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     ccd *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
     model->work = work;
     TRY(ml_times_reserve(model, 2 + (double)model->options.factors * (4 + 4.0 * model->options.inner_rounds)));
     TRY(make_units(model, work));
-    if (by_noise(model)) TRY(ml_noise_make(model, model->options.factors, &work->noise));
+    if (ml_finds_lambda(model)) TRY(ml_noise_make(model, model->options.factors, &work->noise));
     for (int i = 0; i < 2; i++) {
         const double place[] = {i == 0, i == 1};
         TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
@@ -352,7 +344,7 @@ static tamis_status iterate(tamis_model *model) {
     tamis_device *const device = model->device;
     const bool first = model->iterations_done == 0;
     for (int i = 0; i < 2; i++) TRY(make_residual(model, work, i));
-    if (by_noise(model) && !first) TRY(find_lambda(model, work));
+    if (ml_finds_lambda(model) && !first) TRY(find_lambda(model, work));
     work->residual_is_new[0] = work->residual_is_new[1] = false;
     double largest = 0;
     const tamis_dense X = ml_features(model, &model->row_factors), Y = ml_features(model, &model->column_factors);
@@ -469,7 +461,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     void *values = NULL;
     tamis_status status;
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
-    if (biased(model)) {
+    if (ml_biased(model)) {
         TRY_GOTO(done, ml_last_read(model, &model->column_factors, &columns));
         TRY_GOTO(done, tamis_allocate(data->rows, sizeof *rows, "biases", (void **)&rows));
         ml_row_biases(model, data, columns, rows);
@@ -502,6 +494,6 @@ const ml_method ml_ccd = {.id = TAMIS_CCD,
                           .begin = begin,
                           .iterate = iterate,
                           .loss = loss,
-                          .end = end,
+                          .free_work = free_work,
                           .transform = transform,
                           .operands = operands};

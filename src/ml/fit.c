@@ -186,7 +186,7 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->row_factors) own.observed = view;
     status = ml_run(model, view, held_out ? &own : NULL);
-    model->method->end(model);
+    ml_end(model);
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);
     if (status == TAMIS_OK && model->stopped && ml_unfinished(model)) status = ml_stopped(model);
 done:

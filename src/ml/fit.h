@@ -16,7 +16,7 @@ static inline bool ml_begun(const tamis_model *model) { return model->iterations
 static inline bool ml_unfinished(const tamis_model *model) {
     return model->iterations_done < model->options.iterations;
 }
-/* begin() and all iterations; end() is the caller's. */
+/* begin() and all iterations; ml_end() is the caller's. */
 tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out);
 /* Whether a model that has begun can go on with data of these sizes and this fingerprint, and has names for as many. */
 tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols, int64_t nnz, uint64_t sum);

@@ -225,7 +225,7 @@ static tamis_status run(joining *j) {
     model->team = &j->team;
     TRY(tamis_group_share(j->team.group, continues ? ml_team_take_own(model) : TAMIS_OK, NULL, 0));
     TRY(ml_run(model, tamis_owned_sparse_view(j->data), j->held_out));
-    model->method->end(model);
+    ml_end(model);
     return ml_team_take_whole(model);
 }
 
@@ -248,7 +248,7 @@ static tamis_status fit(joining *j) {
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
     const tamis_status status = run(j);
-    model->method->end(model);
+    ml_end(model);
     model->team = NULL;
     if (status == TAMIS_OK) return TAMIS_OK;
     empty(model);

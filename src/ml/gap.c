@@ -24,8 +24,7 @@
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
 
-enum { INFER = 0, COUNT = 1, SAMPLE = 2 }; /* plans of a mini-batch */
-enum { NUMERATOR = 0, DENOMINATOR = 1 };   /* states: of Y, words x topics and topics x 1, a row of data */
+enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */
 
 /* Rounds for rows that begin with ones: those of a stream's mini-batch at least, new ones after the fit. */
 enum { STREAM_ROUNDS = 10, TRANSFORM_ROUNDS = 50 };
@@ -94,7 +93,7 @@ static tamis_status update_rows(tamis_model *model, const gap *work, tamis_plan 
 static tamis_status count(tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X) {
     tamis_device *const device = model->device;
     const tamis_dense *const Y = &model->column_factors;
-    TRY(ml_fused(model, batch->plans[COUNT], Y, X, 1, 0, &work->N));
+    TRY(ml_fused(model, batch->plans[ML_PLAN_COLUMNS], Y, X, 1, 0, &work->N));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, Y, &work->N, &work->N));
     return tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums);
 }
@@ -114,7 +113,7 @@ static tamis_status measure_likelihood(tamis_model *model, const gap *work, cons
     const tamis_sparse *const F = &batch->S.view;
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)F->values, F->nnz);
     const tamis_dense samples = ml_values_view(model, work->samples, F->nnz);
-    TRY(ml_sddmm(model, batch->plans[SAMPLE], X, &model->column_factors, 1, 0, &samples));
+    TRY(ml_sddmm(model, batch->plans[ML_PLAN_SAMPLE], X, &model->column_factors, 1, 0, &samples));
     return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, tiny, sum);
 }
 
@@ -158,17 +157,13 @@ static tamis_status store_rows(const tamis_model *model, const gap *work, const 
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(const tamis_model *model, gap *work) {
+static void free_work(const tamis_model *model, void *given) {
+    gap *const work = given;
     ml_batches_free(model, &work->batches);
     tamis_dense *const matrices[] = {&work->X, &work->E, &work->N, &work->Y_sums, &work->sums};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
     if (work->samples) tamis_device_free(model->device, work->samples);
     tamis_release(work);
-}
-
-static void end(tamis_model *model) {
-    if (model->work) free_work(model, model->work);
-    model->work = NULL;
 }
 
 /* Updates of a mini-batch's rows: those of a stream begin anew each time. */
@@ -191,10 +186,8 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
     model->work = work;
     const int64_t topics = model->width, rounds = rounds_of(model, keep);
-    const ml_batch_plan plans[] = {
-        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics, .calls = rounds},
-        {.transpose = true, .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
-        {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
+    ml_batch_plan plans[ML_TOPIC_PLANS];
+    ml_topic_plans(model, rounds, plans);
     const bool measured = !model->options.skip_loss;
     TRY(ml_batches_make(model, data, rows, false, keep ? ML_PASSES : 1, plans, measured ? 3 : 2, &work->batches));
     TRY(ml_dense_make(model, work->batches.rows, topics, &work->E));
@@ -238,7 +231,7 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
     tamis_dense X, E = work->E;
     E.rows = batch->rows;
     TRY(load_rows(model, work, batch, &X));
-    TRY(update_rows(model, work, batch->plans[INFER], model->options.inner_rounds, &X, &E));
+    TRY(update_rows(model, work, batch->plans[ML_PLAN_ROWS], model->options.inner_rounds, &X, &E));
     TRY(count(model, work, batch, &X));
     if (work->batches.count > 1) {
         numerator = &model->states[NUMERATOR];
@@ -303,8 +296,8 @@ static tamis_status learn_once(tamis_model *model, const gap *work, double *sum,
     const tamis_dense *const X = &work->X;
     const int rounds = rounds_of(model, false);
     TRY(tamis_dense_fill(model->device, NULL, X, 1));
-    TRY(update_rows(model, work, batch->plans[INFER], rounds, X, &work->E));
-    if (batch->plans[SAMPLE]) {
+    TRY(update_rows(model, work, batch->plans[ML_PLAN_ROWS], rounds, X, &work->E));
+    if (batch->plans[ML_PLAN_SAMPLE]) {
         double of_counts, likelihood;
         TRY(measure_counts(model, batch, &of_counts));
         TRY(measure_likelihood(model, work, batch, X, &likelihood));
@@ -325,7 +318,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     TRY_GOTO(done, learn_once(model, model->work, sum, weight));
     model->steps++;
 done:
-    end(model);
+    ml_end(model);
     return status;
 }
 
@@ -334,18 +327,14 @@ done:
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     gap *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
-    const int64_t topics = model->width;
-    const ml_batch_plan plan = {.operation = TAMIS_OP_FUSED,
-                                .edge = TAMIS_EDGE_QUOTIENT,
-                                .inner = topics,
-                                .width = topics,
-                                .calls = TRANSFORM_ROUNDS};
+    ml_batch_plan plans[ML_TOPIC_PLANS];
+    ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
     tamis_status status;
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, &plan, 1, &work->batches));
-    TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->E));
-    TRY_GOTO(done, ml_dense_make(model, topics, 1, &work->Y_sums));
+    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 1, &work->batches));
+    TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->E));
+    TRY_GOTO(done, ml_dense_make(model, model->width, 1, &work->Y_sums));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 1));
-    TRY_GOTO(done, update_rows(model, work, work->batches.batch[0].plans[INFER], TRANSFORM_ROUNDS, W, &work->E));
+    TRY_GOTO(done, update_rows(model, work, work->batches.batch[0].plans[ML_PLAN_ROWS], TRANSFORM_ROUNDS, W, &work->E));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
@@ -366,7 +355,7 @@ const ml_method ml_gap = {.id = TAMIS_GAP,
                           .begin = begin,
                           .iterate = iterate,
                           .loss = loss,
-                          .end = end,
+                          .free_work = free_work,
                           .step = step,
                           .transform = transform,
                           .operands = operands};

@@ -149,12 +149,10 @@ done:
     return status;
 }
 
-static void end(tamis_model *model) {
-    implicit *const work = model->work;
-    if (!work) return;
+static void free_work(const tamis_model *model, void *given) {
+    implicit *const work = given;
     for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
     tamis_release(work);
-    model->work = NULL;
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
@@ -173,7 +171,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     }
     /* not by `fresh`: a begin() that failed may have left factors without content */
     if (model->iterations_done > 0) return TAMIS_OK;
-    if (model->options.regularization == 0) TRY(ml_noise_of_uses(model, squares));
+    if (ml_finds_lambda(model)) TRY(ml_noise_of_uses(model, squares));
     return make_first(model, &work->sides[1]);
 }
 
@@ -208,11 +206,10 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
     side half = {0};
     tamis_status status;
-    /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
-    const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
-    TRY_GOTO(done, side_make(model, data, false, 1, (int)steps, &half));
+    const int steps = ml_fold_in_steps(model->width);
+    TRY_GOTO(done, side_make(model, data, false, 1, steps, &half));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
-    TRY_GOTO(done, solve(model, &half, W, &model->column_factors, (int)steps));
+    TRY_GOTO(done, solve(model, &half, W, &model->column_factors, steps));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     side_free(model, &half);
@@ -236,6 +233,6 @@ const ml_method ml_implicit_als = {.id = TAMIS_IMPLICIT_ALS,
                                    .begin = begin,
                                    .iterate = iterate,
                                    .loss = loss,
-                                   .end = end,
+                                   .free_work = free_work,
                                    .transform = transform,
                                    .operands = operands};

@@ -58,8 +58,6 @@
 #include "ml/mixture.h"
 #include "ml/numbers.h"
 
-enum { INFER = 0, COUNT = 1, SAMPLE = 2 }; /* plans of a mini-batch */
-
 /* Rounds for new documents: they are not seen again, so more than in fitting. After 20 the perplexity of held-out words
    of KOS and AP is within 0.6 % of that after 400, and no larger. */
 enum { TRANSFORM_ROUNDS = 20 };
@@ -79,7 +77,6 @@ typedef struct lda {
     tamis_dense norms;     /* of G's rows */
     tamis_dense ones;      /* as large as U, with a learned alpha alone */
     void **samples;        /* of each mini-batch: P at its words; the loss is made of them when a pass ends */
-    int64_t summed;        /* mini-batches of the pass whose losses are in model->parts */
     void *posteriors;      /* G on the host, with a learned alpha or the bound alone */
     double *alpha; /* the same: of each topic; then as many numbers of scratch, twice, and sums of E[ln theta] */
     double elbo;   /* of the last mini-batch */
@@ -180,7 +177,7 @@ static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dens
 static tamis_status sample(tamis_model *model, const lda *work, const ml_batch *batch, const tamis_dense *X,
                            const tamis_dense *Y) {
     const tamis_dense samples = ml_values_view(model, work->samples[batch - work->batches.batch], batch->S.view.nnz);
-    return ml_sddmm(model, batch->plans[SAMPLE], X, Y, 1, 0, &samples);
+    return ml_sddmm(model, batch->plans[ML_PLAN_SAMPLE], X, Y, 1, 0, &samples);
 }
 
 /* *sum = sum S ln P of its samples: waits. */
@@ -248,19 +245,20 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
     const tamis_dense *const L = &model->column_factors, *const M = &work->M, *const N = &work->N;
     const tamis_dense U = ml_first_rows(&work->U, batch->rows), E = ml_first_rows(&work->E, batch->rows);
     const tamis_dense G = ml_first_rows(&work->G, batch->rows), ones = ml_first_rows(&work->ones, batch->rows);
-    const bool measured = batch->plans[SAMPLE] != NULL;
+    const bool measured = batch->plans[ML_PLAN_SAMPLE] != NULL;
     const double scale = batch->rows > 0 ? work->documents / (double)batch->rows : 0, rate = ml_rate(model);
     double gain = 0;
     int64_t documents = 0;
     TRY(make_weights(model, work));
-    TRY(infer(model, batch->plans[INFER], M, model->options.inner_rounds, &U, &E, &ones, work->G.cols > 0 ? &G : NULL));
+    TRY(infer(model, batch->plans[ML_PLAN_ROWS], M, model->options.inner_rounds, &U, &E, &ones,
+              work->G.cols > 0 ? &G : NULL));
     if (work->posteriors) {
         TRY(ml_dense_read(model, &G, work->posteriors));
         gain = documents_gain(model, work, batch->rows, &documents);
     }
     if (measured) TRY(measure(model, work, batch, &U, &G, gain));
     if (model->options.learn_row_prior) TRY(learn_prior(model, work, documents, rate));
-    TRY(ml_fused(model, batch->plans[COUNT], M, &U, 1, 0, N));
+    TRY(ml_fused(model, batch->plans[ML_PLAN_COLUMNS], M, &U, 1, 0, N));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, scale, prior(model, model->options.column_prior), M, N,
                         N));
     return tamis_dense_axpby(device, NULL, rate, N, 1 - rate, L);
@@ -268,7 +266,8 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(const tamis_model *model, lda *work) {
+static void free_work(const tamis_model *model, void *given) {
+    lda *const work = given;
     tamis_dense *const matrices[] = {&work->M, &work->N, &work->word_sums, &work->masses, &work->U,
                                      &work->E, &work->G, &work->norms,     &work->ones};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
@@ -279,11 +278,6 @@ static void free_work(const tamis_model *model, lda *work) {
     tamis_release(work->alpha);
     ml_batches_free(model, &work->batches);
     tamis_release(work);
-}
-
-static void end(tamis_model *model) {
-    if (model->work) free_work(model, model->work);
-    model->work = NULL;
 }
 
 /* What make_weights needs. */
@@ -342,10 +336,8 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
     model->work = work;
     const int64_t topics = model->width, rounds = model->options.inner_rounds;
-    const ml_batch_plan plans[] = {
-        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics, .calls = rounds},
-        {.transpose = true, .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
-        {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
+    ml_batch_plan plans[ML_TOPIC_PLANS];
+    ml_topic_plans(model, rounds, plans);
     const bool measured = !model->options.skip_loss;
     TRY(ml_batches_make(model, data, rows, shuffle, visits, plans, measured ? 3 : 2, &work->batches));
     work->documents = documents;
@@ -376,7 +368,7 @@ static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
     const lda *const work = model->work;
     if (batch->total <= 0) return TAMIS_OK; /* nothing is to be learnt from no words */
     TRY(learn(model, batch));
-    if (batch->plans[SAMPLE]) model->parts[1] += batch->total;
+    if (batch->plans[ML_PLAN_SAMPLE]) model->parts[1] += batch->total;
     model->parts[2] += work->elbo;
     return TAMIS_OK;
 }
@@ -384,7 +376,7 @@ static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
 /* The losses of the pass's mini-batches that are not in `parts` yet. */
 static tamis_status pending(const tamis_model *model, double parts[]) {
     const lda *const work = model->work;
-    for (int64_t i = work && work->samples ? work->summed : model->batches_done; i < model->batches_done; i++) {
+    for (int64_t i = work && work->samples ? work->batches.summed : model->batches_done; i < model->batches_done; i++) {
         const ml_batch *const batch = &work->batches.batch[work->batches.order[i]];
         double sum = 0;
         if (batch->total > 0) TRY(log_likelihood(model, work, batch, &sum));
@@ -395,12 +387,7 @@ static tamis_status pending(const tamis_model *model, double parts[]) {
 
 static tamis_status iterate(tamis_model *model) {
     lda *const work = model->work;
-    work->summed = model->batches_done;
-    const tamis_status status = ml_batches_pass(model, &work->batches, learn_and_sum);
-    if (status == TAMIS_OK) TRY(pending(model, model->parts));
-    if (status != TAMIS_OK) ml_keep_losses(model, status);
-    work->summed = model->batches_done;
-    return status;
+    return ml_batches_pass(model, &work->batches, learn_and_sum);
 }
 
 static tamis_status loss(tamis_model *model, double *result) {
@@ -428,7 +415,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     }
     model->parts[2] += work->elbo;
 done:
-    end(model);
+    ml_end(model);
     return status;
 }
 
@@ -437,18 +424,14 @@ done:
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     lda *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
-    const int64_t topics = model->width;
-    const ml_batch_plan plan = {.operation = TAMIS_OP_FUSED,
-                                .edge = TAMIS_EDGE_QUOTIENT,
-                                .inner = topics,
-                                .width = topics,
-                                .calls = TRANSFORM_ROUNDS};
+    ml_batch_plan plans[ML_TOPIC_PLANS];
+    ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
     tamis_status status;
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, &plan, 1, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 1, &work->batches));
     TRY_GOTO(done, make_scratch(model, work));
     TRY_GOTO(done, make_documents(model, work, data->rows));
     TRY_GOTO(done, make_weights(model, work));
-    TRY_GOTO(done, infer(model, work->batches.batch[0].plans[INFER], &work->M, TRANSFORM_ROUNDS, &work->U, W,
+    TRY_GOTO(done, infer(model, work->batches.batch[0].plans[ML_PLAN_ROWS], &work->M, TRANSFORM_ROUNDS, &work->U, W,
                          &work->ones, W));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
@@ -499,31 +482,27 @@ done:
 static tamis_status bound(tamis_model *model, const tamis_sparse *data, double *per_word) {
     lda *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
-    const int64_t topics = model->width, *const offsets = data->offsets;
-    const ml_batch_plan plans[] = {{.operation = TAMIS_OP_FUSED,
-                                    .edge = TAMIS_EDGE_QUOTIENT,
-                                    .inner = topics,
-                                    .width = topics,
-                                    .calls = BOUND_ROUNDS},
-                                   {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
-    enum { LIKELIHOOD = 1 };
+    const int64_t *const offsets = data->offsets;
+    ml_batch_plan plans[ML_TOPIC_PLANS];
+    ml_topic_plans(model, BOUND_ROUNDS, plans);
+    plans[ML_PLAN_COLUMNS] = plans[ML_PLAN_SAMPLE]; /* topics are not updated: no plan of the transpose */
     double *largest = NULL, gain, sum;
     int64_t documents;
     tamis_status status;
     TRY_GOTO(done, tamis_allocate(data->cols, sizeof *largest, "words", (void **)&largest));
     TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 2, &work->batches));
     ml_batch *const batch = &work->batches.batch[0];
-    batch->plans[SAMPLE] = batch->plans[LIKELIHOOD];
-    batch->plans[LIKELIHOOD] = NULL;
+    batch->plans[ML_PLAN_SAMPLE] = batch->plans[ML_PLAN_COLUMNS];
+    batch->plans[ML_PLAN_COLUMNS] = NULL;
     TRY_GOTO(done, make_scratch(model, work));
     TRY_GOTO(done, make_documents(model, work, data->rows));
     TRY_GOTO(done, make_host(model, work, data->rows));
-    TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->E));
-    TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->G));
+    TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->E));
+    TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->G));
     TRY_GOTO(done, make_samples(model, work));
     TRY_GOTO(done, make_expected(model, work, largest, &gain));
-    TRY_GOTO(done,
-             infer(model, batch->plans[INFER], &work->M, BOUND_ROUNDS, &work->U, &work->E, &work->ones, &work->G));
+    TRY_GOTO(done, infer(model, batch->plans[ML_PLAN_ROWS], &work->M, BOUND_ROUNDS, &work->U, &work->E, &work->ones,
+                         &work->G));
     TRY_GOTO(done, ml_dense_read(model, &work->G, work->posteriors));
     TRY_GOTO(done, sample(model, work, batch, &work->U, &work->M));
     TRY_GOTO(done, log_likelihood(model, work, batch, &sum));
@@ -548,7 +527,7 @@ const ml_method ml_lda = {.id = TAMIS_LDA,
                           .iterate = iterate,
                           .loss = loss,
                           .pending = pending,
-                          .end = end,
+                          .free_work = free_work,
                           .step = step,
                           .transform = transform,
                           .bound = bound,

@@ -143,16 +143,24 @@ void ml_batches_free(const tamis_model *model, ml_batches *batches) {
     *batches = (ml_batches){0};
 }
 
+void ml_topic_plans(const tamis_model *model, int64_t rounds, ml_batch_plan plans[ML_TOPIC_PLANS]) {
+    const int64_t topics = model->width;
+    plans[ML_PLAN_ROWS] = (ml_batch_plan){false, TAMIS_OP_FUSED, TAMIS_EDGE_QUOTIENT, topics, topics, rounds};
+    plans[ML_PLAN_COLUMNS] = (ml_batch_plan){true, TAMIS_OP_FUSED, TAMIS_EDGE_QUOTIENT, topics, topics, 1};
+    plans[ML_PLAN_SAMPLE] = (ml_batch_plan){false, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, topics, 0, 1};
+}
+
 /* ------------------------------------------------------------------------------------------ passes */
 
-void ml_keep_losses(tamis_model *model, tamis_status status) {
+/* The error's message stays. */
+static void keep_losses(tamis_model *model, tamis_status status) {
     char message[TAMIS_MESSAGE_MOST];
     snprintf(message, sizeof message, "%s", tamis_last_error());
     if (model->method->pending(model, model->parts) != TAMIS_OK) model->parts[0] = NAN;
     (void)tamis_fail(status, "%s", message);
 }
 
-tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
+static tamis_status do_steps(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
     shuffle_numbers(model->options.seed, PASSES + (uint64_t)model->iterations_done, batches->count, batches->order);
     while (model->batches_done < batches->count) {
         TRY(step(model, &batches->batch[batches->order[model->batches_done]]));
@@ -163,4 +171,14 @@ tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_s
         if (!go_on) break;
     }
     return TAMIS_OK;
+}
+
+tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
+    batches->summed = model->batches_done;
+    const tamis_status status = do_steps(model, batches, step);
+    if (!model->method->pending) return status;
+    if (status == TAMIS_OK) TRY(model->method->pending(model, model->parts));
+    if (status != TAMIS_OK) keep_losses(model, status);
+    batches->summed = model->batches_done;
+    return status;
 }

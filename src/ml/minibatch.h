@@ -32,6 +32,7 @@ typedef struct ml_batches {
     int64_t rows, nnz; /* the most that a mini-batch has: for scratch */
     ml_batch *batch;
     int64_t *order; /* of the pass under way */
+    int64_t summed; /* mini-batches of it whose losses are in model->parts */
 } ml_batches;
 
 /*
@@ -44,6 +45,11 @@ tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches);
 void ml_batches_free(const tamis_model *model, ml_batches *batches);
 
+/* The plans of models of counts: for a mini-batch's rows, executed `rounds` times; for the columns; and for <x, y> at
+   its entries. */
+enum { ML_PLAN_ROWS = 0, ML_PLAN_COLUMNS = 1, ML_PLAN_SAMPLE = 2, ML_TOPIC_PLANS = 3 };
+void ml_topic_plans(const tamis_model *model, int64_t rounds, ml_batch_plan plans[ML_TOPIC_PLANS]);
+
 /* The weight of the model's next mini-batch: (1 / (t + offset))^decay for t = 1, 2, ... */
 static inline double ml_rate(const tamis_model *model) {
     const double offset = model->options.rate_offset;
@@ -54,11 +60,9 @@ static inline double ml_rate(const tamis_model *model) {
 typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);
 
 /* The pass model->iterations_done from mini-batch model->batches_done on: does the step, counts it in batches_done and
-   steps, and tells ml_after_batch; ends early where that says so. Allocates nothing. */
+   steps, and tells ml_after_batch; ends early where that says so. Then the losses that the method has left on the
+   device are added; after an error, with which a later fit may go on, they are added too or said to be not known.
+   Allocates nothing. */
 tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step);
-
-/* Of a pass that an error has ended, which a later fit may go on with: the losses that it has come to, or that they are
-   not known. The error's message stays. */
-void ml_keep_losses(tamis_model *model, tamis_status status);
 
 #endif

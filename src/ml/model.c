@@ -47,6 +47,11 @@ tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_
     return make_once(model, rows, cols, &model->states[number], fresh);
 }
 
+void ml_end(tamis_model *model) {
+    if (model->work) model->method->free_work(model, model->work);
+    model->work = NULL;
+}
+
 /* ------------------------------------------------------------------------------------------ looking at it */
 
 tamis_status tamis_model_describe(const tamis_model *model, tamis_model_description *description) {

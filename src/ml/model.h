@@ -59,7 +59,7 @@ typedef struct ml_method {
     tamis_status (*check)(const tamis_model_options *options); /* the method's own fields; NULL: nothing to check */
 
     /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always there,
-       offsets int64; it lives until end(). begin() makes what the model has not yet (factors, states: see
+       offsets int64; it lives until the work is freed. begin() makes what the model has not yet (factors, states: see
        ml_model_factors) and keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: all
        allocation is in begin(), that of time marks too (ml_times_reserve). Methods of mini-batches go on from
        model->batches_done, raise it after each, and call ml_after_batch().
@@ -70,7 +70,7 @@ typedef struct ml_method {
     /* Between two mini-batches: adds to `parts`, a copy of model->parts, what of them is still on the device. NULL:
        nothing ever is. iterate() leaves nothing there. */
     tamis_status (*pending)(const tamis_model *model, double parts[]);
-    void (*end)(tamis_model *model); /* frees model->work; called after a failed begin() too */
+    void (*free_work)(const tamis_model *model, void *work); /* after a failed begin() too, unless `work` is NULL */
 
     /* One mini-batch of new rows, data as above; `whole` is an estimate of all rows there are (0: unknown). *loss is of
        this batch: the sum and what it is divided by, so that batches can be added up. NULL without mini_batches. */
@@ -98,9 +98,8 @@ extern const ml_method ml_als, ml_implicit_als, ml_ccd, ml_lda, ml_sfa, ml_gap;
    biases, a running average): numbered by the method. */
 enum { ML_STATES = 4, ML_PARTS = 4 };
 
-/* Conjugate-gradient steps for new rows: as many as the system has unknowns end it but for rounding; no more than
- * these. */
-enum { FOLD_IN_MOST = 200 };
+/* Conjugate-gradient steps for new rows, from zero: as many as the system has unknowns end it but for rounding. */
+static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200 ? (int)unknowns + 4 : 200; }
 
 /*
  * A weighted lambda is lambda * (n + ML_PRIOR_RATINGS) for a row of n ratings: rows of few ratings need more than
@@ -147,7 +146,7 @@ struct tamis_model {
     tamis_dense_workspace *workspace;        /* for tamis/dense.h, of `width` + 2 columns or more */
     tamis_names *row_names, *column_names;   /* NULL: none */
 
-    void *work;           /* the method's, from begin() to end() */
+    void *work;           /* the method's, from begin() to ml_end() */
     struct ml_team *team; /* during a fit on a group, see team.h; else NULL: one device has everything */
     ml_times times;
     tamis_iteration report; /* of the iteration under way */
@@ -158,6 +157,9 @@ struct tamis_model {
     bool stopped;           /* the callback said so */
     bool converged;         /* the loss falls by less than the tolerance */
 };
+
+/* Whether the factors end in a bias. */
+static inline bool ml_biased(const tamis_model *model) { return model->width > model->options.factors; }
 
 /* ---------------------------------------------------------------------------------------------- place.c */
 
@@ -204,6 +206,7 @@ void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
 static inline double ml_lambda(const tamis_model *model) {
     return model->options.regularization > 0 ? model->options.regularization : model->lambda;
 }
+static inline bool ml_finds_lambda(const tamis_model *model) { return model->options.regularization == 0; }
 /* The lambda of each row, rows x 1 on the device: of ml_lambda, weighted or not. It is never 0, so that rows without
    ratings go to 0. */
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas);
@@ -256,12 +259,17 @@ tamis_status ml_model_workspace(tamis_model *model);
 void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
 /* The same of factors whose last column is the bias where the model has biases. */
 tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
+/* `from` with a column more at `place`: of `numbers`, a rows x 1 matrix, or NULL: of ones. */
+tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,
+                              tamis_owned_dense **wide);
 /* An operand of an array, which becomes its own. */
 void ml_operand_take(ml_operand *operand, tamis_owned_dense *array);
 /* Brings it onto the host, where it is not there yet. */
 tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand);
 void ml_operands_free(ml_operands *operands);
 
+/* model.c: frees model->work. */
+void ml_end(tamis_model *model);
 /* fit.c: after each mini-batch: tells the callback. *go_on is false where it said stop. */
 tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on);
 /* What ratings are less of before they are divided by the scale: with non-negative factors nothing. */

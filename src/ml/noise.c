@@ -25,6 +25,7 @@
 
 #include <math.h>
 
+#include "ml/cholesky.h"
 #include "ml/numbers.h"
 #include "ml/team.h"
 
@@ -54,26 +55,13 @@ static double norm_of(const tamis_model *model, double deviation) {
     return deviation * (sqrt(nnz / (double)model->rows) + sqrt(nnz / (double)model->cols));
 }
 
-/* trace(A^-1) of a positive definite matrix of which the lower triangle is read, and spoilt. Eigenvalues are at least
-   `least`, and pivots are set to it where rounding says otherwise. */
+/* trace(A^-1) of a positive definite matrix, which is spoilt: the sum of the squares of its factor's inverse. `least`:
+   of its eigenvalues. */
 static double inverse_trace(double *A, int64_t n, double least) {
     double trace = 0;
+    ml_invert_cholesky(A, n, least);
     for (int64_t j = 0; j < n; j++)
-        for (int64_t i = j; i < n; i++) {
-            double sum = A[i * n + j];
-            for (int64_t k = 0; k < j; k++) sum -= A[i * n + k] * A[j * n + k];
-            A[i * n + j] = i > j ? sum / A[j * n + j] : sqrt(fmax(sum, least));
-        }
-    for (int64_t j = 0; j < n; j++) { /* columns of the inverse of the factor, whose squares add up to the trace */
-        A[j * n + j] = 1 / A[j * n + j];
-        trace += A[j * n + j] * A[j * n + j];
-        for (int64_t i = j + 1; i < n; i++) {
-            double sum = 0;
-            for (int64_t k = j; k < i; k++) sum -= A[i * n + k] * A[k * n + j];
-            A[i * n + j] = sum / A[i * n + i];
-            trace += A[i * n + j] * A[i * n + j];
-        }
-    }
+        for (int64_t i = j; i < n; i++) trace += A[i * n + j] * A[i * n + j];
     return trace;
 }
 

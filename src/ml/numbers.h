@@ -4,6 +4,8 @@
 
 #include <tamis/tamis.h>
 
+#include "sparse/index.h"
+
 static inline double ml_number(const void *numbers, tamis_type type, int64_t at) {
     return type == TAMIS_F64 ? ((const double *)numbers)[at] : (double)((const float *)numbers)[at];
 }
@@ -29,7 +31,11 @@ static inline void ml_put_element(const tamis_dense *X, int64_t row, int64_t col
 /* Of entry t of a sparse matrix that has values. */
 static inline double ml_value(const tamis_sparse *S, int64_t t) { return ml_number(S->values, S->value_type, t); }
 static inline int64_t ml_column(const tamis_sparse *S, int64_t t) {
-    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
+    return tamis_index_load(S->columns, S->index_type, t);
+}
+/* Where row i of a CSR matrix begins. */
+static inline int64_t ml_offset(const tamis_sparse *S, int64_t row) {
+    return tamis_index_load(S->offsets, S->offset_type, row);
 }
 
 /* The first rows of a packed matrix: what a mini-batch needs of scratch for the largest one. */

@@ -31,19 +31,23 @@ void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operan
         use_factors(&model->row_factors, &operands->A);
 }
 
+tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,
+                              tamis_owned_dense **wide) {
+    TRY(tamis_owned_dense_create(from->rows, from->cols + 1, from->type, TAMIS_ROW_MAJOR, wide));
+    const tamis_dense *const to = tamis_owned_dense_view(*wide);
+    for (int64_t i = 0; i < from->rows; i++) {
+        for (int64_t j = 0; j < from->cols; j++) ml_put_element(to, i, j < place ? j : j + 1, ml_element(from, i, j));
+        ml_put_element(to, i, place, numbers ? ml_element(numbers, i, 0) : 1);
+    }
+    return TAMIS_OK;
+}
+
 /* [x, b_u] becomes [x, b_u, 1]; of columns [y, b_i] becomes [y, 1, b_i]. */
 static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
     TRY(ml_operand_fetch(model, operand));
     const tamis_dense *const from = &operand->host;
-    const int64_t k = from->cols - 1;
     tamis_owned_dense *wide;
-    TRY(tamis_owned_dense_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, &wide));
-    const tamis_dense *const to = tamis_owned_dense_view(wide);
-    for (int64_t i = 0; i < from->rows; i++) {
-        for (int64_t j = 0; j < k; j++) ml_put_element(to, i, j, ml_element(from, i, j));
-        ml_put_element(to, i, k, columns ? 1 : ml_element(from, i, k));
-        ml_put_element(to, i, k + 1, columns ? ml_element(from, i, k) : 1);
-    }
+    TRY(ml_insert_column(from, columns ? from->cols - 1 : from->cols, NULL, &wide));
     tamis_owned_dense_free(operand->own);
     ml_operand_take(operand, wide);
     return TAMIS_OK;
@@ -66,7 +70,7 @@ static tamis_status narrow(const tamis_model *model, ml_operands *operands) {
 
 tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands) {
     ml_plain_operands(model, W, operands);
-    if (model->width == model->options.factors) return TAMIS_OK;
+    if (!ml_biased(model)) return TAMIS_OK;
     if (operands->A.host.rows == 1) return narrow(model, operands);
     TRY(widen(model, false, &operands->A));
     return widen(model, true, &operands->B);

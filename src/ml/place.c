@@ -188,10 +188,6 @@ void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
     *placed = (ml_sparse){0};
 }
 
-static int64_t offset_at(const tamis_sparse *S, int64_t row) {
-    return S->offset_type == TAMIS_I64 ? ((const int64_t *)S->offsets)[row] : ((const int32_t *)S->offsets)[row];
-}
-
 /* factor * (number of nonzeros, but `least` at least) + constant. */
 static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, double least, double factor,
                                 double constant, tamis_dense *made) {
@@ -201,7 +197,7 @@ static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, do
     const size_t size = tamis_type_size(model->options.type);
     TRY(tamis_allocate(host->rows, size, "a number of each row", &numbers));
     for (int64_t i = 0; i < host->rows; i++) {
-        const double count = (double)(offset_at(host, i + 1) - offset_at(host, i));
+        const double count = (double)(ml_offset(host, i + 1) - ml_offset(host, i));
         ml_put_number(numbers, model->options.type, i, factor * (count < least ? least : count) + constant);
     }
     tamis_status status = ml_dense_make(model, host->rows, 1, made);

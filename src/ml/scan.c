@@ -36,67 +36,38 @@ typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), align
 #define SUM_OF(lanes)                                                                                                  \
     ((((lanes)[0] + (lanes)[4]) + ((lanes)[1] + (lanes)[5])) + (((lanes)[2] + (lanes)[6]) + ((lanes)[3] + (lanes)[7])))
 
-/* *square = <b, b> where it is wanted: in line, so that it costs nothing where it is not. */
-static inline __attribute__((always_inline)) double dot_single(const float *a, const float *b, int64_t n,
-                                                               double *square) {
-    singles sums = {0}, squares = {0};
-    float rest = 0, rest_squares = 0;
-    int64_t k = 0;
-    for (; k + LANES <= n; k += LANES) {
-        const singles y = *(const singles *)(b + k);
-        sums += *(const singles *)(a + k) * y;
-        if (square) squares += y * y;
+/* <a, b>, and *square = <b, b> where it is wanted: in line, so that it costs nothing where it is not. */
+#define DOT(name, number, vector)                                                                                      \
+    static inline __attribute__((always_inline)) double name(const number *a, const number *b, int64_t n,              \
+                                                             double *square) {                                         \
+        vector sums = {0}, squares = {0};                                                                              \
+        number rest = 0, rest_squares = 0;                                                                             \
+        int64_t k = 0;                                                                                                 \
+        for (; k + LANES <= n; k += LANES) {                                                                           \
+            const vector y = *(const vector *)(b + k);                                                                 \
+            sums += *(const vector *)(a + k) * y;                                                                      \
+            if (square) squares += y * y;                                                                              \
+        }                                                                                                              \
+        for (; k < n; k++) {                                                                                           \
+            rest += a[k] * b[k];                                                                                       \
+            rest_squares += b[k] * b[k];                                                                               \
+        }                                                                                                              \
+        if (square) *square = (double)(rest_squares + SUM_OF(squares));                                                \
+        return (double)(rest + SUM_OF(sums));                                                                          \
     }
-    for (; k < n; k++) {
-        rest += a[k] * b[k];
-        rest_squares += b[k] * b[k];
-    }
-    if (square) *square = (double)(rest_squares + SUM_OF(squares));
-    return (double)(rest + SUM_OF(sums));
-}
+DOT(dot_single, float, singles)
+DOT(dot_double, double, doubles)
 
-static inline __attribute__((always_inline)) double dot_double(const double *a, const double *b, int64_t n,
-                                                               double *square) {
-    doubles sums = {0}, squares = {0};
-    double rest = 0, rest_squares = 0;
-    int64_t k = 0;
-    for (; k + LANES <= n; k += LANES) {
-        const doubles y = *(const doubles *)(b + k);
-        sums += *(const doubles *)(a + k) * y;
-        if (square) squares += y * y;
-    }
-    for (; k < n; k++) {
-        rest += a[k] * b[k];
-        rest_squares += b[k] * b[k];
-    }
-    if (square) *square = (double)(rest_squares + SUM_OF(squares));
-    return (double)(rest + SUM_OF(sums));
-}
-
-static int64_t first_seen(const scan *s, int64_t column) {
-    int64_t low = 0, high = s->seen_count;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (s->seen[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static double product_at(const scan *s, int64_t j) {
+static inline __attribute__((always_inline)) double dot_at(const scan *s, int64_t j, double *square) {
     const int64_t at = j * s->B->cols;
-    if (s->B->type == TAMIS_F64) return dot_double(s->row, (const double *)s->B->data + at, s->length, NULL);
-    return dot_single(s->row, (const float *)s->B->data + at, s->length, NULL);
+    if (s->B->type == TAMIS_F64) return dot_double(s->row, (const double *)s->B->data + at, s->length, square);
+    return dot_single(s->row, (const float *)s->B->data + at, s->length, square);
 }
 
 /* The cosine times its size, which has the same order and takes no root; of zeros what no heap keeps. */
 static double direction_at(const scan *s, int64_t j) {
-    const int64_t at = j * s->B->cols;
     double square;
-    const double dot = s->B->type == TAMIS_F64 ? dot_double(s->row, (const double *)s->B->data + at, s->length, &square)
-                                               : dot_single(s->row, (const float *)s->B->data + at, s->length, &square);
+    const double dot = dot_at(s, j, &square);
     return square > 0 ? dot * fabs(dot) / square : (double)NAN;
 }
 
@@ -104,13 +75,13 @@ static void scan_part(scan *s, int part) {
     const int64_t begin = s->B->rows * part / s->parts, end = s->B->rows * (part + 1) / s->parts;
     ml_best best = {
         .columns = s->columns + (int64_t)part * s->n, .scores = s->scores + (int64_t)part * s->n, .n = s->n};
-    int64_t skip = first_seen(s, begin);
+    int64_t skip = tamis_index_first(s->seen, TAMIS_I64, 0, s->seen_count, begin);
     for (int64_t j = begin; j < end; j++) {
         if (skip < s->seen_count && s->seen[skip] == j) {
             while (skip < s->seen_count && s->seen[skip] == j) skip++;
             continue;
         }
-        const double score = s->cosine ? direction_at(s, j) : product_at(s, j);
+        const double score = s->cosine ? direction_at(s, j) : dot_at(s, j, NULL);
         if (best.kept < best.n || score > best.scores[0]) ml_best_offer(&best, j, score);
     }
     s->kept[part] = best.kept;

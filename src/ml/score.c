@@ -16,7 +16,6 @@
 
 #include "ml/numbers.h"
 #include "ml/using.h"
-#include "sparse/index.h"
 
 static const double least_probability = 1e-12;
 enum { TOP = 10 };
@@ -153,17 +152,9 @@ static int64_t relevant_in(const scoring *s, int64_t row) {
 /* Is the column held out in the row? Columns are sorted. */
 static bool is_held_out(const scoring *s, int64_t row, int64_t column) {
     const tamis_sparse *const S = s->entries;
-    int64_t low = ((const int64_t *)S->offsets)[row], high = ((const int64_t *)S->offsets)[row + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        const int64_t found = tamis_index_load(S->columns, S->index_type, middle);
-        if (found == column) return is_relevant(s, middle);
-        if (found < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
+    const int64_t end = ml_offset(S, row + 1);
+    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, column);
+    return at < end && ml_column(S, at) == column && is_relevant(s, at);
 }
 
 static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, const int64_t *columns,
@@ -263,8 +254,7 @@ static tamis_status score_bound(const scoring *s, tamis_score *score) {
     TRY_GOTO(done, tamis_allocate(nnz, sizeof *values, "words of documents", (void **)&values));
     for (int p = 0; p < 2; p++)
         for (int64_t i = 0; i < parts[p]->rows; i++)
-            for (int64_t t = ((const int64_t *)parts[p]->offsets)[i]; t < ((const int64_t *)parts[p]->offsets)[i + 1];
-                 t++, at++) {
+            for (int64_t t = ml_offset(parts[p], i); t < ml_offset(parts[p], i + 1); t++, at++) {
                 rows[at] = i;
                 columns[at] = ml_column(parts[p], t);
                 values[at] = ml_value(parts[p], t);

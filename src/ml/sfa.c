@@ -29,6 +29,7 @@
  * mini-batch's users, one number for each rating of it, and two matrices of the items' size.
  */
 #include "ml/biases.h"
+#include "ml/cholesky.h"
 #include "ml/minibatch.h"
 #include "ml/numbers.h"
 #include "ml/sums.h"
@@ -58,7 +59,6 @@ typedef struct sfa {
     tamis_dense of_errors, of_users, of_items; /* sums of squares: 1 x 1 */
     tamis_dense losses;                        /* of the pass's mini-batches, in the order in which they came */
     void *host_losses;
-    int64_t summed; /* mini-batches of the pass whose losses are in model->parts */
 } sfa;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -88,8 +88,6 @@ static tamis_status check(const tamis_model_options *options) {
 }
 
 /* ------------------------------------------------------------------------------------------ biases */
-
-static bool biased(const tamis_model *model) { return model->width > model->options.factors; }
 
 /* base + the sums of an item's ratings less their users' biases, and their numbers; the biases that they make. */
 static void sum_items(const tamis_model *model, const tamis_sparse *data, const double *users, const double *base,
@@ -124,12 +122,12 @@ static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, b
     TRY_GOTO(done, tamis_allocate(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
     TRY_GOTO(done, tamis_allocate_zeroed(data->rows, sizeof *users, "the biases of users", (void **)&users));
     for (int round = 0; round < (anew ? ML_BIAS_ROUNDS : 1); round++) {
-        if (biased(model)) ml_row_biases(model, data, biases, users);
+        if (ml_biased(model)) ml_row_biases(model, data, biases, users);
         sum_items(model, data, users, base, sums, biases);
     }
     TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[SUMS], sums));
     TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[BIASES], biases));
-    if (biased(model)) status = ml_last_write(model, &model->column_factors, biases);
+    if (ml_biased(model)) status = ml_last_write(model, &model->column_factors, biases);
 done:
     tamis_release(base);
     tamis_release(sums);
@@ -144,7 +142,7 @@ static tamis_status centre(const tamis_model *model, const tamis_sparse *data, c
     double *biases = NULL, *users = NULL;
     tamis_status status;
     TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[BIASES], &biases));
-    if (biased(model)) {
+    if (ml_biased(model)) {
         TRY_GOTO(done, tamis_allocate(data->rows, sizeof *users, "the biases of users", (void **)&users));
         ml_row_biases(model, data, biases, users);
         if (W) TRY_GOTO(done, ml_last_write(model, W, users));
@@ -157,25 +155,6 @@ done:
 }
 
 /* ------------------------------------------------------------------------------------------ preconditioner */
-
-/* In place: the lower triangle of a symmetric matrix that is at least `least` becomes that of the inverse of its
-   Cholesky factor. Pivots are at least `least` as well; where rounding says otherwise they are set to it. */
-static void invert_cholesky(double *B, int64_t n, double least) {
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = j; i < n; i++) {
-            double sum = B[i * n + j];
-            for (int64_t k = 0; k < j; k++) sum -= B[i * n + k] * B[j * n + k];
-            B[i * n + j] = i > j ? sum / B[j * n + j] : sqrt(sum > least ? sum : least);
-        }
-    for (int64_t j = 0; j < n; j++) { /* column by column, each from the diagonal down */
-        B[j * n + j] = 1 / B[j * n + j];
-        for (int64_t i = j + 1; i < n; i++) {
-            double sum = 0;
-            for (int64_t k = j; k < i; k++) sum -= B[i * n + k] * B[k * n + j];
-            B[i * n + j] = sum / B[i * n + i];
-        }
-    }
-}
 
 /* What follows from T, which is in work->narrow. */
 static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
@@ -201,7 +180,7 @@ static tamis_status make_whitening(const tamis_model *model, const sfa *work, do
     TRY(tamis_dense_gram(model->device, NULL, model->workspace, share, &M, lambda, &work->T));
     TRY(ml_dense_read(model, &work->T, work->narrow));
     for (int64_t i = 0; i < n * n; i++) B[i] = ml_number(work->narrow, type, i);
-    invert_cholesky(B, n, lambda);
+    ml_invert_cholesky(B, n, lambda);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) /* transposed, zeros below */
             ml_put_number(work->narrow, type, i * n + j, j < i ? 0 : B[j * n + i]);
@@ -217,8 +196,8 @@ static tamis_status take_whitening(const tamis_model *model, const sfa *work) {
 
 /* ------------------------------------------------------------------------------------------ mini-batches */
 
-static void free_work(const tamis_model *model, sfa *work) {
-    if (!work) return;
+static void free_work(const tamis_model *model, void *given) {
+    sfa *const work = given;
     for (int64_t i = 0; work->lambdas && i < work->batches.count; i++) ml_dense_free(model, &work->lambdas[i]);
     tamis_release(work->lambdas);
     ml_batches_free(model, &work->batches);
@@ -324,7 +303,7 @@ static tamis_status make_work(const tamis_model *model, const tamis_sparse *data
     return TAMIS_OK;
 failed:
     tamis_release(centred);
-    free_work(model, work);
+    if (work) free_work(model, work);
     return status;
 }
 
@@ -420,11 +399,6 @@ static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
     return ml_dense_random(model, &model->column_factors, 1, -size, size);
 }
 
-static void end(tamis_model *model) {
-    free_work(model, model->work);
-    model->work = NULL;
-}
-
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(make_model(model, data));
     if (model->iterations_done == 0 && model->batches_done == 0) TRY(learn_biases(model, data, true));
@@ -445,18 +419,13 @@ static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
 
 static tamis_status pending(const tamis_model *model, double parts[]) {
     const sfa *const work = model->work;
-    return work ? add_losses(model, work, work->summed, model->batches_done, &parts[0]) : TAMIS_OK;
+    return work ? add_losses(model, work, work->batches.summed, model->batches_done, &parts[0]) : TAMIS_OK;
 }
 
 static tamis_status iterate(tamis_model *model) {
     sfa *const work = model->work;
-    work->summed = model->batches_done;
     if (model->batches_done == 0) TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
-    const tamis_status status = ml_batches_pass(model, &work->batches, learn_and_sum);
-    if (status == TAMIS_OK) TRY(pending(model, model->parts));
-    if (status != TAMIS_OK) ml_keep_losses(model, status);
-    work->summed = model->batches_done;
-    return status;
+    return ml_batches_pass(model, &work->batches, learn_and_sum);
 }
 
 /* A rating's share, on the way through the pass. */
@@ -496,13 +465,12 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(ml_model_factors(model, 0, model->column_factors.rows, &fresh)); /* the workspace */
     sfa *work;
     TRY(tamis_dense_fill(model->device, NULL, W, 0));
-    /* to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
-    const int64_t factors = model->options.factors, steps = factors + 4 < FOLD_IN_MOST ? factors + 4 : FOLD_IN_MOST;
-    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, W, 1, (int)steps, &work));
+    const int steps = ml_fold_in_steps(model->options.factors);
+    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, W, 1, steps, &work));
     tamis_status status;
     const tamis_dense U = ml_features(model, W);
     TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
-    TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, &U));
+    TRY_GOTO(done, solve(model, work, &work->batches.batch[0], steps, &U));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
@@ -511,33 +479,21 @@ done:
 
 /* ------------------------------------------------------------------------------------------ prediction */
 
-/* `from` with one more column: `last`, or ones. */
-static tamis_status widen(const tamis_dense *from, const tamis_dense *last, tamis_owned_dense **wide) {
-    const int64_t k = from->cols, stride = from->stride > 0 ? from->stride : k;
-    TRY(tamis_owned_dense_create(from->rows, k + 1, from->type, TAMIS_ROW_MAJOR, wide));
-    void *const to = tamis_owned_dense_view(*wide)->data;
-    for (int64_t i = 0; i < from->rows; i++) {
-        for (int64_t j = 0; j < k; j++)
-            ml_put_number(to, from->type, i * (k + 1) + j, ml_number(from->data, from->type, i * stride + j));
-        ml_put_number(to, from->type, i * (k + 1) + k, last ? ml_number(last->data, last->type, i) : 1);
-    }
-    return TAMIS_OK;
-}
-
 /* <[u, b_u, 1], [m, 1, b]>, or without users' biases <[u, 1], [m, b]>. */
 static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.offset = model->mean, .scale = model->scale, .least = model->least, .most = model->most};
     if (!W)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "sfa stores no row factors: pass those of tamis_model_transform as W");
-    if (biased(model)) return ml_biased_operands(model, W, made);
+    if (ml_biased(model)) return ml_biased_operands(model, W, made);
     tamis_owned_dense *items = NULL, *biases = NULL, *wide;
     tamis_status status;
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));
     TRY_GOTO(done, ml_dense_fetch(model, &model->states[BIASES], &biases));
-    TRY_GOTO(done, widen(W, NULL, &wide));
+    TRY_GOTO(done, ml_insert_column(W, W->cols, NULL, &wide));
     ml_operand_take(&made->A, wide);
-    TRY_GOTO(done, widen(tamis_owned_dense_view(items), tamis_owned_dense_view(biases), &wide));
+    const tamis_dense *const M = tamis_owned_dense_view(items);
+    TRY_GOTO(done, ml_insert_column(M, M->cols, tamis_owned_dense_view(biases), &wide));
     ml_operand_take(&made->B, wide);
 done:
     tamis_owned_dense_free(items);
@@ -554,7 +510,7 @@ const ml_method ml_sfa = {.id = TAMIS_SFA,
                           .iterate = iterate,
                           .loss = loss,
                           .pending = pending,
-                          .end = end,
+                          .free_work = free_work,
                           .step = step,
                           .transform = transform,
                           .operands = operands};

@@ -19,6 +19,8 @@
 #include "base/random.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "ml/numbers.h"
+#include "sparse/element.h"
 
 /* Streams of draws: a row's or an entry's number, and one that no row has. */
 #define ROWS_STREAM UINT64_MAX
@@ -32,28 +34,8 @@ typedef struct splitter {
 
 /* ---- reading S */
 
-static int64_t offset_at(const tamis_sparse *S, int64_t row) {
-    return S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[row] : ((const int64_t *)S->offsets)[row];
-}
-
 static double value_at(const tamis_sparse *S, int64_t t) {
-    if (!S->values) return 1;
-    switch (S->value_type) {
-    case TAMIS_F32: return (double)((const float *)S->values)[t];
-    case TAMIS_F64: return ((const double *)S->values)[t];
-    case TAMIS_F16: return (double)tamis_f32_from_f16(((const uint16_t *)S->values)[t]);
-    case TAMIS_BF16: return (double)tamis_f32_from_bf16(((const uint16_t *)S->values)[t]);
-    }
-    return 0;
-}
-
-static void store_value(void *values, tamis_type type, int64_t t, double value) {
-    switch (type) {
-    case TAMIS_F32: ((float *)values)[t] = (float)value; return;
-    case TAMIS_F64: ((double *)values)[t] = value; return;
-    case TAMIS_F16: ((uint16_t *)values)[t] = tamis_f16_from_f32((float)value); return;
-    case TAMIS_BF16: ((uint16_t *)values)[t] = tamis_bf16_from_f32((float)value); return;
-    }
+    return S->values ? tamis_element_load(S->values, S->value_type, t) : 1;
 }
 
 /* Up to here the type holds every whole number: kept and held out then add up to the count. */
@@ -88,7 +70,7 @@ static void choose(const splitter *split, tamis_random *random, int64_t begin, i
 static void draw_entries(const splitter *split) {
     const bool one = split->options->kind == TAMIS_SPLIT_LEAVE_ONE;
     for (int64_t row = 0; row < split->S->rows; row++) {
-        const int64_t begin = offset_at(split->S, row), end = offset_at(split->S, row + 1), count = end - begin;
+        const int64_t begin = ml_offset(split->S, row), end = ml_offset(split->S, row + 1), count = end - begin;
         tamis_random random = tamis_random_start(split->options->seed, (uint64_t)row);
         int64_t wanted = 1;
         if (!one) {
@@ -109,7 +91,7 @@ static void draw_rows(const splitter *split) {
     for (int64_t row = 0; row < rows; row++) {
         const bool chosen = wanted > 0 && tamis_random_below(&random, rows - row) < wanted;
         wanted -= chosen;
-        for (int64_t t = offset_at(split->S, row); t < offset_at(split->S, row + 1); t++) split->taken[t] = chosen;
+        for (int64_t t = ml_offset(split->S, row); t < ml_offset(split->S, row + 1); t++) split->taken[t] = chosen;
     }
 }
 
@@ -141,7 +123,7 @@ static tamis_status draw_tokens(const splitter *split) {
     const int64_t most = S->values ? count_limit(S->value_type) : 1;
     const uint64_t share = (uint64_t)ldexp(split->options->share, 64); /* exact, or the bits below 2^-64 are dropped */
     for (int64_t row = 0; row < S->rows; row++)
-        for (int64_t t = offset_at(S, row); t < offset_at(S, row + 1); t++) {
+        for (int64_t t = ml_offset(S, row); t < ml_offset(S, row + 1); t++) {
             const double count = value_at(S, t);
             if (!(count >= 0 && count <= (double)most && floor(count) == count))
                 return tamis_fail(TAMIS_ERROR_ARGUMENT,
@@ -176,12 +158,12 @@ static tamis_status make(const splitter *split, bool held, tamis_owned_sparse **
     int64_t used = 0;
     ((int64_t *)offsets)[0] = 0;
     for (int64_t row = 0; row < S->rows; row++) {
-        for (int64_t t = offset_at(S, row); t < offset_at(S, row + 1); t++) {
+        for (int64_t t = ml_offset(S, row); t < ml_offset(S, row + 1); t++) {
             if (!has_entry(split, t, held, &count)) continue;
             memcpy((char *)columns + (size_t)used * index_size, (const char *)S->columns + (size_t)t * index_size,
                    index_size);
             if (S->values && split->options->kind == TAMIS_SPLIT_TOKENS)
-                store_value(values, S->value_type, used, count);
+                tamis_element_store(values, S->value_type, used, count);
             else if (S->values)
                 memcpy((char *)values + (size_t)used * value_size, (const char *)S->values + (size_t)t * value_size,
                        value_size);

@@ -55,24 +55,16 @@ static void copy_indices_thread(void *context, int thread, int threads) {
         copy_indices(c, TAMIS_I64, TAMIS_I64, begin, end);
 }
 
-TAMIS_INLINE void store_values(const copying *c, tamis_type from, int64_t begin, int64_t end) {
+TAMIS_INLINE void copy_values(const copying *c, tamis_type to, tamis_type from, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) tamis_element_store(c->to, to, i, tamis_element_load(c->from, from, i));
+}
+
+TAMIS_INLINE void copy_values_from(const copying *c, tamis_type from, int64_t begin, int64_t end) {
     switch ((tamis_type)c->to_type) {
-    case TAMIS_F32:
-        for (int64_t i = begin; i < end; i++)
-            tamis_element_store(c->to, TAMIS_F32, i, tamis_element_load(c->from, from, i));
-        return;
-    case TAMIS_F64:
-        for (int64_t i = begin; i < end; i++)
-            tamis_element_store(c->to, TAMIS_F64, i, tamis_element_load(c->from, from, i));
-        return;
-    case TAMIS_F16:
-        for (int64_t i = begin; i < end; i++)
-            tamis_element_store(c->to, TAMIS_F16, i, tamis_element_load(c->from, from, i));
-        return;
-    case TAMIS_BF16:
-        for (int64_t i = begin; i < end; i++)
-            tamis_element_store(c->to, TAMIS_BF16, i, tamis_element_load(c->from, from, i));
-        return;
+    case TAMIS_F32: copy_values(c, TAMIS_F32, from, begin, end); return;
+    case TAMIS_F64: copy_values(c, TAMIS_F64, from, begin, end); return;
+    case TAMIS_F16: copy_values(c, TAMIS_F16, from, begin, end); return;
+    case TAMIS_BF16: copy_values(c, TAMIS_BF16, from, begin, end); return;
     }
 }
 
@@ -92,10 +84,10 @@ static void copy_values_thread(void *context, int thread, int threads) {
         return;
     }
     switch ((tamis_type)c->from_type) {
-    case TAMIS_F32: store_values(c, TAMIS_F32, begin, end); return;
-    case TAMIS_F64: store_values(c, TAMIS_F64, begin, end); return;
-    case TAMIS_F16: store_values(c, TAMIS_F16, begin, end); return;
-    case TAMIS_BF16: store_values(c, TAMIS_BF16, begin, end); return;
+    case TAMIS_F32: copy_values_from(c, TAMIS_F32, begin, end); return;
+    case TAMIS_F64: copy_values_from(c, TAMIS_F64, begin, end); return;
+    case TAMIS_F16: copy_values_from(c, TAMIS_F16, begin, end); return;
+    case TAMIS_BF16: copy_values_from(c, TAMIS_BF16, begin, end); return;
     }
 }
 

@@ -1,4 +1,4 @@
-/* Indices and offsets of either width: one entry at a time, and what a width can hold. */
+/* Indices and offsets of either width: one entry at a time, searches, and what a width can hold. */
 #ifndef TAMIS_SPARSE_INDEX_H
 #define TAMIS_SPARSE_INDEX_H
 
@@ -29,6 +29,19 @@ TAMIS_INLINE bool tamis_index_spans(tamis_index_type type, int64_t size) { retur
 
 /* Whether an offset of `nnz` fits the type. */
 TAMIS_INLINE bool tamis_index_holds(tamis_index_type type, int64_t nnz) { return nnz <= tamis_index_limit(type); }
+
+/* The first of the rising numbers low .. high - 1 that is at least `least`; high where there is none. */
+TAMIS_INLINE int64_t tamis_index_first(const void *array, tamis_index_type type, int64_t low, int64_t high,
+                                       int64_t least) {
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (tamis_index_load(array, type, middle) < least)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 /* The address of entry i. */
 TAMIS_INLINE const void *tamis_index_at(const void *array, tamis_index_type type, int64_t i) {

@@ -7,23 +7,10 @@ int64_t tamis_partition_even(int64_t total, int parts, int part) {
     return total / parts * part + total % parts * part / parts;
 }
 
-/* The first row whose offset is at least `position`; `rows` when there is none before the end. */
-static int64_t first_row_from(const void *offsets, tamis_index_type type, int64_t rows, int64_t position) {
-    int64_t low = 0, high = rows;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (tamis_index_load(offsets, type, middle) >= position)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 int64_t tamis_partition_rows_from(const void *offsets, tamis_index_type offset_type, int64_t rows, int64_t base,
                                   int64_t nnz, int parts, int part) {
     if (part >= parts) return rows;
-    return first_row_from(offsets, offset_type, rows, base + tamis_partition_even(nnz, parts, part));
+    return tamis_index_first(offsets, offset_type, 0, rows, base + tamis_partition_even(nnz, parts, part));
 }
 
 int64_t tamis_partition_rows(const void *offsets, tamis_index_type offset_type, int64_t rows, int64_t nnz, int parts,

@@ -60,11 +60,11 @@ static tool_chosen two_devices(void) {
 /* Copies of a gang that is opened, and how many devices it has in the end. */
 static long copies_of(bool operands, int spread, int *ranks) {
     const tool_problem problem = problem_make(operands);
-    const tool_gang_kind kind = {.devices = two_devices()};
+    const tool_gang_kind kind = {.devices = two_devices(), .spread = spread};
     tamis_options planning = tool_problem_options(&problem);
     tool_gang gang = {0};
     const long before = copies();
-    works(tool_gang_open_best(&kind, &problem, &planning, spread, &gang));
+    works(tool_gang_open_best(&kind, &problem, &planning, &gang));
     const long made = copies() - before;
     *ranks = gang.ranks;
     tool_gang_close(&gang);

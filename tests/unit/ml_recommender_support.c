@@ -1,10 +1,6 @@
 /* See test_ml_recommenders.h. */
 #include "test_ml_recommenders.h"
 
-void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
-
 double table_factor(uint64_t seed, bool column, int64_t i, int f) {
     return 2 * tamis_random_uniform_at(seed + (column ? 2 : 1), (uint64_t)i, (uint64_t)f) - 1;
 }
@@ -109,31 +105,6 @@ double *folded(tamis_model *model, const table *t, int64_t width, tamis_type typ
     double *const numbers = doubles_of(tamis_owned_dense_view(array));
     tamis_owned_dense_free(array);
     return numbers;
-}
-
-void eliminate(int64_t k, double *a, double *b) {
-    for (int64_t c = 0; c < k; c++) {
-        int64_t pivot = c;
-        for (int64_t i = c + 1; i < k; i++)
-            if (fabs(a[i * k + c]) > fabs(a[pivot * k + c])) pivot = i;
-        for (int64_t j = 0; j < k; j++) {
-            const double t = a[c * k + j];
-            a[c * k + j] = a[pivot * k + j];
-            a[pivot * k + j] = t;
-        }
-        const double t = b[c];
-        b[c] = b[pivot];
-        b[pivot] = t;
-        for (int64_t i = c + 1; i < k; i++) {
-            const double m = a[i * k + c] / a[c * k + c];
-            for (int64_t j = c; j < k; j++) a[i * k + j] -= m * a[c * k + j];
-            b[i] -= m * b[c];
-        }
-    }
-    for (int64_t i = k - 1; i >= 0; i--) {
-        for (int64_t j = i + 1; j < k; j++) b[i] -= a[i * k + j] * b[j];
-        b[i] /= a[i * k + i];
-    }
 }
 
 double dot(const double *x, const double *y, int64_t n) {

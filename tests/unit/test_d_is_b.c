@@ -12,13 +12,10 @@
 #include "named_device.h"
 #include "support/expect.h"
 #include "support/mirror.h"
+#include "support/works.h"
 
 static tamis_device *device;
 static bool on_cpu = true;
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 /* One problem twice, with a D of its own and with B as D, and its output. */
 typedef struct both {

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "named_device.h"
+#include "support/works.h"
 
 enum { BYTES = 1000 };
 
@@ -19,10 +20,6 @@ static const char *device_name = "cpu";
 static tamis_device *device;
 static void *memory[2];
 static unsigned char pattern[2][BYTES];
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 static void refuses(tamis_status status, const char *message) {
     assert_int_equal(status, TAMIS_ERROR_ARGUMENT);

@@ -15,15 +15,12 @@
 #include "named_device.h"
 #include "sparse/index.h"
 #include "support/brief.h"
+#include "support/works.h"
 
 static const char *device_name = "cpu";
 static tamis_device *device;
 static tamis_device_description description;
 static int64_t live; /* before the device was opened */
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 static void refuses(tamis_status status, tamis_status expected, const char *message) {
     if (status != expected || strcmp(tamis_last_error(), message) != 0)

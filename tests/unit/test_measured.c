@@ -22,15 +22,12 @@
 #include "select/remembered.h"
 #include "support/expect.h"
 #include "support/mirror.h"
+#include "support/works.h"
 
 static const char *name = "cpu";
 static tamis_device *device;
 static tamis_random dice;
 static char folder[40], plans_path[64];
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 static bool is_cpu(void) { return strcmp(name, "cpu") == 0; }
 

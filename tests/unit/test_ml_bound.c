@@ -13,14 +13,11 @@
 #include "ml/dirichlet.h"
 #include "ml/model.h"
 #include "named_device.h"
+#include "support/works.h"
 #include "topics_reference.h"
 
 static const char *device_name = "cpu";
 static tamis_device *device;
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 static double *doubles(int64_t count) {
     double *const numbers = calloc((size_t)count + 1, sizeof *numbers);

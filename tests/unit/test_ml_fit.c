@@ -14,14 +14,12 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "eliminate.h"
 #include "ml/model.h"
+#include "support/works.h"
 
 static const char *device_name = "cpu";
 static tamis_device *device;
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 /* ------------------------------------------------------------------------------------------ data */
 
@@ -95,32 +93,6 @@ static double at(const tamis_owned_dense *array, int64_t i, int64_t j) {
 /* ------------------------------------------------------------------------------------------ against normal equations
  */
 
-/* Solves the K x K system in place by Gauss with pivots; the result is in b. */
-static void solve(int64_t k, double *a, double *b) {
-    for (int64_t c = 0; c < k; c++) {
-        int64_t pivot = c;
-        for (int64_t i = c + 1; i < k; i++)
-            if (fabs(a[i * k + c]) > fabs(a[pivot * k + c])) pivot = i;
-        for (int64_t j = 0; j < k; j++) {
-            const double t = a[c * k + j];
-            a[c * k + j] = a[pivot * k + j];
-            a[pivot * k + j] = t;
-        }
-        const double t = b[c];
-        b[c] = b[pivot];
-        b[pivot] = t;
-        for (int64_t i = c + 1; i < k; i++) {
-            const double m = a[i * k + c] / a[c * k + c];
-            for (int64_t j = c; j < k; j++) a[i * k + j] -= m * a[c * k + j];
-            b[i] -= m * b[c];
-        }
-    }
-    for (int64_t i = k - 1; i >= 0; i--) {
-        for (int64_t j = i + 1; j < k; j++) b[i] -= a[i * k + j] * b[j];
-        b[i] /= a[i * k + i];
-    }
-}
-
 /* After a fit the columns are the exact solution for the rows as they are: gradients to the end make it so. */
 static void check_columns(tamis_model *model, const ratings *r, const tamis_model_options *options) {
     tamis_model_description d;
@@ -150,7 +122,7 @@ static void check_columns(tamis_model *model, const ratings *r, const tamis_mode
         }
         const double lambda = options->regularization * (options->weighted ? (double)count + 40 : 1);
         for (int64_t p = 0; p < k; p++) a[p * k + p] += lambda;
-        solve(k, a, b);
+        eliminate(k, a, b);
         for (int64_t p = 0; p < k; p++) {
             worst = fmax(worst, fabs(b[p] - at(Y, j, p)));
             size = fmax(size, fabs(b[p]));

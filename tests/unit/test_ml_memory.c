@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "named_device.h"
 #include "support/brief.h"
+#include "support/works.h"
 
 enum { ROWS = 70, COLS = 45, NNZ_MOST = ROWS * COLS };
 
@@ -26,10 +27,6 @@ static int64_t offsets[ROWS + 1];
 static int32_t columns[NNZ_MOST];
 static float values[NNZ_MOST];
 static tamis_sparse S;
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 /* Whole numbers from 1 to 5, which are ratings, uses and counts alike. */
 static void draw(void) {

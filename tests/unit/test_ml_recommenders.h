@@ -13,11 +13,11 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "eliminate.h"
+#include "support/works.h"
 
 extern tamis_device *device;
 extern bool on_cpu;
-
-void works(tamis_status status);
 
 /* ratings[i * cols + j], NaN where there is none; the same as CSR. Some rows and columns have none. */
 typedef struct table {
@@ -55,7 +55,6 @@ void table_biases(const table *t, double mean, double scale, double *rows, doubl
 double *split_last(double *factors, int64_t rows, int64_t width);
 
 /* Solves the k x k system in place by Gauss with pivots; the result is in b. */
-void eliminate(int64_t k, double *a, double *b);
 double dot(const double *x, const double *y, int64_t n);
 /* |x - y| <= bound, for all `count`. */
 void close_to(const char *what, const double *x, const double *y, int64_t count, double bound);

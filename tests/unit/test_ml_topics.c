@@ -14,14 +14,11 @@
 #include "base/random.h"
 #include "ml/minibatch.h"
 #include "named_device.h"
+#include "support/works.h"
 #include "topics_reference.h"
 
 static const char *device_name = "cpu";
 static tamis_device *device;
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 static tamis_model_options options_of(tamis_method method, int64_t topics, tamis_type type) {
     tamis_model_options options;

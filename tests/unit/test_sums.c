@@ -20,6 +20,7 @@
 
 #include "base/random.h"
 #include "named_device.h"
+#include "support/works.h"
 
 enum { ROWS = 140, COLS = 270 };
 
@@ -28,10 +29,6 @@ static const char *const *named; /* algorithms; NULL: all */
 static const char *const usual[] = {"cpu-nonzeros", NULL};
 static tamis_device *device;
 static tamis_random dice;
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 /* ------------------------------------------------------------------------------------------ operands */
 

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "named_device.h"
 #include "support/skip.h"
+#include "support/works.h"
 
 enum { WIDTH = 33, REPEATS = 40, DEVICES = 2 };
 
@@ -38,10 +39,6 @@ static side sides[DEVICES];
 static tamis_owned_sparse *matrix;
 static tamis_sparse S;
 static float *B;
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 static void *room(const side *s, size_t bytes) {
     void *memory = NULL;

@@ -26,16 +26,13 @@ static const tool_option options[] = {
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", "best", "devices", AT(devices), 0, 0, &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices together, each with its rows and a thread, compared with the first of them alone", AT(together),
-     0, 0, &tool_devices},
-    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the other rows arrive", AT(overlap), 0, 0,
-     &tool_overlaps},
-    TOOL_SPREAD(AT(spread)),
-    TOOL_PARTITION(AT(partition)),
-    TOOL_TRANSPORT(AT(transport)),
-    {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
-     &tool_links},
+     "several devices together, each with its rows and a thread, compared with the first of them alone",
+     AT(together.devices), 0, 0, &tool_devices},
+    TOOL_OVERLAP(AT(together.overlap)),
+    TOOL_SPREAD(AT(together.spread)),
+    TOOL_PARTITION(AT(together.partition)),
+    TOOL_TRANSPORT(AT(together.transport)),
+    TOOL_LINK(AT(together.link)),
     {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: a built-in one, or a file", AT(suite), 0, 0, NULL},
     {"tier", 0, TOOL_CHOICE, "TIER", "full", "tier of the suite: its small cases, or the full ones", AT(tier), 0, 0,
      &tool_tiers},
@@ -132,7 +129,7 @@ static int check_together(const tool_bench_settings *settings) {
                   {"--batch", settings->batch > 1},
                   {"--cold", settings->cold},
                   {"--gather", settings->gather}};
-    if (settings->together.count == 0) return 0;
+    if (settings->together.devices.count == 0) return 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (others[i].given) return tool_usage_error("%s does not go with --devices", others[i].name);
     }
@@ -144,15 +141,8 @@ static int run_bench(const void *given, int count, char **operands) {
     tool_bench_settings settled = *(const tool_bench_settings *)given;
     const tool_bench_settings *settings = &settled;
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
-    const tool_rank_option together[] = {{"--spread", settings->spread},
-                                         {"--partition", settings->partition},
-                                         {"--link", settings->link},
-                                         {"--overlap", settings->overlap},
-                                         {.name = NULL}};
-    int code = tool_ranks_refuse(settings->transport, &settings->together, together);
-    if (code) return code;
-    code = tool_ranks_begin(settings->transport, settings->link, &settled.together);
-    if (settled.together.count > 0) settled.devices = (tool_chosen){.count = 1, .at = {settled.together.at[0]}};
+    int code = tool_gang_begin(&settled.together);
+    if (settled.together.devices.count > 0) settled.devices = tool_gang_first(&settled.together).devices;
     if (code == 0) code = check_settings(settings);
     if (code == 0) code = check_together(settings);
     if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE ... or --suite NAME is missing");

@@ -5,6 +5,7 @@
 #include <tamis/structure.h>
 
 #include "device.h"
+#include "gang.h"
 #include "json.h"
 #include "measure.h"
 #include "mirror.h"
@@ -14,11 +15,11 @@
 
 typedef struct tool_bench_settings {
     tool_chosen operations, edges, types, devices, algorithms, peers;
-    tool_chosen together; /* several devices that share each problem */
+    tool_gang_kind together;
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed, batch;
     double seconds, beta, edge_scale;
-    int values, tier, effort, overlap, link, transport, partition, spread;
+    int values, tier, effort;
     tool_reading reading;
     bool cold, gather, check, share;
     const char *baseline_name, *json, *parameters, *variants, *suite;

@@ -18,7 +18,7 @@ static const double sample_seconds = 0.005;
 /* One device, which of several processes is that of the first, or all of them. */
 typedef struct side {
     bool alone;
-    tool_chosen devices;
+    tool_gang_kind kind;
     tool_gang gang;
     tamis_plan_report local;
     tamis_group_report exchange;
@@ -35,7 +35,7 @@ static tamis_options planning_of(const tool_bench_case *one) {
     planning.threads = settings->threads.at[0] > 0 ? one->threads : 0;
     planning.expected_calls = settings->calls;
     planning.effort = (tamis_effort)settings->effort;
-    planning.overlap = (tamis_overlap)settings->overlap;
+    planning.overlap = (tamis_overlap)settings->together.overlap;
     planning.parameters = settings->parameters;
     tool_device_plan_with(one->device, algorithm == 0 ? NULL : tool_choice_name(&tool_algorithms, algorithm),
                           &planning);
@@ -52,11 +52,7 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     double seconds = 0;
     s->comparison.passed = true; /* unless the first process finds otherwise */
     if (looks_on(s)) return TAMIS_OK;
-    tool_gang_kind kind = {.devices = s->devices};
-    if (!s->alone) kind.link = tool_gang_link(one->settings->link);
-    if (!s->alone) kind.partition = one->settings->partition;
-    tamis_status status = s->alone ? tool_gang_open(&kind, problem, &planning, &s->gang)
-                                   : tool_gang_open_best(&kind, problem, &planning, one->settings->spread, &s->gang);
+    tamis_status status = tool_gang_open_best(&s->kind, problem, &planning, &s->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&s->gang, &s->local, &s->exchange);
     if (status == TAMIS_OK) status = tool_gang_execute(&s->gang, 1, &seconds);
     if (status != TAMIS_OK) return status;
@@ -132,7 +128,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     const tool_summary *alone = &sides[ALONE].time, *together = &sides[TOGETHER].time;
     const double none = (double)NAN;
     char names[512];
-    device_names(&sides[TOGETHER].devices, names, sizeof names);
+    device_names(&sides[TOGETHER].kind.devices, names, sizeof names);
     tool_json_text(json, "record", "scaling");
     tool_json_text(json, "run", run->id);
     tool_json_problem(json, &one->problem, one->source->name);
@@ -168,8 +164,8 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
 }
 
 int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
-    const tool_chosen *together = &one->settings->together;
-    side sides[SIDES] = {{.alone = true, .devices = {.count = 1, .at = {together->at[0]}}}, {.devices = *together}};
+    const tool_gang_kind *together = &one->settings->together;
+    side sides[SIDES] = {{.alone = true, .kind = tool_gang_first(together)}, {.kind = *together}};
     tamis_status status = TAMIS_OK;
     for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
         status = prepare(one, &sides[s]);

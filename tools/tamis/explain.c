@@ -22,8 +22,8 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads, device_memory;
-    int edge, type, math, device, algorithm, effort, overlap, exchange, transport, partition, spread;
-    tool_chosen together; /* several devices that share each problem */
+    int edge, type, math, device, algorithm, effort;
+    tool_gang_kind together;
     tool_reading reading;
     bool json, verbose, share;
 } settings;
@@ -42,15 +42,13 @@ static const tool_option options[] = {
      0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices instead of one: also what they exchange, and whether one alone would be faster", AT(together), 0,
-     0, &tool_devices},
-    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the other rows arrive", AT(overlap), 0, 0,
-     &tool_overlaps},
-    TOOL_EXCHANGE(AT(exchange)),
-    TOOL_SPREAD(AT(spread)),
-    TOOL_PARTITION(AT(partition)),
-    TOOL_TRANSPORT(AT(transport)),
+     "several devices instead of one: also what they exchange, and whether one alone would be faster",
+     AT(together.devices), 0, 0, &tool_devices},
+    TOOL_OVERLAP(AT(together.overlap)),
+    TOOL_EXCHANGE(AT(together.exchange)),
+    TOOL_SPREAD(AT(together.spread)),
+    TOOL_PARTITION(AT(together.partition)),
+    TOOL_TRANSPORT(AT(together.transport)),
     TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
@@ -240,8 +238,8 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     planning.expected_calls = set->calls;
     planning.threads = (int)set->threads;
     planning.effort = (tamis_effort)set->effort;
-    planning.overlap = (tamis_overlap)set->overlap;
-    planning.exchange = (tamis_exchange)set->exchange;
+    planning.overlap = (tamis_overlap)set->together.overlap;
+    planning.exchange = (tamis_exchange)set->together.exchange;
     tool_device_plan_with(device, set->algorithm > 0 ? tool_choice_name(&tool_algorithms_one, set->algorithm) : NULL,
                           &planning);
     return planning;
@@ -256,19 +254,19 @@ static void print_title(const tool_problem *problem) {
 static int explain_together(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
     tool_problem pattern = *problem;
-    const tool_gang_kind kind = {.devices = set->together, .link = tool_gang_link(0), .partition = set->partition};
+    const tool_gang_kind *kind = &set->together;
     tool_gang gang = {0};
     tool_spread choice = {.stays = false};
     pattern.D.data = NULL;
     pattern.S.value_type = pattern.type;
     print_title(problem);
-    tamis_status status = tool_gang_plan(&kind, &pattern, &planning, &gang);
+    tamis_status status = tool_gang_plan(kind, &pattern, &planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_explain(&gang);
-    if (status == TAMIS_OK) status = tool_gang_predict(&gang, &kind, &pattern, &planning, set->spread, &choice);
+    if (status == TAMIS_OK) status = tool_gang_predict(&gang, kind, &pattern, &planning, &choice);
     if (status == TAMIS_OK && choice.alone > 0)
         printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
                choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,
-               set->together.count, tool_word_seconds(choice.together).text);
+               kind->devices.count, tool_word_seconds(choice.together).text);
     const int code = tool_library_error(status, tamis_operation_name(problem->operation));
     tool_gang_close(&gang);
     return code;
@@ -290,7 +288,7 @@ static int explain_in_slabs(const settings *set, const tool_device *device, cons
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
                            const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu};
-    if (set->together.count > 0) return explain_together(set, device, problem);
+    if (set->together.devices.count > 0) return explain_together(set, device, problem);
     if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
@@ -357,17 +355,10 @@ static int run_explain(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
-    const tool_rank_option together[] = {{"--exchange", set->exchange},
-                                         {"--spread", set->spread},
-                                         {"--partition", set->partition},
-                                         {"--overlap", set->overlap},
-                                         {.name = NULL}};
-    const int refused = tool_ranks_refuse(set->transport, &set->together, together);
-    if (refused) return refused;
-    const int joined = tool_ranks_begin(set->transport, 0, &settled.together);
+    const int joined = tool_gang_begin(&settled.together);
     if (joined) return joined;
-    if (set->together.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
-    if (set->device_memory > 0 && (set->json || set->together.count > 0))
+    if (set->together.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
+    if (set->device_memory > 0 && (set->json || set->together.devices.count > 0))
         return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
     tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
@@ -375,7 +366,7 @@ static int run_explain(const void *given, int count, char **operands) {
     tool_device device;
     int code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
-    code = tool_device_open(set->together.count > 0 ? set->together.at[0] : set->device, true, &device);
+    code = tool_device_open(set->together.devices.count > 0 ? set->together.devices.at[0] : set->device, true, &device);
     if (code == 0 && set->device_memory > 0) { /* S stays on the host */
         code = explain_source(set, &device, &source, source.S);
         tool_device_close(&device);

@@ -158,7 +158,7 @@ static tamis_status run_all(tool_gang *gang, tamis_status (*call)(tool_rank *ran
 }
 
 static tamis_status open_groups(tool_gang *gang, int link) {
-    if (link == TOOL_OF_PROCESSES)
+    if (gang->processes)
         return tool_ranks_agree(tamis_group_open(gang->at->device.device, tool_ranks_transport(), &gang->at->group));
     tamis_device *devices[TOOL_LIST_LIMIT];
     tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
@@ -197,7 +197,7 @@ static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
 tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
                             tool_gang *gang) {
     const tool_chosen *devices = &kind->devices;
-    const bool processes = kind->link == TOOL_OF_PROCESSES;
+    const bool processes = kind->transport != 0;
     const int here = devices->count, ranks = processes ? tool_rank_count() : here;
     if (problem->S.format != TAMIS_CSR)
         return tamis_transport_fail(TAMIS_ERROR_UNSUPPORTED, "several devices take csr only");

@@ -11,7 +11,26 @@
 #include "problem.h"
 #include "ranks.h"
 
-/* Options of the commands that several devices share. */
+/* What run, explain, check and bench are told of several devices that share a problem, `together` in their settings.
+   0 is the default of each, also where a command has no such option. */
+typedef struct tool_gang_kind {
+    tool_chosen devices;            /* none: one device has all rows. Of processes, this one's */
+    int transport, link, partition; /* of tool_transports, a tamis_link, of tool_partitions */
+    int overlap, exchange, spread;  /* a tamis_overlap, a tamis_exchange, of tool_spreads */
+} tool_gang_kind;
+
+/* The rows of these options. */
+#define TOOL_OVERLAP(offset)                                                                                           \
+    {                                                                                                                  \
+        "overlap", 0, TOOL_CHOICE, "WHEN", "auto",                                                                     \
+            "with --devices: compute with a device's own rows of B while the other rows arrive", offset, 0, 0,         \
+            &tool_overlaps                                                                                             \
+    }
+#define TOOL_LINK(offset)                                                                                              \
+    {                                                                                                                  \
+        "link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", offset, 0,   \
+            0, &tool_links                                                                                             \
+    }
 #define TOOL_EXCHANGE(offset)                                                                                          \
     {                                                                                                                  \
         "exchange", 0, TOOL_CHOICE, "HOW", "auto",                                                                     \
@@ -54,14 +73,14 @@ typedef struct tool_spread {
     double alone, together, exchange; /* exchange: of `together` */
 } tool_spread;
 
-/* What a gang is made of. link: a tamis_link; TOOL_OF_PROCESSES: the processes of --transport mpi, of which devices has
-   this one's. partition: one of tool_partitions. */
-enum { TOOL_OF_PROCESSES = -1 };
-typedef struct tool_gang_kind {
-    tool_chosen devices;
-    int link, partition;
-} tool_gang_kind;
-static inline int tool_gang_link(int link) { return tool_ranks_transport() ? TOOL_OF_PROCESSES : link; }
+/* Refuses, without several devices, options that only they have, and joins the other processes of --transport mpi.
+   Returns an exit code. */
+int tool_gang_begin(tool_gang_kind *kind);
+
+/* The first of its devices alone. */
+static inline tool_gang_kind tool_gang_first(const tool_gang_kind *kind) {
+    return (tool_gang_kind){.devices = {.count = 1, .at = {kind->devices.at[0]}}};
+}
 
 typedef struct tool_gang {
     int ranks; /* all of them */
@@ -89,13 +108,13 @@ tamis_status tool_gang_fill(tool_gang *gang);
 void tool_gang_close(tool_gang *gang);
 
 /* The same as tool_gang_open, or on the first device alone where it is predicted to be no slower than all
-   (gang_choice.c); `spread` is one of tool_spreads, by which it may be all of them always. Of processes it is all. */
+   (gang_choice.c), unless kind->spread says always. Of processes it is all. */
 tamis_status tool_gang_open_best(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                                 int spread, tool_gang *gang);
+                                 tool_gang *gang);
 
 /* What that decides for an open gang of all devices. */
 tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind, const tool_problem *problem,
-                               const tamis_options *planning, int spread, tool_spread *choice);
+                               const tamis_options *planning, tool_spread *choice);
 
 /* `count` executions from the output as it is on the host, which gets the result of the last, of processes that of rank
    0; with a beta they are one

@@ -1,11 +1,28 @@
 /* Several devices, or the first of them alone where that is predicted to be as fast. */
+#include "exit.h"
 #include "gang.h"
 
 enum { AUTO, ALWAYS }; /* in the order of tool_spreads */
 
+int tool_gang_begin(tool_gang_kind *kind) {
+    const struct {
+        const char *name;
+        int value;
+    } options[] = {{"--exchange", kind->exchange},
+                   {"--spread", kind->spread},
+                   {"--partition", kind->partition},
+                   {"--link", kind->link},
+                   {"--overlap", kind->overlap}};
+    for (size_t i = 0; i < sizeof options / sizeof *options && kind->transport == 0 && kind->devices.count == 0; i++)
+        if (options[i].value != 0)
+            return tool_usage_error("%s: expected --devices or --transport with it: one device has all rows",
+                                    options[i].name);
+    return tool_ranks_begin(kind->transport, kind->link, &kind->devices);
+}
+
 /* What the first device alone is predicted to take; 0: not known, as where it has too little memory. */
 static double alone_seconds(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning) {
-    const tool_gang_kind first = {.devices = {.count = 1, .at = {kind->devices.at[0]}}};
+    const tool_gang_kind first = tool_gang_first(kind);
     tool_gang gang = {0};
     tamis_plan_report local;
     tamis_group_report report = {.ranks = 1};
@@ -24,7 +41,7 @@ static bool one_device(const tool_chosen *devices) {
 }
 
 tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind, const tool_problem *problem,
-                               const tamis_options *planning, int spread, tool_spread *choice) {
+                               const tamis_options *planning, tool_spread *choice) {
     tamis_plan_report local;
     tamis_group_report report;
     *choice = (tool_spread){.stays = false};
@@ -35,17 +52,17 @@ tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind
     if (choice->together > 0) choice->alone = alone_seconds(kind, problem, planning);
     const double least = choice->alone + choice->exchange;
     if (choice->alone > 0 && one_device(&kind->devices) && choice->together < least) choice->together = least;
-    choice->stays = spread == AUTO && choice->alone > 0 && choice->alone <= choice->together;
+    choice->stays = kind->spread == AUTO && choice->alone > 0 && choice->alone <= choice->together;
     return TAMIS_OK;
 }
 
 tamis_status tool_gang_open_best(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                                 int spread, tool_gang *gang) {
-    const tool_gang_kind first = {.devices = {.count = 1, .at = {kind->devices.at[0]}}};
+                                 tool_gang *gang) {
+    const tool_gang_kind first = tool_gang_first(kind);
     tool_spread choice = {.stays = false};
     tamis_status status = tool_gang_plan(kind, problem, planning, gang);
-    if (status == TAMIS_OK && spread != ALWAYS)
-        status = tool_gang_predict(gang, kind, problem, planning, spread, &choice);
+    if (status == TAMIS_OK && kind->spread != ALWAYS)
+        status = tool_gang_predict(gang, kind, problem, planning, &choice);
     if (status == TAMIS_OK && choice.stays) {
         tool_gang_close(gang);
         status = tool_gang_plan(&first, problem, planning, gang);

@@ -10,8 +10,6 @@
 #include "model_together.h"
 #include "operands.h"
 
-enum { AUTO = 0 }; /* of tool_spreads */
-
 static tamis_options planning_of(const tamis_model_options *options) {
     const int64_t width = options->factors + (options->method == TAMIS_ALS && options->biases);
     tamis_options planning = TAMIS_OPTIONS_INIT;
@@ -36,7 +34,7 @@ static bool add_half(const tool_together *what, const tamis_sparse *S, tool_spre
     tool_gang gang = {0};
     problem.S.values = NULL; /* the mask reads none, and the model may have another type than they */
     tamis_status status = tool_gang_plan(&kind, &problem, &planning, &gang);
-    if (status == TAMIS_OK) status = tool_gang_predict(&gang, &kind, &problem, &planning, AUTO, &one);
+    if (status == TAMIS_OK) status = tool_gang_predict(&gang, &kind, &problem, &planning, &one);
     tool_gang_close(&gang);
     if (status != TAMIS_OK || !(one.alone > 0)) return false;
     sum->alone += calls * one.alone;

@@ -88,16 +88,6 @@ static int join(void) {
     return 0;
 }
 
-int tool_ranks_refuse(int transport, const tool_chosen *devices, const tool_rank_option *options) {
-    if (transport != THREADS || devices->count > 0) return 0;
-    for (; options->name; options++) {
-        if (options->value != 0)
-            return tool_usage_error("%s: expected --devices or --transport with it: one device has all rows",
-                                    options->name);
-    }
-    return 0;
-}
-
 int tool_ranks_begin(int transport, int link, tool_chosen *devices) {
     if (transport == THREADS) return 0;
     if (link != 0) return tool_usage_error("--link does not go with --transport mpi");

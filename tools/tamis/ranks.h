@@ -17,15 +17,6 @@
  */
 int tool_ranks_begin(int transport, int link, tool_chosen *devices);
 
-/* An option of several devices, as messages name it, and its value: 0 is the default. */
-typedef struct tool_rank_option {
-    const char *name;
-    int value;
-} tool_rank_option;
-
-/* Refuses, up to the row without a name, options of several devices where there is one. Returns 0 or TOOL_USAGE. */
-int tool_ranks_refuse(int transport, const tool_chosen *devices, const tool_rank_option *options);
-
 /* Leaves them, and returns the exit code. If this rank alone has failed, the others fail with its number. */
 int tool_ranks_end(int code);
 

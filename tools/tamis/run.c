@@ -22,11 +22,11 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap, exchange, link, transport, partition, spread;
+    int edge, type, math, device, algorithm, effort, overlap;
+    tool_gang_kind together;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
-    tool_chosen devices;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -58,18 +58,17 @@ static const tool_option options[] = {
      0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(devices), 0, 0,
-     &tool_devices},
+     "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(together.devices), 0,
+     0, &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the other rows arrive; with --device-memory, never: one "
      "thing after another, each timed",
      AT(overlap), 0, 0, &tool_overlaps},
-    TOOL_EXCHANGE(AT(exchange)),
-    TOOL_SPREAD(AT(spread)),
-    TOOL_PARTITION(AT(partition)),
-    TOOL_TRANSPORT(AT(transport)),
-    {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
-     &tool_links},
+    TOOL_EXCHANGE(AT(together.exchange)),
+    TOOL_SPREAD(AT(together.spread)),
+    TOOL_PARTITION(AT(together.partition)),
+    TOOL_TRANSPORT(AT(together.transport)),
+    TOOL_LINK(AT(together.link)),
     TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
      &tool_algorithms_one},
@@ -222,7 +221,7 @@ static tamis_options planning_of(const work *job) {
     planning.parameters = set->parameters;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
-    planning.exchange = (tamis_exchange)set->exchange;
+    planning.exchange = (tamis_exchange)set->together.exchange;
     return planning;
 }
 
@@ -231,10 +230,8 @@ static tamis_status make_plan(work *job) {
     const settings *set = job->set;
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    if (set->devices.count > 0) {
-        const tool_gang_kind kind = {
-            .devices = set->devices, .link = tool_gang_link(set->link), .partition = set->partition};
-        tamis_status status = tool_gang_open_best(&kind, problem, &planning, set->spread, &job->gang);
+    if (set->together.devices.count > 0) {
+        tamis_status status = tool_gang_open_best(&set->together, problem, &planning, &job->gang);
         if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
         job->report.setup_seconds =
             job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
@@ -380,7 +377,7 @@ static void print_text(const work *job, const tamis_floor *floor) {
     printf(", %s\n", tamis_type_name(problem->type));
     printf("  %s on ", job->report.algorithm);
     for (int r = 0; r < job->gang.here; r++)
-        printf("%s%s", r > 0 ? "," : "", tool_choice_name(&tool_devices, job->set->devices.at[r]));
+        printf("%s%s", r > 0 ? "," : "", tool_choice_name(&tool_devices, job->set->together.devices.at[r]));
     if (job->gang.processes) printf(" in %d process%s", job->gang.ranks, job->gang.ranks == 1 ? "" : "es");
     if (job->gang.ranks == 0) printf("%s", job->device.description.name);
     if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
@@ -394,7 +391,7 @@ static void print_text(const work *job, const tamis_floor *floor) {
     if (job->gang.choice.stays) {
         printf("  stays on the first device: %s predicted alone, %s on all %d\n",
                tool_word_seconds(job->gang.choice.alone).text, tool_word_seconds(job->gang.choice.together).text,
-               job->set->devices.count);
+               job->set->together.devices.count);
     } else if (job->gang.ranks > 0) {
         printf("  exchanged: %lld rows of B; the largest share of nonzeros is %.2f times the mean\n",
                (long long)job->exchange.ghosts, job->exchange.imbalance);
@@ -419,7 +416,8 @@ static int run_job(work *job, char **operands) {
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     int code = tool_source_open(operands[1], &reading, &job->source);
     if (code == 0)
-        code = tool_device_open(set->devices.count > 0 ? set->devices.at[0] : set->device, true, &job->device);
+        code = tool_device_open(set->together.devices.count > 0 ? set->together.devices.at[0] : set->device, true,
+                                &job->device);
     if (code) return code;
     job->problem.S = *job->source.S;
     job->problem.S.value_type = job->problem.type;
@@ -443,20 +441,14 @@ static int run_job(work *job, char **operands) {
 
 /* Options that this run would not use: who gives one expects an effect. */
 static int check_unused(const settings *set, tamis_operation operation) {
-    const tool_rank_option together[] = {{"--exchange", set->exchange},
-                                         {"--spread", set->spread},
-                                         {"--partition", set->partition},
-                                         {"--link", set->link},
-                                         {"--overlap", set->device_memory > 0 ? 0 : set->overlap},
-                                         {.name = NULL}};
     if (set->width > 0 && operation != TAMIS_OP_FUSED)
         return tool_usage_error("--width: only fused has a D; the columns of %s are --inner",
                                 operation == TAMIS_OP_SPMM ? "B" : "A and B");
     if (set->edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
         return tool_usage_error("--edge: spmm has no edge operation; sddmm and fused have");
-    if (set->devices.count > 0 && set->device_memory > 0)
+    if (set->together.devices.count > 0 && set->device_memory > 0)
         return tool_usage_error("--device-memory: one device does that; without --devices");
-    return tool_ranks_refuse(set->transport, &set->devices, together);
+    return 0;
 }
 
 static int run_run(const void *given, int count, char **operands) {
@@ -479,7 +471,8 @@ static int run_run(const void *given, int count, char **operands) {
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
     int code = check_unused(set, (tamis_operation)operation);
     if (code == 0 && set->output) code = tool_output_ending("--output", set->output, endings);
-    if (code == 0) code = tool_ranks_begin(set->transport, set->link, &settled.devices);
+    settled.together.overlap = set->device_memory > 0 ? 0 : set->overlap;
+    if (code == 0) code = tool_gang_begin(&settled.together);
     if (code) return code;
     tool_interrupt_catch();
     code = run_job(&job, operands);

@@ -1,0 +1,26 @@
+/* Packing by zlib, block by block: gzip files (output.c) and members of zip archives (zip_write.c). */
+#ifndef TAMIS_IO_DEFLATE_H
+#define TAMIS_IO_DEFLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <tamis/tamis.h>
+
+typedef struct tamis_deflate tamis_deflate;
+
+/* gzip: with its header and trailer; else deflate alone. `path` is for messages. TAMIS_ERROR_UNSUPPORTED in a build
+   without zlib. */
+tamis_status tamis_deflate_open(const char *path, bool gzip, tamis_deflate **deflate);
+
+/* Packs up to 2^28 bytes, and gives the sink what comes of it. last: the content ends with them. */
+typedef tamis_status tamis_deflate_sink(void *context, const void *packed, int64_t bytes);
+tamis_status tamis_deflate_pack(tamis_deflate *deflate, const void *data, int64_t bytes, bool last,
+                                tamis_deflate_sink *sink, void *context);
+
+/* The checksum of the content so far, without gzip. */
+uint32_t tamis_deflate_crc(const tamis_deflate *deflate);
+
+/* NULL is fine. */
+void tamis_deflate_close(tamis_deflate *deflate);
+
+#endif
