@@ -35,7 +35,7 @@ tamis_status tamis_entries_reserve(tamis_entries *entries, int64_t capacity);
 /* Holds indices in 64 bits. */
 tamis_status tamis_entries_widen(tamis_entries *entries);
 
-/* Appends, for each entry off the diagonal, the entry with row and column exchanged and the value times `sign`. */
+/* Puts behind each entry off the diagonal the one with row and column exchanged and the value times `sign`. */
 tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 
 /* Holds indices in 32 bits if rows and columns allow it. */

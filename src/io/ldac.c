@@ -46,7 +46,7 @@ static tamis_status take_documents(const tamis_reading *reading, tamis_rows *lis
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
          p = tamis_skip_comments(text, p, "")) {
         TRY(take_document(text, &p, list));
-        list->offsets[++documents] = list->count;
+        tamis_rows_set_offset(list, ++documents, list->count);
         if (documents % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reading->progress, (double)(p - text->begin) / (double)(text->end - text->begin),
                                     text->name));
@@ -63,7 +63,8 @@ tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **
         colons += *p == ':';
     }
     tamis_rows list;
-    TRY(tamis_rows_create(reading, lines, colons, true, tamis_wants_values(reading), &list));
+    /* an id that the result's indices cannot hold is refused with the number of columns, in the end */
+    TRY(tamis_rows_create(reading, lines, colons, false, tamis_wants_values(reading), &list));
     const tamis_status status = take_documents(reading, &list);
     if (status != TAMIS_OK) {
         tamis_rows_free(&list);
