@@ -10,12 +10,11 @@ tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64
     const tamis_read_options *const options = &reading->options;
     tamis_status status = TAMIS_OK;
     *list = (tamis_rows){.rows = rows,
-                         .offset_type = tamis_index_holds(options->offset_type, capacity) ? options->offset_type
-                                                                                          : TAMIS_I64,
+                         .offset_type =
+                             tamis_index_holds(options->offset_type, capacity) ? options->offset_type : TAMIS_I64,
                          .index_type = wide ? TAMIS_I64 : options->index_type,
-                         .value_type = tamis_kept_type(reading)};
-    TRY_GOTO(failed,
-             tamis_allocate(rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+                         .value_type = reading->options.value_type};
+    TRY_GOTO(failed, tamis_allocate(rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
     TRY_GOTO(failed,
              tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
     if (with_values)
@@ -50,7 +49,7 @@ static tamis_sparse view_of(const tamis_rows *list) {
 
 /* ------------------------------------------------------------------------------------------- in place */
 
-/* The types of the result, so that the arrays can become its arrays? Their values may still be doubles. */
+/* The types of the result, so that the arrays can become its arrays? Values may still be doubles. */
 static bool can_stay(const tamis_read_options *options, const tamis_rows *list) {
     return options->format == TAMIS_CSR && options->index_type == list->index_type &&
            options->offset_type == list->offset_type;
@@ -91,7 +90,7 @@ static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     return TAMIS_OK;
 }
 
-/* Doubles that were summed become values of the result. */
+/* Doubles of a list of entries become values of the result. */
 static tamis_status round_values(const tamis_reading *reading, tamis_rows *list) {
     const tamis_type from = list->value_type, to = reading->options.value_type;
     void *values = NULL;
@@ -109,8 +108,7 @@ static tamis_status round_values(const tamis_reading *reading, tamis_rows *list)
 static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
     TRY_GOTO(failed, fill_ones(reading, list));
-    if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP)
-        TRY_GOTO(failed, sort_rows(reading, list));
+    if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, sort_rows(reading, list));
     if (reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, merge(reading, list));
     TRY_GOTO(failed, round_values(reading, list));
     const tamis_sparse shape = view_of(list);
