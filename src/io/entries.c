@@ -179,8 +179,8 @@ static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entri
                          .value_type = entries->value_type,
                          .sort = true};
     TRY_GOTO(end, tamis_check_sizes(reading, entries->rows, entries->cols, entries->count));
-    TRY_GOTO(end, tamis_allocate(entries->rows + 1, tamis_index_size(list->offset_type), "the row offsets",
-                                 &list->offsets));
+    TRY_GOTO(end,
+             tamis_allocate(entries->rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
     if (rows_rise(entries))
         count_rows(entries, list);
     else

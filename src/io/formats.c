@@ -14,7 +14,7 @@ static const tamis_file_row rows[] = {
     {TAMIS_FILE_AUTO, false, false, "auto", "", NULL, NULL},
     {TAMIS_FILE_MATRIX_MARKET, true, true, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market,
      tamis_read_matrix_market},
-    {TAMIS_FILE_HARWELL_BOEING, false, false, "harwell-boeing", ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
+    {TAMIS_FILE_HARWELL_BOEING, false, true, "harwell-boeing", ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
      tamis_sniff_harwell_boeing, tamis_read_harwell_boeing},
     {TAMIS_FILE_NPZ, true, false, "npz", ".npz", tamis_sniff_npz, tamis_read_npz},
     {TAMIS_FILE_NPY, true, false, "npy", ".npy", tamis_sniff_npy, NULL},
