@@ -19,7 +19,7 @@ static const tamis_file_row rows[] = {
     {TAMIS_FILE_NPZ, true, false, "npz", ".npz", tamis_sniff_npz, tamis_read_npz},
     {TAMIS_FILE_NPY, true, false, "npy", ".npy", tamis_sniff_npy, NULL},
     {TAMIS_FILE_SMTX, false, false, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
-    {TAMIS_FILE_LDAC, false, false, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
+    {TAMIS_FILE_LDAC, false, true, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
     {TAMIS_FILE_DOCWORD, false, true, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
     {TAMIS_FILE_METIS, false, true, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
     {TAMIS_FILE_EDGES, false, true, "edges", ".txt .el .edges .tsv .wel ?.csv", tamis_sniff_edges, tamis_read_edges},

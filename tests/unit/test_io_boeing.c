@@ -1,5 +1,5 @@
 /* Harwell-Boeing and Rutherford-Boeing: fixed columns, Fortran formats, and what is refused. */
-#include "test_io_support.h"
+#include "test_io_peak.h"
 
 #define TITLE   "A small matrix                                                          SMALL   \n"
 #define CARDS   "             3             1             1             1             0\n"
@@ -190,6 +190,7 @@ static void reads_windows(void **state) {
     size_t bytes;
     char *text = many_lines("RUA", &bytes);
     expect_windows(text, bytes, "csr 60000x60000 300000|");
+    io_expect_peak("a.rua", text, bytes, 3.5); /* the text alone is three times the result */
     text[bytes - 3] = 'x';
     expect_windows(text, bytes, "a.rua:97505: found '3.74998750E+x4', expected a number in columns 65 to 80");
     expect_windows(text, bytes - 81, "a.rua:97505: found the end of the file, expected a number in columns 1 to 16");
@@ -201,6 +202,7 @@ static void reads_windows(void **state) {
 }
 
 int main(void) {
+    io_free_at_once();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_kind),
         cmocka_unit_test(refuses_with_the_line),

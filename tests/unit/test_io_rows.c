@@ -1,8 +1,6 @@
 /* Lists of nonzeros of more than one window that become rows: in any order of the file the same as from one window, at
    a peak of memory that is not far above the result. */
-#include <malloc.h>
-
-#include "test_io_support.h"
+#include "test_io_peak.h"
 
 enum { LINES = 300000, LINE_ROOM = 40, MANY_LINES = 3000000 };
 
@@ -136,44 +134,6 @@ static void memory_may_end_anywhere(void **state) {
 
 /* ---- the peak */
 
-static double status_of(const char *name) {
-    char line[256];
-    double kilobytes = 0;
-    FILE *const file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, name, strlen(name)) == 0) kilobytes = atof(line + strlen(name));
-    if (file) fclose(file);
-    return kilobytes * 1024;
-}
-
-/* From now on the peak is that of what comes; false where the system does not do that. */
-static bool reset_peak(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return false; /* they keep what is freed */
-#else
-    FILE *const file = fopen("/proc/self/clear_refs", "w");
-    if (!file) return false;
-    const bool written = fputs("5", file) >= 0;
-    return fclose(file) == 0 && written && status_of("VmHWM:") < 1.1 * status_of("VmRSS:");
-#endif
-}
-
-/* Times the result, which is of 32-bit indices and offsets and of floats. */
-static void expect_peak(const char *name, const char *text, size_t bytes, double most) {
-    tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
-    tamis_owned_sparse *matrix = NULL;
-    options.threads = 2;
-    const bool known = reset_peak();
-    const double before = status_of("VmRSS:");
-    assert_int_equal(tamis_read_sparse_memory(name, text, bytes, &options, &matrix), TAMIS_OK);
-    const double peak = status_of("VmHWM:") - before;
-    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
-    const double result = 4.0 * (double)(S->rows + 1) + (S->values ? 8.0 : 4.0) * (double)S->nnz;
-    print_message("%s: %.2f times the result\n", name, peak / result);
-    if (known && peak > most * result) fail_msg("%s: %.2f times the result, expected %.2f", name, peak / result, most);
-    tamis_owned_sparse_free(matrix);
-}
-
 static void peak_is_not_far_above_the_result(void **state) {
     (void)state;
     static const struct {
@@ -194,15 +154,13 @@ static void peak_is_not_far_above_the_result(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t bytes;
         char *const text = write_lines(cases[i].head, cases[i].order, MANY_LINES, cases[i].with_values, &bytes);
-        expect_peak(cases[i].name, text, bytes, cases[i].most);
+        io_expect_peak(cases[i].name, text, bytes, cases[i].most);
         free(text);
     }
 }
 
 int main(void) {
-#ifdef M_MMAP_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, 1 << 16); /* what is freed goes back */
-#endif
+    io_free_at_once();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peak_is_not_far_above_the_result),
         cmocka_unit_test(any_order_gives_the_same),
