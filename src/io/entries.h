@@ -42,7 +42,7 @@ tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 void tamis_entries_narrow(tamis_entries *entries);
 
 /* ids.c: the ids that occur become 0, 1, ... by rising id. Rows and columns may name the same things (a graph), which
-   get one numbering; or different ones (ratings), which get a numbering each. The entries hold 64-bit indices. */
+   get one numbering; or different ones (ratings), which get a numbering each. */
 tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries);
 tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries);
 

@@ -301,8 +301,7 @@ static tamis_status make_room(const line_work *work, int64_t needed) {
     if (entries->capacity > 0)
         return needed <= entries->capacity ? TAMIS_OK : tamis_entries_reserve(entries, room_for(work, needed));
     const bool any = rule->rows == INT64_MAX;
-    const bool wide =
-        any ? work->reading->options.relabel : tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols);
+    const bool wide = !any && (tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols));
     const bool with_values = rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
     return tamis_entries_create(work->reading, room_for(work, needed), wide, with_values, entries);
 }

@@ -190,7 +190,7 @@ static void reads_windows(void **state) {
     size_t bytes;
     char *text = many_lines("RUA", &bytes);
     expect_windows(text, bytes, "csr 60000x60000 300000|");
-    io_expect_peak("a.rua", text, bytes, 3.5); /* the text alone is three times the result */
+    io_expect_peak("a.rua", text, bytes, false, 3.5); /* the text alone is three times the result */
     text[bytes - 3] = 'x';
     expect_windows(text, bytes, "a.rua:97505: found '3.74998750E+x4', expected a number in columns 65 to 80");
     expect_windows(text, bytes - 81, "a.rua:97505: found the end of the file, expected a number in columns 1 to 16");

@@ -243,7 +243,7 @@ static void reads_windows_of_documents(void **state) {
             used += (size_t)sprintf(text + used, " %d:%d", (i + t * 30) % 10000, i % 7 + 1);
         text[used++] = '\n';
     }
-    io_expect_peak("a.ldac", text, used, 1.6);
+    io_expect_peak("a.ldac", text, used, false, 1.6);
     text[used] = '\0';
     char *const short_end = strstr(text + used / 4, "\n1 ");
     const size_t some = (size_t)(short_end - text) + 1;

@@ -38,10 +38,11 @@ static inline bool io_reset_peak(void) {
 }
 
 /* Times the result, which is of 32-bit indices and offsets and of floats. */
-static inline void io_expect_peak(const char *name, const char *text, size_t bytes, double most) {
+static inline void io_expect_peak(const char *name, const char *text, size_t bytes, bool relabel, double most) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     tamis_owned_sparse *matrix = NULL;
     options.threads = 2;
+    options.relabel = relabel;
     const bool known = io_reset_peak();
     const double before = io_status_of("VmRSS:");
     assert_int_equal(tamis_read_sparse_memory(name, text, bytes, &options, &matrix), TAMIS_OK);

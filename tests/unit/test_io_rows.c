@@ -139,22 +139,27 @@ static void peak_is_not_far_above_the_result(void **state) {
     static const struct {
         const char *name, *head;
         line_order order;
-        bool with_values;
+        bool with_values, relabel;
         double most;
     } cases[] = {
-        {"rising.mtx", "%%MatrixMarket matrix coordinate real general\n750000 4000 3000000\n", RISING, true, 1.35},
-        {"falling.mtx", "%%MatrixMarket matrix coordinate real general\n750000 4000 3000000\n", FALLING, true, 1.6},
-        {"columns.mtx", "%%MatrixMarket matrix coordinate real general\n750000 30000 3000000\n", BY_COLUMN, true, 1.6},
-        {"symmetric.mtx", "%%MatrixMarket matrix coordinate real symmetric\n750000 750000 3000000\n", FALLING, true,
+        {"rising.mtx", "%%MatrixMarket matrix coordinate real general\n750000 4000 3000000\n", RISING, true, false,
+         1.35},
+        {"falling.mtx", "%%MatrixMarket matrix coordinate real general\n750000 4000 3000000\n", FALLING, true, false,
          1.6},
-        {"pattern.mtx", "%%MatrixMarket matrix coordinate pattern general\n750000 4000 3000000\n", FALLING, false, 2},
-        {"rising.el", "", RISING, true, 1.35},
-        {"falling.el", "", FALLING, true, 1.6},
+        {"columns.mtx", "%%MatrixMarket matrix coordinate real general\n750000 30000 3000000\n", BY_COLUMN, true, false,
+         1.6},
+        {"symmetric.mtx", "%%MatrixMarket matrix coordinate real symmetric\n750000 750000 3000000\n", FALLING, true,
+         false, 1.6},
+        {"pattern.mtx", "%%MatrixMarket matrix coordinate pattern general\n750000 4000 3000000\n", FALLING, false,
+         false, 2},
+        {"rising.el", "", RISING, true, false, 1.35},
+        {"falling.el", "", FALLING, true, false, 1.6},
+        {"relabelled.el", "", FALLING, true, true, 2.7},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t bytes;
         char *const text = write_lines(cases[i].head, cases[i].order, MANY_LINES, cases[i].with_values, &bytes);
-        io_expect_peak(cases[i].name, text, bytes, cases[i].most);
+        io_expect_peak(cases[i].name, text, bytes, cases[i].relabel, cases[i].most);
         free(text);
     }
 }
