@@ -17,17 +17,18 @@
 enum {
     MOST_SHIFT = 16,
     MOST_BUCKETS = 128, /* more make no shorter rows of memory; with fewer a bucket is a large share of the result */
-    LEAST_BLOCK = 1 << 14,
-    BLOCKS = 4096,   /* of a whole file, about */
-    ROUND = 512,     /* entries that are looked at before any is moved */
-    SHARE = 1 << 14, /* entries that are worth a thread */
+    LEAST_BLOCK = 16 << 10, /* bytes, a multiple of a page as all blocks */
+    BLOCKS = 16,            /* a block has room for this part of what its bucket has: little of it stays empty */
+    ROUND = 512,            /* entries that are looked at before any is moved */
+    SHARE = 1 << 14,        /* entries that are worth a thread */
     HEAD = 64
 };
 
-/* Behind it columns (int32), values and the rows' low bits (uint16), `block` of each. */
+/* Behind it columns (int32), values and the rows' low bits (uint16), `room` of each. */
 struct tamis_bucket_block {
     tamis_bucket_block *next;
-    int64_t count;
+    int64_t count, room;
+    size_t bytes;
 };
 
 /* ------------------------------------------------------------------------------------------- blocks */
@@ -36,44 +37,42 @@ static size_t value_size(const tamis_buckets *buckets) {
     return buckets->with_values ? tamis_type_size(buckets->value_type) : 0;
 }
 
-static size_t block_bytes(const tamis_buckets *buckets) {
-    return HEAD + (size_t)buckets->block * (sizeof(int32_t) + value_size(buckets) + sizeof(uint16_t));
-}
-
 static int32_t *columns_of(tamis_bucket_block *block) { return (int32_t *)(void *)((char *)block + HEAD); }
 
-static char *values_of(const tamis_buckets *buckets, tamis_bucket_block *block) {
-    return (char *)block + HEAD + (size_t)buckets->block * sizeof(int32_t);
+static char *values_of(tamis_bucket_block *block) {
+    return (char *)block + HEAD + (size_t)block->room * sizeof(int32_t);
 }
 
 static uint16_t *rows_of(const tamis_buckets *buckets, tamis_bucket_block *block) {
-    return (uint16_t *)(void *)(values_of(buckets, block) + (size_t)buckets->block * value_size(buckets));
+    return (uint16_t *)(void *)(values_of(block) + (size_t)block->room * value_size(buckets));
 }
 
 /* From the system and back to it at once: what an allocator keeps for later would stand beside the result. */
-static tamis_bucket_block *create_block(const tamis_buckets *buckets) {
+static tamis_bucket_block *create_block(const tamis_buckets *buckets, int64_t before) {
+    enum { ALIGNED = 8 }; /* entries: each array then begins where its type may */
+    const size_t entry = sizeof(int32_t) + value_size(buckets) + sizeof(uint16_t);
+    const size_t part = (size_t)before * entry / BLOCKS / LEAST_BLOCK * LEAST_BLOCK;
+    const size_t bytes = part > LEAST_BLOCK ? part : LEAST_BLOCK;
     if (tamis_memory_fails_now()) return NULL;
-    void *const memory = mmap(NULL, block_bytes(buckets), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
     tamis_memory_note(1);
-    return memory;
+    tamis_bucket_block *const block = memory;
+    block->bytes = bytes;
+    block->room = (int64_t)((bytes - HEAD) / entry / ALIGNED * ALIGNED);
+    return block;
 }
 
-static void free_block(const tamis_buckets *buckets, tamis_bucket_block *block) {
-    munmap(block, block_bytes(buckets));
+static void free_block(tamis_bucket_block *block) {
+    munmap(block, block->bytes);
     tamis_memory_note(-1);
-}
-
-void tamis_buckets_start(tamis_buckets *buckets, int64_t guess) {
-    buckets->block = LEAST_BLOCK;
-    while (buckets->block < guess / BLOCKS) buckets->block *= 2;
 }
 
 void tamis_buckets_free(tamis_buckets *buckets) {
     for (int64_t b = 0; b < buckets->room; b++)
         for (tamis_bucket_block *block = buckets->list[b].first, *next; block; block = next) {
             next = block->next;
-            free_block(buckets, block);
+            free_block(block);
         }
     tamis_release(buckets->list);
     buckets->list = NULL;
@@ -154,8 +153,8 @@ static void collect(const adding *work, int64_t begin, int count, int thread, in
 /* A bucket's last block, with room for an entry. */
 static inline tamis_bucket_block *block_for(const tamis_buckets *buckets, tamis_bucket *bucket) {
     tamis_bucket_block *const last = bucket->last;
-    if (last && last->count < buckets->block) return last;
-    tamis_bucket_block *const fresh = create_block(buckets);
+    if (last && last->count < last->room) return last;
+    tamis_bucket_block *const fresh = create_block(buckets, bucket->count);
     if (!fresh) return NULL;
     if (last)
         last->next = fresh;
@@ -169,7 +168,7 @@ static inline tamis_bucket_block *block_for(const tamis_buckets *buckets, tamis_
 TAMIS_INLINE void set_value(const adding *work, const round_entries *mine, int i, int64_t begin,
                             tamis_bucket_block *block, bool floats) {
     const tamis_buckets *const buckets = work->buckets;
-    char *const values = values_of(buckets, block);
+    char *const values = values_of(block);
     const bool mirrored = mine->from[i] < 0;
     const int64_t from = begin + (mirrored ? ~mine->from[i] : mine->from[i]);
     if (floats) {
@@ -210,10 +209,6 @@ static void add_thread(void *context, int thread, int threads) {
     }
 }
 
-static tamis_status no_memory(const tamis_buckets *buckets) {
-    return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for a part of the entries: %zu bytes", block_bytes(buckets));
-}
-
 tamis_status tamis_buckets_add(tamis_buckets *buckets, const tamis_entries *window, int64_t rows) {
     const int64_t worth = 1 + window->count / SHARE;
     int owners = 1;
@@ -222,7 +217,8 @@ tamis_status tamis_buckets_add(tamis_buckets *buckets, const tamis_entries *wind
     while (owners * 2 <= buckets->threads && owners * 2 <= worth && owners < MOST_BUCKETS / 2) owners *= 2;
     adding work = {.buckets = buckets, .window = window};
     tamis_threads_run(owners, add_thread, &work);
-    return atomic_load(&work.failed) ? no_memory(buckets) : TAMIS_OK;
+    if (!atomic_load(&work.failed)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %lld more entries", (long long)window->count);
 }
 
 /* ------------------------------------------------------------------------------------------- rows */
@@ -294,7 +290,7 @@ static void move_block(const filling *work, tamis_bucket_block *block, int64_t b
             for (int i = 0; i < count; i++) ((int32_t *)list->columns)[places[i]] = columns[begin + i];
         else
             for (int i = 0; i < count; i++) ((int64_t *)list->columns)[places[i]] = columns[begin + i];
-        if (size > 0) move_values(list, values_of(work->buckets, block) + (size_t)begin * size, count, places);
+        if (size > 0) move_values(list, values_of(block) + (size_t)begin * size, count, places);
     }
 }
 
@@ -314,7 +310,7 @@ static void fill_rows(const filling *work, int64_t bucket, int64_t first, int64_
     for (tamis_bucket_block *block = from->first, *next; block; block = next) {
         next = block->next;
         move_block(work, block, base);
-        free_block(work->buckets, block);
+        free_block(block);
     }
     *from = (tamis_bucket){0};
     for (int64_t row = last; --row > first;) tamis_rows_set_offset(list, row, tamis_rows_offset(list, row - 1));
@@ -371,8 +367,7 @@ static void append_block(const tamis_buckets *buckets, tamis_bucket_block *block
     const uint16_t *const rows = rows_of(buckets, block);
     for (int64_t t = 0; t < block->count; t++)
         tamis_entries_set(entries, entries->count++, base + rows[t], columns_of(block)[t],
-                          buckets->with_values ? tamis_element_load(values_of(buckets, block), buckets->value_type, t)
-                                               : 0);
+                          buckets->with_values ? tamis_element_load(values_of(block), buckets->value_type, t) : 0);
 }
 
 tamis_status tamis_buckets_to_entries(tamis_buckets *buckets, tamis_entries *entries) {

@@ -16,16 +16,13 @@ typedef struct tamis_bucket {
 typedef struct tamis_buckets {
     tamis_bucket *list; /* `room` of them */
     int64_t room;
-    int shift;     /* bucket `row >> shift`; 16 at most */
-    int64_t block; /* entries of a block */
+    int shift; /* bucket `row >> shift`; 16 at most */
     tamis_type value_type;
     bool with_values;
     double mirror; /* not 0: entries off the diagonal also the other way round, their values times this */
     int threads;
 } tamis_buckets;
 
-/* Sets what the first fields say: entries that there will be, by a guess. */
-void tamis_buckets_start(tamis_buckets *buckets, int64_t guess);
 void tamis_buckets_free(tamis_buckets *buckets);
 
 /* Adds the window's entries, whose indices are of 32 bits, and whose rows are below `rows`. */

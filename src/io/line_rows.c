@@ -125,12 +125,11 @@ static void empty_rows(tamis_rows *list) {
     *list = kept;
 }
 
-static tamis_status turn_to_buckets(appending *to, const tamis_entries *window, double share) {
+static tamis_status turn_to_buckets(appending *to, const tamis_entries *window) {
     enum { SOME = 1 << 16 };
     const int64_t most = to->list->rows.count < SOME ? to->list->rows.count : SOME;
     tamis_entries some;
     to->way = WAY_BUCKETS;
-    tamis_buckets_start(&to->buckets, tamis_guess_entries(window->count, share, to->form->rule->count));
     tamis_status status = tamis_entries_create(to->reading, most, false, keeps_values(to->form->rule), &some);
     some.rows = window->rows;
     some.cols = window->cols;
@@ -174,12 +173,12 @@ static tamis_status append(void *context, const tamis_entries *window, double sh
     list->rows = window->rows;
     list->cols = window->cols;
     if (to->way != WAY_ENTRIES && window->index_type != TAMIS_I32) {
-        if (to->way == WAY_ROWS) TRY(turn_to_buckets(to, window, share));
+        if (to->way == WAY_ROWS) TRY(turn_to_buckets(to, window));
         TRY(turn_to_entries(to));
     }
     if (to->way == WAY_ROWS &&
         (!rows_rise(window, to->row - 1) || !tamis_index_holds(list->offset_type, list->count + window->count)))
-        TRY(turn_to_buckets(to, window, share));
+        TRY(turn_to_buckets(to, window));
     if (to->way == WAY_ROWS) return append_rows(to, window, share);
     return to->way == WAY_BUCKETS ? add_to_buckets(to, window) : append_entries(to, window, share);
 }
@@ -220,7 +219,6 @@ static tamis_status read_rows(const tamis_reading *reading, const tamis_line_for
     tamis_status status = TAMIS_OK;
     start(reading, &to);
     if (form->mirror != 0) to.way = WAY_BUCKETS;
-    tamis_buckets_start(&to.buckets, form->rule->count);
     TRY_GOTO(failed, tamis_read_windows(reading, form->rule, form->body, append, &to));
     set_sizes(form, &list->rows.rows, &list->rows.cols);
     if (to.way == WAY_ENTRIES)
