@@ -1,6 +1,6 @@
 /* UCI bags of words: three lines with the numbers of documents, words and nonzeros, then "document word count" lines,
    counted from 1. */
-#include "io/lines.h"
+#include "io/line_rows.h"
 
 typedef struct docword_header {
     int64_t documents, words, count;
@@ -50,7 +50,8 @@ tamis_status tamis_read_docword(const tamis_reading *reading, tamis_owned_sparse
                                   .value = TAMIS_LINE_REAL,
                                   .keep_values = tamis_wants_values(reading),
                                   .count = header.count};
-    tamis_entries entries;
-    const tamis_status status = tamis_read_lines(reading, &rule, header.body, &entries);
-    return tamis_entries_finish(reading, status, &entries, matrix);
+    const tamis_line_form form = {.rule = &rule, .body = header.body};
+    tamis_line_list list;
+    TRY(tamis_read_line_list(reading, &form, &list));
+    return tamis_line_list_finish(reading, TAMIS_OK, &list, matrix);
 }

@@ -5,22 +5,24 @@
  */
 #include <string.h>
 
-#include "io/entries.h"
-#include "io/lines.h"
+#include "io/line_rows.h"
 
 typedef struct list_kind {
     const char *comments;
     const char *row_name, *column_name, *value_name;
     int fewest_fields; /* 2 or 3: without or with a value; up to four are read */
     const char *fields;
+    bool square; /* of a graph: rows and columns are the same things */
 } list_kind;
 
 enum { MOST_FIELDS = 4 };
 
 static const list_kind edge_list = {
-    "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time"};
+    "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time",
+    true};
 static const list_kind rating_list = {
-    "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and optionally a time"};
+    "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and optionally a time",
+    false};
 
 /* What the first lines tell. */
 typedef struct list_shape {
@@ -84,7 +86,7 @@ bool tamis_sniff_edges(const tamis_text *text) {
 
 bool tamis_sniff_ratings(const tamis_text *text) { return sniff(text, &rating_list); }
 
-static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_entries *entries) {
+static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_line_list *list) {
     const tamis_text *const text = &reading->text;
     const list_shape shape = find_shape(text, kind);
     if (reading->options.titles)
@@ -106,7 +108,12 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
                                   .keep_values = tamis_wants_values(reading),
                                   .extra = shape.fields > 3 ? 1 : 0,
                                   .count = -1};
-    return tamis_read_lines(reading, &rule, shape.line, entries);
+    const tamis_line_form form = {.rule = &rule,
+                                  .body = shape.line,
+                                  .any_ids = reading->options.relabel,
+                                  .square = kind->square,
+                                  .mirror = kind->square && reading->options.undirected ? 1 : 0};
+    return tamis_read_line_list(reading, &form, list);
 }
 
 /* Ids that are used as indices must stay within what the result can hold. */
@@ -120,31 +127,40 @@ static tamis_status check_ids(const tamis_reading *reading, const tamis_entries 
     return TAMIS_OK;
 }
 
-static tamis_status number_graph(const tamis_reading *reading, tamis_entries *entries) {
+static tamis_status number_graph(const tamis_reading *reading, bool mirrored, tamis_entries *entries) {
     if (reading->options.relabel) TRY(tamis_relabel_shared(reading, entries));
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     entries->rows = entries->cols = size;
     TRY(check_ids(reading, entries));
     tamis_entries_narrow(entries); /* of ids of 64 bits, which would stand beside the result */
-    if (reading->options.undirected) TRY(tamis_entries_mirror(entries, 1));
+    if (reading->options.undirected && !mirrored) TRY(tamis_entries_mirror(entries, 1));
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    tamis_entries entries = {0};
-    TRY(read_list(reading, &edge_list, &entries));
-    return tamis_entries_finish(reading, number_graph(reading, &entries), &entries, matrix);
-}
-
-static tamis_status number_sides(const tamis_reading *reading, tamis_entries *entries) {
+static tamis_status number_ratings(const tamis_reading *reading, tamis_entries *entries) {
     if (reading->options.relabel) TRY(tamis_relabel_separately(reading, entries));
     TRY(check_ids(reading, entries));
     tamis_entries_narrow(entries);
     return TAMIS_OK;
 }
 
+static tamis_status finish_list(const tamis_reading *reading, const list_kind *kind, tamis_line_list *list,
+                                tamis_owned_sparse **matrix) {
+    tamis_status status = TAMIS_OK;
+    if (!list->as_rows)
+        status = kind->square ? number_graph(reading, list->mirrored, &list->entries)
+                              : number_ratings(reading, &list->entries);
+    return tamis_line_list_finish(reading, status, list, matrix);
+}
+
+tamis_status tamis_read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+    tamis_line_list list;
+    TRY(read_list(reading, &edge_list, &list));
+    return finish_list(reading, &edge_list, &list, matrix);
+}
+
 tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    tamis_entries entries = {0};
-    TRY(read_list(reading, &rating_list, &entries));
-    return tamis_entries_finish(reading, number_sides(reading, &entries), &entries, matrix);
+    tamis_line_list list;
+    TRY(read_list(reading, &rating_list, &list));
+    return finish_list(reading, &rating_list, &list, matrix);
 }

@@ -101,14 +101,14 @@ tamis_status tamis_entries_mirror(tamis_entries *entries, double sign) {
         mirrored += tamis_index_load(entries->row_indices, type, t) != tamis_index_load(entries->columns, type, t);
     if (mirrored == 0) return TAMIS_OK;
     TRY(tamis_entries_reserve(entries, count + mirrored));
-    int64_t to = count;
-    for (int64_t t = 0; t < count; t++) {
+    entries->count = count + mirrored;
+    for (int64_t t = count, to = count + mirrored; t-- > 0;) {
         const int64_t row = tamis_index_load(entries->row_indices, type, t);
         const int64_t column = tamis_index_load(entries->columns, type, t);
         const double value = entries->values ? tamis_element_load(entries->values, entries->value_type, t) : 0;
-        if (row != column) tamis_entries_set(entries, to++, column, row, sign * value);
+        if (row != column) tamis_entries_set(entries, --to, column, row, sign * value);
+        tamis_entries_set(entries, --to, row, column, value);
     }
-    entries->count = to;
     return TAMIS_OK;
 }
 
@@ -137,16 +137,16 @@ static bool rows_rise(const tamis_entries *entries) {
 }
 
 /* Where each row begins, of rows that rise. */
-static void count_rows(const tamis_entries *entries, int64_t *offsets) {
+static void count_rows(const tamis_entries *entries, const tamis_rows *list) {
     int64_t row = 0;
     for (int64_t t = 0; t < entries->count; t++)
         for (const int64_t to = tamis_index_load(entries->row_indices, entries->index_type, t); row <= to; row++)
-            offsets[row] = t;
-    for (; row <= entries->rows; row++) offsets[row] = entries->count;
+            tamis_rows_set_offset(list, row, t);
+    for (; row <= entries->rows; row++) tamis_rows_set_offset(list, row, entries->count);
 }
 
 /* One array after the other, so that the old and the new ones are never all there. */
-static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entries, int64_t *offsets) {
+static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entries, const tamis_rows *list) {
     const struct {
         void **array;
         size_t size;
@@ -158,7 +158,7 @@ static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entr
         void *grouped = NULL;
         TRY(tamis_allocate(entries->count, parts[i].size, parts[i].what, &grouped));
         const tamis_status status =
-            tamis_group(&view, false, reading->threads, TAMIS_I64, offsets,
+            tamis_group(&view, false, reading->threads, list->offset_type, list->offsets,
                         &(tamis_reordered){i == 0 ? grouped : NULL, i == 1 ? grouped : NULL, NULL});
         tamis_release(*parts[i].array);
         *parts[i].array = grouped;
@@ -169,26 +169,27 @@ static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entr
 
 /* The entries as rows, in the order of the file within each; empties *entries, also on failure. */
 static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entries, tamis_rows *list) {
+    const tamis_index_type wanted = reading->options.offset_type;
     tamis_status status = TAMIS_OK;
-    void *offsets = NULL;
-    TRY_GOTO(end, tamis_check_sizes(reading, entries->rows, entries->cols, entries->count));
-    TRY_GOTO(end, tamis_allocate(entries->rows + 1, sizeof(int64_t), "the row offsets", &offsets));
-    if (rows_rise(entries))
-        count_rows(entries, offsets);
-    else
-        TRY_GOTO(end, group_rows(reading, entries, offsets));
     *list = (tamis_rows){.rows = entries->rows,
                          .cols = entries->cols,
                          .count = entries->count,
-                         .offsets = offsets,
+                         .offset_type = tamis_index_holds(wanted, entries->count) ? wanted : TAMIS_I64,
                          .index_type = entries->index_type,
                          .value_type = entries->value_type,
-                         .columns = entries->columns,
-                         .values = entries->values,
                          .sort = true};
-    entries->columns = entries->values = offsets = NULL;
+    TRY_GOTO(end, tamis_check_sizes(reading, entries->rows, entries->cols, entries->count));
+    TRY_GOTO(end,
+             tamis_allocate(entries->rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+    if (rows_rise(entries))
+        count_rows(entries, list);
+    else
+        TRY_GOTO(end, group_rows(reading, entries, list));
+    list->columns = entries->columns;
+    list->values = entries->values;
+    entries->columns = entries->values = NULL;
 end:
-    tamis_release(offsets);
+    if (status != TAMIS_OK) tamis_rows_free(list);
     tamis_entries_free(entries);
     return status;
 }

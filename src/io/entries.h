@@ -35,14 +35,14 @@ tamis_status tamis_entries_reserve(tamis_entries *entries, int64_t capacity);
 /* Holds indices in 64 bits. */
 tamis_status tamis_entries_widen(tamis_entries *entries);
 
-/* Appends, for each entry off the diagonal, the entry with row and column exchanged and the value times `sign`. */
+/* Puts behind each entry off the diagonal the one with row and column exchanged and the value times `sign`. */
 tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 
 /* Holds indices in 32 bits if rows and columns allow it. */
 void tamis_entries_narrow(tamis_entries *entries);
 
 /* ids.c: the ids that occur become 0, 1, ... by rising id. Rows and columns may name the same things (a graph), which
-   get one numbering; or different ones (ratings), which get a numbering each. The entries hold 64-bit indices. */
+   get one numbering; or different ones (ratings), which get a numbering each. */
 tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries);
 tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries);
 

@@ -149,6 +149,10 @@ static int64_t count_words(const char *p, const char *end, int64_t most) {
 /* Some programs (SciPy is one) pad fields to another width than their format says. So where a line has as many words as
    fields, the words are the fields, which for a right line makes no difference. */
 static void enter_line(tamis_fortran_cursor *cursor) {
+    while (cursor->line >= cursor->text->end && !cursor->source->ended && cursor->status == TAMIS_OK) {
+        cursor->status = tamis_source_next(cursor->source);
+        cursor->line = cursor->text->begin;
+    }
     const char *end = tamis_next_line(cursor->text, cursor->line);
     while (end > cursor->line && (end[-1] == '\n' || end[-1] == '\r')) end--;
     cursor->line_end = end;
@@ -159,9 +163,10 @@ static void enter_line(tamis_fortran_cursor *cursor) {
     cursor->word = cursor->line;
 }
 
-tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line,
+tamis_fortran_cursor tamis_fortran_start(tamis_source *source, const tamis_fortran_format *format, const char *line,
                                          int64_t count) {
-    tamis_fortran_cursor cursor = {.text = text, .format = format, .line = line, .remaining = count};
+    tamis_fortran_cursor cursor = {
+        .source = source, .text = &source->text, .format = format, .line = line, .remaining = count};
     enter_line(&cursor);
     return cursor;
 }
@@ -188,11 +193,12 @@ static void find_word(tamis_fortran_cursor *cursor, const char **begin, const ch
 
 /* Copies the next field without its blanks into `copy`, which has room for the padding that the number parsers ask for.
  *at is where it stands. */
-static void take_field(tamis_fortran_cursor *cursor, char *copy, const char **at, int *number) {
+static tamis_status take_field(tamis_fortran_cursor *cursor, char *copy, const char **at, int *number) {
     if (cursor->field == cursor->format->count) {
         cursor->line = tamis_next_line(cursor->text, cursor->line);
         enter_line(cursor);
     }
+    TRY(cursor->status);
     *number = cursor->field++;
     cursor->remaining--;
     const char *end;
@@ -202,6 +208,7 @@ static void take_field(tamis_fortran_cursor *cursor, char *copy, const char **at
         find_in_columns(cursor, *number, at, &end);
     memcpy(copy, *at, (size_t)(end - *at));
     memset(copy + (end - *at), 0, 16);
+    return TAMIS_OK;
 }
 
 tamis_status tamis_fortran_integer(tamis_fortran_cursor *cursor, int64_t low, int64_t high, const char *what,
@@ -209,7 +216,7 @@ tamis_status tamis_fortran_integer(tamis_fortran_cursor *cursor, int64_t low, in
     char copy[TAMIS_FORTRAN_WIDTH + 16];
     const char *at;
     int number;
-    take_field(cursor, copy, &at, &number);
+    TRY(take_field(cursor, copy, &at, &number));
     const char *const after = tamis_parse_integer(copy, value);
     if (!after || *after != '\0' || *value < low || *value > high)
         return tamis_text_fail(cursor->text, at, "%s from %lld to %lld in columns %d to %d", what, (long long)low,
@@ -222,7 +229,7 @@ tamis_status tamis_fortran_real(tamis_fortran_cursor *cursor, const char *what, 
     char copy[TAMIS_FORTRAN_WIDTH + 16];
     const char *at;
     int number;
-    take_field(cursor, copy, &at, &number);
+    TRY(take_field(cursor, copy, &at, &number));
     const bool integer = cursor->format->fields[number].kind == 'I';
     const char *const after = integer ? tamis_parse_real(copy, value)
                                       : tamis_parse_fortran_real(copy, cursor->format->fields[number].decimals,

@@ -2,7 +2,7 @@
 #ifndef TAMIS_IO_FORTRAN_H
 #define TAMIS_IO_FORTRAN_H
 
-#include "io/text.h"
+#include "io/source.h"
 
 enum { TAMIS_FORTRAN_FIELDS = 512, TAMIS_FORTRAN_WIDTH = 128 };
 
@@ -19,9 +19,11 @@ typedef struct tamis_fortran_format {
 tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t length, const char *what,
                                  tamis_fortran_format *format);
 
-/* A place in lines of fields. */
+/* A place in lines of fields, which moves on to the next windows of the file. */
 typedef struct tamis_fortran_cursor {
-    const tamis_text *text;
+    tamis_source *source;
+    const tamis_text *text; /* the source's */
+    tamis_status status;    /* of moving on, for the next field */
     const tamis_fortran_format *format;
     const char *line, *line_end;
     int field;
@@ -31,7 +33,7 @@ typedef struct tamis_fortran_cursor {
 } tamis_fortran_cursor;
 
 /* Begins with the first of `count` fields. */
-tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line,
+tamis_fortran_cursor tamis_fortran_start(tamis_source *source, const tamis_fortran_format *format, const char *line,
                                          int64_t count);
 
 /* The next field as an integer from low to high, or as a number. */

@@ -17,11 +17,13 @@
 typedef struct boeing_header {
     int64_t rows, cols, count;
     bool pattern, symmetric, skew;
-    const char *sizes_at, *formats_at, *body;
+    const char *sizes_at, *formats_at, *body; /* in the first window */
     int64_t formats_length;
 } boeing_header;
 
-enum { CARD_COUNTS = 5, FORMATS = 3 };
+enum { CARD_COUNTS = 5, FORMATS = 3, SIZES_LINE = 3, HEADER_LINES = 5 };
+
+typedef tamis_fortran_format boeing_formats[FORMATS];
 
 static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 
@@ -65,7 +67,8 @@ static tamis_status take_type(const tamis_text *text, const char *p, boeing_head
     return TAMIS_OK;
 }
 
-static tamis_status take_header(const tamis_text *text, boeing_header *header) {
+static tamis_status take_header(const tamis_source *source, boeing_header *header) {
+    const tamis_text *const text = &source->text;
     *header = (boeing_header){0};
     const char *const second = tamis_next_line(text, text->begin), *const third = tamis_next_line(text, second);
     int64_t cards[CARD_COUNTS] = {0}, sizes[4] = {0};
@@ -90,7 +93,7 @@ static tamis_status take_header(const tamis_text *text, boeing_header *header) {
     const char *const after = tamis_next_line(text, header->formats_at);
     header->formats_length = after - header->formats_at;
     header->body = cards[4] > 0 ? tamis_next_line(text, after) : after;
-    const int64_t room = text->end - header->body; /* a character each at the least */
+    const int64_t room = tamis_source_room(source, header->body); /* a character each at the least */
     if (header->cols >= room + 1 || header->count > room)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at,
                                  "%lld columns and %lld entries are more than the file can hold",
@@ -110,77 +113,88 @@ static tamis_status take_format(const tamis_text *text, const boeing_header *hea
     return tamis_fortran_parse(text, header->formats_at + from, to - from, what[number], format);
 }
 
+/* Those of pointers and indices, and that of the values if they are wanted. */
+static tamis_status take_formats(const tamis_text *text, const boeing_header *header, bool values,
+                                 boeing_formats formats) {
+    for (int i = 0; i < (values ? FORMATS : FORMATS - 1); i++) TRY(take_format(text, header, i, &formats[i]));
+    return TAMIS_OK;
+}
+
 /* Pointers become the column of each entry; the entries keep their order. */
-static tamis_status take_columns(const tamis_text *text, const boeing_header *header, const char **line,
-                                 const tamis_entries *entries) {
-    tamis_fortran_format format;
-    TRY(take_format(text, header, 0, &format));
-    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line, header->cols + 1);
+static tamis_status take_columns(tamis_source *source, const boeing_header *header, const tamis_fortran_format *format,
+                                 const char **line, const tamis_entries *entries) {
+    tamis_fortran_cursor cursor = tamis_fortran_start(source, format, *line, header->cols + 1);
     int64_t pointer = 1, next = 0;
     TRY(tamis_fortran_integer(&cursor, 1, 1, "the first column pointer", &pointer));
     for (int64_t column = 0; column < header->cols; column++) {
         const bool last = column + 1 == header->cols;
         TRY(tamis_fortran_integer(&cursor, last ? header->count + 1 : pointer, header->count + 1,
                                   last ? "the last column pointer" : "a column pointer", &next));
-        for (int64_t t = pointer - 1; t < next - 1; t++) tamis_entries_set(entries, t, 0, column, 0);
+        for (int64_t t = pointer - 1; t < next - 1; t++)
+            tamis_index_store(entries->columns, entries->index_type, t, column);
         pointer = next;
     }
     if (pointer != header->count + 1)
-        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at, "no columns for %lld entries",
-                                 (long long)header->count);
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%d: no columns for %lld entries", source->text.name, SIZES_LINE,
+                          (long long)header->count);
     *line = tamis_fortran_next_line(&cursor);
     return TAMIS_OK;
 }
 
-static tamis_status take_rows(const tamis_text *text, const boeing_header *header, const char **line,
-                              const tamis_entries *entries) {
-    tamis_fortran_format format;
-    TRY(take_format(text, header, 1, &format));
-    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line, header->count);
+static tamis_status take_rows(tamis_source *source, const boeing_header *header, const tamis_fortran_format *format,
+                              const char **line, const tamis_entries *entries) {
+    tamis_fortran_cursor cursor = tamis_fortran_start(source, format, *line, header->count);
     int64_t row = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_integer(&cursor, 1, header->rows, "a row index", &row));
-        const int64_t column = tamis_index_load(entries->columns, entries->index_type, t);
-        if (header->skew && row - 1 == column)
-            return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, cursor.line,
+        if (header->skew && row - 1 == tamis_index_load(entries->columns, entries->index_type, t))
+            return tamis_text_refuse(TAMIS_ERROR_FORMAT, &source->text, cursor.line,
                                      "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
-        tamis_entries_set(entries, t, row - 1, column, 0);
+        tamis_index_store(entries->row_indices, entries->index_type, t, row - 1);
     }
     *line = tamis_fortran_next_line(&cursor);
     return TAMIS_OK;
 }
 
-static tamis_status take_values(const tamis_text *text, const boeing_header *header, const char *line,
-                                const tamis_entries *entries) {
-    tamis_fortran_format format;
-    TRY(take_format(text, header, 2, &format));
-    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, line, header->count);
+static tamis_status take_values(tamis_source *source, const boeing_header *header, const tamis_fortran_format *format,
+                                const char *line, const tamis_entries *entries) {
+    tamis_fortran_cursor cursor = tamis_fortran_start(source, format, line, header->count);
     double value = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_real(&cursor, "a number", &value));
-        tamis_entries_set(entries, t, tamis_index_load(entries->row_indices, entries->index_type, t),
-                          tamis_index_load(entries->columns, entries->index_type, t), value);
+        tamis_element_store(entries->values, entries->value_type, t, value);
     }
     return TAMIS_OK;
 }
 
 static tamis_status take_body(const tamis_reading *reading, const boeing_header *header, tamis_entries *entries) {
-    const tamis_text *const text = &reading->text;
+    tamis_source *const source = reading->source;
+    const char *const name = source->text.name;
     const char *line = header->body;
-    TRY(take_columns(text, header, &line, entries));
-    TRY(tamis_progress_step(&reading->progress, 0.2, text->name));
-    TRY(take_rows(text, header, &line, entries));
-    TRY(tamis_progress_step(&reading->progress, 0.5, text->name));
-    if (entries->values) TRY(take_values(text, header, line, entries));
+    boeing_formats formats;
+    TRY(take_formats(&source->text, header, entries->values != NULL, formats));
+    TRY(take_columns(source, header, &formats[0], &line, entries));
+    TRY(tamis_progress_step(&reading->progress, 0.2, name));
+    TRY(take_rows(source, header, &formats[1], &line, entries));
+    TRY(tamis_progress_step(&reading->progress, 0.5, name));
+    if (entries->values) TRY(take_values(source, header, &formats[2], line, entries));
     entries->rows = header->rows;
     entries->cols = header->cols;
     entries->count = header->count;
     return header->symmetric ? tamis_entries_mirror(entries, header->skew ? -1 : 1) : TAMIS_OK;
 }
 
+/* The header is in the window; of a window that is smaller all of the file is. */
+static tamis_status hold_header(tamis_source *source) {
+    const char *p = source->text.begin;
+    for (int i = 0; i < HEADER_LINES; i++) p = tamis_next_line(&source->text, p);
+    return p < source->text.end ? TAMIS_OK : tamis_source_rest(source);
+}
+
 tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     boeing_header header;
-    TRY(take_header(&reading->text, &header));
+    TRY(hold_header(reading->source));
+    TRY(take_header(reading->source, &header));
     const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);
     tamis_entries entries;
     TRY(tamis_entries_create(reading, header.count, wide, !header.pattern && tamis_wants_values(reading), &entries));

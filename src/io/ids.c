@@ -7,12 +7,21 @@
 #include "base/memory.h"
 
 typedef struct id_lists {
-    int64_t *list[2];
-    int64_t count; /* of each list */
+    void *list[2];
+    tamis_index_type type; /* of both */
+    int64_t count;         /* of each list */
     int lists;
     const tamis_read_options *options;
     bool of_columns; /* of one list */
 } id_lists;
+
+static inline int64_t id_at(const id_lists *ids, int list, int64_t t) {
+    return tamis_index_load(ids->list[list], ids->type, t);
+}
+
+static inline void set_number(const id_lists *ids, int list, int64_t t, int64_t number) {
+    tamis_index_store(ids->list[list], ids->type, t, number);
+}
 
 /* Tells which ids became 0, 1, ... */
 static tamis_status tell(const id_lists *ids, const int64_t *distinct, int64_t count) {
@@ -40,7 +49,7 @@ static tamis_status number_by_table(const id_lists *ids, int64_t range, int64_t 
     TRY(tamis_allocate_zeroed(range, sizeof(int64_t), "the table of ids", &memory));
     int64_t *const number = memory;
     for (int i = 0; i < ids->lists; i++)
-        for (int64_t t = 0; t < ids->count; t++) number[ids->list[i][t]] = 1;
+        for (int64_t t = 0; t < ids->count; t++) number[id_at(ids, i, t)] = 1;
     int64_t count = 0;
     for (int64_t id = 0; id < range; id++) {
         const int64_t occurs = number[id];
@@ -48,7 +57,7 @@ static tamis_status number_by_table(const id_lists *ids, int64_t range, int64_t 
         count += occurs;
     }
     for (int i = 0; i < ids->lists; i++)
-        for (int64_t t = 0; t < ids->count; t++) ids->list[i][t] = number[ids->list[i][t]];
+        for (int64_t t = 0; t < ids->count; t++) set_number(ids, i, t, number[id_at(ids, i, t)]);
     const tamis_status status = tell_of_table(ids, number, range, count);
     tamis_release(number);
     *distinct = count;
@@ -94,13 +103,13 @@ static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_
     TRY_GOTO(end, tamis_allocate(1 << 16, sizeof(int64_t), "sorting the ids", &histogram));
     int64_t *sorted = first;
     for (int i = 0; i < ids->lists; i++)
-        memcpy(sorted + i * ids->count, ids->list[i], (size_t)ids->count * sizeof(int64_t));
+        for (int64_t t = 0; t < ids->count; t++) sorted[i * ids->count + t] = id_at(ids, i, t);
     sort_ids(&sorted, second, count, range, histogram);
     int64_t kept = 0;
     for (int64_t i = 0; i < count; i++)
         if (i == 0 || sorted[i] != sorted[i - 1]) sorted[kept++] = sorted[i];
     for (int i = 0; i < ids->lists; i++)
-        for (int64_t t = 0; t < ids->count; t++) ids->list[i][t] = find_id(sorted, kept, ids->list[i][t]);
+        for (int64_t t = 0; t < ids->count; t++) set_number(ids, i, t, find_id(sorted, kept, id_at(ids, i, t)));
     *distinct = kept;
     if (ids->options->relabelled) TRY_GOTO(end, tell(ids, sorted, kept));
 end:
@@ -119,6 +128,7 @@ static tamis_status number_anew(const id_lists *ids, int64_t range, int64_t *dis
 
 tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries) {
     const id_lists ids = {.list = {entries->row_indices, entries->columns},
+                          .type = entries->index_type,
                           .count = entries->count,
                           .lists = 2,
                           .options = &reading->options};
@@ -129,9 +139,13 @@ tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *e
 }
 
 tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries) {
-    const id_lists rows = {
-        .list = {entries->row_indices, NULL}, .count = entries->count, .lists = 1, .options = &reading->options};
+    const id_lists rows = {.list = {entries->row_indices, NULL},
+                           .type = entries->index_type,
+                           .count = entries->count,
+                           .lists = 1,
+                           .options = &reading->options};
     const id_lists columns = {.list = {entries->columns, NULL},
+                              .type = entries->index_type,
                               .count = entries->count,
                               .lists = 1,
                               .options = &reading->options,

@@ -1,9 +1,9 @@
 /* Bags of words as lda-c reads them: a line for each document, "terms id:count id:count ...", ids counted from 0. */
 #include <string.h>
 
+#include "base/memory.h"
+#include "io/lines.h"
 #include "io/rows.h"
-
-enum { REPORT_EVERY = 1 << 14 };
 
 bool tamis_sniff_ldac(const tamis_text *text) {
     int64_t count = 0, ignored;
@@ -40,29 +40,63 @@ static tamis_status take_document(const tamis_text *text, const char **p, tamis_
     return tamis_text_line_end(text, p, "the last term");
 }
 
-static tamis_status take_documents(const tamis_reading *reading, tamis_rows *list) {
-    const tamis_text *const text = &reading->text;
-    int64_t documents = 0;
-    for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
-         p = tamis_skip_comments(text, p, "")) {
-        TRY(take_document(text, &p, list));
-        list->offsets[++documents] = list->count;
-        if (documents % REPORT_EVERY == 0)
-            TRY(tamis_progress_step(&reading->progress, (double)(p - text->begin) / (double)(text->end - text->begin),
-                                    text->name));
+/* What there is room for in the list's arrays. */
+typedef struct ldac_room {
+    int64_t documents, entries;
+} ldac_room;
+
+static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
+    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
+}
+
+/* Room for the documents of the window, and for those that are likely to come. */
+static tamis_status make_room(const tamis_source *source, tamis_rows *list, ldac_room *room) {
+    const double share = source->ended ? 1 : tamis_source_share(source);
+    int64_t documents = list->rows + 1, entries = list->count;
+    for (const char *p = source->text.begin; p < source->text.end; p++) {
+        documents += *p == '\n';
+        entries += *p == ':';
     }
-    list->rows = documents;
+    if (documents > room->documents) {
+        const int64_t most = tamis_guess_entries(documents, share, -1);
+        TRY(enlarge(room->documents + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets",
+                    &list->offsets));
+        room->documents = most;
+    }
+    if (entries <= room->entries) return TAMIS_OK;
+    const int64_t most = tamis_guess_entries(entries, share, -1);
+    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
+    room->entries = most;
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    const tamis_text *const text = &reading->text;
-    int64_t lines = 1, colons = 0;
-    for (const char *p = text->begin; p < text->end; p++) {
-        lines += *p == '\n';
-        colons += *p == ':';
+static tamis_status take_window(const tamis_reading *reading, tamis_rows *list) {
+    const tamis_source *const source = reading->source;
+    const tamis_text *const text = &source->text;
+    for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
+         p = tamis_skip_comments(text, p, "")) {
+        TRY(take_document(text, &p, list));
+        tamis_rows_set_offset(list, ++list->rows, list->count);
     }
+    return tamis_progress_step(&reading->progress, source->ended ? 1 : tamis_source_share(source), text->name);
+}
+
+static tamis_status take_documents(const tamis_reading *reading, ldac_room *room, tamis_rows *list) {
+    tamis_source *const source = reading->source;
+    for (;;) {
+        TRY(make_room(source, list, room));
+        TRY(take_window(reading, list));
+        if (source->ended) return TAMIS_OK;
+        TRY(tamis_source_next(source));
+    }
+}
+
+tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+    ldac_room room = {1, 1};
     tamis_rows list;
-    TRY(tamis_rows_create(reading, lines, colons, true, tamis_wants_values(reading), &list));
-    return tamis_rows_finish(reading, take_documents(reading, &list), &list, matrix);
+    /* an id that the result's indices cannot hold is refused with the number of columns, in the end */
+    TRY(tamis_rows_create(reading, room.documents, room.entries, false, tamis_wants_values(reading), &list));
+    list.rows = 0;
+    return tamis_rows_finish(reading, take_documents(reading, &room, &list), &list, matrix);
 }

@@ -43,6 +43,9 @@ typedef struct line_work {
     const tamis_text *text; /* the window */
     double before, now;     /* the share of the file that was read before it, and with it */
     tamis_entries *entries;
+    tamis_window_taker *take; /* NULL: the entries stay */
+    void *context;
+    int64_t passed; /* entries that were taken */
     line_chunk *chunks;
     int64_t chunk_count;
     _Atomic int64_t next;   /* the next chunk to take */
@@ -265,8 +268,9 @@ static tamis_status gather(const line_work *work) {
     const tamis_line_rule *const rule = work->rule;
     for (int64_t i = 0; i < work->chunk_count; i++) {
         const line_chunk *const chunk = &work->chunks[i];
-        if (rule->count >= 0 && entries->count + chunk->count > rule->count)
-            return tamis_text_fail(work->text, find_line(work, chunk, rule->count - entries->count),
+        const int64_t before = work->passed + entries->count;
+        if (rule->count >= 0 && before + chunk->count > rule->count)
+            return tamis_text_fail(work->text, find_line(work, chunk, rule->count - before),
                                    "the end of the file after entry %lld, the last", (long long)rule->count);
         if (chunk->fault != FAULT_NONE) return report_fault(work, chunk);
         tamis_entries_move(entries, entries->count, chunk->place, chunk->count);
@@ -277,14 +281,18 @@ static tamis_status gather(const line_work *work) {
     return TAMIS_OK;
 }
 
-/* Room for these entries; and for those of the windows to come, as many as there are by this share of the file. */
-static int64_t room_for(const line_work *work, int64_t needed) {
+int64_t tamis_guess_entries(int64_t needed, double share, int64_t told) {
     enum { MARGIN = 8 };
-    if (work->now >= 1) return work->reading->source->ended ? needed : needed + needed / 2;
-    const double guess = (double)needed / work->now;
+    const double guess = (double)needed / share;
     const int64_t room = guess < 1e18 ? (int64_t)guess + (int64_t)guess / MARGIN : needed;
-    const int64_t told = work->rule->count;
     return told >= needed && told < room ? told : room;
+}
+
+/* Room for these entries; and for those of the windows to come, if they are to stay. */
+static int64_t room_for(const line_work *work, int64_t needed) {
+    if (work->take) return needed + needed / 8;
+    if (work->now >= 1) return work->reading->source->ended ? needed : needed + needed / 2;
+    return tamis_guess_entries(needed, work->now, work->rule->count);
 }
 
 static tamis_status make_room(const line_work *work, int64_t needed) {
@@ -293,8 +301,7 @@ static tamis_status make_room(const line_work *work, int64_t needed) {
     if (entries->capacity > 0)
         return needed <= entries->capacity ? TAMIS_OK : tamis_entries_reserve(entries, room_for(work, needed));
     const bool any = rule->rows == INT64_MAX;
-    const bool wide =
-        any ? work->reading->options.relabel : tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols);
+    const bool wide = !any && (tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols));
     const bool with_values = rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
     return tamis_entries_create(work->reading, room_for(work, needed), wide, with_values, entries);
 }
@@ -338,24 +345,51 @@ static tamis_status read_window(line_work *work, const char *body) {
     return status;
 }
 
+/* Gives the window's entries away. */
+static tamis_status hand_on(line_work *work) {
+    TRY(work->take(work->context, work->entries, work->now));
+    work->passed += work->entries->count;
+    work->entries->count = 0;
+    return TAMIS_OK;
+}
+
+static tamis_status read_all(line_work *work, const char *body) {
+    const tamis_line_rule *const rule = work->rule;
+    tamis_source *const source = work->reading->source;
+    TRY(read_window(work, body));
+    if (work->take) TRY(hand_on(work));
+    while (!source->ended) {
+        TRY(tamis_source_next(source));
+        TRY(read_window(work, source->text.begin));
+        if (work->take) TRY(hand_on(work));
+    }
+    const int64_t count = work->passed + work->entries->count;
+    if (rule->count < 0 || count == rule->count) return TAMIS_OK;
+    return tamis_text_fail(&source->text, source->text.end, "entry %lld of %lld", (long long)count + 1,
+                           (long long)rule->count);
+}
+
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries) {
-    tamis_source *const source = reading->source;
-    tamis_status status = TAMIS_OK;
-    line_work work = {.reading = reading, .rule = rule, .text = &source->text, .entries = entries};
+    line_work work = {.reading = reading, .rule = rule, .text = &reading->source->text, .entries = entries};
     *entries = (tamis_entries){0};
-    TRY_GOTO(failed, read_window(&work, body));
-    while (!source->ended) {
-        TRY_GOTO(failed, tamis_source_next(source));
-        TRY_GOTO(failed, read_window(&work, source->text.begin));
-    }
-    if (rule->count >= 0 && entries->count < rule->count)
-        TRY_GOTO(failed, tamis_text_fail(&source->text, source->text.end, "entry %lld of %lld",
-                                         (long long)entries->count + 1, (long long)rule->count));
-    if (rule->rows != INT64_MAX) entries->rows = rule->rows;
-    if (rule->cols != INT64_MAX) entries->cols = rule->cols;
-    return TAMIS_OK;
-failed:
-    tamis_entries_free(entries);
+    const tamis_status status = read_all(&work, body);
+    if (status != TAMIS_OK) tamis_entries_free(entries);
+    if (status == TAMIS_OK && rule->rows != INT64_MAX) entries->rows = rule->rows;
+    if (status == TAMIS_OK && rule->cols != INT64_MAX) entries->cols = rule->cols;
+    return status;
+}
+
+tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
+                                tamis_window_taker *take, void *context) {
+    tamis_entries window = {0};
+    line_work work = {.reading = reading,
+                      .rule = rule,
+                      .text = &reading->source->text,
+                      .entries = &window,
+                      .take = take,
+                      .context = context};
+    const tamis_status status = read_all(&work, body);
+    tamis_entries_free(&window);
     return status;
 }

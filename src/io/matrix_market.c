@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "io/lines.h"
+#include "io/line_rows.h"
 #include "sparse/check.h"
 
 typedef enum market_field { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN } market_field;
@@ -192,8 +192,7 @@ static tamis_status read_array_entries(const tamis_reading *reading, const marke
 
 /* ---- coordinates */
 
-static tamis_status read_coordinates(const tamis_reading *reading, const market_header *header,
-                                     tamis_entries *entries) {
+static tamis_status read_coordinates(const tamis_reading *reading, const market_header *header, tamis_line_list *list) {
     static const tamis_line_value values[] = {TAMIS_LINE_REAL, TAMIS_LINE_INTEGER, TAMIS_LINE_NO_VALUE};
     const tamis_line_rule rule = {.comments = "%",
                                   .separator = ' ',
@@ -207,16 +206,21 @@ static tamis_status read_coordinates(const tamis_reading *reading, const market_
                                   .keep_values = tamis_wants_values(reading),
                                   .no_diagonal = header->symmetry == SKEW,
                                   .count = header->count};
-    TRY(tamis_read_lines(reading, &rule, header->body, entries));
-    if (header->symmetry != GENERAL) TRY(tamis_entries_mirror(entries, header->symmetry == SKEW ? -1 : 1));
-    return TAMIS_OK;
+    const tamis_line_form form = {.rule = &rule,
+                                  .body = header->body,
+                                  .mirror = header->symmetry == GENERAL ? 0
+                                            : header->symmetry == SKEW  ? -1
+                                                                        : 1};
+    TRY(tamis_read_line_list(reading, &form, list));
+    return list->as_rows || list->mirrored || form.mirror == 0 ? TAMIS_OK
+                                                               : tamis_entries_mirror(&list->entries, form.mirror);
 }
 
 tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     market_header header;
     TRY(take_header(&reading->text, &header));
-    tamis_entries entries = {0};
+    tamis_line_list list = {.as_rows = false};
     const tamis_status status =
-        header.array ? read_array_entries(reading, &header, &entries) : read_coordinates(reading, &header, &entries);
-    return tamis_entries_finish(reading, status, &entries, matrix);
+        header.array ? read_array_entries(reading, &header, &list.entries) : read_coordinates(reading, &header, &list);
+    return tamis_line_list_finish(reading, status, &list, matrix);
 }

@@ -128,7 +128,7 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
             return tamis_text_fail(text, p, "the line of vertex %lld of %lld", (long long)vertex + 1,
                                    (long long)header->vertices);
         TRY(take_vertex(text, header, &p, list));
-        list->offsets[vertex + 1] = list->count;
+        tamis_rows_set_offset(list, vertex + 1, list->count);
         if (vertex % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reading->progress, (double)vertex / (double)header->vertices, text->name));
     }

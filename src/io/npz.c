@@ -141,20 +141,6 @@ static tamis_status take_index(const archive_array *array, int64_t at, int64_t l
 /* ------------------------------------------------------------------------------------------- one array after the other
  */
 
-/* The offsets of `lines` rows (csr) or columns (csc): sets nnz to the last. */
-static tamis_status take_offsets(const tamis_text *archive, sparse_archive *sparse, int64_t lines, int64_t *offsets) {
-    archive_array *const indptr = &sparse->second;
-    int64_t before = 0;
-    TRY(load_array(archive, "indptr.npy", indptr));
-    for (int64_t i = 0; i <= lines; i++) {
-        TRY(take_index(indptr, i, before, i == 0 ? 0 : sparse->nnz, &offsets[i]));
-        before = offsets[i];
-    }
-    sparse->nnz = before;
-    close_array(indptr);
-    return TAMIS_OK;
-}
-
 /* Puts what was unpacked in the place of *to, where its elements are what *to is to hold: no copy beside it. */
 static bool take_over(archive_array *array, char kind, size_t size, int64_t count, void **to) {
     tamis_npy *const npy = &array->npy;
@@ -164,6 +150,22 @@ static bool take_over(archive_array *array, char kind, size_t size, int64_t coun
     npy->data = *to = array->member.owned;
     array->member.owned = NULL;
     return true;
+}
+
+/* The offsets of `lines` rows (csr) or columns (csc): sets nnz to the last. */
+static tamis_status take_offsets(const tamis_text *archive, sparse_archive *sparse, int64_t lines,
+                                 tamis_index_type type, void **offsets) {
+    archive_array *const indptr = &sparse->second;
+    int64_t before = 0;
+    TRY(load_array(archive, "indptr.npy", indptr));
+    const bool taken = take_over(indptr, 'i', tamis_index_size(type), lines + 1, offsets);
+    for (int64_t i = 0; i <= lines; i++) {
+        TRY(take_index(indptr, i, before, i == 0 ? 0 : sparse->nnz, &before));
+        if (!taken) tamis_index_store(*offsets, type, i, before);
+    }
+    sparse->nnz = before;
+    close_array(indptr);
+    return TAMIS_OK;
 }
 
 /* Indices below `size`. */
@@ -198,7 +200,7 @@ static tamis_status read_csr(const tamis_reading *reading, sparse_archive *spars
     TRY(tamis_rows_create(reading, sparse->rows, sparse->nnz, tamis_needs_wide(sparse->cols),
                           tamis_wants_values(reading), &list));
     list.cols = sparse->cols;
-    TRY_GOTO(read, take_offsets(archive, sparse, sparse->rows, list.offsets));
+    TRY_GOTO(read, take_offsets(archive, sparse, sparse->rows, list.offset_type, &list.offsets));
     list.count = sparse->nnz;
     TRY_GOTO(read, take_indices(archive, "indices.npy", &sparse->first, list.count, list.cols, list.index_type,
                                 &list.columns));
@@ -236,14 +238,14 @@ static tamis_status take_columns(const tamis_text *archive, sparse_archive *spar
     tamis_status status = TAMIS_OK;
     void *memory = NULL;
     TRY(tamis_allocate(sparse->cols + 1, sizeof(int64_t), "the column offsets", &memory));
-    int64_t *const offsets = memory;
-    TRY_GOTO(end, take_offsets(archive, sparse, sparse->cols, offsets));
+    TRY_GOTO(end, take_offsets(archive, sparse, sparse->cols, TAMIS_I64, &memory));
+    const int64_t *const offsets = memory;
     for (int64_t column = 0; column < sparse->cols; column++)
         for (int64_t t = offsets[column]; t < offsets[column + 1]; t++)
             tamis_index_store(entries->columns, entries->index_type, t, column);
     entries->count = sparse->nnz;
 end:
-    tamis_release(offsets);
+    tamis_release(memory);
     return status;
 }
 

@@ -35,10 +35,9 @@ static inline bool tamis_wants_values(const tamis_reading *reading) {
     return reading->options.values != TAMIS_VALUES_NONE;
 }
 
-/* The type that values are parsed to: never less exact than the result, double where duplicates will be summed. */
+/* The type that values are parsed to in a list of entries: float or double, never less exact than the result. */
 static inline tamis_type tamis_parsed_type(const tamis_reading *reading) {
-    return reading->options.value_type == TAMIS_F32 && reading->options.duplicates == TAMIS_DUPLICATES_KEEP ? TAMIS_F32
-                                                                                                            : TAMIS_F64;
+    return reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;
 }
 
 /* 64-bit indices wanted, or needed for indices below `size`? */

@@ -2,21 +2,24 @@
 #include "io/rows.h"
 
 #include "base/memory.h"
+#include "sparse/matrix.h"
 #include "sparse/order.h"
 
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list) {
+    const tamis_read_options *const options = &reading->options;
     tamis_status status = TAMIS_OK;
-    *list = (tamis_rows){
-        .rows = rows, .index_type = wide ? TAMIS_I64 : TAMIS_I32, .value_type = tamis_parsed_type(reading)};
-    void *offsets = NULL;
-    TRY_GOTO(failed, tamis_allocate(rows + 1, sizeof(int64_t), "the row offsets", &offsets));
-    list->offsets = offsets;
+    *list = (tamis_rows){.rows = rows,
+                         .offset_type =
+                             tamis_index_holds(options->offset_type, capacity) ? options->offset_type : TAMIS_I64,
+                         .index_type = wide ? TAMIS_I64 : options->index_type,
+                         .value_type = reading->options.value_type};
+    TRY_GOTO(failed, tamis_allocate(rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
     TRY_GOTO(failed,
              tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
     if (with_values)
         TRY_GOTO(failed, tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values));
-    list->offsets[0] = 0;
+    tamis_rows_set_offset(list, 0, 0);
     return TAMIS_OK;
 failed:
     tamis_rows_free(list);
@@ -37,47 +40,79 @@ static tamis_sparse view_of(const tamis_rows *list) {
                           .cols = list->cols,
                           .nnz = list->count,
                           .index_type = list->index_type,
-                          .offset_type = TAMIS_I64,
+                          .offset_type = list->offset_type,
                           .value_type = list->value_type,
                           .offsets = list->offsets,
                           .columns = list->columns,
                           .values = list->values};
 }
 
-/* The rows as they are, where they are what is asked for: no second copy of them. */
-static bool is_asked_for(const tamis_read_options *options, const tamis_rows *list, const tamis_sparse *view) {
-    int64_t duplicates;
-    return options->format == TAMIS_CSR && options->duplicates == TAMIS_DUPLICATES_KEEP &&
-           options->index_type == list->index_type &&
-           (list->values ? options->value_type == list->value_type : options->values != TAMIS_VALUES_ONES) &&
-           (!list->sort || tamis_is_sorted(view, 0, &duplicates));
+/* ------------------------------------------------------------------------------------------- in place */
+
+/* The types of the result, so that the arrays can become its arrays? Values may still be doubles. */
+static bool can_stay(const tamis_read_options *options, const tamis_rows *list) {
+    return options->format == TAMIS_CSR && options->index_type == list->index_type &&
+           options->offset_type == list->offset_type;
 }
 
-/* *offsets: an array that is not `list`'s any more. */
-static tamis_status take_offsets(tamis_index_type type, tamis_rows *list, void **offsets) {
-    if (type == TAMIS_I32) {
-        TRY(tamis_allocate(list->rows + 1, sizeof(int32_t), "row offsets", offsets));
-        for (int64_t i = 0; i <= list->rows; i++) ((int32_t *)*offsets)[i] = (int32_t)list->offsets[i];
-        tamis_release(list->offsets);
-    } else {
-        *offsets = list->offsets;
-    }
-    list->offsets = NULL;
+/* Room for sorting is as large as the longest rows. */
+static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *list) {
+    const tamis_sparse view = view_of(list);
+    return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
+}
+
+/* An array that is half empty is copied into a smaller one. */
+static tamis_status shrink(int64_t before, int64_t after, size_t size, const char *what, void **array) {
+    if (!*array || after > before / 2) return TAMIS_OK;
+    return tamis_reallocate(before, after, size, what, array);
+}
+
+static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
+    const int64_t before = list->count;
+    const tamis_sparse view = view_of(list);
+    int64_t duplicates = 0;
+    tamis_is_sorted(&view, reading->threads, &duplicates);
+    if (duplicates == 0) return TAMIS_OK;
+    tamis_owned_sparse merged = {
+        .view = view, .offsets = list->offsets, .columns = list->columns, .values = list->values};
+    tamis_merge_in_place(&merged, reading->options.duplicates == TAMIS_DUPLICATES_LAST);
+    list->count = merged.view.nnz;
+    TRY(shrink(before, list->count, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    return shrink(before, list->count, tamis_type_size(list->value_type), "the values", &list->values);
+}
+
+/* A pattern gets its ones, which merging counts. */
+static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
+    if (list->values || reading->options.values != TAMIS_VALUES_ONES) return TAMIS_OK;
+    list->value_type = reading->options.value_type;
+    TRY(tamis_allocate(list->count, tamis_type_size(list->value_type), "the values", &list->values));
+    for (int64_t t = 0; t < list->count; t++) tamis_element_store(list->values, list->value_type, t, 1);
     return TAMIS_OK;
 }
 
+/* Doubles of a list of entries become values of the result. */
+static tamis_status round_values(const tamis_reading *reading, tamis_rows *list) {
+    const tamis_type from = list->value_type, to = reading->options.value_type;
+    void *values = NULL;
+    list->value_type = to;
+    if (!list->values || from == to) return TAMIS_OK;
+    TRY(tamis_allocate(list->count, tamis_type_size(to), "the values", &values));
+    for (int64_t t = 0; t < list->count; t++)
+        tamis_element_store(values, to, t, tamis_element_load(list->values, from, t));
+    tamis_release(list->values);
+    list->values = values;
+    return TAMIS_OK;
+}
+
+/* Makes the arrays those of the result; empties *list, also on failure. */
 static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
-    const tamis_sparse shape = {.rows = list->rows,
-                                .cols = list->cols,
-                                .nnz = list->count,
-                                .index_type = list->index_type,
-                                .offset_type = reading->options.offset_type,
-                                .value_type = reading->options.value_type};
-    tamis_status status;
-    void *offsets = NULL;
-    TRY_GOTO(failed, tamis_check_sizes(reading, list->rows, list->cols, list->count));
-    TRY_GOTO(failed, take_offsets(shape.offset_type, list, &offsets));
-    status = tamis_owned_sparse_adopt(&shape, offsets, NULL, list->columns, list->values, matrix);
+    tamis_status status = TAMIS_OK;
+    TRY_GOTO(failed, fill_ones(reading, list));
+    if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, sort_rows(reading, list));
+    if (reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, merge(reading, list));
+    TRY_GOTO(failed, round_values(reading, list));
+    const tamis_sparse shape = view_of(list);
+    status = tamis_owned_sparse_adopt(&shape, list->offsets, NULL, list->columns, list->values, matrix);
     *list = (tamis_rows){0};
     return status;
 failed:
@@ -87,10 +122,11 @@ failed:
 
 tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
                                tamis_owned_sparse **matrix) {
-    const tamis_sparse view = view_of(list);
     TRY_GOTO(done, status);
     tamis_source_close(reading->source); /* the text is of no more use */
-    if (is_asked_for(&reading->options, list, &view)) return hand_over(reading, list, matrix);
+    TRY_GOTO(done, tamis_check_sizes(reading, list->rows, list->cols, list->count));
+    if (can_stay(&reading->options, list)) return hand_over(reading, list, matrix);
+    const tamis_sparse view = view_of(list);
     status = tamis_convert_read(reading, &view, list->sort, matrix);
 done:
     tamis_rows_free(list);

@@ -7,17 +7,25 @@
 
 typedef struct tamis_rows {
     int64_t rows, cols, count; /* count: entries so far */
-    int64_t *offsets;          /* rows + 1 */
-    tamis_index_type index_type;
+    tamis_index_type offset_type, index_type;
     tamis_type value_type;
+    void *offsets;          /* rows + 1 */
     void *columns, *values; /* values NULL: a pattern */
     bool sort;              /* the result's columns rise in each row; else their order is kept */
 } tamis_rows;
 
-/* Room for that many rows and entries. wide: 64-bit columns. */
+/* Room for that many rows and entries, in the result's types where they can hold them. wide: 64-bit columns. */
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list);
 void tamis_rows_free(tamis_rows *list);
+
+static inline int64_t tamis_rows_offset(const tamis_rows *list, int64_t row) {
+    return tamis_index_load(list->offsets, list->offset_type, row);
+}
+
+static inline void tamis_rows_set_offset(const tamis_rows *list, int64_t row, int64_t offset) {
+    tamis_index_store(list->offsets, list->offset_type, row, offset);
+}
 
 static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value) {
     tamis_index_store(list->columns, list->index_type, list->count, column);

@@ -53,13 +53,12 @@ static tamis_status take_lists(const tamis_reading *reading, const smtx_header *
     const char *p = header->body;
     int64_t number = 0;
     for (int64_t row = 0; row <= header->rows; row++) {
-        const int64_t low = row == 0 ? 0 : list->offsets[row - 1];
-        const int64_t high = row == 0 ? 0 : header->nnz;
-        TRY(tamis_text_index(text, &p, low, high, "a row offset", &list->offsets[row]));
+        TRY(tamis_text_index(text, &p, number, row == 0 ? 0 : header->nnz, "a row offset", &number));
+        tamis_rows_set_offset(list, row, number);
     }
-    if (list->offsets[header->rows] != header->nnz)
+    if (number != header->nnz)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, p - 1, "the last row offset is %lld, expected %lld",
-                                 (long long)list->offsets[header->rows], (long long)header->nnz);
+                                 (long long)number, (long long)header->nnz);
     TRY(tamis_text_line_end(text, &p, "the row offsets"));
     for (int64_t t = 0; t < header->nnz; t++) {
         TRY(tamis_text_index(text, &p, 0, header->cols - 1, "a column index", &number));

@@ -26,9 +26,8 @@ TAMIS_INLINE int64_t merge_row(const tamis_owned_sparse *matrix, tamis_index_typ
     return to;
 }
 
-tamis_status tamis_merge_duplicates(tamis_owned_sparse *matrix, bool last) {
+void tamis_merge_in_place(tamis_owned_sparse *matrix, bool last) {
     tamis_sparse *const view = &matrix->view;
-    const int64_t before = view->nnz;
     int64_t begin = 0, to = 0;
     for (int64_t row = 0; row < view->rows; row++) {
         const int64_t end = tamis_index_load(matrix->offsets, view->offset_type, row + 1);
@@ -37,8 +36,15 @@ tamis_status tamis_merge_duplicates(tamis_owned_sparse *matrix, bool last) {
         tamis_index_store(matrix->offsets, view->offset_type, row + 1, to);
         begin = end;
     }
-    if (to == before) return TAMIS_OK;
     view->nnz = to;
+}
+
+tamis_status tamis_merge_duplicates(tamis_owned_sparse *matrix, bool last) {
+    tamis_sparse *const view = &matrix->view;
+    const int64_t before = view->nnz;
+    tamis_merge_in_place(matrix, last);
+    const int64_t to = view->nnz;
+    if (to == before) return TAMIS_OK;
     const tamis_status status =
         tamis_reallocate(before, to, tamis_index_size(view->index_type), "column indices", &matrix->columns);
     view->columns = matrix->columns;

@@ -21,7 +21,7 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
 /* Row indices of all entries of a CSR. */
 void tamis_expand_rows(const tamis_sparse *S, int threads, void *row_indices);
 
-/* Sorts the columns of each row of a CSR, stable. */
+/* Sorts the columns of each row of a CSR, stable. `to` may be its own arrays, both of them, without a permutation. */
 tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reordered *to);
 
 /* Whether the columns of each row of a CSR rise, or repeat, and how many repeat. */
@@ -30,5 +30,7 @@ bool tamis_is_sorted(const tamis_sparse *S, int threads, int64_t *duplicates);
 /* Merges equal columns of each sorted row of an owned CSR, in place, summing their values in double. The arrays shrink.
  */
 tamis_status tamis_merge_duplicates(tamis_owned_sparse *matrix, bool last);
+/* The same; the arrays keep their size. */
+void tamis_merge_in_place(tamis_owned_sparse *matrix, bool last);
 
 #endif

@@ -28,6 +28,7 @@ typedef struct sorting {
     tamis_reordered to;
     int64_t *longest; /* of each thread, its longest row that is not in order; 0: none */
     pair **room;      /* of each thread, for two such rows */
+    bool in_place;    /* `to` are the arrays of S */
 } sorting;
 
 /* ------------------------------------------------------------------------------------------- one row */
@@ -96,7 +97,7 @@ static void copy_values(const sorting *s, int64_t begin, int64_t count) {
 
 static void copy_entries(const sorting *s, int64_t begin, int64_t end) {
     const size_t size = tamis_index_size(s->S->index_type);
-    if (begin == end) return;
+    if (begin == end || s->in_place) return;
     memcpy((char *)s->to.columns + (size_t)begin * size, (const char *)s->S->columns + (size_t)begin * size,
            (size_t)(end - begin) * size);
     if (s->to.values) copy_values(s, begin, end - begin);
@@ -104,21 +105,34 @@ static void copy_entries(const sorting *s, int64_t begin, int64_t end) {
         for (int64_t z = begin; z < end; z++) s->to.permutation[z] = z;
 }
 
-static void gather_values(const sorting *s, int64_t begin, int64_t count, const pair *pairs) {
-    const void *const from = s->S->values;
+/* from: the values from `begin` on, in the old order. */
+static void gather_values(const sorting *s, const void *from, int64_t begin, int64_t count, const pair *pairs) {
     void *const to = s->to.values;
-    switch (from ? tamis_type_size(s->S->value_type) : 0) {
+    switch (tamis_type_size(s->S->value_type)) {
     case 2:
-        for (int64_t i = 0; i < count; i++) ((uint16_t *)to)[begin + i] = ((const uint16_t *)from)[pairs[i].place];
+        for (int64_t i = 0; i < count; i++)
+            ((uint16_t *)to)[begin + i] = ((const uint16_t *)from)[pairs[i].place - begin];
         break;
     case 4:
-        for (int64_t i = 0; i < count; i++) ((uint32_t *)to)[begin + i] = ((const uint32_t *)from)[pairs[i].place];
+        for (int64_t i = 0; i < count; i++)
+            ((uint32_t *)to)[begin + i] = ((const uint32_t *)from)[pairs[i].place - begin];
         break;
-    case 8:
-        for (int64_t i = 0; i < count; i++) ((uint64_t *)to)[begin + i] = ((const uint64_t *)from)[pairs[i].place];
-        break;
-    default: copy_values(s, begin, count);
+    default:
+        for (int64_t i = 0; i < count; i++)
+            ((uint64_t *)to)[begin + i] = ((const uint64_t *)from)[pairs[i].place - begin];
     }
+}
+
+/* free: room that sorting does not need any more. */
+static void move_values(const sorting *s, int64_t begin, int64_t count, const pair *sorted, pair *free) {
+    const size_t size = tamis_type_size(s->S->value_type);
+    if (!s->S->values) {
+        copy_values(s, begin, count);
+        return;
+    }
+    const void *from = (const char *)s->S->values + (size_t)begin * size;
+    if (s->in_place) from = memcpy(free, from, (size_t)count * size);
+    gather_values(s, from, begin, count, sorted);
 }
 
 static void sort_row(const sorting *s, int64_t begin, int64_t end, pair *pairs, pair *spare) {
@@ -129,7 +143,7 @@ static void sort_row(const sorting *s, int64_t begin, int64_t end, pair *pairs, 
     const pair *const sorted = count < RADIX_FROM ? merge_sort(pairs, spare, count) : radix_sort(pairs, spare, count);
     for (int64_t i = 0; i < count; i++)
         tamis_index_store(s->to.columns, S->index_type, begin + i, (int64_t)sorted[i].column);
-    if (s->to.values) gather_values(s, begin, count, sorted);
+    if (s->to.values) move_values(s, begin, count, sorted, sorted == pairs ? spare : pairs);
     if (s->to.permutation)
         for (int64_t i = 0; i < count; i++) s->to.permutation[begin + i] = sorted[i].place;
 }
@@ -190,7 +204,7 @@ tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reo
     if (threads <= 0) threads = tamis_threads_default();
     if (threads > 1 + S->nnz / SHARE) threads = (int)(1 + S->nnz / SHARE);
     void *longest = NULL, *room = NULL;
-    sorting s = {.S = S, .to = *to};
+    sorting s = {.S = S, .to = *to, .in_place = to->columns == S->columns};
     TRY_GOTO(cleanup, tamis_allocate(threads, sizeof(int64_t), "lengths of rows", &longest));
     TRY_GOTO(cleanup, tamis_allocate_zeroed(threads, sizeof(pair *), "room for sorting", &room));
     s.longest = longest;

@@ -1,5 +1,5 @@
 /* Bags of words (UCI docword, lda-c) and ratings, and how a format is chosen. */
-#include "test_io_support.h"
+#include "test_io_peak.h"
 
 static void reads_docword(void **state) {
     (void)state;
@@ -230,6 +230,29 @@ static void reads_windows_of_a_graph(void **state) {
     free(text);
 }
 
+/* Documents of lda-c, each of one to four terms. */
+static void reads_windows_of_documents(void **state) {
+    (void)state;
+    enum { DOCUMENTS = 1000000 };
+    char *const text = malloc(64 + (size_t)DOCUMENTS * 60);
+    assert_non_null(text);
+    size_t used = 0;
+    for (int i = 0; i < DOCUMENTS; i++) {
+        used += (size_t)sprintf(text + used, "%d", i % 4 + 1);
+        for (int t = 0; t <= i % 4; t++)
+            used += (size_t)sprintf(text + used, " %d:%d", (i + t * 30) % 10000, i % 7 + 1);
+        text[used++] = '\n';
+    }
+    io_expect_peak("a.ldac", text, used, false, 1.6);
+    text[used] = '\0';
+    char *const short_end = strstr(text + used / 4, "\n1 ");
+    const size_t some = (size_t)(short_end - text) + 1;
+    expect_same("a.ldac", text, some, TAMIS_CSR, "csr ");
+    text[some - 2] = 'x';
+    expect_same("a.ldac", text, some, TAMIS_CSR, "a.ldac:2");
+    free(text);
+}
+
 /* The last line of all has what is wrong, or an id that 32 bits do not hold. */
 static void windows_know_their_lines(void **state) {
     (void)state;
@@ -255,6 +278,7 @@ static void windows_know_their_lines(void **state) {
 }
 
 int main(void) {
+    io_free_at_once();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_docword),
         cmocka_unit_test(refuses_bad_docword),
@@ -267,6 +291,7 @@ int main(void) {
         cmocka_unit_test(reads_windows),
         cmocka_unit_test(windows_know_their_lines),
         cmocka_unit_test(reads_windows_of_a_graph),
+        cmocka_unit_test(reads_windows_of_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
