@@ -4,9 +4,9 @@
 
 Draws N places from the C files that changed since COMMIT (or all of them), layer after layer, changes each with
 universalmutator's rules, builds the preset "check" in a copy of the tree and runs its quick tests: first those of the
-layer, then all; with --medium the medium tier too, for those that are left. A change that does not compile, or that
-compiles to the same code, is drawn again. A test that takes ten times what the longest takes of the unchanged tree, which is
-measured first, has noticed too. Prints the score and each survivor, and exits with 1 below 90 percent.
+layer, then the short ones, then the others; with --medium the medium tier too, for those that are left. A change that does
+not compile, or that compiles to the same code, is drawn again. A test that takes ten times what the longest takes of the
+unchanged tree, which is measured first, has noticed too. Prints the score and each survivor, and exits with 1 below 90 percent.
 The copy is build/mutants; the sources are left as they are."""
 import argparse
 import filecmp
@@ -24,6 +24,7 @@ import time
 FOLDER = os.path.abspath("build/mutants")
 TREE, BUILD = FOLDER + "/tree", FOLDER + "/tree/build/check"
 JOBS = str(os.cpu_count())
+SHORT = 2  # seconds: a test that takes less runs before the others, since it may notice as well as they
 SLOWER = 10  # so many times what the tests take unchanged: then a loop does not end, however slow the machine
 # what notices a change of a layer soonest: targets to build, tests to run
 FIRST = {
@@ -41,6 +42,9 @@ FIRST = {
     "bench/peers": ("test_peers tamis_program", "test_peers|cli.bench"),
     "tools/tamis": ("tests/cli/all", "cli|test_tool|test_bounds|test_suites|test_peers|test_model"),
 }
+
+limits = {}  # of a label: seconds of a process, and of all its tests by the clock
+short = set()  # the short tests
 
 
 def run(*command, **options):
@@ -122,15 +126,15 @@ def library_code():
     return {name: code_of(BUILD + "/" + name) for name in ("src/libtamis.so", "src/ml/libtamis_ml.so", "tools/tamis/tamis")}
 
 
-def tests(labels, pattern=None, limits={}):
-    """The test that fails, None when all pass. A change may well make a loop that does not end, or threads that wait for each
-    other: each process has a limit of its own time, all of them together one of time that goes by. A test must fail twice, since
-    some wait for others and a busy machine may fail them."""
+def tests(labels, pattern=None, but=None):
+    """The test that fails of those that match the first pattern and not the second, None when all pass. A change may well make
+    a loop that does not end, or threads that wait for each other: each process has a limit of its own time, all of them together
+    one of time that goes by. A test must fail twice, since some wait for others and a busy machine may fail them."""
     def limit():
         if labels in limits:
             resource.setrlimit(resource.RLIMIT_CPU, (limits[labels][0], limits[labels][0] + 5))
-    command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure",
-               "--repeat", "until-pass:2"] + (["-R", pattern] if pattern else [])
+    command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure", "--repeat", "until-pass:2"]
+    command += (["-R", pattern] if pattern else []) + (["-E", but] if but else [])
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
                           preexec_fn=limit) as process:
         try:
@@ -141,7 +145,9 @@ def tests(labels, pattern=None, limits={}):
     if labels not in limits: # the first run is of the unchanged tree
         if process.returncode != 0:
             sys.exit(f"mutants.py: the {labels} tests fail without a change:\n" + output)
-        longest = max(float(seconds) for seconds in re.findall(r" ([0-9.]+) sec$", output, re.M))
+        took = re.findall(r"Test +#\d+: (\S+) .* ([0-9.]+) sec$", output, re.M)
+        longest = max(float(seconds) for _, seconds in took)
+        short.update(name for name, seconds in took if float(seconds) < SHORT)
         total = float(re.search(r"Total Test time \(real\) = *([0-9.]+)", output).group(1))
         limits[labels] = int(60 + SLOWER * os.cpu_count() * longest), 60 + SLOWER * total
         return None
@@ -160,7 +166,8 @@ def judge(layer, medium, same):
     if not killer:
         if run("ninja", "-C", BUILD).returncode != 0:
             return "the build"
-        killer = tests("quick")
+        names = "^(" + "|".join(map(re.escape, sorted(short))) + ")$"
+        killer = tests("quick", names, pattern) or tests("quick", None, f"{pattern}|{names}")
     if not killer and medium:
         killer = tests("medium")
     return killer or ""

@@ -177,6 +177,15 @@ static void what_peers_cannot_do_is_said(void **state) {
     drop(&f);
 }
 
+/* cudaDataType's numbers, by the vendor's manual. */
+static void types_have_the_numbers_of_cuda(void **state) {
+    (void)state;
+    assert_int_equal(tool_peer_type(TAMIS_F32), 0);
+    assert_int_equal(tool_peer_type(TAMIS_F64), 1);
+    assert_int_equal(tool_peer_type(TAMIS_F16), 2);
+    assert_int_equal(tool_peer_type(TAMIS_BF16), 14);
+}
+
 /* ------------------------------------------------------------------------------------------ on the CPU */
 
 /* Skips where it is not installed, or where a sanitizer cannot see into it. */
@@ -395,6 +404,7 @@ int main(void) {
         cmocka_unit_test(cusparse_computes_edge_mask),
         cmocka_unit_test(cublas_computes_the_dense_product),
         cmocka_unit_test(what_peers_cannot_do_is_said),
+        cmocka_unit_test(types_have_the_numbers_of_cuda),
         cmocka_unit_test(peers_are_found_by_either_name),
         cmocka_unit_test(every_algorithm_is_listed_once),
         cmocka_unit_test(a_mirror_gives_back_what_it_was_given),

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "cpu_device.h"
+#include "select/choose.h"
 #include "small.h"
 
 static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
@@ -396,6 +397,44 @@ static void test_names_and_choice(void **state) {
     assert_non_null(strstr(tamis_last_error(), "softmax"));
 }
 
+/* A backend with one algorithm for each operation. */
+static const tamis_algorithm *algorithm_of(int operation) {
+    static const tamis_algorithm rows[] = {
+        {.description = {.name = "one", .operations = 1u << TAMIS_OP_SDDMM}},
+        {.description = {.name = "two", .operations = 1u << TAMIS_OP_SPMM}},
+        {.description = {.name = "three", .operations = 1u << TAMIS_OP_FUSED}},
+    };
+    return operation <= TAMIS_OP_FUSED ? &rows[operation] : NULL;
+}
+
+static bool accept(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes) {
+    (void)algorithm, (void)problem, (void)reason, (void)bytes;
+    return true;
+}
+
+static void predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction) {
+    (void)algorithm, (void)problem;
+    prediction->call_seconds = 1;
+}
+
+/* An algorithm of another operation is declined with the name of the one that was asked for. */
+static void test_algorithms_of_other_operations(void **state) {
+    (void)state;
+    const tamis_backend backend = {
+        .name = "a test's", .algorithm = algorithm_of, .accepts = accept, .predict = predict};
+    const tamis_evidence evidence = {.expected_calls = 1};
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        const tamis_problem problem = {.operation = (tamis_operation)operation, .evidence = &evidence};
+        tamis_choice choice;
+        char reason[64];
+        snprintf(reason, sizeof reason, "it does not compute %s", tamis_operation_name(problem.operation));
+        assert_int_equal(tamis_choose(&backend, &problem, NULL, false, &choice), TAMIS_OK);
+        assert_ptr_equal(choice.algorithm, algorithm_of(operation));
+        assert_int_equal(choice.declined_count, TAMIS_OP_FUSED);
+        for (int i = 0; i < choice.declined_count; i++) assert_string_equal(choice.declined[i].reason, reason);
+    }
+}
+
 static void test_instruction_sets(void **state) {
     (void)state;
     tamis_device *other = NULL;
@@ -451,6 +490,7 @@ int main(void) {
         cmocka_unit_test(test_edge_numbers),
         cmocka_unit_test(test_parameters_that_are_no_numbers),
         cmocka_unit_test(test_names_and_choice),
+        cmocka_unit_test(test_algorithms_of_other_operations),
         cmocka_unit_test(test_instruction_sets),
         cmocka_unit_test(test_ceilings_cache),
         cmocka_unit_test(test_math),

@@ -8,6 +8,7 @@
 #include "support/brief.h"
 #include "test_sparse_support.h"
 
+#include "sparse/locality.h"
 #include "sparse/structure.h"
 #include "support/skip.h"
 
@@ -227,6 +228,35 @@ static void finds_the_numbers_of_a_class(void **state) {
     expect_error(TAMIS_ERROR_ARGUMENT, "structure = NULL", tamis_structure_find(&S, NULL, NULL));
 }
 
+/* The share of fresh columns, with a table of those that a window has seen. */
+static void counts_fresh_columns(void **state) {
+    (void)state;
+    enum { MOST = 30000, COLS = 300 };
+    static const int64_t counts[] = {1, 5, 64, 65, 1000, MOST}, windows[] = {1, 100, 5000};
+    static int32_t narrow[MOST];
+    static int64_t wide[MOST];
+    tamis_random random = tamis_random_start(7, 0);
+    for (int t = 0; t < MOST; t++) wide[t] = narrow[t] = (int32_t)tamis_random_below(&random, COLS);
+    assert_true(tamis_fresh_share(narrow, TAMIS_I32, 0, 100) == 1);
+    for (size_t n = 0; n < sizeof counts / sizeof counts[0]; n++)
+        for (size_t w = 0; w < sizeof windows / sizeof windows[0]; w++) {
+            int64_t begin, end, last = 0, fresh = 0, seen = 0;
+            for (int i = 0; tamis_fresh_window(counts[n], windows[w], i, &begin, &end); i++) {
+                bool before[COLS] = {false};
+                assert_true(begin >= last && end > begin && end <= counts[n]);
+                for (int64_t t = begin; t < end; t++) {
+                    fresh += !before[narrow[t]];
+                    before[narrow[t]] = true;
+                }
+                seen += end - begin;
+                last = begin;
+            }
+            const double share = (double)fresh / (double)seen;
+            assert_true(tamis_fresh_share(narrow, TAMIS_I32, counts[n], windows[w]) == share);
+            assert_true(tamis_fresh_share(wide, TAMIS_I64, counts[n], windows[w]) == share);
+        }
+}
+
 static void refuses_arguments(void **state) {
     (void)state;
     int32_t offsets[] = {0, 1}, columns[] = {3};
@@ -247,6 +277,7 @@ int main(void) {
         cmocka_unit_test(notices_one_fall),
         cmocka_unit_test(estimates_large_matrices),
         cmocka_unit_test(profiles_beyond_32_bits),
+        cmocka_unit_test(counts_fresh_columns),
         cmocka_unit_test(refuses_arguments),
         cmocka_unit_test(finds_classes),
         cmocka_unit_test(finds_the_numbers_of_a_class),
