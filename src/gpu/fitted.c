@@ -6,8 +6,8 @@
 #include "gpu/runtime/runtime.h"
 
 static const tamis_gpu_fitted h200 = {
-    /* Fitted on 2026-11-21 (driver and NVRTC 13.0) to the cases of docs/results/nvidia-h200 and of docs/performance.md.
-     */
+    /* Fitted on 2026-11-21 (driver and NVRTC 13.0) to the cases of docs/results/nvidia-h200 and of docs/performance.md;
+       SDDMM of gpu-nonzeros and gpu-panels again on 2026-11-24, as gpu-tensor below. */
     .chip = "NVIDIA H200",
     .l2_gbs = 8000,
     .launch = 5e-6,
@@ -18,18 +18,22 @@ static const tamis_gpu_fitted h200 = {
     .seen_byte_ps = 0.0702, /* 14.2 TB/s */
     .beyond_share = 0.68,
     .chain = {20e3, 90},
-    .nonzeros = {.issue = {4.2, 0.061},
+    .nonzeros = {.issue = {5.1, 0.0615},
                  .issue_new_ps = 1.3,
                  .l1_byte_ps = 0.0615, /* 16.3 TB/s; new ones 8.8 */
                  .l1_byte_new_ps = 0.0527,
+                 .a_byte_ps = 0.15,
+                 .value_ps = 0.45,
                  .wide = 1.2,
                  .wide_bytes = 2048,
                  .beyond_share = 0.3,
                  .times = {1, 2.0, 2.2},
                  .sums = 18e-6,
                  .merge = 2e-6},
-    .panels = {.issue = {4.27, 0.0385}, /* 26 TB/s out of shared memory */
-               .gather_byte_ps = 0.5,
+    .panels = {.issue = {3.6, 0.0505}, /* 20 TB/s out of shared memory */
+               .gather_byte_ps = 0.15,
+               .a_byte_ps = 0.033,
+               .value_ps = 1.4,
                .steps = 1.5,
                .busy = 0.91,
                .uneven = 0.55,
@@ -47,8 +51,17 @@ static const tamis_gpu_fitted h200 = {
        more; rows as in gpu-rows, and as much again for a row of A; an exponential for each. */
     .one_pass = {.nonzero = {5.5, 0.064}, .softmax_ps = 2, .row_ps = 100, .row_lane_ps = 15},
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
-    /* Fitted on 2026-11-22 to K of 32 to 128 on matrices 10 to 30 % full, meshes and a gene network. */
-    .wgmma = {.cell_ps = 8.5e3, .cell_column_ps = 125, .nonzero_ps = 1.7, .begin = 4e-6, .highs = 0.5},
+    /* Fitted on 2026-11-24 to K of 32, 128 and 512 on 18 matrices 1 to 20 % full, meshes, gene networks and documents.
+     */
+    .wgmma = {.cell_ps = 10.9e3,
+              .cell_column_ps = 117,
+              .wide = 1.6,
+              .gathered = 1.14,
+              .split = 1.44,
+              .nonzero_ps = 1.55,
+              .value_ps = 2.8,
+              .begin = 4e-6,
+              .highs = 0.5},
     /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices, with gpu-rows' `nonzero`; `highs` on 2026-11-23 to
        widths of 32 and 128 on five. */
     .spmm_wgmma = {.cell_ps = 13.2e3,

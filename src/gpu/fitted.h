@@ -46,6 +46,8 @@ typedef struct tamis_gpu_fitted {
         double issue_new_ps;     /* more if the row of B is new */
         double l1_byte_ps;       /* a byte of a row of B in L1, which the instructions hide */
         double l1_byte_new_ps;   /* more if it is new */
+        double a_byte_ps;        /* a byte of a row of A */
+        double value_ps;         /* a number of S, if the edge reads it */
         double wide, wide_bytes; /* rows of more bytes leave L1 room for too few: so many times as long */
         double beyond_share;
         double times[3]; /* of `row`, by operation: SpMM and fused carry sums */
@@ -56,6 +58,8 @@ typedef struct tamis_gpu_fitted {
     struct {
         tamis_gpu_cost issue;  /* a nonzero; bytes as the lanes take them, of a row of B in shared memory */
         double gather_byte_ps; /* a byte of a row of B brought into shared memory */
+        double a_byte_ps;      /* a byte of a row of A, which is read for each cell */
+        double value_ps;       /* a number of S, if the edge reads it */
         double steps;          /* rows that pass in several steps: so many times as long */
         double busy;           /* share of a group's teams that had work where `issue` was fitted */
         double uneven;         /* of narrow rows: how much longer the last, partly filled round of groups takes */
@@ -90,7 +94,11 @@ typedef struct tamis_gpu_fitted {
     struct { /* gpu-tensor on compute capability 9.0: the same, three products of fp16; and splitting rows comes first
               */
         double cell_ps, cell_column_ps, nonzero_ps, begin;
-        double highs; /* of numbers of 16 bits, or rounded to TF32: share of cell_column_ps */
+        double wide;     /* so many times a column of K that is more than 128: rows of A are copied for each cell */
+        double gathered; /* so many times a cell of columns that do not lie together */
+        double split;    /* so many times the time to read and write the rows that are split */
+        double value_ps; /* a number of S, if the edge reads it */
+        double highs;    /* of numbers of 16 bits, or rounded to TF32: share of cell_column_ps */
     } wgmma;
     struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 numbers of S, nonzeros, panels; and each
                 column */

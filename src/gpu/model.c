@@ -19,6 +19,10 @@ double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double 
     return tamis_gpu_cost_of(cost, bytes) * (tamis_type_size(p->type) == 2 ? tamis_gpu_fitted_for(p)->halves : 1);
 }
 
+double tamis_gpu_value_ps(const tamis_problem *p, double picoseconds) {
+    return p->has_values && p->edge != TAMIS_EDGE_MASK ? picoseconds : 0;
+}
+
 double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_fitted_for(p)->launch; }
 
 /* Bytes a second of random rows out of a table of that many bytes. */

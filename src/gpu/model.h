@@ -11,6 +11,9 @@ double tamis_gpu_issue(const tamis_problem *p, double picoseconds);
 /* Fitted picoseconds of a nonzero whose row has so many bytes, with the conversions of 16-bit types. */
 double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double bytes);
 
+/* Picoseconds to read a number of S, if the edge does. */
+double tamis_gpu_value_ps(const tamis_problem *p, double picoseconds);
+
 /* Seconds of so many launches. */
 double tamis_gpu_launches(const tamis_problem *p, double count);
 

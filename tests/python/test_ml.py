@@ -358,6 +358,10 @@ def test_an_interrupt_stops_a_fit_on_several_devices():
 
     start = model._start
     model._start = lambda: (start(), setattr(model, "history_", Interrupts()))
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(data())
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it runs in the background
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(data())
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert 2 <= len(model.history_) < 10**5

@@ -96,10 +96,20 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
     MEMBER(b, b_apart);                                                                                                \
     MEMBER(out, out_apart)
 
-/* The sample of nonzero t, finished and stored. */
-FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, EDGE_PARAMETERS) {
-    const real s = HAS_VALUES ? real_of(values[HAS_VALUES ? t : 0]) : (real)1;
+/* The number that S has at nonzero t, where the edge asks for it: value_at(EDGE, HAS_VALUES, values, t). */
+FUNCTION element value_at(int edge, int has_values, GLOBAL const element *values, int64 t) {
+    return has_values && edge != EDGE_MASK ? values[t] : (element)0;
+}
+
+/* The sample of nonzero t, where S has `value`, finished and stored. Kernels that store several read their values
+   before the first, since the compiler moves no load over a store. */
+FUNCTION void finish_value(GLOBAL sample *out, element value, int64 t, real x, EDGE_PARAMETERS) {
+    const real s = HAS_VALUES ? real_of(value) : (real)1;
     store_sample(out, t, edge_value(EDGE, HAS_VALUES, x, s, edge_scale, edge_slope, edge_epsilon), alpha, beta);
+}
+
+FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, EDGE_PARAMETERS) {
+    finish_value(out, value_at(EDGE, HAS_VALUES, values, t), t, x, EDGE_ARGUMENTS);
 }
 
 /*
@@ -108,11 +118,11 @@ FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, in
  */
 #define SLICE_PARAMETERS OUT(real, sums), int32 stage
 #if defined(SLICED)
-FUNCTION void finish_slice(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, GLOBAL real *sums,
-                           int stage, EDGE_PARAMETERS) {
+FUNCTION void finish_slice(GLOBAL sample *out, element value, int64 t, real x, GLOBAL real *sums, int stage,
+                           EDGE_PARAMETERS) {
     if (SLICED && !(stage & 1)) x += sums[t];
     if (!SLICED || stage & 2)
-        finish_sample(out, values, t, x, EDGE_ARGUMENTS);
+        finish_value(out, value, t, x, EDGE_ARGUMENTS);
     else
         sums[t] = x;
 }

@@ -7,8 +7,8 @@
 #include "gpu/model.h"
 #include "gpu/slices.h"
 
-/* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not; the
-   larger, since one hides the other. */
+/* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not, the
+   larger, since one hides the other; and its share of a row of A. */
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double fresh = p->evidence->fresh_share;
@@ -16,13 +16,15 @@ static double sddmm_each(const tamis_problem *p, double bytes, double table) {
     const double rows = (f->nonzeros.l1_byte_ps + f->nonzeros.l1_byte_new_ps * fresh) * bytes *
                         (bytes > f->nonzeros.wide_bytes ? f->nonzeros.wide : 1);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, table) - bytes / tamis_gpu_gather_rate(p, 1 << 20));
-    return tamis_gpu_issue(p, fmax(issue, rows)) + f->nonzeros.beyond_share * fresh * beyond;
+    const double a = f->nonzeros.a_byte_ps * bytes * (double)p->rows / fmax(1, (double)p->nnz);
+    return tamis_gpu_issue(p, fmax(issue, rows) + a) + f->nonzeros.beyond_share * fresh * beyond;
 }
 
 /* What all launches take for a nonzero. */
 static double nonzeros_each(const tamis_problem *p, int64_t slice) {
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
-    return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + tamis_gpu_sums_each(p, slices);
+    return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + tamis_gpu_sums_each(p, slices) +
+           tamis_gpu_issue(p, tamis_gpu_value_ps(p, tamis_gpu_fitted_for(p)->nonzeros.value_ps));
 }
 
 int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {

@@ -72,23 +72,26 @@ static int64_t usual_height(const tamis_problem *p, int64_t slice) {
 }
 
 /*
- * Seconds a nonzero of gpu-panels in all its launches. The wider a slice, the fewer columns a cell has, and the fewer
- * nonzeros: a group takes 512 at a time, and what a cell has less leaves teams idle. That alone explains what rows of 8
- * to 32 KB took without slices; of more than 512 bytes a row passes in several steps, which takes half as long again.
+ * Seconds a nonzero of gpu-panels in all its launches. A row of A is read for each cell, and serves as many nonzeros as
+ * the row has there. The wider a slice, the fewer columns a cell has, and the fewer nonzeros: a group takes 512 at a
+ * time, and what a cell has less leaves teams idle. That alone explains what rows of 8 to 32 KB took without slices; of
+ * more than 512 bytes a row passes in several steps, which takes half as long again.
  */
 static double panels_each(const tamis_problem *p, int64_t slice) {
     enum { AT_ONCE = 512 };
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices,
                  columns = columns_of(bytes);
     double fresh;
-    height_of(p, columns, &fresh);
+    const int64_t height = height_of(p, columns, &fresh);
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE));
-    const double once =
-        tamis_gpu_nonzero_ps(p, f->panels.issue, taken(bytes)) + f->panels.gather_byte_ps * bytes * fresh;
+    const double of_a_row = fmax(1, nonzeros / (double)height); /* in a cell */
+    const double once = tamis_gpu_nonzero_ps(p, f->panels.issue, taken(bytes)) +
+                        f->panels.gather_byte_ps * bytes * fresh + f->panels.a_byte_ps * bytes / of_a_row;
     const double idle =
         bytes > NARROW ? fmax(1, f->panels.busy / busy) : 1; /* up to there it is part of what was fitted */
-    return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1)) +
+    const double value = tamis_gpu_value_ps(p, f->panels.value_ps);
+    return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1) + value) +
            tamis_gpu_sums_each(p, slices);
 }
 

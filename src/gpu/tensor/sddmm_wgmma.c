@@ -35,10 +35,13 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
     const double inner = (double)problem->inner, bytes = 2 * (double)tamis_type_size(problem->type);
-    const double split = bytes * (double)(problem->rows + problem->cols) * inner;
+    const double split = f->wgmma.split * bytes * (double)(problem->rows + problem->cols) * inner;
     const double share = tamis_splits(problem) ? 1 : f->wgmma.highs;
-    const double picoseconds = cells * (f->wgmma.cell_ps + share * f->wgmma.cell_column_ps * inner) +
-                               (double)problem->nnz * f->wgmma.nonzero_ps;
+    const double wide = problem->inner > RESIDENT_MOST * slice(problem) ? f->wgmma.wide : 1;
+    const double cell = f->wgmma.cell_ps + share * wide * f->wgmma.cell_column_ps * inner;
+    const double nonzero = f->wgmma.nonzero_ps + tamis_gpu_value_ps(problem, f->wgmma.value_ps);
+    const double picoseconds =
+        cells * cell * (tamis_gpu_cells_align(problem) ? 1 : f->wgmma.gathered) + (double)problem->nnz * nonzero;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
            f->wgmma.begin;
 }

@@ -115,6 +115,14 @@ FUNCTION void read_entries(int *entry, const ushort *from, int k, int count, int
     for (int i = 0; i < AT_ONCE; i++) entry[i] = k + 32 * i < count ? from[k + 32 * i] : warp * 16 * SIDE;
 }
 
+/* The numbers that S has there, if the edge asks for them; the first one for entries that are not there. */
+FUNCTION void read_values(element *s, int edge, int has_values, const element *values, const index *row_offsets,
+                          const int *entry, int k, int count) {
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++)
+        s[i] = value_at(edge, has_values, values, k + 32 * i < count ? row_offsets[entry[i] >> 7] + k + 32 * i : 0);
+}
+
 KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 slices, int64 tiled_rows, int64 tiled,
                    IN(index, lists), IN(int64, records), IN(index, row_offsets), IN(ushort, entries), IN(float, scales),
                    IN(char, split)) {
@@ -243,6 +251,8 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
             next_turn(a_place, A_BUFFERS);
         }
         if (!ALIGNED) read_entries(entry, from, k, count, warp); /* not before: proxies_meet waits for what is read */
+        element s[AT_ONCE];
+        if (ALIGNED) read_values(s, EDGE, HAS_VALUES, values, noted->offsets, entry, k, count);
         const float *const row_scales = noted->row_scales + warp * 16;
         const float4 four = *(const float4 *)(noted->scales + 4 * lane);
         const int tiny = four.x < 0 || four.y < 0 || four.z < 0 || four.w < 0 || row_scales[lane % 16] < 0;
@@ -263,11 +273,13 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
             *(float2 *)at = make_float2(sum[4 * j] * left, sum[4 * j + 1] * right);
             *(float2 *)(at + 8 * PITCH) = make_float2(sum[4 * j + 2] * left, sum[4 * j + 3] * right);
         }
+        if (!ALIGNED) read_values(s, EDGE, HAS_VALUES, values, noted->offsets, entry, k, count);
         __syncwarp();
         for (; k < count; k += 32 * AT_ONCE) {
             int next[AT_ONCE];
             float x[AT_ONCE], nothing = 0; /* or NaN */
             index t[AT_ONCE];
+            element next_s[AT_ONCE];
             read_entries(next, from, k + 32 * AT_ONCE, count, warp);
 #pragma unroll
             for (int i = 0; i < AT_ONCE; i++) {
@@ -285,19 +297,21 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
                                              inner);
                     }
             }
+            if (k + 32 * AT_ONCE < count)
+                read_values(next_s, EDGE, HAS_VALUES, values, noted->offsets, next, k + 32 * AT_ONCE, count);
             if (beta == 0) { /* one test for all */
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; i++)
                     if (k + 32 * i < count)
-                        finish_sample(out, values, t[i], x[i], edge_scale, edge_slope, edge_epsilon, edge_kind, has_values,
-                                      alpha, 0);
+                        finish_value(out, s[i], t[i], x[i], edge_scale, edge_slope, edge_epsilon, edge_kind, has_values,
+                                     alpha, 0);
             } else {
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; i++)
-                    if (k + 32 * i < count) finish_sample(out, values, t[i], x[i], EDGE_ARGUMENTS);
+                    if (k + 32 * i < count) finish_value(out, s[i], t[i], x[i], EDGE_ARGUMENTS);
             }
 #pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) entry[i] = next[i];
+            for (int i = 0; i < AT_ONCE; i++) entry[i] = next[i], s[i] = next_s[i];
         }
         __syncwarp();
         if (lane == 0) gate_arrive(NOTED(note.place));
