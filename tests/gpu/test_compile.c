@@ -42,6 +42,8 @@ static const struct allowed {
     {"sddmm_nonzeros.simt", 40, "saved around exp and divisions, where a group takes a whole multiprocessor"},
     {"sddmm_panels.simt", 64, "saved around exp and divisions, 16-bit rows of 512"},
     {"chunks.simt", 16, "saved around exp"},
+    {"one_pass.simt", 32, "rows of fp64 on sm_80, for which the assembler hands out all registers"},
+    {"split_rows.cu", 8, "columns of 16-bit numbers, where four groups share a multiprocessor"},
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 64, "saved around divisions, of batches"},
     {"spmm_wgmma.cu", 64,
