@@ -43,13 +43,15 @@
  *                 exp(y_j - m - log sum + c_j + c), and never more than 1 + g(T). A score of minus infinity has
  *                 p = 0 with no error at all.
  *
- * SpMM, a row of T entries: g(T) sqrt(sum_j s_ij^2 |B_j|^2 / L) + T h for each of its elements.
- * For bf16, whose subnormal s or b may count as 0 as above, h (|B_j| + |s_ij|) of each entry more.
- * fused, a row of T entries: r = sqrt(sum_j (e_ij^2 + g(T)^2 p_ij^2) |D_j|^2 / L), and T h. Softmax has its c_j alone
- * in r, and exp(c) r + expm1(c) |E_i| / sqrt(L), since all p of the row share the denominator. Never more than sum_j
- * (e_ij + g(T) |p_ij|) |D_j| + T h, which bounds each element however its errors conspire. alpha and beta, unless they
- * are 1 and 0, round three times: 3 v (|alpha E| + |beta C|). C may be the first term of a row's sum, which makes
- * another g(T) |beta C|.
+ * SpMM, a row C_i of T entries: g(T) max(|C_i|, sqrt(sum_j s_ij^2 |B_j|^2)) / sqrt(L) + T h for each of its elements.
+ * That is the rule for x_ij again: the sum of squares is what |C_i| comes to where the terms have random signs, and
+ * where they have one sign, partial sums, each of which is rounded, grow to |C_i| itself. For bf16, whose subnormal s
+ * or b may count as 0 as above, h (|B_j| + |s_ij|) of each entry more. fused, a row E_i of T entries: r = sqrt((sum_j
+ * e_ij^2 |D_j|^2 + g(T)^2 max(|E_i|^2, sum_j p_ij^2 |D_j|^2)) / L), and T h. Softmax has its c_j alone in r, and exp(c)
+ * r + expm1(c) |E_i| / sqrt(L), since all p of the row share the denominator. Never more than sum_j (e_ij + g(T)
+ * |p_ij|) |D_j| + T h, which bounds each element however its errors conspire. alpha and beta, unless they are 1 and 0,
+ * round three times: 3 v (|alpha E| + |beta C|). C may be the first term of a row's sum, which makes another g(T) |beta
+ * C|.
  *
  * Inputs of half types are rounded before the oracle sees them; their outputs add one rounding to nearest: half the
  * distance of neighbours of the type, where the element may lie. A bound relative to the element would be up to twice
@@ -182,13 +184,14 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
     const double least = tamis_arithmetic_of(p->options.type).least;
     const bool softmax = a->e && p->options.edge == TAMIS_EDGE_SOFTMAX;
     double vanished = (double)(end - begin) * least;
-    tamis_squares spread = {0}, row = {0};
+    tamis_squares errors = {0}, terms = {0}, row = {0};
     double worst = 0, largest = 0;
     for (int64_t t = begin; t < end; t++) {
         const double norm = p->norms[p->part.columns[t]], weight = fabs(a->p[t]), error = a->e ? a->e[t] : 0;
         if (norm == 0 || !isfinite(weight)) continue;
         if (!a->e) vanished += tamis_flushed(p->options.type, norm, weight) * least;
-        tamis_squares_add(&spread, hypot(softmax ? a->own[t] : error, g * weight) * norm);
+        tamis_squares_add(&errors, (softmax ? a->own[t] : error) * norm);
+        tamis_squares_add(&terms, weight * norm);
         worst += (error + g * weight) * norm;
         largest += (softmax ? 1 : weight) * norm;
     }
@@ -196,12 +199,9 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
         const double value = oracle->reference[i * oracle->width + l];
         if (isfinite(value)) tamis_squares_add(&row, value);
     }
-    const double root = sqrt((double)(oracle->width > 0 ? oracle->width : 1));
-    double likely = tamis_squares_norm(&spread) / root;
-    if (softmax) {
-        const double size = tamis_squares_norm(&row) / root;
-        likely += a->shared[i] * (likely + size);
-    }
+    const double root = sqrt((double)(oracle->width > 0 ? oracle->width : 1)), size = tamis_squares_norm(&row);
+    double likely = hypot(tamis_squares_norm(&errors), g * fmax(size, tamis_squares_norm(&terms))) / root;
+    if (softmax) likely += a->shared[i] * (likely + size / root);
     oracle->bound[i] = fmin(likely, worst) + vanished;
     for (int64_t t = begin; t < end && a->e; t++) oracle->largest[i] = fmax(oracle->largest[i], a->largest[t]);
     oracle->largest[i] = fmax(oracle->largest[i], largest);

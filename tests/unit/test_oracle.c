@@ -253,6 +253,38 @@ static void test_comparison(void **state) {
     tamis_oracle_free(oracle);
 }
 
+/* Partial sums of terms of one sign grow to the result itself, and so do their roundings: a plain loop in fp32 passes,
+   by the rule for sums of so many terms and not by more. */
+static void test_sums_of_one_sign(void **state) {
+    (void)state;
+    enum { TERMS = 4096, COLS = 8 };
+    static int32_t column[TERMS];
+    static float s[TERMS], dense[TERMS * COLS];
+    int32_t ends[] = {0, TERMS};
+    float c[COLS] = {0};
+    for (int j = 0; j < TERMS; j++) {
+        column[j] = j;
+        s[j] = 0.5f + 0.37f * (float)(j % 5);
+        for (int l = 0; l < COLS; l++) dense[j * COLS + l] = 0.1f + 0.013f * (float)((j + 3 * l) % 71);
+        for (int l = 0; l < COLS; l++) c[l] += s[j] * dense[j * COLS + l];
+    }
+    const tamis_sparse S = {.rows = 1, .cols = TERMS, .nnz = TERMS, .offsets = ends, .columns = column, .values = s};
+    const tamis_dense X = {.data = dense, .rows = TERMS, .cols = COLS}, output = {.data = c, .rows = 1, .cols = COLS};
+    const double rule = 1e-6 * sqrt(TERMS / 128 + 1);
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.operation = TAMIS_OP_SPMM;
+    tamis_oracle *oracle = NULL;
+    tamis_comparison found;
+    assert_int_equal(tamis_oracle_create(&S, NULL, &X, NULL, &o, HUGE_VAL, &oracle), TAMIS_OK);
+    assert_int_equal(tamis_oracle_compare(oracle, &output, 1, 0, NULL, &found), TAMIS_OK);
+    assert_true(found.passed && found.error > 1e-7); /* more than terms of random signs are allowed: rule / 64 */
+    assert_true(fabs(found.tolerance / rule - 1) < 1e-3);
+    for (int l = 0; l < COLS; l++) c[l] *= 1 + 1e-5f;
+    assert_int_equal(tamis_oracle_compare(oracle, &output, 1, 0, NULL, &found), TAMIS_OK);
+    assert_false(found.passed);
+    tamis_oracle_free(oracle);
+}
+
 /* With little to spend the longest row is compared, and nothing else is read. */
 static void test_rows_compared(void **state) {
     (void)state;
@@ -327,17 +359,12 @@ static void test_comparison_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_softmax_rows),
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_column_major),
-        cmocka_unit_test(test_batch_operands),
-        cmocka_unit_test(test_comparison),
-        cmocka_unit_test(test_rows_compared),
-        cmocka_unit_test(test_comparison_arguments),
+        cmocka_unit_test(test_edges),         cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_patterns),      cmocka_unit_test(test_products),
+        cmocka_unit_test(test_softmax_rows),  cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_column_major),  cmocka_unit_test(test_batch_operands),
+        cmocka_unit_test(test_comparison),    cmocka_unit_test(test_sums_of_one_sign),
+        cmocka_unit_test(test_rows_compared), cmocka_unit_test(test_comparison_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
