@@ -124,6 +124,27 @@ static void test_steps(void **state) {
     }
 }
 
+/* Left to itself the library takes what is predicted faster: one piece where cells are full, steps where each has a
+ * few. */
+static void test_choice(void **state) {
+    (void)state;
+    static const struct {
+        int64_t size;
+        double kept;
+        const char *taken;
+    } cases[] = {{256, 1, "gpu-tensor"}, {4096, 0.004, "steps"}};
+    for (int k = 0; k < 2; k++) {
+        const gradient_shape shape = {
+            .rows = cases[k].size, .cols = cases[k].size, .kept = cases[k].kept, .inner = 64, .width = 64, .batch = 16};
+        gradient_case *const c = make(TAMIS_F32, &shape);
+        tamis_gradient *gradient = NULL;
+        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        assert_string_equal(tamis_gradient_algorithm(gradient), cases[k].taken);
+        tamis_gradient_destroy(gradient);
+        gradient_case_free(c);
+    }
+}
+
 static int set_up(void **state) {
     (void)state;
     live = tamis_memory_live();
@@ -139,7 +160,7 @@ static void test_nothing_left(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_spread),
                                        cmocka_unit_test(test_scales), cmocka_unit_test(test_steps),
-                                       cmocka_unit_test(test_nothing_left)};
+                                       cmocka_unit_test(test_choice), cmocka_unit_test(test_nothing_left)};
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     tamis_device_description about;
