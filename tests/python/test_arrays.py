@@ -4,6 +4,7 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -161,3 +162,54 @@ def test_arrays_live_as_long_as_the_pattern():
     del pattern
     gc.collect()
     assert kept() is None
+
+
+# ------------------------------------------------------------------------------ CuPy's streams, without CuPy
+
+
+@pytest.mark.parametrize("newer", [True, False])
+def test_memory_is_taken_on_the_stream_of_the_call(monkeypatch, newer):
+    """From CuPy 14 by CUDA's stream protocol, before that by ExternalStream, which newer ones have too, with a warning."""
+    from tamis import _kinds
+
+    taken, given_back, current = [], [], []
+
+    class Context:
+        def __init__(self, number):
+            self.number = number
+
+        def __enter__(self):
+            current.append(self.number)
+
+        def __exit__(self, *_):
+            current.pop()
+
+    class External(Context):
+        def __init__(self, number):
+            assert not newer, "deprecated"
+            super().__init__(number)
+
+    class Memory:
+        def __init__(self, size):
+            taken.append((size, tuple(current)))
+            self.ptr = 4096
+
+        def __del__(self):
+            given_back.append(self.ptr)
+
+    def from_external(stream):
+        version, number = stream.__cuda_stream__()
+        assert version == 0
+        return Context(number)
+
+    stream = type("Stream", (), {"from_external": staticmethod(from_external)} if newer else {})
+    cuda = type("cuda", (), {"Stream": stream, "ExternalStream": External, "alloc": staticmethod(Memory)})
+    monkeypatch.setitem(sys.modules, "cupy", type("cupy", (), {"cuda": cuda}))
+    monkeypatch.setattr(_kinds.CuPy, "_allocators", {})
+    device = Context("device")
+    device.id = 0
+    table = _kinds.CuPy.allocator(type("Array", (), {"device": device})())
+    for number in (77, None):
+        assert table.contents.allocate(None, 100, number) == 4096
+        table.contents.release(None, 4096, 100, number)
+    assert taken == [(100, ("device", 77)), (100, ("device", 0))] and given_back == [4096, 4096] and not current
