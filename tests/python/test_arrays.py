@@ -43,9 +43,43 @@ def test_dlpack(view):
     assert tamis.sddmm(three, a, b).tolist() == [1, 4, 0]
 
 
-def test_dlpack_capsules_are_freed():
+def test_read_only_by_dlpack():
+    """DLPack lends an array that may not be written from its version 1.0 on: fine as an operand, refused as an output."""
+    a, out = A.copy(), np.zeros(3, "float32")
+    a.flags.writeable = out.flags.writeable = False
+    try:
+        a.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        pytest.skip("NumPy has DLPack 1.0 from 2.1")
+    assert tamis.sddmm((OFFSETS, COLUMNS), Lends(a, "dlpack"), B).tolist() == PRODUCTS
+    with pytest.raises(ValueError, match="out is read-only"):
+        tamis.sddmm(csr(), A, B, out=Lends(out, "dlpack"))
+    assert (out == 0).all()
+
+
+def test_arrays_of_jax_are_not_written():
+    """Nobody may change an array of JAX, which neither its methods nor DLPack say."""
+    jnp = pytest.importorskip("jax.numpy")
+    a, b, out = jnp.asarray(A), jnp.asarray(B), jnp.zeros(3)
+    assert tamis.sddmm(csr(), a, b).data.tolist() == [1, 4, 0]
+    with pytest.raises(ValueError, match="out is read-only"):
+        tamis.sddmm(csr(), A, B, out=out)
+    assert out.tolist() == [0, 0, 0]
+
+
+def test_masked_arrays_are_refused():
+    """Their masks would be lost."""
+    with pytest.raises(ValueError, match=r"B is a masked array, .*B\.filled\(0\)"):
+        tamis.spmm(csr(), np.ma.masked_array(B, mask=B > 0))
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_dlpack_capsules_are_freed(writable):
     a = A.copy()
+    a.flags.writeable = writable
     gone = weakref.ref(a)
+    if not writable and not hasattr(np, "unstack"):
+        pytest.skip("NumPy has DLPack 1.0 from 2.1")
     tamis.sddmm((OFFSETS, COLUMNS), Lends(a, "dlpack"), B)
     del a
     gc.collect()
