@@ -110,6 +110,9 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
     array([2., 4., 6.], dtype=float32)
     """
     number = choice(OPERATIONS, operation, "operation")
+    for name, given in (("algorithm", algorithm), ("parameters", parameters)):
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"{name} = {given!r}: expected a string")
     pattern = S if isinstance(S, Pattern) else Pattern(S)
     s = pattern.sparse
     kind = s.value_type if isinstance(s.value_type, int) else c.TAMIS_F32

@@ -245,7 +245,7 @@ def dense(v: View, name: str) -> c.tamis_dense:
         raise _errors.ArgumentError(f"{name} has {len(shape)} dimension(s), shape {tuple(shape)}: expected a matrix, or a batch of matrices")
     if v.type > _types.BF16:
         raise refuse_type(name, _types.NAMES[v.type])
-    if across == 1 or cols <= 1:
+    if across == 1 or cols <= 1 or (rows == 0 and down != 1):  # an empty tensor that is expanded has strides of 0
         layout, stride, least, lines = c.TAMIS_ROW_MAJOR, down, cols, rows
     elif down == 1 or rows <= 1:
         layout, stride, least, lines = c.TAMIS_COLUMN_MAJOR, across, rows, cols
