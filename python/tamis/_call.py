@@ -136,6 +136,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         _check_output(out, names, operands)
     key = None
     if type(S) is Pattern:
+        if S.sparse.tensors:
+            S.sparse.check_memory()
         if recipes is None:
             recipes = S.recipes
         key = key_of(operation, how, operands, values, out)

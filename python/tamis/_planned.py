@@ -115,6 +115,7 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
             raise TypeError(f"{name} = {given!r}: expected a string")
     pattern = S if isinstance(S, Pattern) else Pattern(S)
     s = pattern.sparse
+    s.check_memory()
     kind = s.value_type if isinstance(s.value_type, int) else c.TAMIS_F32
     if type is not None:
         kind = _element_type(type)
