@@ -125,6 +125,12 @@ def test_names_of_dgl():
         soft = matrix.softmax()
         want = torch.softmax(matrix.to_dense().masked_fill((dense == 0).reshape(3, 3, *(1,) * (matrix.val.dim() - 1)), float("-inf")), 1)
         torch.testing.assert_close(soft.to_dense(), want)
+        want = torch.softmax(matrix.to_dense().masked_fill((dense == 0).reshape(3, 3, *(1,) * (matrix.val.dim() - 1)), float("-inf")), 0)
+        for soft in (matrix.softmax(0), dglsp.softmax(dglsp.from_csr(torch.tensor([0, 1, 3, 4], dtype=torch.int32), cols.int(), matrix.val), dim=0)
+                     if matrix.val.dim() == 1 else matrix.softmax(dim=0)):
+            torch.testing.assert_close(soft.to_dense(), want)
+    with pytest.raises(ValueError, match="dim = 2"):
+        A.softmax(2)
     C = dglsp.from_csr(torch.tensor([0, 1, 3, 4]), cols, val)
     assert torch.equal(C.to_dense(), dense) and torch.equal(C.row, rows)
     with pytest.raises(ValueError, match="val has shape"):

@@ -87,12 +87,23 @@ class Pattern:
 
     @staticmethod
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
-        """From row offsets (rows + 1,) and columns (nnz,), int32 or int64."""
+        """From row offsets (rows + 1,) and columns (nnz,), int32 or int64.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> pattern
+        <tamis.torch.Pattern 2 x 3, 3 nonzeros, cpu>
+        """
         return Pattern(offsets, columns, *_sizes(shape), False, values)
 
     @staticmethod
     def from_coo(rows: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
-        """From the row and the column of each entry (nnz,), in any order, which stays that of values and samples."""
+        """From the row and the column of each entry (nnz,), in any order, which stays that of values and samples.
+
+        >>> import torch, tamis.torch
+        >>> tamis.torch.Pattern.from_coo(torch.tensor([1, 0, 0]), torch.tensor([1, 2, 0]), (2, 3))
+        <tamis.torch.Pattern 2 x 3, 3 nonzeros, cpu>
+        """
         return Pattern(rows, columns, *_sizes(shape), True, values)
 
     @staticmethod
@@ -101,6 +112,12 @@ class Pattern:
 
         Row i of the pattern has the edges to node i, so that `spmm` sums over a node's incoming edges. num_nodes: the largest id and
         one more if None, which waits for a GPU.
+
+        >>> import torch, tamis.torch
+        >>> edges = torch.tensor([[0, 2], [1, 1]])  # from 0 to 1 and from 2 to 1
+        >>> graph = tamis.torch.Pattern.from_edge_index(edges, num_nodes=3)
+        >>> tamis.torch.spmm(graph, torch.tensor([1., 10., 100.]))
+        tensor([  0., 101.,   0.])
         """
         _check_tensor(edge_index, "edge_index", "a tensor (2, edges), for instance torch.tensor(edge_index)")
         if edge_index.dim() != 2 or edge_index.shape[0] != 2:
@@ -113,7 +130,13 @@ class Pattern:
 
     @staticmethod
     def from_torch(matrix: Tensor) -> Pattern:
-        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients."""
+        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_torch(torch.tensor([[0., 2.], [3., 0.]]).to_sparse_coo())
+        >>> pattern.values
+        tensor([2., 3.])
+        """
         _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO")
         if matrix.layout is torch.sparse_csr and matrix.dim() == 2:
             return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
@@ -168,14 +191,27 @@ class Pattern:
         return self.columns.device
 
     def to(self, device: Any) -> Pattern:
-        """The same pattern on another device; itself if it is there."""
+        """The same pattern on another device; itself if it is there.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> pattern.to("cpu") is pattern
+        True
+        """
         if torch.device(device) == self.device:
             return self
         return Pattern(self.index.to(device), self.columns.to(device), self.rows, self.cols, self.coo,
                        None if self.values is None else self.values.to(device))
 
     def explain(self) -> str:
-        """The profile of the rows, then each plan that calls have needed: which algorithm runs and why."""
+        """The profile of the rows, then each plan that calls have needed: which algorithm runs and why.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> print(pattern.explain())
+        2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
+        no plans yet: each kind of call makes one
+        """
         return self._checked.explain()
 
     def __repr__(self) -> str:

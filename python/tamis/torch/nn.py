@@ -137,3 +137,6 @@ class SparseAttention(nn.Module):
         # (3, ..., heads, positions, width): packed, since members and heads of a batch must be evenly apart
         q, k, v = parts.movedim(-3, 0).transpose(-2, -3).contiguous()
         return self.out(attention(q, k, v, pattern, bias=bias).transpose(-2, -3).reshape(*lead, positions, features))
+
+
+__all__ = ["AGNNConv", "DotGATConv", "GATConv", "SparseAttention"]
