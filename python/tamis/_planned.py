@@ -5,7 +5,7 @@ from typing import Any
 
 from . import _declarations as c
 from . import _errors, _types
-from ._call import FUSED, SDDMM, SPMM, Given, Settings, compute, given_values
+from ._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
 from ._library import named
 from ._pattern import Pattern, options_of
 from ._plan import EFFORT, MATH, OPERATIONS, Handle, Report, choice, edge_number, explained, reported
@@ -140,6 +140,7 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
     array([2., 4., 6.], dtype=float32)
     """
     number = choice(OPERATIONS, operation, "operation")
+    check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     for name, given in (("algorithm", algorithm), ("parameters", parameters)):
         if given is not None and not isinstance(given, str):
             raise TypeError(f"{name} = {given!r}: expected a string")

@@ -161,6 +161,13 @@ def test_buffers():
         (lambda: tamis.attention(csr(), B, B, B), ValueError, r"Q has shape \(3, 2\): expected 2 rows"),
         (lambda: tamis.attention(csr(), np.stack([A] * 2), B, B, bias=np.ones((3, 3), "float32")), ValueError,
          r"bias has shape \(3, 3\): expected \(3,\), or 2 of these"),
+    (lambda: tamis.sddmm(csr(), A, B, edge="exp", scale=float("nan")), ValueError, "^scale = nan is not finite"),
+    (lambda: tamis.sddmm(csr(), A, B, edge="leaky_relu", slope=float("inf")), ValueError, "^slope = inf is not finite"),
+    (lambda: tamis.sddmm(csr(), A, B, edge="quotient", epsilon=-1), ValueError, "^epsilon = -1 is not positive"),
+    (lambda: tamis.sddmm(csr(), A, B, alpha=float("nan")), ValueError, "^alpha is not a number"),
+    (lambda: tamis.sddmm(csr(), A, B, scale="x"), TypeError, "^scale = 'x': expected a number"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2, slope=None), TypeError, "^slope = None: expected a number"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2, algorithm=5), TypeError, "^algorithm = 5: expected a string"),
         (lambda: tamis.set_threads("two"), TypeError, "threads = 'two': expected an integer"),
     (lambda: tamis.set_threads(-1), ValueError, "-1"),
 ])

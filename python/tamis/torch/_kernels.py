@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .. import _declarations as c
-from .._call import FUSED, SDDMM, SPMM, Given, Settings, compute, given_values
+from .._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
 from .._kinds import Torch
 from .._library import lib, must
 from .._pattern import Pattern
@@ -33,6 +33,7 @@ _lock = threading.Lock()
 @functools.lru_cache(maxsize=1024)
 def _how(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
     """Settings of operators: S is a pattern, its values are an operand."""
+    check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
