@@ -319,6 +319,14 @@ def test_vmap():
 
 
 @registered
+def test_functional_derivatives_are_refused():
+    pattern, B = make("csr"), operand(COLS, INNER).detach()
+    with pytest.raises(NotImplementedError, match=r"tamis::spmm has no derivative for torch\.func .*use torch\.autograd\.grad"):
+        torch.func.grad(lambda b: tt.spmm(pattern, b).sum())(B)
+    assert tt.spmm(pattern, B).shape == (ROWS, INNER)  # as before
+
+
+@registered
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("edge", ["scale", "mask", "residual"])
 @pytest.mark.parametrize("valued", [True, False])
