@@ -378,7 +378,7 @@ if begin python 240; then
         state=failed
         [ $code -ne 0 ] || [ "$1" -eq 0 ] || state=passed
         [ $state = passed ] || grep -E '^(FAILED|ERROR)|^[0-9]+ (passed|failed)' "$top/python.log" | head -20
-        record python $state "$1" "$2" "$3" "$(python3 scripts/gpu-evidence.py packages torch cupy jax); code $code"
+        record python $state "$1" "$2" "$3" "$(XLA_PYTHON_CLIENT_PREALLOCATE=false python3 scripts/gpu-evidence.py packages torch cupy jax 2>/dev/null); code $code"
     fi
 fi
 

@@ -73,7 +73,8 @@ def packages(*names):
     found = []
     for name in names:
         try:
-            found.append(f"{name} {__import__(name).__version__}")
+            package = __import__(name)
+            found.append(f"{name} {package.__version__}" + (f" on {package.default_backend()}" if name == "jax" else ""))
         except ImportError:
             found.append(f"no {name}")
     print(", ".join(found))

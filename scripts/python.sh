@@ -27,9 +27,9 @@ rm -rf build/wheels/here "$folder"
 quietly "$python" -m venv "$folder"
 say "  $wheel, $(du -k "$wheel" | cut -f1) KiB"
 
-say "an empty environment with it, numpy, scipy, matplotlib, jinja2, scikit-learn, jax, pytest, hypothesis $*"
+say "an empty environment with it, numpy, scipy, matplotlib, jinja2, scikit-learn, jax, pytest, hypothesis, mypy $*"
 # shellcheck disable=SC2086
-quietly $pip install "$wheel[report]" 'scipy>=1.8' 'scikit-learn>=1.1' jax 'pytest>=7' 'hypothesis>=6' "$@"
+quietly $pip install "$wheel[report]" 'scipy>=1.8' 'scikit-learn>=1.1' jax 'pytest>=7' 'hypothesis>=6' 'mypy>=1.8' "$@"
 
 say 'its tests'
 work=$PWD/build/python-wheel-tests

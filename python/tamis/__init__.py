@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ._planned import Plan, plan
     from ._registry import Algorithm, algorithms
 
+    __version__: str
+
 __all__ = ["Algorithm", "ArgumentError", "Device", "DeviceError", "Error", "FileError", "LibraryError", "OutOfMemoryError", "Pattern",
            "PatternError", "Plan", "Report", "UnsupportedError", "algorithms", "attention", "devices", "fused", "plan", "sddmm", "set_threads", "spmm"]
 
@@ -43,13 +45,17 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _SUBMODULES = ("torch", "jax", "ml", "results", "compare", "plot", "report")
 
 
-def __getattr__(name: str) -> Any:
+def _get(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     return value
+
+
+if not TYPE_CHECKING:  # for a checker of types every name would be right
+    __getattr__ = _get
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from ctypes import byref
+from ctypes import byref, c_double
 from typing import Any, NamedTuple, Optional
 
 from . import _declarations as c
@@ -35,10 +35,20 @@ class Settings(NamedTuple):
     as_pattern: bool = False  # S's own values are not used
 
 
+def check_numbers(**given: Any) -> None:
+    """Names the one that is no number."""
+    for name, value in given.items():
+        try:
+            c_double(value)
+        except TypeError:
+            raise TypeError(f"{name} = {value!r}: expected a number") from None
+
+
 @functools.lru_cache(maxsize=256)
 def settings(edge: str = "scale", scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False,
              math: str = "exact", keep_softmax: bool = False, as_pattern: bool = False) -> Settings:
     """Settings from the names that the public functions take."""
+    check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     number = edge_number(edge)
     return Settings(number, scale, slope, epsilon, transpose, choice(MATH, math, "math"), keep_softmax, as_pattern or number == MASK)
 
@@ -136,6 +146,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         _check_output(out, names, operands)
     key = None
     if type(S) is Pattern:
+        if S.sparse.tensors:
+            S.sparse.check_memory()
         if recipes is None:
             recipes = S.recipes
         key = key_of(operation, how, operands, values, out)

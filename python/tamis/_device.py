@@ -24,6 +24,11 @@ class Device:
 
     `name` is what the functions take and what messages use: "cpu", "cuda:0". `present` is False if the device cannot be used; `why`
     then has the reason, and the fields after it are empty.
+
+    >>> import tamis
+    >>> cpu = tamis.devices()[0]
+    >>> cpu.name, cpu.present, cpu.threads >= 1
+    ('cpu', True, True)
     """
 
     name: str

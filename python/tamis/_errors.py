@@ -64,7 +64,8 @@ def renamed(error: Exception, names: dict[str, str]) -> Exception:
 
 
 def of_status(status: int, message: str) -> Error:
-    """The exception for an error number of the C library."""
+    """The exception for an error number of the C library. Fields of its structures are arguments here: options.edge_scale is scale."""
+    message = re.sub(r"\b(?:options|execution)\.(?:edge_(?=scale|slope|epsilon))?(?=\w)", "", message)
     error = OF_STATUS.get(status, LibraryError)(message)
     error.status = status
     return error

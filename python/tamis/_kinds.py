@@ -83,6 +83,24 @@ class Torch:
         return cls._allocators[device]
 
 
+class _Stream:
+    """A stream for other libraries, by CUDA's stream protocol. Who made it keeps it."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.number
+
+
+def _cupy_stream(number: int) -> Any:
+    """CuPy's object for a stream that another one owns. CuPy deprecates ExternalStream from 14.0 on; older ones have nothing else."""
+    cuda = sys.modules["cupy"].cuda
+    if hasattr(cuda.Stream, "from_external"):
+        return cuda.Stream.from_external(_Stream(number))
+    return cuda.ExternalStream(number)
+
+
 class CuPy:
     """Results are arrays of CuPy."""
 
@@ -108,7 +126,7 @@ class CuPy:
             lent: dict[int, Any] = {}
 
             def allocate(size: int, stream: int | None) -> int:
-                with device, cupy.cuda.ExternalStream(stream or 0):
+                with device, _cupy_stream(stream or 0):
                     memory = cupy.cuda.alloc(size)
                 lent[memory.ptr] = memory
                 return memory.ptr

@@ -8,6 +8,7 @@ from ._call import FUSED, SDDMM, SPMM, compute, settings
 from ._errors import ArgumentError, renamed
 from ._kinds import NumPy, kind_of
 from ._pattern import Pattern
+from ._views import view
 
 
 def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None,
@@ -94,8 +95,13 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     array([[0. , 0.5, 1. ],
            [3. , 3.5, 4. ]], dtype=float32)
     """
+    try:
+        width = int(Q.shape[-1])
+    except (AttributeError, IndexError, TypeError):  # what has no shape is refused, or lends a buffer
+        shape = view(Q, "Q").shape
+        width = shape[-1] if shape else 1
     if scale is None:
-        scale = 1.0 / max(int(Q.shape[-1]), 1) ** 0.5
+        scale = 1.0 / max(width, 1) ** 0.5
     how = settings("softmax", scale, math=math, keep_softmax=return_lse, as_pattern=True)
     try:
         if not return_lse:

@@ -152,6 +152,7 @@ class Pattern:
 
     def _made(self, key: tuple, used: Any, gradient: bool) -> Handle:
         form, how = key[:2]
+        self.sparse.check_memory()
         with self._lock:
             handle = self._plans.get(key)
             if handle is None or handle.value is None:
@@ -173,6 +174,7 @@ class Pattern:
         2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
         no plans yet: each kind of call makes one
         """
+        self.sparse.check_memory()
         parts = [f"{self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, {self.device}"]
         if self.device == "cpu":
             profile = c.tamis_profile()

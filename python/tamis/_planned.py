@@ -5,7 +5,7 @@ from typing import Any
 
 from . import _declarations as c
 from . import _errors, _types
-from ._call import FUSED, SDDMM, SPMM, Given, Settings, compute, given_values
+from ._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
 from ._library import named
 from ._pattern import Pattern, options_of
 from ._plan import EFFORT, MATH, OPERATIONS, Handle, Report, choice, edge_number, explained, reported
@@ -15,7 +15,14 @@ LAYOUTS = {"row-major": c.TAMIS_ROW_MAJOR, "column-major": c.TAMIS_COLUMN_MAJOR}
 
 
 class Plan:
-    """An operation on one pattern, prepared for many calls: see `tamis.plan`. Any number of threads may call one plan."""
+    """An operation on one pattern, prepared for many calls: see `tamis.plan`. Any number of threads may call one plan.
+
+    >>> import numpy as np, tamis
+    >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
+    >>> plan = tamis.plan("spmm", pattern, width=4)
+    >>> plan(np.ones((3, 4), np.float32))[:, 0]
+    array([2., 1.], dtype=float32)
+    """
 
     def __init__(self, operation: str, pattern: Pattern, form: tuple, how: Settings, used: Given, more: dict[str, Any]):
         self.operation = operation
@@ -60,15 +67,38 @@ class Plan:
         return handle
 
     def explain(self) -> str:
-        """A text of several lines: which algorithm runs and why, predicted and set-up time, and why others were declined."""
+        """A text of several lines: which algorithm runs and why, predicted and set-up time, and why others were declined.
+
+        >>> import numpy as np, tamis
+        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
+        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-rows") as plan:
+        ...     "cpu-rows" in plan.explain()
+        True
+        """
         return explained(self._open())
 
     def report(self) -> Report:
-        """The same as fields."""
+        """The same as fields.
+
+        >>> import numpy as np, tamis
+        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
+        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-rows") as plan:
+        ...     plan.report().algorithm
+        'cpu-rows'
+        """
         return reported(self._open())
 
     def close(self) -> None:
-        """Frees the plan after the calls that other threads are in. Later calls raise ValueError."""
+        """Frees the plan after the calls that other threads are in. Later calls raise ValueError.
+
+        >>> import numpy as np, tamis
+        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
+        >>> plan = tamis.plan("spmm", pattern, width=4)
+        >>> plan.close()
+        >>> plan(np.ones((3, 4), np.float32))
+        Traceback (most recent call last):
+        tamis._errors.ArgumentError: the plan is closed: make a new one by tamis.plan
+        """
         self._handle = None
         self._recipes = {}
 
@@ -110,8 +140,13 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
     array([2., 4., 6.], dtype=float32)
     """
     number = choice(OPERATIONS, operation, "operation")
+    check_numbers(scale=scale, slope=slope, epsilon=epsilon)
+    for name, given in (("algorithm", algorithm), ("parameters", parameters)):
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"{name} = {given!r}: expected a string")
     pattern = S if isinstance(S, Pattern) else Pattern(S)
     s = pattern.sparse
+    s.check_memory()
     kind = s.value_type if isinstance(s.value_type, int) else c.TAMIS_F32
     if type is not None:
         kind = _element_type(type)

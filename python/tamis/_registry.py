@@ -11,7 +11,12 @@ OPERATIONS = {"sddmm": c.TAMIS_OP_SDDMM, "spmm": c.TAMIS_OP_SPMM, "fused": c.TAM
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A row of the registry. `baseline`: only for comparison. `any_order`: the order of its sums depends on timing."""
+    """A row of the registry. `baseline`: only for comparison. `any_order`: the order of its sums depends on timing.
+
+    >>> import tamis
+    >>> [algorithm.operations for algorithm in tamis.algorithms() if algorithm.name == "cpu-rows"]
+    [('sddmm', 'spmm', 'fused')]
+    """
 
     name: str
     device: str

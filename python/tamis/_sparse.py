@@ -21,7 +21,7 @@ NO_VALUES = "none"  # there are none; or they are integers, which only patterns 
 class Sparse:
     """The arrays of a sparse matrix. `shape` is the caller's; `struct` is the library's view, of the transpose where `transposed`."""
 
-    __slots__ = ("struct", "shape", "nnz", "transposed", "values", "value_type", "device", "like", "matrix", "_views", "_name")
+    __slots__ = ("struct", "shape", "nnz", "transposed", "values", "value_type", "device", "like", "matrix", "tensors", "_views", "_name")
 
     def __init__(self, name: str, shape: tuple[int, int], transposed: bool, offsets: Any, rows: Any, columns: Any, values: Any,
                  matrix: Callable[[Any], Any]):
@@ -54,6 +54,9 @@ class Sparse:
                 self._views.append(values_view)
             else:
                 self.value_type = str(values.dtype)
+        # the memory of a tensor may be let go by itself (`set_`, `data =`), but not that of its alias
+        torch = sys.modules.get("torch")
+        self.tensors = [] if torch is None else [(v.array.detach(), v.pointer) for v in self._views if isinstance(v.array, torch.Tensor)]
         self.device = _same_device(self._views, name)
         self.struct, self.shape, self.nnz, self.transposed = struct, shape, nnz, transposed
         self.like, self.matrix = columns if values is None else values, matrix
@@ -63,6 +66,18 @@ class Sparse:
         struct = c.tamis_sparse.from_buffer_copy(self.struct)
         struct.values, struct.value_type, struct.batch_stride = pointer, kind, apart
         return struct
+
+    def moved(self) -> bool:
+        """Whether tensors of PyTorch are no longer where they were: `resize_` frees their memory, though others still look at it."""
+        for tensor, pointer in self.tensors:
+            if tensor.data_ptr() != pointer:
+                return True
+        return False
+
+    def check_memory(self) -> None:
+        """Refuses tensors that have moved."""
+        if self.moved():
+            raise _errors.PatternError("a tensor of this pattern was resized: make a new tamis.Pattern")
 
     def validate(self) -> None:
         """Checks every entry of arrays in host memory; those on a GPU are checked by each plan."""

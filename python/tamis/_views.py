@@ -44,6 +44,8 @@ _NUMPY_TYPES = {numpy.dtype(name): number for name, number in _types.OF_NUMPY_NA
 
 
 def _numpy(array: numpy.ndarray, name: str) -> View:
+    if type(array) is not _ndarray and isinstance(array, numpy.ma.MaskedArray):
+        raise _errors.ArgumentError(f"{name} is a masked array, of which the mask would not be read: fill it, for instance by {name}.filled(0)")
     dtype = array.dtype
     kind = _NUMPY_TYPES.get(dtype)
     if kind is None:
@@ -130,8 +132,17 @@ class _DLTensor(ctypes.Structure):
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
+class _Versioned(ctypes.Structure):
+    """What a capsule of DLPack 1.0 holds; the fields before the flags are the lender's."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_MANAGED = 1, 2, 3, 13
+_READ_ONLY, _COPIED = 1, 2  # flags
+_IMMUTABLE = ("jax", "jaxlib", "tensorflow")  # libraries whose arrays nobody may write, which DLPack does not say of them
 _DEFAULT_STREAM = 1  # DLPack's number of CUDA's legacy default stream
 
 
@@ -143,18 +154,26 @@ def _dlpack(array: Any, name: str) -> View:
         device, arguments = f"cuda:{number}", {"stream": _current_stream(array) or _DEFAULT_STREAM}
     else:
         raise _errors.ArgumentError(f"{name} is on DLPack's device {where}:{number}: expected memory of the CPU or of CUDA")
+    writable = hasattr(array, "__setitem__") and type(array).__module__.partition(".")[0] not in _IMMUTABLE
+    # the tensor is the first field of what the capsule holds; the capsule frees it, since it is not renamed
     try:
         capsule = array.__dlpack__(**arguments)
-    except BufferError as error:
-        raise _errors.ArgumentError(f"{name} does not lend its memory: {error}") from None
-    # the tensor is the first field of what the capsule holds; the capsule frees it, since it is not renamed
-    tensor = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+        tensor = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    except BufferError as error:  # only DLPack 1.0 lends what may not be written
+        try:
+            capsule = array.__dlpack__(max_version=(1, 0), **arguments)
+            held = ctypes.cast(_capsule_pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)).contents
+        except (BufferError, TypeError, ValueError):
+            held = None
+        if held is None or held.major != 1 or held.flags & _COPIED:
+            raise _errors.ArgumentError(f"{name} does not lend its memory: {error}") from None
+        tensor, writable = held.tensor, writable and not held.flags & _READ_ONLY
     kind = _types.OF_DLPACK.get((tensor.code, tensor.bits))
     if kind is None or tensor.lanes != 1:
         raise refuse_type(name, f"{tensor.bits} bits of DLPack's code {tensor.code}")
     shape = tuple(tensor.shape[:tensor.ndim])
     strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else _packed(shape)
-    return View(array, (tensor.data or 0) + tensor.byte_offset, shape, strides, kind, device, hasattr(array, "__setitem__"), capsule)
+    return View(array, (tensor.data or 0) + tensor.byte_offset, shape, strides, kind, device, writable, capsule)
 
 
 def _current_stream(array: Any) -> int:
@@ -226,7 +245,7 @@ def dense(v: View, name: str) -> c.tamis_dense:
         raise _errors.ArgumentError(f"{name} has {len(shape)} dimension(s), shape {tuple(shape)}: expected a matrix, or a batch of matrices")
     if v.type > _types.BF16:
         raise refuse_type(name, _types.NAMES[v.type])
-    if across == 1 or cols <= 1:
+    if across == 1 or cols <= 1 or (rows == 0 and down != 1):  # an empty tensor that is expanded has strides of 0
         layout, stride, least, lines = c.TAMIS_ROW_MAJOR, down, cols, rows
     elif down == 1 or rows <= 1:
         layout, stride, least, lines = c.TAMIS_COLUMN_MAJOR, across, rows, cols

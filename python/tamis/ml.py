@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from ctypes import byref
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, TypeVar
 
 import numpy
 
@@ -66,6 +66,9 @@ class _Model:
             models().tamis_model_free(self.value)
 
 
+Self = TypeVar("Self", bound="Estimator")
+
+
 class Estimator:
     """What all methods have in common. Use one of its subclasses."""
 
@@ -86,11 +89,21 @@ class Estimator:
             setattr(self, name, given[name])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of the constructor and their values."""
+        """The parameters of the constructor and their values.
+
+        >>> from tamis.ml import ALS
+        >>> ALS(factors=8).get_params()["factors"]
+        8
+        """
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **given: Any) -> Any:
-        """Sets parameters of the constructor; a fit uses them."""
+        """Sets parameters of the constructor; a fit uses them.
+
+        >>> from tamis.ml import ALS
+        >>> ALS().set_params(factors=8)
+        ALS(factors=8)
+        """
         for name, value in given.items():
             if name not in self._names():
                 raise _errors.ArgumentError(f"{name} is not a parameter of {type(self).__name__}: expected one of {', '.join(self._names())}")
@@ -135,12 +148,19 @@ class Estimator:
 
     # -------------------------------------------------------------------- fitting
 
-    def fit(self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Any:
+    def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Self:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
         parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data). Ctrl-C stops after a mini-batch.
         Raises ValueError with the first bad entry.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.n_iter_, model.n_features_in_
+        (5, 3)
         """
         s = samples(X)
         entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
@@ -152,7 +172,7 @@ class Estimator:
         status = models().tamis_model_fit(self._model.value, byref(s.struct), None if entries is None else byref(held))
         return self._ended(status, text(lib.tamis_last_error()))
 
-    def _fit_together(self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Any:
+    def _fit_together(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Self:
         """The same on several devices: the first one's model is kept, which is the whole."""
         whole = [None if part is None else _together.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
         for part, name in zip(whole[1:], ("held_out", "observed")):
@@ -167,7 +187,7 @@ class Estimator:
         status, message = ranks.fit([one.value for one in fitted], (fitted, self._callback), self._stop)
         return self._ended(status, message)
 
-    def _ended(self, status: int, message: str, first: bool = True) -> Any:
+    def _ended(self: Self, status: int, message: str, first: bool = True) -> Self:
         """After a call that learns. first: the model was made for it, and is nothing if it fails."""
         if self._stopped is not None:
             raise self._stopped
@@ -182,7 +202,14 @@ class Estimator:
         self._stopped = error
 
     def fit_transform(self, X: Any, y: Any = None) -> numpy.ndarray:
-        """`fit`, then `transform`, of the same X."""
+        """`fit`, then `transform`, of the same X.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> ALS(factors=2, iterations=5, biases=False).fit_transform(X).shape
+        (3, 2)
+        """
         return self.fit(X).transform(X)
 
     def _start(self) -> None:
@@ -239,12 +266,28 @@ class Estimator:
     # -------------------------------------------------------------------- using
 
     def get_feature_names_out(self, input_features: Any = None) -> numpy.ndarray:
-        """Names of the columns of `transform`: "als0", "als1", ..."""
+        """Names of the columns of `transform`: "als0", "als1", ...
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> list(model.get_feature_names_out())  # two factors and a bias
+        ['als0', 'als1', 'als2']
+        """
         self._fitted()
         return numpy.array([f"{type(self).__name__.lower()}{number}" for number in range(self._width)], dtype=object)
 
     def transform(self, X: Any) -> numpy.ndarray:
-        """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in; with biases one more column."""
+        """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in; with biases one more column.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.transform(X[:1]).shape
+        (1, 3)
+        """
         model, s = self._fitted(), self._samples(X)
         W = numpy.empty((s.shape[0], self._width), self._type)
         must(models().tamis_model_transform(model, byref(s.struct), byref(dense(view(W, "W"), "W"))))
@@ -255,6 +298,13 @@ class Estimator:
 
         factors=None: X's rows are those of the fit; where the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` finds
         their factors.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.predict(X).shape
+        (6,)
         """
         model, s = self._fitted(), self._samples(X)
         if factors is None and self._rows == 0:
@@ -269,6 +319,14 @@ class Estimator:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
         rows: numbers of rows of the fit, or of `factors`; None: all. Both results are (rows, n); where fewer are left, -1 and NaN.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> columns, scores = model.recommend([0], n=1, seen=X)
+        >>> columns
+        array([[2]])
         """
         model = self._fitted()
         numbers = None if rows is None else _places(rows, "rows")
@@ -286,6 +344,14 @@ class Estimator:
         """The n columns whose factors point most nearly the same way as those of each in `which`, and the cosines; rows: rows of the fit.
 
         Both are (which, n); where fewer are left, -1 and NaN.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> columns, cosines = model.similar([0], n=2)
+        >>> sorted(columns[0].tolist())
+        [1, 2]
         """
         model, numbers = self._fitted(), _places(which, "which")
         found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
@@ -299,6 +365,13 @@ class Estimator:
 
         observed: what is known of X's rows, from which their factors are found. None: X's rows are those of the fit; for LDA, GaP and
         models that keep none, X itself is known, so that the score is that of entries that the factors have seen.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.score(X) <= 0
+        True
         """
         model, s = self._fitted(), self._samples(X)
         known = s if observed is None and (self._counts or self._rows == 0) else None if observed is None else self._samples(observed, "observed")
@@ -334,7 +407,18 @@ class Estimator:
     # -------------------------------------------------------------------- files
 
     def save(self, path: Any) -> None:
-        """Writes the model's file, which the program `tamis` reads too."""
+        """Writes the model's file, which the program `tamis` reads too.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "a.model"))
+        ...     ALS.load(os.path.join(folder, "a.model"))
+        ALS(factors=2, iterations=5)
+        """
         must(models().tamis_model_save(self._fitted(), os.fsencode(path)))
 
     def _load(self, path: Any) -> None:
@@ -344,8 +428,20 @@ class Estimator:
         self._describe()
 
     @classmethod
-    def load(cls, path: Any, device: str = "cpu") -> Any:
-        """An estimator with the model of a file and the parameters that it was fitted with."""
+    def load(cls: type[Self], path: Any, device: str = "cpu") -> Self:
+        """An estimator with the model of a file and the parameters that it was fitted with.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "a.model"))
+        ...     other = ALS.load(os.path.join(folder, "a.model"))
+        >>> bool((other.components_ == model.components_).all())
+        True
+        """
         made = cls()
         made.device = device
         made._load(path)
@@ -384,8 +480,15 @@ class Estimator:
 class BatchEstimator(Estimator):
     """What methods have in common that learn from one mini-batch after another: LDA, GaP, SFA."""
 
-    def partial_fit(self, X: Any, y: Any = None) -> Any:
-        """One more step with a mini-batch of new rows. The first batch decides on the number of columns."""
+    def partial_fit(self: Self, X: Any, y: Any = None) -> Self:
+        """One more step with a mini-batch of new rows. The first batch decides on the number of columns.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import LDA
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]))
+        >>> LDA(factors=2).partial_fit(X[:2]).partial_fit(X[2:]).components_.shape
+        (2, 4)
+        """
         if self.devices is not None:
             raise _errors.UnsupportedError(f"devices = {self.devices!r}: {type(self).__name__} learns on one device: set device instead")
         s = self._samples(X) if hasattr(self, "_model") else samples(X)
@@ -421,7 +524,14 @@ class ALS(Estimator):
 
 
 class ImplicitALS(Estimator):
-    """Counts of uses: missing entries count as zeros with little weight (Hu, Koren, Volinsky). Parameters as in `ALS`."""
+    """Counts of uses: missing entries count as zeros with little weight (Hu, Koren, Volinsky). Parameters as in `ALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ImplicitALS
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [0, 5, 2]]))
+    >>> ImplicitALS(factors=2, iterations=5).fit(plays).recommend([1], n=1, seen=plays)[0]
+    array([[1]])
+    """
 
     _method = c.TAMIS_IMPLICIT_ALS
 
@@ -432,7 +542,14 @@ class ImplicitALS(Estimator):
 
 
 class CCD(Estimator):
-    """Ratings by CCD++, one feature at a time. Parameters as in `ALS`."""
+    """Ratings by CCD++, one feature at a time. Parameters as in `ALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import CCD
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+    >>> CCD(factors=2, iterations=5, biases=False).fit(X).components_.shape
+    (2, 3)
+    """
 
     _method = c.TAMIS_CCD
 
@@ -464,7 +581,14 @@ class LDA(BatchEstimator):
 
 
 class SFA(BatchEstimator):
-    """Ratings by sparse factor analysis in mini-batches of users, whose factors are not kept. Parameters as in `ALS`."""
+    """Ratings by sparse factor analysis in mini-batches of users, whose factors are not kept. Parameters as in `ALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import SFA
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+    >>> SFA(factors=2, iterations=5).fit(X).predict(X).shape
+    (6,)
+    """
 
     _method = c.TAMIS_SFA
 
@@ -476,7 +600,15 @@ class SFA(BatchEstimator):
 
 
 class GaP(BatchEstimator):
-    """Counts by gamma-Poisson factors; without a scale, non-negative factors that minimise the Kullback-Leibler divergence."""
+    """Counts by gamma-Poisson factors; without a scale, non-negative factors that minimise the Kullback-Leibler divergence.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import GaP
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]))
+    >>> model = GaP(factors=2, iterations=5).fit(X)
+    >>> bool((model.components_ >= 0).all())
+    True
+    """
 
     _method = c.TAMIS_GAP
     _counts = True

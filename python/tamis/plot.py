@@ -168,6 +168,17 @@ def _speedup_rows(cases: Iterable[Case], peers: Sequence[str], drawn: dict[str, 
 def speedup(results: Results, *, operation: Optional[str] = None, ax: Any = None) -> Any:
     """Draws the times of peers (without peers, of the baseline) over ours, a row a matrix, for the first setting of the results or
     of an operation: "sddmm", "spmm" or "fused".
+
+    >>> import json, os, tempfile, tamis.plot, tamis.results
+    >>> line = {"operation": "spmm", "matrix": "mesh", "type": "fp32", "device": "cpu", "width": 64}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.jsonl")
+    ...     with open(path, "w") as file:
+    ...         print(json.dumps({**line, "algorithm": "cpu-rows", "auto": True, "median_ms": 2.0}), file=file)
+    ...         print(json.dumps({**line, "algorithm": "scipy", "peer": True, "median_ms": 6.0}), file=file)
+    ...     results = tamis.results.load([path])
+    >>> tamis.plot.speedup(results).get_title().replace("\\xa0", " ")
+    'SpMM, K = 64: times as fast as scipy'
     """
     cases = _cases.build(results)
     setting = next((one for one in cases.settings if operation in (None, one.operation)), None)
@@ -296,6 +307,11 @@ def roof_of(results: Optional[Results], device: Optional[str]) -> Roof:
 def roofline(results: Optional[Results] = None, *, device: Optional[str] = None, ax: Any = None) -> Any:
     """Draws what memory, caches and arithmetic allow, and the measurements below it. Without results: the ceilings of this machine's
     `device`, by default the best.
+
+    >>> import tamis.plot
+    >>> ax = tamis.plot.roofline(device="cpu")
+    >>> len(ax.lines) > 0  # ax.figure.savefig("roofline.svg") writes it
+    True
     """
     return roof_of(results, device).draw(_axes(ax, 760, 500))
 
@@ -341,10 +357,18 @@ def _raster(matrix: Any, cells: int) -> Any:
 
 
 def spy(matrix: Any, *, cells: int = 256, ax: Any = None) -> Any:
-    """Draws where a matrix (of SciPy, or a record of results) has its nonzeros; darker cells have more, on a logarithmic scale."""
+    """Draws where a matrix (of SciPy, or a record of results) has its nonzeros; darker cells have more, on a logarithmic scale.
+
+    >>> import scipy.sparse, tamis.plot
+    >>> tamis.plot.spy(scipy.sparse.eye_array(100)).get_title()
+    '100 × 100'
+    """
     raster = _raster(matrix, cells)
     ax = _axes(ax, 300, 300)
     shape = (matrix.rows, matrix.cols) if isinstance(matrix, Matrix) else matrix.shape
     ax.imshow(raster, cmap="Greys", vmin=0, vmax=1, interpolation="nearest", extent=(0, shape[1], shape[0], 0))
     ax.set_title(f"{shape[0]:,} \u00d7 {shape[1]:,}", fontsize="medium", color=COLOURS["ink"])
     return ax
+
+
+__all__ = ["roofline", "speedup", "spy"]

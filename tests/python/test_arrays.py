@@ -4,6 +4,7 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -42,9 +43,43 @@ def test_dlpack(view):
     assert tamis.sddmm(three, a, b).tolist() == [1, 4, 0]
 
 
-def test_dlpack_capsules_are_freed():
+def test_read_only_by_dlpack():
+    """DLPack lends an array that may not be written from its version 1.0 on: fine as an operand, refused as an output."""
+    a, out = A.copy(), np.zeros(3, "float32")
+    a.flags.writeable = out.flags.writeable = False
+    try:
+        a.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        pytest.skip("NumPy has DLPack 1.0 from 2.1")
+    assert tamis.sddmm((OFFSETS, COLUMNS), Lends(a, "dlpack"), B).tolist() == PRODUCTS
+    with pytest.raises(ValueError, match="out is read-only"):
+        tamis.sddmm(csr(), A, B, out=Lends(out, "dlpack"))
+    assert (out == 0).all()
+
+
+def test_arrays_of_jax_are_not_written():
+    """Nobody may change an array of JAX, which neither its methods nor DLPack say."""
+    jnp = pytest.importorskip("jax.numpy")
+    a, b, out = jnp.asarray(A), jnp.asarray(B), jnp.zeros(3)
+    assert tamis.sddmm(csr(), a, b).data.tolist() == [1, 4, 0]
+    with pytest.raises(ValueError, match="out is read-only"):
+        tamis.sddmm(csr(), A, B, out=out)
+    assert out.tolist() == [0, 0, 0]
+
+
+def test_masked_arrays_are_refused():
+    """Their masks would be lost."""
+    with pytest.raises(ValueError, match=r"B is a masked array, .*B\.filled\(0\)"):
+        tamis.spmm(csr(), np.ma.masked_array(B, mask=B > 0))
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_dlpack_capsules_are_freed(writable):
     a = A.copy()
+    a.flags.writeable = writable
     gone = weakref.ref(a)
+    if not writable and not hasattr(np, "unstack"):
+        pytest.skip("NumPy has DLPack 1.0 from 2.1")
     tamis.sddmm((OFFSETS, COLUMNS), Lends(a, "dlpack"), B)
     del a
     gc.collect()
@@ -126,6 +161,13 @@ def test_buffers():
         (lambda: tamis.attention(csr(), B, B, B), ValueError, r"Q has shape \(3, 2\): expected 2 rows"),
         (lambda: tamis.attention(csr(), np.stack([A] * 2), B, B, bias=np.ones((3, 3), "float32")), ValueError,
          r"bias has shape \(3, 3\): expected \(3,\), or 2 of these"),
+    (lambda: tamis.sddmm(csr(), A, B, edge="exp", scale=float("nan")), ValueError, "^scale = nan is not finite"),
+    (lambda: tamis.sddmm(csr(), A, B, edge="leaky_relu", slope=float("inf")), ValueError, "^slope = inf is not finite"),
+    (lambda: tamis.sddmm(csr(), A, B, edge="quotient", epsilon=-1), ValueError, "^epsilon = -1 is not positive"),
+    (lambda: tamis.sddmm(csr(), A, B, alpha=float("nan")), ValueError, "^alpha is not a number"),
+    (lambda: tamis.sddmm(csr(), A, B, scale="x"), TypeError, "^scale = 'x': expected a number"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2, slope=None), TypeError, "^slope = None: expected a number"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2, algorithm=5), TypeError, "^algorithm = 5: expected a string"),
         (lambda: tamis.set_threads("two"), TypeError, "threads = 'two': expected an integer"),
     (lambda: tamis.set_threads(-1), ValueError, "-1"),
 ])
@@ -161,3 +203,54 @@ def test_arrays_live_as_long_as_the_pattern():
     del pattern
     gc.collect()
     assert kept() is None
+
+
+# ------------------------------------------------------------------------------ CuPy's streams, without CuPy
+
+
+@pytest.mark.parametrize("newer", [True, False])
+def test_memory_is_taken_on_the_stream_of_the_call(monkeypatch, newer):
+    """From CuPy 14 by CUDA's stream protocol, before that by ExternalStream, which newer ones have too, with a warning."""
+    from tamis import _kinds
+
+    taken, given_back, current = [], [], []
+
+    class Context:
+        def __init__(self, number):
+            self.number = number
+
+        def __enter__(self):
+            current.append(self.number)
+
+        def __exit__(self, *_):
+            current.pop()
+
+    class External(Context):
+        def __init__(self, number):
+            assert not newer, "deprecated"
+            super().__init__(number)
+
+    class Memory:
+        def __init__(self, size):
+            taken.append((size, tuple(current)))
+            self.ptr = 4096
+
+        def __del__(self):
+            given_back.append(self.ptr)
+
+    def from_external(stream):
+        version, number = stream.__cuda_stream__()
+        assert version == 0
+        return Context(number)
+
+    stream = type("Stream", (), {"from_external": staticmethod(from_external)} if newer else {})
+    cuda = type("cuda", (), {"Stream": stream, "ExternalStream": External, "alloc": staticmethod(Memory)})
+    monkeypatch.setitem(sys.modules, "cupy", type("cupy", (), {"cuda": cuda}))
+    monkeypatch.setattr(_kinds.CuPy, "_allocators", {})
+    device = Context("device")
+    device.id = 0
+    table = _kinds.CuPy.allocator(type("Array", (), {"device": device})())
+    for number in (77, None):
+        assert table.contents.allocate(None, 100, number) == 4096
+        table.contents.release(None, 4096, 100, number)
+    assert taken == [(100, ("device", 77)), (100, ("device", 0))] and given_back == [4096, 4096] and not current

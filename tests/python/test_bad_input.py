@@ -128,6 +128,31 @@ def test_an_array_of_a_pattern_is_not_resized():
     columns.resize(1000)
 
 
+@NO_TORCH
+def test_a_tensor_of_a_pattern_that_is_resized():
+    """PyTorch resizes memory at which others look: the next call says so. A tensor that takes other memory leaves the pattern its own."""
+    import torch
+
+    def tensors():
+        return [torch.from_numpy(x).clone() for x in (OFFSETS, COLUMNS, VALUES)]
+
+    for place in range(3):
+        three = tensors()
+        checked = tamis.Pattern(tuple(three), shape=(2, 3))
+        plan = tamis.plan("sddmm", checked, inner=2)
+        call = torch.from_numpy(A), torch.from_numpy(B)
+        for use in (lambda: tamis.sddmm(checked, *call), lambda: plan(*call)):
+            assert use().tolist() == [1, 4, 0]
+        three[place].resize_(100000)
+        for use in (lambda: tamis.sddmm(checked, *call), lambda: plan(*call), lambda: checked.explain(), lambda: tamis.plan("sddmm", checked, inner=2)):
+            with pytest.raises(ValueError, match="a tensor of this pattern was resized: make a new tamis.Pattern"):
+                use()
+        three = tensors()
+        checked = tamis.Pattern(tuple(three), shape=(2, 3))
+        three[place].data = three[place].new_zeros(0)
+        assert tamis.sddmm(checked, *call).tolist() == [1, 4, 0]
+
+
 @pytest.mark.parametrize("planned", [False, True])
 def test_an_operand_is_not_resized_while_it_is_used(planned):
     """While a call runs in one thread, another one that resizes its operand gets an error, and the result is right."""

@@ -379,3 +379,20 @@ def test_declarations_of_xla(source, tmp_path):
     file.write_text("\n".join(lines), encoding="utf-8")
     done = subprocess.run([compiler, "-std=gnu17", "-fsyntax-only", str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(jax.default_backend() != "gpu", reason="there is no CUDA device")
+def test_on_cuda():
+    """Operands, results and gradients stay on the device, in one compiled program with what makes and uses them."""
+    offsets, columns, rows = make()
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+
+    @jax.jit
+    def loss(A, B):
+        late = jnp.linalg.matrix_power(jnp.eye(INNER), 5)  # what comes before in the stream is waited for
+        return (tj.sddmm(offsets, columns, A @ late, B, edge="exp") ** 2).sum()
+
+    close(loss(A, B), (jnp.exp((A @ B.T)[rows, columns]) ** 2).sum())
+    found = jax.grad(loss, (0, 1))(A, B)
+    close(found, jax.grad(lambda A, B: (jnp.exp((A @ B.T)[rows, columns]) ** 2).sum(), (0, 1))(A, B))
+    assert {device.platform for x in (loss(A, B), *found) for device in x.devices()} == {"gpu"}

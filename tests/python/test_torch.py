@@ -173,6 +173,22 @@ def test_vectors(pattern, device):
     torch.autograd.gradcheck(lambda x, v: tt.spmm(pattern, x, v), (x, operand(2, pattern.nnz, device=device)))
 
 
+@pytest.mark.parametrize(("rows", "cols"), [(0, 0), (0, 3), (3, 0), (3, 3)])
+@pytest.mark.parametrize("direct", [True, False])
+def test_patterns_without_entries(device, rows, cols, direct, monkeypatch):
+    """A gradient that autograd has expanded to no elements has strides of its own."""
+    if not direct:
+        monkeypatch.setattr(_direct, "POSSIBLE", False)
+    pattern = tt.Pattern.from_csr(torch.zeros(rows + 1, dtype=torch.int64, device=device), torch.zeros(0, dtype=torch.int64, device=device), (rows, cols))
+    A, B, D = (operand(n, WIDTH, device=device) for n in (rows, cols, cols))
+    values = operand(0, device=device)
+    results = (tt.sddmm(pattern, A, B, values), tt.spmm(pattern, D, values), tt.spmm(pattern, A, transpose=True), tt.fused(pattern, A, B, D, values),
+               tt.attention(A, B, D, pattern, bias=values), tt.softmax(pattern, values))
+    for result in results:
+        for gradient, x in zip(torch.autograd.grad(result.sum(), (A, B, D, values), allow_unused=True, retain_graph=True), (A, B, D, values)):
+            assert gradient is None or (gradient.shape == x.shape and (gradient == 0).all())
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("kind", [torch.int32, torch.int64])
 def test_types(device, dtype, kind):
@@ -303,6 +319,14 @@ def test_vmap():
 
 
 @registered
+def test_functional_derivatives_are_refused():
+    pattern, B = make("csr"), operand(COLS, INNER).detach()
+    with pytest.raises(NotImplementedError, match=r"tamis::spmm has no derivative for torch\.func .*use torch\.autograd\.grad"):
+        torch.func.grad(lambda b: tt.spmm(pattern, b).sum())(B)
+    assert tt.spmm(pattern, B).shape == (ROWS, INNER)  # as before
+
+
+@registered
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("edge", ["scale", "mask", "residual"])
 @pytest.mark.parametrize("valued", [True, False])
@@ -416,6 +440,29 @@ def test_refused():
             (lambda: tt.Pattern.from_torch(torch.ones(2, 2)), "to_sparse_csr"),
             (lambda: tamis.sddmm((pattern.index, pattern.columns), A.requires_grad_(), B), r"A requires grad.*tamis.torch.*detach\(\)")):
         with pytest.raises(ValueError, match=words):
+            call()
+    index, columns = pattern.index, pattern.columns
+    for call, words in (
+            (lambda: tt.Pattern.from_csr(index, columns, 5), r"shape = 5: expected \(rows, cols\)"),
+            (lambda: tt.Pattern.from_csr(torch.tensor(0), columns, (ROWS, COLS)), "rows or offsets have shape .*: expected a vector"),
+            (lambda: tt.Pattern.from_edge_index(torch.tensor([[0.0], [float("nan")]])), "edge_index is torch.float32: expected int32 or int64"),
+            (lambda: tt.sampled_addmm(torch.eye(3).to_sparse_csr(), torch.ones(3, 2), torch.ones(3, 2)), r"mat1 has .*expected \(3, K\) and \(K, 3\)"),
+            (lambda: tt.sampled_addmm(torch.eye(3).to_sparse_csr(), torch.ones(3, 2), torch.ones(2, 3), out=torch.eye(3).flip(0).to_sparse_csr()),
+             r"expected the pattern of input, for instance input\.clone\(\)"),
+            (lambda: tt.nn.AGNNConv()(pattern, torch.ones(3)), "x has shape .*expected a row of features"),
+            (lambda: tt.dglsp.spmatrix(torch.ones(3, 2, dtype=torch.int64)), r"indices has shape \(3, 2\): expected \(2, nnz\)"),
+            (lambda: tt.dglsp.bspmm(tt.dglsp.val_like(square, torch.ones(2, 5)), torch.ones(2, 3, 4)), r"A.val has shape \(2, 5\) and X \(2, 3, 4\)")):
+        square = tt.dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]))
+        with pytest.raises(ValueError, match=words):
+            call()
+    for call, words in (
+            (lambda: tt.sddmm(pattern, A.detach().numpy(), B), r"A is a ndarray: expected a tensor, for instance torch\.as_tensor\(A\)"),
+            (lambda: tt.spmm(pattern, None), "B is a NoneType"), (lambda: tt.fused(pattern, A, B, [1]), "D is a list"),
+            (lambda: tt.sddmm(pattern, A, B, [1]), "values is a list"), (lambda: tt.attention(A, None, B, pattern), "k is a NoneType"),
+            (lambda: tt.softmax(pattern, None), "values is a NoneType"), (lambda: tt.Pattern.from_edge_index([[0], [1]]), "edge_index is a list"),
+            (lambda: tt.Pattern.from_torch([1]), "matrix is a list"), (lambda: tt.nn.AGNNConv()(pattern, A.detach().numpy()), "x is a ndarray"),
+            (lambda: tt.dglsp.spmm(A, B), "A is a Tensor: expected a SparseMatrix")):
+        with pytest.raises(TypeError, match=words):
             call()
     for call in (lambda: tt.attention(A, B, B, torch.ones(ROWS, COLS)), lambda: tt.spmm(B, pattern), lambda: tt.softmax(B, B),
                  lambda: tt.sddmm(torch.eye(3).to_sparse_csr(), A, B)):

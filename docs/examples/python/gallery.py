@@ -143,7 +143,8 @@ def training_step(records: list[dict[str, Any]]) -> Picture:
     """Time and memory of a training step of each method, over the share of pairs that the mask keeps: what language_model.py printed."""
     from matplotlib.ticker import LogLocator, StrMethodFormatter
     styles = {"tamis": ("Tamis", "accent", "o"), "sdpa": ("PyTorch, dense mask", "k1", "s"), "torch.sparse": ("torch.sparse", "k2", "^"),
-              "gather": ("gather and scatter", "k3", "D")}
+              "gather": ("gather and scatter", "k3", "D"), "flex": ("flex_attention", "k4", "v")}
+    styles = {method: style for method, style in styles.items() if any(one["method"] == method and "median_ms" in one for one in records)}
 
     def draw(ax: Any) -> None:
         figure = ax.figure
@@ -156,7 +157,8 @@ def training_step(records: list[dict[str, Any]]) -> Picture:
             ax.set(xscale="log", yscale="log")
             shares = sorted({one["kept_percent"] for one in records})
             ax.set_xticks(shares, [f"{share:g}" for share in shares])
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            drawn = [one[member] for one in records if member in one]
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(drawn) > 5 * min(drawn) else (1, 1.5, 2, 3, 4, 6, 8)))
             ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
             ax.minorticks_off()
             _bare(ax, "pairs of positions kept, %", name)
@@ -164,12 +166,14 @@ def training_step(records: list[dict[str, Any]]) -> Picture:
 
     found = {(one["method"], one["kept_percent"]): one["median_ms"] for one in records if "median_ms" in one}
     least, most = min(share for _, share in found), max(share for _, share in found)
-    said = "; ".join(f"{styles[method][0]} {found[method, least]:,.0f} ms at {least:g} %" +
-                     (f" and {found[method, most]:,.0f} ms at {most:g} %" if (method, most) in found else ", more than a minute from some share on")
+    text = {key: f"{value:,.0f}" if value >= 100 else f"{value:.2g}" for key, value in found.items()}
+    said = "; ".join(f"{styles[method][0]} {text[method, least]} ms at {least:g} %" +
+                     (f" and {text[method, most]} ms at {most:g} %" if (method, most) in found else ", more than a minute from some share on")
                      for method in styles)
     return Picture(680, 300, "A training step over the share of pairs kept: time and peak memory of each method", f"{said}.", draw)
 
 
+TRAINING_STEPS = {"language-model": "epyc-1-core", "language-model-h200": "nvidia-h200-bf16"}  # pictures, and the runs that they show
 PICTURES = {"attention": attention, "graphs": graphs, "recommender": recommender, "topics": topics}
 
 
@@ -182,9 +186,10 @@ def main() -> None:
         picture = PICTURES[page](run(given.manual / f"python-{page}.md"))
         (given.manual / "pictures" / f"python-{page}.svg").write_text(picture.svg(), encoding="utf-8")
         print(json.dumps({"page": page, "words": picture.words}))
-    records = given.manual.parent / "results" / "language-model" / "epyc-1-core.jsonl"
-    picture = training_step([json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()])
-    (given.manual / "pictures" / "language-model.svg").write_text(picture.svg(), encoding="utf-8")
+    for name, run_of in TRAINING_STEPS.items():
+        records = given.manual.parent / "results" / "language-model" / f"{run_of}.jsonl"
+        picture = training_step([json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()])
+        (given.manual / "pictures" / f"{name}.svg").write_text(picture.svg(), encoding="utf-8")
 
 
 if __name__ == "__main__":

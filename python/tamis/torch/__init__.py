@@ -39,6 +39,13 @@ def _check(pattern: Any) -> None:
                         f"from_edge_index or mask")
 
 
+def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
+    """Operands are tensors; those that are optional may be None."""
+    for name, x in (*operands.items(), *optional.items()):
+        if not isinstance(x, Tensor) and (x is not None or name in operands):
+            raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
+
+
 def _recorded(*tensors: Optional[Tensor]) -> bool:
     """Whether gradients may be asked for: then softmax keeps its numbers of each row for them."""
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
@@ -73,8 +80,9 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     tensor([2., 1.])
     """
     _check(pattern)
-    if plain((A, B, values)):
+    if plain((A, B, values)) and A is not None and B is not None:
         return _direct.run((SDDMM, pattern, _how(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
+    _check_tensors({"A": A, "B": B}, values=values)
     A, B, values = _autocast(A.device.type, (A, B, values))
     return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
                   edge == "softmax" and _recorded(A, B, values))[0]
@@ -92,8 +100,9 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     tensor([4., 3., 0.])
     """
     _check(pattern)
-    if plain((B, values)):
+    if plain((B, values)) and B is not None:
         return _direct.run((SPMM, pattern, _how(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
+    _check_tensors({"B": B}, values=values)
     B, values = _autocast(B.device.type, (B, values))
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 
@@ -112,8 +121,9 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
             [0., 4., 0.]])
     """
     _check(pattern)
-    if plain((A, B, D, values)):
+    if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
         return _direct.run((FUSED, pattern, _how(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
+    _check_tensors({"A": A, "B": B, "D": D}, values=values)
     A, B, D, values = _autocast(A.device.type, (A, B, D, values))
     return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
                   epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
@@ -133,8 +143,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, *, scale: Optio
     tensor([[0.0000, 0.5000, 1.0000],
             [3.0000, 3.5000, 4.0000]])
     """
+    _check_tensors({"q": q, "k": k, "v": v}, bias=bias)
     if scale is None:
-        scale = q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
+        scale = q.shape[-1] ** -0.5 if q.dim() and q.shape[-1] else 1.0
     try:
         return fused(pattern, q, k, v, bias, edge="softmax", scale=scale)
     except _errors.ArgumentError as error:
@@ -150,6 +161,7 @@ def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     tensor([0.5000, 0.5000, 1.0000])
     """
     _check(pattern)
+    _check_tensors({"values": values})
     none = values.new_empty((*values.shape[:-1], pattern.rows, 0)), values.new_empty((*values.shape[:-1], pattern.cols, 0))
     return sddmm(pattern, *none, values, edge="softmax")
 
@@ -168,11 +180,17 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
     """
     if not isinstance(input, Tensor) or input.layout is not torch.sparse_csr:
         raise _errors.ArgumentError("input is not a sparse CSR tensor: convert it by to_sparse_csr()")
+    _check_tensors({"mat1": mat1, "mat2": mat2}, out=out)
+    if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape != (input.shape[0], mat2.shape[0]) or mat2.shape[1] != input.shape[-1]:
+        raise _errors.ArgumentError(f"mat1 has shape {tuple(mat1.shape)} and mat2 {tuple(mat2.shape)}: expected ({input.shape[0]}, K) and "
+                                    f"(K, {input.shape[-1]}), since input is {tuple(input.shape)}")
     pattern = Pattern.from_torch(input)
     assert pattern.values is not None
     if out is not None:
-        if out.layout is not torch.sparse_csr or out.shape != input.shape or out.values().shape != pattern.values.shape:
-            raise _errors.ArgumentError(f"out has layout {out.layout} and shape {tuple(out.shape)}: expected the pattern of input")
+        if out.layout is not torch.sparse_csr or out.shape != input.shape or not _same(out.crow_indices(), pattern.index) or \
+                not _same(out.col_indices(), pattern.columns):
+            raise _errors.ArgumentError(f"out has layout {out.layout} and shape {tuple(out.shape)}: expected the pattern of input, for instance "
+                                        f"input.clone()")
         from .._operations import sddmm as plain
         with torch.no_grad():
             if beta != 0:
@@ -182,6 +200,13 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
     samples = sddmm(pattern, mat1, mat2.t(), edge="mask")
     values = alpha * samples + beta * pattern.values if beta != 0 else alpha * samples
     return _csr(pattern, values)
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two index tensors are equal: those that share their memory are without a look."""
+    if one.shape != other.shape or one.dtype != other.dtype or one.device != other.device:
+        return False
+    return one.data_ptr() == other.data_ptr() or torch.equal(one, other)
 
 
 def _csr(pattern: Pattern, values: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .. import _declarations as c
-from .._call import FUSED, SDDMM, SPMM, Given, Settings, compute, given_values
+from .._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
 from .._kinds import Torch
 from .._library import lib, must
 from .._pattern import Pattern
@@ -33,6 +33,7 @@ _lock = threading.Lock()
 @functools.lru_cache(maxsize=1024)
 def _how(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
     """Settings of operators: S is a pattern, its values are an operand."""
+    check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
@@ -41,7 +42,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
-    if pattern is None:
+    if pattern is None or pattern.sparse.moved():  # what is there now is another tensor
         index, columns = index.detach(), columns.detach()
         s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
         pattern = Pattern._of(s)
@@ -172,7 +173,7 @@ def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optiona
     how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
     v = torch_view(a, "A")
     _backward(SDDMM, pattern, how, values, _vector(grad, "dP", pattern.nnz, batch), [_dense(a, "A"), _dense(b, "B")],
-              [_dense(da, "dA"), _dense(db, "dB")], _vector(ds, "dS", pattern.nnz, batch), a, batch, v.type, statistics)
+              [_dense(da, "dA"), _dense(db, "dB")], _vector(ds if pattern.nnz else None, "dS", pattern.nnz, batch), a, batch, v.type, statistics)
     if wanted[2] and ds is None and values is not None:
         ds = torch.zeros_like(values)
     return _shown([da, db, ds], [a, b, values], a)  # type: ignore[return-value]
@@ -188,7 +189,7 @@ def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional
         b, grad = b.unsqueeze(1), grad.unsqueeze(-1)
     db, ds = _empty(wanted[0], b, 2, batch), _empty(wanted[1], values, 1, batch)
     how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
-    _backward(SPMM, pattern, how, values, _dense(grad, "dC"), [_dense(b, "B")], [_dense(db, "dB")], _vector(ds, "dS", pattern.nnz, batch), b,
+    _backward(SPMM, pattern, how, values, _dense(grad, "dC"), [_dense(b, "B")], [_dense(db, "dB")], _vector(ds if pattern.nnz else None, "dS", pattern.nnz, batch), b,
               batch, torch_view(b, "B").type, None)
     db, ds = _shown([db, ds], [b, values], b)
     return db.squeeze(1) if flat and wanted[0] else db, ds
@@ -203,7 +204,7 @@ def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optiona
     ds = _empty(wanted[3] and edge != MASK, values, 1, batch)
     how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
     _backward(FUSED, pattern, how, values, _dense(grad, "dE"), [_dense(a, "A"), _dense(b, "B"), _dense(d, "D")],
-              [_dense(da, "dA"), _dense(db, "dB"), _dense(dd, "dD")], _vector(ds, "dS", pattern.nnz, batch), a, batch,
+              [_dense(da, "dA"), _dense(db, "dB"), _dense(dd, "dD")], _vector(ds if pattern.nnz else None, "dS", pattern.nnz, batch), a, batch,
               torch_view(a, "A").type, statistics)
     if wanted[3] and ds is None and values is not None:
         ds = torch.zeros_like(values)

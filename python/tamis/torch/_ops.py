@@ -178,7 +178,13 @@ def _autograd_of(name: str) -> Any:
         if torch.is_grad_enabled():
             for x in inputs[:tensors]:
                 if x is not None and x.requires_grad:
-                    return gradient.apply(*inputs)
+                    try:
+                        return gradient.apply(*inputs)
+                    except RuntimeError as error:
+                        if "setup_context" not in str(error):
+                            raise
+                        raise NotImplementedError(f"tamis::{name} has no derivative for torch.func (grad, vjp, jacrev): use torch.autograd.grad or "
+                                                  f"backward") from None
         return _below(name, inputs)
 
     return run

@@ -1,6 +1,7 @@
 """Patterns of tensors."""
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional
 
 import torch
@@ -36,6 +37,20 @@ class _Tensors:
         return array.int()
 
 
+def _sizes(shape: Any) -> tuple[int, int]:
+    """The numbers of rows and columns."""
+    try:
+        rows, cols = map(operator.index, shape)
+    except (TypeError, ValueError):
+        raise _errors.ArgumentError(f"shape = {shape!r}: expected (rows, cols)") from None
+    return rows, cols
+
+
+def _check_tensor(x: Any, name: str, what: str = "a tensor") -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} is a {type(x).__name__}: expected {what}")
+
+
 class Pattern:
     """Where a sparse matrix has entries, as tensors: (rows, cols), with one place for each of `nnz` values.
 
@@ -53,6 +68,8 @@ class Pattern:
         for tensor, name in ((index, "rows or offsets"), (columns, "columns")):
             if not isinstance(tensor, Tensor) or tensor.dtype not in (torch.int32, torch.int64):
                 raise _errors.ArgumentError(f"{name} are {getattr(tensor, 'dtype', type(tensor).__name__)}: expected a tensor of int32 or int64")
+            if tensor.dim() != 1:
+                raise _errors.ArgumentError(f"{name} have shape {tuple(tensor.shape)}: expected a vector")
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = int(rows), int(cols), coo
         self.nnz = int(columns.shape[0])
@@ -70,13 +87,24 @@ class Pattern:
 
     @staticmethod
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
-        """From row offsets (rows + 1,) and columns (nnz,), int32 or int64."""
-        return Pattern(offsets, columns, shape[0], shape[1], False, values)
+        """From row offsets (rows + 1,) and columns (nnz,), int32 or int64.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> pattern
+        <tamis.torch.Pattern 2 x 3, 3 nonzeros, cpu>
+        """
+        return Pattern(offsets, columns, *_sizes(shape), False, values)
 
     @staticmethod
     def from_coo(rows: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
-        """From the row and the column of each entry (nnz,), in any order, which stays that of values and samples."""
-        return Pattern(rows, columns, shape[0], shape[1], True, values)
+        """From the row and the column of each entry (nnz,), in any order, which stays that of values and samples.
+
+        >>> import torch, tamis.torch
+        >>> tamis.torch.Pattern.from_coo(torch.tensor([1, 0, 0]), torch.tensor([1, 2, 0]), (2, 3))
+        <tamis.torch.Pattern 2 x 3, 3 nonzeros, cpu>
+        """
+        return Pattern(rows, columns, *_sizes(shape), True, values)
 
     @staticmethod
     def from_edge_index(edge_index: Tensor, num_nodes: Optional[int] = None) -> Pattern:
@@ -84,16 +112,32 @@ class Pattern:
 
         Row i of the pattern has the edges to node i, so that `spmm` sums over a node's incoming edges. num_nodes: the largest id and
         one more if None, which waits for a GPU.
+
+        >>> import torch, tamis.torch
+        >>> edges = torch.tensor([[0, 2], [1, 1]])  # from 0 to 1 and from 2 to 1
+        >>> graph = tamis.torch.Pattern.from_edge_index(edges, num_nodes=3)
+        >>> tamis.torch.spmm(graph, torch.tensor([1., 10., 100.]))
+        tensor([  0., 101.,   0.])
         """
+        _check_tensor(edge_index, "edge_index", "a tensor (2, edges), for instance torch.tensor(edge_index)")
         if edge_index.dim() != 2 or edge_index.shape[0] != 2:
             raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
+        if edge_index.dtype not in (torch.int32, torch.int64):
+            raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
         if num_nodes is None:
             num_nodes = int(edge_index.max()) + 1 if edge_index.shape[1] else 0
         return Pattern(edge_index[1], edge_index[0], num_nodes, num_nodes, True)
 
     @staticmethod
     def from_torch(matrix: Tensor) -> Pattern:
-        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients."""
+        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_torch(torch.tensor([[0., 2.], [3., 0.]]).to_sparse_coo())
+        >>> pattern.values
+        tensor([2., 3.])
+        """
+        _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO")
         if matrix.layout is torch.sparse_csr and matrix.dim() == 2:
             return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
         if matrix.layout is torch.sparse_coo and matrix.dim() == 2:
@@ -147,14 +191,27 @@ class Pattern:
         return self.columns.device
 
     def to(self, device: Any) -> Pattern:
-        """The same pattern on another device; itself if it is there."""
+        """The same pattern on another device; itself if it is there.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> pattern.to("cpu") is pattern
+        True
+        """
         if torch.device(device) == self.device:
             return self
         return Pattern(self.index.to(device), self.columns.to(device), self.rows, self.cols, self.coo,
                        None if self.values is None else self.values.to(device))
 
     def explain(self) -> str:
-        """The profile of the rows, then each plan that calls have needed: which algorithm runs and why."""
+        """The profile of the rows, then each plan that calls have needed: which algorithm runs and why.
+
+        >>> import torch, tamis.torch
+        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> print(pattern.explain())
+        2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
+        no plans yet: each kind of call makes one
+        """
         return self._checked.explain()
 
     def __repr__(self) -> str:

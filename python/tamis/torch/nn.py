@@ -10,13 +10,19 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from . import Pattern, attention, sddmm, softmax, spmm
+from . import Pattern, _check_tensors, attention, sddmm, softmax, spmm
 
 
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 1:
             raise ValueError(f"{name} = {size}: expected 1 or more")
+
+
+def _check_input(x: Tensor) -> None:
+    _check_tensors({"x": x})
+    if x.dim() < 2:
+        raise ValueError(f"x has shape {tuple(x.shape)}: expected a row of features for each place")
 
 
 class DotGATConv(nn.Module):
@@ -37,6 +43,7 @@ class DotGATConv(nn.Module):
         self.weight = nn.Linear(in_features, heads * out_features, bias=False)
 
     def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+        _check_input(x)
         z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
         return attention(z, z, z, pattern).transpose(0, 1)
 
@@ -98,6 +105,7 @@ class AGNNConv(nn.Module):
         self.beta = nn.Parameter(torch.tensor(float(beta)), requires_grad=learn)
 
     def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+        _check_input(x)
         unit = nn.functional.normalize(x, dim=-1)
         return attention(self.beta * unit, unit, x, pattern, scale=1.0)
 
@@ -123,8 +131,12 @@ class SparseAttention(nn.Module):
         self.out = nn.Linear(features, features, bias=bias)
 
     def forward(self, pattern: Pattern, x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+        _check_input(x)
         *lead, positions, features = x.shape
         parts = self.project(x).view(*lead, positions, 3, self.heads, features // self.heads)
         # (3, ..., heads, positions, width): packed, since members and heads of a batch must be evenly apart
         q, k, v = parts.movedim(-3, 0).transpose(-2, -3).contiguous()
         return self.out(attention(q, k, v, pattern, bias=bias).transpose(-2, -3).reshape(*lead, positions, features))
+
+
+__all__ = ["AGNNConv", "DotGATConv", "GATConv", "SparseAttention"]
