@@ -26,6 +26,13 @@ wheel=$(ls build/wheels/tamis-*manylinux*.whl)
 rm -rf build/wheels/here "$folder"
 quietly "$python" -m venv "$folder"
 say "  $wheel, $(du -k "$wheel" | cut -f1) KiB"
+case "$(getconf GNU_LIBC_VERSION) $wheel" in
+    'glibc 2.36 '*manylinux_2_34_*) ;;
+    'glibc 2.36 '*) # Debian 12, where the manual promises 2.34, which much is still built for
+        say "error: a function of glibc newer than 2.34 is used: objdump -T names its version" >&2
+        exit 1
+        ;;
+esac
 
 say "an empty environment with it, numpy, scipy, matplotlib, jinja2, scikit-learn, jax, pytest, hypothesis, mypy $*"
 # shellcheck disable=SC2086

@@ -200,7 +200,8 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
         if (isfinite(value)) tamis_squares_add(&row, value);
     }
     const double root = sqrt((double)(oracle->width > 0 ? oracle->width : 1)), size = tamis_squares_norm(&row);
-    double likely = hypot(tamis_squares_norm(&errors), g * fmax(size, tamis_squares_norm(&terms))) / root;
+    tamis_squares_add(&errors, g * fmax(size, tamis_squares_norm(&terms)));
+    double likely = tamis_squares_norm(&errors) / root;
     if (softmax) likely += a->shared[i] * (likely + size / root);
     oracle->bound[i] = fmin(likely, worst) + vanished;
     for (int64_t t = begin; t < end && a->e; t++) oracle->largest[i] = fmax(oracle->largest[i], a->largest[t]);
