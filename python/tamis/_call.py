@@ -6,7 +6,7 @@ from ctypes import byref, c_double
 from typing import Any, NamedTuple, Optional
 
 from . import _declarations as c
-from . import _errors, _types
+from . import _errors, _streams, _types
 from ._device import opened
 from ._kinds import NumPy, kind_of
 from ._library import lib, must
@@ -172,7 +172,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             how = how._replace(transpose=not how.transpose)
     flat = operation == SPMM and len(first.shape) == 1
     if flat:
-        first = views[0] = View(first.array, first.pointer, (*first.shape, 1), (*first.strides, 1), first.type, first.device, True, first.keep)
+        first = views[0] = View(first.array, first.pointer, (*first.shape, 1), (*first.strides, 1), first.type, first.device, True, first.keep,
+                                first.stream)
     matrices, lead = [], ()  # type: tuple[list, tuple[int, ...]]
     for v, name in zip(views, names):
         if v.device != s.device or v.type != first.type:
@@ -211,6 +212,9 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         raise TypeError(f"alpha = {alpha!r}, beta = {beta!r}: expected numbers") from None
     if statistics is not None:
         execution.softmax_rows = statistics
+    others = _streams.others((*views, used.keep, result), execution.stream)
+    for other in others:
+        _streams.wait(s.device, execution.stream, other)
     if planned is not None:
         a, b, d = (matrices[0], matrices[1], matrices[-1]) if operation == FUSED else (matrices[0], matrices[-1], matrices[-1])
         form = (operation, first.type, result.type, a.cols, d.cols, a.layout, b.layout, d.layout, P.layout, batch, used.type if used.pointer else -1,
@@ -234,4 +238,6 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         view_of_s = s.with_values(used.pointer, used.type, used.apart)
         execution.values = None
         must(ONCE[operation](opened(s.device).handle, byref(view_of_s), *map(byref, matrices), byref(P), byref(call), byref(execution)))
+    for other in others:
+        _streams.wait(s.device, other, execution.stream)
     return result.array, s

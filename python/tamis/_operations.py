@@ -38,7 +38,7 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     """
     how = settings(edge, scale, slope, epsilon, False, math)
     P, s = compute(SDDMM, S, ("A", "B"), (A, B), out, how, alpha, beta, values)
-    return P if isinstance(S, Pattern) or len(P.shape) > 1 else s.matrix(P)
+    return P if isinstance(S, Pattern) or len(getattr(P, "shape", ())) > 1 else s.matrix(P)
 
 
 def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None) -> Any:
@@ -106,8 +106,11 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     try:
         if not return_lse:
             return compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias)[0]
-        rows = mask.shape[0] if hasattr(mask, "shape") else len(mask[0]) - 1
-        kind = kind_of(Q)
+        rows = mask.shape[0] if hasattr(mask, "shape") else view(mask[0], "offsets").shape[0] - 1
+        kind, q = kind_of(Q), view(Q, "Q")
+        if kind is NumPy and q.device != "cpu":
+            raise ArgumentError(f"Q is a {type(Q).__module__}.{type(Q).__name__} on {q.device}: return_lse makes an array for NumPy, PyTorch and "
+                                f"CuPy alone")
         statistics = kind.empty((*tuple(Q.shape[:-2]), rows, 2), _statistics_type(kind, Q), Q)
         E = compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias, kind.view(statistics, "statistics").pointer)[0]
     except (ArgumentError, TypeError) as error:

@@ -12,6 +12,7 @@ from typing import Any, Callable
 from . import _declarations as c
 from . import _errors, _types
 from ._library import lib, must
+from ._streams import settle
 from ._views import View, vector, view
 
 BEYOND = 2**63  # what no int64 holds
@@ -91,7 +92,7 @@ def _indices(array: Any, name: str, length: int | None = None) -> View:
         raise TypeError(f"{name} are a {what}: expected an array of int32 or int64")
     if hasattr(array, "dtype") and what not in _types.OF_NUMPY_NAME:
         raise _errors.ArgumentError(f"{name} are {what}: expected int32 or int64")
-    v = view(array, name)
+    v = settle(view(array, name))
     if v.type not in _types.INDEX:
         raise _errors.ArgumentError(f"{name} are {_types.NAMES[v.type]}: expected int32 or int64")
     if len(v.shape) != 1:
@@ -103,7 +104,7 @@ def _indices(array: Any, name: str, length: int | None = None) -> View:
 def _values(values: Any, name: str) -> View | None:
     """The view of values; None for integers and bools, which no operation reads."""
     try:
-        v = view(values, f"{name}'s values")
+        v = settle(view(values, f"{name}'s values"))
     except _errors.ArgumentError:
         if str(getattr(values, "dtype", "")).replace("torch.", "") in ("bool", "int8", "uint8", "int16", "uint16", "uint32", "uint64"):
             return None

@@ -16,13 +16,14 @@ from . import _errors, _types
 
 
 class View:
-    """An array: address, shape, strides in elements, element type, the device's name, and whether it may be written."""
+    """An array: address, shape, strides in elements, element type, the device's name, whether it may be written, and the stream that
+    its library named as the one in which it is used (see _streams)."""
 
-    __slots__ = ("array", "pointer", "shape", "strides", "type", "device", "writable", "keep")
+    __slots__ = ("array", "pointer", "shape", "strides", "type", "device", "writable", "keep", "stream")
 
-    def __init__(self, array, pointer, shape, strides, kind, device, writable, keep=None):
+    def __init__(self, array, pointer, shape, strides, kind, device, writable, keep=None, stream=None):
         self.array, self.pointer, self.shape, self.strides = array, pointer, shape, strides
-        self.type, self.device, self.writable, self.keep = kind, device, writable, keep
+        self.type, self.device, self.writable, self.keep, self.stream = kind, device, writable, keep, stream
 
 
 def refuse_type(name: str, what: Any, tensor: bool = False) -> _errors.ArgumentError:
@@ -205,7 +206,11 @@ def _cuda_interface(array: Any, name: str) -> View:
         strides = tuple(stride // dtype.itemsize for stride in strides)
     pointer, read_only = given["data"]
     device = getattr(getattr(array, "device", None), "id", 0)
-    return View(array, pointer, shape, strides, kind, f"cuda:{device}", not read_only)
+    stream = given.get("stream")
+    if stream == 0:
+        raise _errors.ArgumentError(f"{name}.__cuda_array_interface__ has stream 0, which does not say which stream it is: expected 1, 2, the "
+                                    f"address of a stream, or None")
+    return View(array, pointer, shape, strides, kind, f"cuda:{device}", not read_only, stream=stream)
 
 
 def view(array: Any, name: str) -> View:

@@ -25,6 +25,7 @@ from ._library import lib, models, text
 from ._library import must as _must
 from ._samples import samples
 from ._sparse import Sparse
+from ._streams import settle
 from ._views import dense, view
 
 
@@ -310,7 +311,7 @@ class Estimator:
         if factors is None and self._rows == 0:
             factors = self.transform(X)
         out = numpy.empty(s.nnz, "float64")
-        W = None if factors is None else byref(dense(view(factors, "factors"), "factors"))
+        W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         must(models().tamis_model_predict(model, W, byref(s.struct), out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
         return out
 
@@ -332,7 +333,7 @@ class Estimator:
         numbers = None if rows is None else _places(rows, "rows")
         count = (self._rows if factors is None else len(factors)) if numbers is None else len(numbers)
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
-        W = None if factors is None else byref(dense(view(factors, "factors"), "factors"))
+        W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         known = None if seen is None else self._samples(seen, "seen")
         must(models().tamis_model_recommend(
             model, W, None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), count,

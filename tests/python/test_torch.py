@@ -548,6 +548,30 @@ class TestCuda:
         for g, w in zip(got, want):
             torch.testing.assert_close(g, w)
 
+    def test_arrays_that_name_their_stream(self):
+        """By __cuda_array_interface__, in streams that do not wait for the default one."""
+        class Lent:
+            def __init__(self, tensor, stream):
+                self.__cuda_array_interface__ = {**tensor.__cuda_array_interface__, "stream": stream.cuda_stream, "version": 3}
+
+        A, B = self.A.detach(), self.B.detach()
+        S = (self.pattern.index, self.pattern.columns)
+        want = tamis.sddmm(S, A, B, edge="mask")
+        made, read = torch.cuda.Stream(), torch.cuda.Stream()
+        late, out = torch.zeros_like(A), torch.zeros_like(want)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(made):
+            torch.cuda._sleep(50_000_000)
+            late.copy_(A)
+        tamis.sddmm(S, Lent(late, made), Lent(B, made), edge="mask", out=Lent(out, read))
+        with torch.cuda.stream(read):
+            got = out.clone()
+        with torch.cuda.stream(made):
+            late.fill_(float("nan"))
+        torch.cuda.synchronize()
+        torch.testing.assert_close(got, want)
+        torch.testing.assert_close(out, want)
+
     def test_a_training_step_in_a_graph(self):
         optimizer = torch.optim.SGD([self.A, self.B], lr=0.1)
 

@@ -1,0 +1,38 @@
+"""The order of work in streams of others: an array by __cuda_array_interface__ may name the stream in which its library uses it.
+
+A call computes in one stream, which waits for those that the arrays name; afterwards these wait for it, so that what they do later
+sees the results, and changes no operand that is still read. The host waits for neither.
+"""
+from __future__ import annotations
+
+from ctypes import byref, c_void_p
+from typing import Iterable, Optional
+
+from ._device import opened
+from ._library import lib, must
+from ._views import View
+
+_LEGACY = (None, 0, 1)  # CUDA's default stream, in the library's numbers and in CUDA's
+
+
+def others(views: Iterable[Optional[View]], stream: Optional[int]) -> list[int]:
+    """The streams that arrays name, without the one that the call computes in."""
+    named = {v.stream for v in views if v is not None and v.stream is not None}
+    return sorted(named - ({1} if stream in _LEGACY else {stream}))
+
+
+def wait(device: str, waiting: Optional[int], for_stream: Optional[int]) -> None:
+    """Later work in one stream begins when what another one has been given until now is done."""
+    handle, event = opened(device).handle, c_void_p()
+    must(lib.tamis_event_record(handle, for_stream, byref(event)))
+    try:
+        must(lib.tamis_stream_wait(handle, waiting, event))
+    finally:
+        lib.tamis_event_destroy(handle, event)
+
+
+def settle(view: View) -> View:
+    """Waits until what an array's stream has been given is done: for index arrays and factors, which are read once and kept."""
+    if view.stream is not None:
+        must(lib.tamis_stream_synchronize(opened(view.device).handle, view.stream))
+    return view
