@@ -64,7 +64,8 @@ def program(source):
     return module
 
 
-@pytest.mark.parametrize("name, words", [("language-model", "Tamis 252 ms at 1 %"), ("language-model-h200", "flex_attention 5 ms at 1 %")])
+@pytest.mark.parametrize("name, words", [("language-model", "Tamis 252 ms at 1 %"), ("language-model-h200", "flex_attention 5.9 ms at 1 %"),
+                                         ("language-model-h200-fp32", "flex_attention 36 ms at 1 %")])
 def test_the_training_step_is_drawn_from_what_was_recorded(source, name, words):
     pytest.importorskip("matplotlib")
     gallery = program(source)
@@ -76,7 +77,7 @@ def test_the_training_step_is_drawn_from_what_was_recorded(source, name, words):
 
 
 @pytest.mark.parametrize("page, name", [("attention", "python-attention"), ("attention", "language-model"),
-                                        ("attention", "language-model-h200"), ("graphs", "python-graphs"),
+                                        ("attention", "language-model-h200"), ("attention", "language-model-h200-fp32"), ("graphs", "python-graphs"),
                                         ("recommender", "python-recommender"), ("topics", "python-topics")])
 def test_pictures_of_the_manual(source, page, name):
     """Each example has its picture: small, with words for who does not see it, and in the reader's colours."""

@@ -166,14 +166,23 @@ def training_step(records: list[dict[str, Any]]) -> Picture:
 
     found = {(one["method"], one["kept_percent"]): one["median_ms"] for one in records if "median_ms" in one}
     least, most = min(share for _, share in found), max(share for _, share in found)
+
+    def missing(method: str) -> str:
+        """Why a method has no time at the largest share."""
+        last = max(share for name, share in found if name == method)
+        reasons = " ".join(one.get("failed", "") for one in records if one["method"] == method and one["kept_percent"] > last)
+        why = "out of memory" if "out of memory" in reasons else "more than a minute" if reasons else "not run"
+        return (f" and {text[method, last]} ms at {last:g} %" if last > least else "") + f", then {why}"
+
     text = {key: f"{value:,.0f}" if value >= 100 else f"{value:.2g}" for key, value in found.items()}
     said = "; ".join(f"{styles[method][0]} {text[method, least]} ms at {least:g} %" +
-                     (f" and {text[method, most]} ms at {most:g} %" if (method, most) in found else ", more than a minute from some share on")
+                     (f" and {text[method, most]} ms at {most:g} %" if (method, most) in found else missing(method))
                      for method in styles)
     return Picture(680, 300, "A training step over the share of pairs kept: time and peak memory of each method", f"{said}.", draw)
 
 
-TRAINING_STEPS = {"language-model": "epyc-1-core", "language-model-h200": "nvidia-h200-bf16"}  # pictures, and the runs that they show
+TRAINING_STEPS = {"language-model": "epyc-1-core", "language-model-h200": "nvidia-h200-bf16",
+                  "language-model-h200-fp32": "nvidia-h200-fp32"}  # pictures, and the runs that they show
 PICTURES = {"attention": attention, "graphs": graphs, "recommender": recommender, "topics": topics}
 
 
