@@ -149,6 +149,45 @@ if [ "${device%%:*}" = cuda ] && wanted cross-opencl; then
     fi
 fi
 
+# ------------------------------------------------------------------------------------------ the Python package
+
+# Its tests on what is on the device: PyTorch's tensors, CuPy's and JAX's arrays, masks and models. What needs no device has run
+# elsewhere. A library that is not installed is a skip, which the note tells; that nothing ran on the device is a failure. They run
+# beside the unit tests, which leave processors idle.
+start_python() {
+    if [ "${device%%:*}" != cuda ]; then
+        record python skipped 0 0 0 'CUDA only'
+    elif ! python3 -c 'import pytest, hypothesis, numpy, scipy' 2>"$top/python.log"; then
+        record python skipped 0 0 0 "$(tail -1 "$top/python.log" | cut -c -300)"
+    else
+        beside=''
+        ! python3 -c 'import xdist' 2>/dev/null || beside="-n $(least 12 "$(nproc)")"
+        python_start=$step_start
+        # shellcheck disable=SC2086
+        PYTHONPATH=python TAMIS_SOURCE=$PWD TAMIS_LIBRARY=$build/src/libtamis.so XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1 \
+            timeout -k 5 "$limit" python3 -m pytest -q -rfs -m 'not long' -k 'not cpu' -p no:cacheprovider $beside --junitxml="$top/python.xml" \
+            tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_cupy.py tests/python/test_jax.py tests/python/test_mask.py \
+            tests/python/test_ml_devices.py >"$top/python.log" 2>&1 &
+        python=$!
+    fi
+}
+
+end_python() {
+    wait "$python"
+    code=$?
+    step_start=$python_start
+    counts=$(python3 scripts/gpu-evidence.py pytest "$top/python.xml")
+    # shellcheck disable=SC2086
+    set -- $counts
+    state=failed
+    [ $code -ne 0 ] || [ "$1" -eq 0 ] || state=passed
+    [ $state = passed ] || grep -E '^(FAILED|ERROR)|^[0-9]+ (passed|failed)' "$top/python.log" | head -20
+    record python $state "$1" "$2" "$3" "$(XLA_PYTHON_CLIENT_PREALLOCATE=false python3 scripts/gpu-evidence.py packages torch cupy jax 2>/dev/null); code $code"
+}
+
+python=''
+! begin python 240 || start_python
+
 # ------------------------------------------------------------------------------------------ unit tests on the device
 
 # start_units NAME LIMIT TEST [ARGUMENT...]: a test program that takes a device's name, beside the others; a time limit each
@@ -161,6 +200,7 @@ start_units() {
         timeout -k 5 "$units_limit" "$build/tests/unit/$test" "$device" "$@" >"$top/units.$name.$test.log" 2>&1
         echo $? $(($(date +%s) - begun)) >"$top/units.$name.$test.code"
     ) &
+    units_running="$units_running $!"
 }
 
 # units NAME NOTE: those of that name, which have ended
@@ -177,6 +217,7 @@ units() {
 
 if begin units 200; then
     rm -f "$top"/units.*
+    units_running=''
     start_units dense 60 test_dense
     start_units dense 60 test_device_memory
     start_units masks 60 test_mask
@@ -188,7 +229,8 @@ if begin units 200; then
     start_units sums 200 test_sums gpu-tensor
     start_units d-is-b 200 test_d_is_b
     for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
-    wait
+    # shellcheck disable=SC2086
+    wait $units_running
     units dense 'include/tamis/dense.h against plain loops; copies of memory'
     units masks 'include/tamis/mask.h against its definition read column by column'
     units gradients "include/tamis/gradient.h against the oracle's gradients"
@@ -199,6 +241,7 @@ if begin units 200; then
     units d-is-b 'fused where D is B, promised or found'
     units models 'every model of include/tamis/ml.h against plain restatements'
 fi
+[ -z "$python" ] || end_python
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
 
@@ -352,34 +395,6 @@ if begin bench 230; then
     if [ "$1" -gt 0 ] && [ "$2" -eq 0 ] && { [ $code -eq 0 ] || [ $code -eq 124 ]; }; then state=passed; else state=failed; fi
     [ $state = passed ] || tail -5 "$top/bench.log"
     record bench $state "$1" "$2" "$3" "$note"
-fi
-
-# ------------------------------------------------------------------------------------------ the Python package
-
-# Its tests on what is on the device: PyTorch's tensors, CuPy's and JAX's arrays, masks and models. What needs no device has run
-# elsewhere. A library that is not installed is a skip, which the note tells; that nothing ran on the device is a failure.
-if begin python 240; then
-    if [ "${device%%:*}" != cuda ]; then
-        record python skipped 0 0 0 'CUDA only'
-    elif ! python3 -c 'import pytest, hypothesis, numpy, scipy' 2>"$top/python.log"; then
-        record python skipped 0 0 0 "$(tail -1 "$top/python.log" | cut -c -300)"
-    else
-        beside=''
-        ! python3 -c 'import xdist' 2>/dev/null || beside="-n $(least 12 "$(nproc)")"
-        # shellcheck disable=SC2086
-        PYTHONPATH=python TAMIS_SOURCE=$PWD TAMIS_LIBRARY=$build/src/libtamis.so XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1 \
-            timeout -k 5 "$limit" python3 -m pytest -q -rfs -m 'not long' -k 'not cpu' -p no:cacheprovider $beside --junitxml="$top/python.xml" \
-            tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_cupy.py tests/python/test_jax.py tests/python/test_mask.py \
-            tests/python/test_ml_devices.py >"$top/python.log" 2>&1
-        code=$?
-        counts=$(python3 scripts/gpu-evidence.py pytest "$top/python.xml")
-        # shellcheck disable=SC2086
-        set -- $counts
-        state=failed
-        [ $code -ne 0 ] || [ "$1" -eq 0 ] || state=passed
-        [ $state = passed ] || grep -E '^(FAILED|ERROR)|^[0-9]+ (passed|failed)' "$top/python.log" | head -20
-        record python $state "$1" "$2" "$3" "$(XLA_PYTHON_CLIENT_PREALLOCATE=false python3 scripts/gpu-evidence.py packages torch cupy jax 2>/dev/null); code $code"
-    fi
 fi
 
 # ------------------------------------------------------------------------------------------ evidence
