@@ -3,6 +3,7 @@
  * effect. TAMIS_CUDA_DRIVER and TAMIS_NVRTC name it, so that what stands on the real ones can be tested where there are
  * none. The environment says what it is and what goes wrong, read at every call:
  *   FAKE_CUDA_CHIP    capability of its devices, 90 unless set; 0: it has none
+ *   FAKE_CUDA_VERSION the driver's, 13000 unless set
  *   FAKE_CUDA_DEVICES how many there are, 1 unless set
  *   FAKE_CUDA_POOLS   0: a driver without memory pools
  *   FAKE_CUDA_PAGEABLE 1: devices that read all of the host's memory
@@ -22,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "gpu/runtime/cuda_api.h"
 
 #ifdef EMULATED /* kernels run, one thread after another: emulated/emulate.h */
 #include "emulated/emulate.h"
@@ -118,14 +121,14 @@ EXPORT(cuInit, unsigned flags) {
     return SUCCESS;
 }
 
-EXPORT(cuDriverGetVersion, int *version) {
-    *version = 13000;
-    return SUCCESS;
-}
-
 static int number_set(const char *variable, int otherwise) {
     const char *const text = getenv(variable);
     return text ? atoi(text) : otherwise;
+}
+
+EXPORT(cuDriverGetVersion, int *version) {
+    *version = number_set("FAKE_CUDA_VERSION", 13000);
+    return SUCCESS;
 }
 
 EXPORT(cuDeviceGetCount, int *count) {
@@ -548,21 +551,37 @@ EXPORT(cuFuncSetAttribute, void *function, int attribute, int value) {
     return attribute == 8 && value > 227 << 10 ? INVALID_VALUE : SUCCESS;
 }
 
+static int launch(const kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared_bytes,
+                  void **arguments, bool early) {
+    (void)shared_bytes;
+    (void)early;
+    if (!k->of->loaded) return 400;
+    const bool good = grid[0] > 0 && grid[1] > 0 && grid[1] < 65536 && grid[2] > 0 && grid[2] < 65536 && block[0] > 0 &&
+                      block[0] * block[1] * block[2] <= 1024 && arguments;
+#ifdef EMULATED
+    if (good) return emulate_launch(k->launch, grid, block[0], shared_bytes, arguments, early);
+#endif
+    return good ? SUCCESS : INVALID_VALUE;
+}
+
 EXPORT(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
        unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra) {
-    (void)shared_bytes;
     (void)stream;
     (void)extra;
     MAY_FAIL;
-    const kernel *const k = function;
-    if (!k->of->loaded) return 400;
-    const bool good = grid_x > 0 && grid_y > 0 && grid_y < 65536 && grid_z > 0 && grid_z < 65536 && block_x > 0 &&
-                      block_x * block_y * block_z <= 1024 && arguments;
-#ifdef EMULATED
-    if (good)
-        return emulate_launch(k->launch, (const unsigned[3]){grid_x, grid_y, grid_z}, block_x, shared_bytes, arguments);
-#endif
-    return good ? SUCCESS : INVALID_VALUE;
+    return launch(function, (const unsigned[3]){grid_x, grid_y, grid_z}, (const unsigned[3]){block_x, block_y, block_z},
+                  shared_bytes, arguments, false);
+}
+
+/* With the one attribute that there is use for: may begin while the launch before ends. */
+EXPORT(cuLaunchKernelEx, const cu_launch_config *config, void *function, void **arguments, void **extra) {
+    (void)extra;
+    MAY_FAIL;
+    if (config->attribute_count != 1 || config->attributes[0].id != CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION)
+        return INVALID_VALUE;
+    return launch(function, (const unsigned[3]){config->grid_x, config->grid_y, config->grid_z},
+                  (const unsigned[3]){config->block_x, config->block_y, config->block_z}, config->shared_bytes,
+                  arguments, config->attributes[0].value != 0);
 }
 
 EXPORT(cuEventCreate, void **event, unsigned flags) {

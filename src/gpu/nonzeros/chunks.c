@@ -90,7 +90,7 @@ static tamis_status launch_merge(const tamis_prepared *p, const char *name, int6
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
     tamis_gpu_kernel *kernel = NULL;
-    const tamis_gpu_launch grid = {{tamis_gpu_groups(items), 1}, MERGE_GROUP, 0, 1};
+    const tamis_gpu_launch grid = {.groups = {tamis_gpu_groups(items), 1}, .group_size = MERGE_GROUP, .members = 1};
     define_merge(&definitions, p);
     TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, name, 0, &kernel));
     tamis_status status = tamis_gpu_bind(kernel, NULL, arguments, values);

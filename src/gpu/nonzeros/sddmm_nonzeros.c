@@ -142,7 +142,8 @@ static tamis_status prepare(tamis_prepared *p) {
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const nonzeros_state *const state = p->state;
     const int64_t chunk = p->parameters[CHUNK];
-    const tamis_gpu_launch launch = {{(p->problem.nnz + chunk - 1) / chunk, 1}, (int)p->parameters[GROUP], 0, 1};
+    const tamis_gpu_launch launch = {
+        .groups = {(p->problem.nnz + chunk - 1) / chunk, 1}, .group_size = (int)p->parameters[GROUP], .members = 1};
     return tamis_gpu_slice_execute(
         p, stream, x, p->parameters[SLICE], launch,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("row_indices", state->row_indices), tamis_gpu_integer("chunk", chunk)));

@@ -125,6 +125,7 @@ static void look(void) {
                                     {"cuModuleGetFunction", (void (**)(void)) & api.module_function},
                                     {"cuFuncSetAttribute", (void (**)(void)) & api.function_set},
                                     {"cuLaunchKernel", (void (**)(void)) & api.launch},
+                                    {"?cuLaunchKernelEx", (void (**)(void)) & api.launch_with},
                                     {"cuEventCreate", (void (**)(void)) & api.event_create},
                                     {"cuEventRecord", (void (**)(void)) & api.event_record},
                                     {"cuEventQuery", (void (**)(void)) & api.event_query},
@@ -330,6 +331,26 @@ static void release_function(tamis_gpu_device *device, void *function) {
     (void)function; /* its module's */
 }
 
+static unsigned members_of(const tamis_gpu_launch *grid) { return grid->members > 1 ? (unsigned)grid->members : 1; }
+
+/* Drivers from 12.3 on keep it in captured graphs, too. */
+static bool launches_early(void) { return api.launch_with && driver >= 12030; }
+
+static cu_result launch_early(cu_function function, const tamis_gpu_launch *grid, void *stream, void **arguments) {
+    cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION, .value = 1};
+    const cu_launch_config config = {.grid_x = (unsigned)grid->groups[0],
+                                     .grid_y = (unsigned)grid->groups[1],
+                                     .grid_z = members_of(grid),
+                                     .block_x = (unsigned)grid->group_size,
+                                     .block_y = 1,
+                                     .block_z = 1,
+                                     .shared_bytes = (unsigned)grid->shared_bytes,
+                                     .stream = stream,
+                                     .attributes = &early,
+                                     .attribute_count = 1};
+    return api.launch_with(&config, function, arguments, NULL);
+}
+
 static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
     void *pointers[ARGUMENTS_MOST];
@@ -346,10 +367,11 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_ker
         }
     }
     TRY(enter(device));
-    const cu_result result =
-        api.launch((cu_function)kernel->function, (unsigned)grid->groups[0], (unsigned)grid->groups[1],
-                   grid->members > 1 ? (unsigned)grid->members : 1, (unsigned)grid->group_size, 1, 1,
-                   (unsigned)grid->shared_bytes, stream, pointers, NULL);
+    const cu_result result = grid->early && launches_early()
+                                 ? launch_early((cu_function)kernel->function, grid, stream, pointers)
+                                 : api.launch((cu_function)kernel->function, (unsigned)grid->groups[0],
+                                              (unsigned)grid->groups[1], members_of(grid), (unsigned)grid->group_size,
+                                              1, 1, (unsigned)grid->shared_bytes, stream, pointers, NULL);
     leave();
     return check(device, result, "launching a kernel");
 }

@@ -56,6 +56,18 @@ enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 }; /* 0: none that the driver kn
 enum { CU_LINK_INPUT_CUBIN = 0, CU_LINK_INPUT_LIBRARY = 4 };
 enum { CU_LINK_ERROR_LOG_BUFFER = 5, CU_LINK_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 
+/* CUlaunchAttribute, of those whose value is a number, and CUlaunchConfig */
+enum { CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+typedef struct cu_launch_attribute {
+    int id, unused, value, others[15];
+} cu_launch_attribute;
+typedef struct cu_launch_config {
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    cu_stream stream;
+    cu_launch_attribute *attributes;
+    unsigned attribute_count;
+} cu_launch_config;
+
 /* CUmemPoolProps, of which older drivers know the first four fields */
 typedef struct cu_pool_properties {
     int allocation_type, handle_types;
@@ -110,6 +122,8 @@ typedef struct cuda_api {
     cu_result (*launch)(cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream, void **arguments,
                         void **extra);
+    cu_result (*launch_with)(const cu_launch_config *config, cu_function function, void **arguments,
+                             void **extra); /* NULL: a driver before 11.8 */
     cu_result (*event_create)(cu_event *event, unsigned flags);
     cu_result (*event_record)(cu_event event, cu_stream stream);
     cu_result (*event_synchronize)(cu_event event);

@@ -74,6 +74,7 @@ typedef struct tamis_gpu_launch {
     int group_size;
     int64_t shared_bytes; /* of the kernel's SHARED_ARRAY, beyond what it declares itself */
     int64_t members;      /* of a batch: so many such grids along z; 0: one */
+    bool early; /* may begin while the launch before it on the stream ends, for which the kernel waits itself */
 } tamis_gpu_launch;
 
 /* Compiled code as bytes, to be cached. memory is released with tamis_release. */

@@ -39,8 +39,9 @@ tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, co
     const int64_t stretches = p->problem.nnz > 0 ? stretches_of(p) : 1, teams = group_of(p) / TEAM;
     tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
     for (int i = 0; i < 3; i++) {
-        const tamis_gpu_launch grid = {
-            {i == 1 ? (stretches + teams - 1) / teams : stretches, 1}, group_of(p), 0, x->batch};
+        const tamis_gpu_launch grid = {.groups = {i == 1 ? (stretches + teams - 1) / teams : stretches, 1},
+                                       .group_size = group_of(p),
+                                       .members = x->batch};
         if (i > 0 && stretches == 1) break; /* nothing is cut */
         TRY(tamis_gpu_bind(p->softmax[i], &common, i == 1 ? merging : own, values));
         TRY(p->device->runtime->launch(p->device, stream, p->softmax[i], &grid, values,

@@ -196,7 +196,8 @@ static tamis_status launch(const tamis_prepared_back *back, void *stream, const 
     const back_state *const s = p->state;
     const int own = w->number, other = 1 - own;
     const int64_t groups_before = own == 0 ? 0 : ((const back_state *)back->ways[0]->state)->groups;
-    const tamis_gpu_launch by_cells = {.groups = {s->groups, 1}, .group_size = GROUP, .shared_bytes = s->shared_bytes};
+    const tamis_gpu_launch by_cells = {
+        .groups = {s->groups, 1}, .group_size = GROUP, .shared_bytes = s->shared_bytes, .early = true};
     const int writes = (w->first->at.base ? 1 : 0) | (w->second->at.base ? 2 : 0);
     return tamis_gpu_launch_kernel(
         p, stream, BACK, by_cells, common,

@@ -410,6 +410,7 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
         proxies_meet(); /* bulk copies use the gates, too */
     }
     __syncthreads();
+    wait_for_last_launch();
     const int64 panel_before = begin > 0 ? all_records[begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, all_records[0].panel, LOCAL_ID, stats, own_filled);
     const uint64 own_first = operand_of(base), stage_first = operand_of(first_stage), stage_across = operand_across(first_stage, TILE);

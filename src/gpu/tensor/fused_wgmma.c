@@ -166,7 +166,8 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
                               .split = split};
     const tamis_split_third d_rows = {
         .slices = s->blocks, .scales = d_scales, .split = d_split, .clears = counters(s), .cleared = arrived};
-    const tamis_gpu_launch by_cells = {.groups = {s->groups, 1}, .group_size = GROUP, .shared_bytes = s->shared_bytes};
+    const tamis_gpu_launch by_cells = {
+        .groups = {s->groups, 1}, .group_size = GROUP, .shared_bytes = s->shared_bytes, .early = true};
     TRY(tamis_split_launch_three(p, stream, SPLIT, &common, &rows, &d_rows));
     return tamis_gpu_launch_kernel(
         p, stream, ATTEND, by_cells, &common,

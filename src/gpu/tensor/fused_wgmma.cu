@@ -338,6 +338,7 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
             look_for_record(record, begin + 1 < end ? begin + 1 : begin, records);
             next_start = together[begin + 1 < end ? begin + 1 : begin];
         }
+        wait_for_last_launch();
 #pragma unroll 1
         for (int c = begin; c < end; c++) {
             const int changed = here.panel != panel;
@@ -389,6 +390,7 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
         }
         return;
     }
+    wait_for_last_launch();
     const int row_in = warp * 16 + lane / 4;
     const int64 panel_before = begin > 0 ? ((const cell_record *)records)[begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, ((const cell_record *)records)[0].panel, LOCAL_ID);

@@ -105,7 +105,7 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
                               .scales = x->scratch,
                               .split = split};
     const tamis_gpu_launch by_cells = {
-        .groups = {state->groups, 1}, .group_size = GROUP, .shared_bytes = state->shared_bytes};
+        .groups = {state->groups, 1}, .group_size = GROUP, .shared_bytes = state->shared_bytes, .early = true};
     TRY(tamis_split_launch(p, stream, 1, &common, &rows));
     return tamis_gpu_launch_kernel(
         p, stream, 0, by_cells, &common,

@@ -146,6 +146,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
         proxies_meet(); /* bulk copies use the gates, too */
     }
     __syncthreads();
+    wait_for_last_launch();
     turn slot = {0, 0}, note = {0, 0}, a_place = {0, 0};
     if (warp >= MULTIPLIERS) { /* copies */
         REGISTERS_LESS(56);

@@ -170,6 +170,7 @@ FUNCTION void split(const rows_to_split &rows, int across) {
 KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
                   int64 length, int64 a_apart, int64 b_apart, int64 scratch_apart, int64 tiled_rows, int64 tiled,
                   int32 slices, OUT(float, scales), OUT(uint32, split_numbers)) {
+    let_next_launch_begin();
     MEMBER(a, a_apart);
     MEMBER(b, b_apart);
     MEMBER(scales, scratch_apart);
@@ -184,6 +185,7 @@ KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int
                    int64 inner, IN(element, d), int64 d_stride, int64 width, int64 a_apart, int64 b_apart, int64 d_apart,
                    int64 scratch_apart, int64 tiled_rows, int64 tiled, int32 slices, int32 d_slices, OUT(float, scales),
                    OUT(uint32, split_numbers), OUT(float, d_scales), OUT(uint32, d_split), int32 clears, OUT(int32, cleared)) {
+    let_next_launch_begin();
     MEMBER(a, a_apart);
     MEMBER(b, b_apart);
     MEMBER(d, d_apart);
@@ -208,6 +210,7 @@ KERNEL split_four(int64 rows, int64 b_rows, int64 filled, int64 b_filled, IN(ele
                   int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, IN(element, e), int64 e_stride,
                   int64 e_apart, BATCH_PARAMETERS, OUT(float, scales), OUT(uint32, split_numbers), OUT(float, b_scales),
                   OUT(uint32, b_split), int32 clears, OUT(int32, cleared)) {
+    let_next_launch_begin();
     MEMBER(a, a_apart);
     MEMBER(b, b_apart);
     MEMBER(d, d_apart);

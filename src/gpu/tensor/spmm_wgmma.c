@@ -116,9 +116,10 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
                               .scales = x->scratch,
                               .split = split};
     const tamis_gpu_launch by_cells = {
-        .groups = {s->groups, s->spans}, .group_size = GROUP, .shared_bytes = s->shared_bytes};
+        .groups = {s->groups, s->spans}, .group_size = GROUP, .shared_bytes = s->shared_bytes, .early = true};
     const int64_t merging = ROWS * s->span / (4 * MERGE_GROUP); /* groups for each end, as the kernel has it */
-    const tamis_gpu_launch by_ends = {.groups = {(s->groups - 1) * merging, s->spans}, .group_size = MERGE_GROUP};
+    const tamis_gpu_launch by_ends = {
+        .groups = {(s->groups - 1) * merging, s->spans}, .group_size = MERGE_GROUP, .early = true};
     TRY(tamis_split_launch(p, stream, SPLIT, &common, &rows));
     TRY(tamis_gpu_launch_kernel(
         p, stream, SUMS, by_cells, &common,

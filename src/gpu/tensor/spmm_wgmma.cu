@@ -314,9 +314,10 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
         look_for_entries(next_pairs, next, first_pair(next, lane), entries);
         place = row_offsets[(int64)begin * ROWS + builder * 16 + lane % 16];
         next_place = row_offsets[(int64)min(begin + 1, end - 1) * ROWS + builder * 16 + lane % 16];
-        for (int i = 0; i < 2; i++) scale[i] = scales[columns_here[i]];
         look_for_values(x, pairs, cell, first_pair(cell, lane), place, values, (uint64)nnz, lane);
         look_for_record(after, min(begin + 2, end - 1), records, builder);
+        wait_for_last_launch();
+        for (int i = 0; i < 2; i++) scale[i] = scales[columns_here[i]];
 #pragma unroll 1
         for (int c = begin; c < end; c++) {
             const cell_record *const here = (const cell_record *)records + c;
@@ -402,6 +403,7 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
         return;
     }
     REGISTERS_MORE(144);
+    wait_for_last_launch();
     const int64 first = GROUP_Y * SPAN; /* of C's columns */
     const int64 panel_before = begin > 0 ? ((const cell_record *)records)[begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, ((const cell_record *)records)[0].panel, first, LOCAL_ID);
@@ -493,6 +495,7 @@ KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value,
     MEMBER(partials, scratch_apart);
     MEMBER(doubts, scratch_apart);
     const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
+    wait_for_last_launch();
     const panel_parts parts = find_parts((const cell_record *)records, (int)(GROUP_X / (ROWS / MERGED_ROWS)), each, more, groups);
     if (parts.first < 0) return;
     const int here = parts.first, last = parts.last;

@@ -16,7 +16,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { THREADS = 1024, STACK = 256 << 10, SHARED = 256 << 10, ROUNDS = 1 << 20, COMPILATION = 6, TIMEOUT = 702 };
+enum {
+    THREADS = 1024,
+    STACK = 256 << 10,
+    SHARED = 256 << 10,
+    ROUNDS = 1 << 20,
+    COMPILATION = 6,
+    TIMEOUT = 702,
+    LAUNCH_FAILED = 719
+};
 
 struct emulated_dimensions {
     unsigned x, y, z;
@@ -36,7 +44,8 @@ static struct {
     bool started[THREADS], ended[THREADS];
     char *stacks;
     meeting group, warps[THREADS / 32];
-    long met; /* meetings that all have come to */
+    long met;      /* meetings that all have come to */
+    size_t waited; /* threads that have waited for the launch before */
     char slots[THREADS][64];
     void (*kernel)(void **arguments);
     void **arguments;
@@ -66,6 +75,9 @@ void emulated_warp(void) { meet(&run.warps[emulated_thread.x / 32]); }
 
 VISIBLE void *emulated_slot(int lane);
 void *emulated_slot(int lane) { return run.slots[emulated_thread.x / 32 * 32 + (unsigned)lane]; }
+
+VISIBLE void emulated_last_launch(void);
+void emulated_last_launch(void) { run.waited++; }
 
 /* Those that wait for a thread that has ended wait no more. */
 static void leave(meeting *all) {
@@ -132,12 +144,14 @@ static bool have_memory(void) {
     return run.stacks && emulated_shared_memory;
 }
 
-int emulate_launch(void *kernel, const unsigned grid[3], unsigned threads, unsigned shared_bytes, void **arguments) {
+int emulate_launch(void *kernel, const unsigned grid[3], unsigned threads, unsigned shared_bytes, void **arguments,
+                   bool early) {
     int status = 0;
     pthread_mutex_lock(&lock);
     if (!have_memory() || shared_bytes > SHARED) status = 2;
     *(void **)&run.kernel = kernel;
     run.arguments = arguments;
+    run.waited = 0;
     emulated_grid = (struct emulated_dimensions){grid[0], grid[1], grid[2]};
     for (unsigned z = 0; z < grid[2] && status == 0; z++)
         for (unsigned y = 0; y < grid[1] && status == 0; y++)
@@ -146,6 +160,11 @@ int emulate_launch(void *kernel, const unsigned grid[3], unsigned threads, unsig
                 memset(emulated_shared_memory, 0xa5, shared_bytes); /* as whoever was here before has left it */
                 status = run_group(threads);
             }
+    const size_t all = (size_t)grid[0] * grid[1] * grid[2] * threads;
+    if (status == 0 && early && run.waited != all) {
+        fprintf(stderr, "%zu of %zu threads wait for the launch before theirs\n", run.waited, all);
+        status = LAUNCH_FAILED;
+    }
     pthread_mutex_unlock(&lock);
     return status;
 }

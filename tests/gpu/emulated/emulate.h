@@ -2,6 +2,7 @@
 #ifndef TAMIS_TEST_EMULATE_H
 #define TAMIS_TEST_EMULATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Compiles a kernel's text with its -D options into a library, whose bytes are the code; 0, or an error of NVRTC. */
@@ -11,7 +12,9 @@ int emulate_compile(const char *source, int options, const char *const *texts, c
 void *emulate_load(const char *code, size_t bytes);
 void *emulate_kernel(void *library, const char *name);
 
-/* Runs all groups; 0, or an error of the driver: 702 where threads wait for each other for ever. */
-int emulate_launch(void *kernel, const unsigned grid[3], unsigned threads, unsigned shared_bytes, void **arguments);
+/* Runs all groups; 0, or an error of the driver: 702 where threads wait for each other for ever, 719 where not each
+   waits for the launch before, which it must if it may begin `early`. */
+int emulate_launch(void *kernel, const unsigned grid[3], unsigned threads, unsigned shared_bytes, void **arguments,
+                   bool early);
 
 #endif

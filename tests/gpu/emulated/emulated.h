@@ -21,10 +21,11 @@ struct emulated_dimensions {
 extern "C" {
 extern struct emulated_dimensions emulated_group, emulated_grid, emulated_thread;
 extern char *emulated_shared_memory;
-void emulated_wait(void);      /* lets the other threads of the group go on */
-void emulated_barrier(void);   /* of the group */
-void emulated_warp(void);      /* of the 32 threads; all that are left must come */
-void *emulated_slot(int lane); /* 64 bytes of each lane of this thread's warp, for exchanges */
+void emulated_last_launch(void); /* the thread waits for it */
+void emulated_wait(void);        /* lets the other threads of the group go on */
+void emulated_barrier(void);     /* of the group */
+void emulated_warp(void);        /* of the 32 threads; all that are left must come */
+void *emulated_slot(int lane);   /* 64 bytes of each lane of this thread's warp, for exchanges */
 }
 
 #define blockIdx   emulated_group
@@ -220,6 +221,8 @@ static inline void ptx_st_shared_b16(unsigned at, unsigned short high, unsigned 
 }
 
 static inline void ptx_fence_acq_rel_gpu(void) {}
+static inline void ptx_griddepcontrol_wait(void) { emulated_last_launch(); }
+static inline void ptx_griddepcontrol_launch_dependents(void) {}
 template <typename T> static inline T __ldcg(const T *from) { return *from; }
 
 static inline void ptx_ex2_approx_ftz_f32(float &y, float x) {
