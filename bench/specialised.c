@@ -16,11 +16,8 @@
 #include <tamis/tamis.h>
 #include <time.h>
 
+#include "base/threads.h"
 #include "bench.h"
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
@@ -103,18 +100,21 @@ static int64_t first_row_from(const product *x, int64_t nonzero) {
     return row;
 }
 
+typedef struct team {
+    const product *x;
+    void (*range)(const product *, int64_t, int64_t);
+    const int64_t *begins;
+} team;
+
+static void share_rows(void *context, int share, int shares) {
+    const team *const t = context;
+    (void)shares;
+    t->range(t->x, t->begins[share], t->begins[share + 1]);
+}
+
 static void specialised(const product *x, int width, int threads, const int64_t *begins) {
     void (*const range)(const product *, int64_t, int64_t) = width == 32 ? rows_32 : width == 64 ? rows_64 : rows_128;
-    if (threads == 1) {
-        range(x, 0, x->rows);
-        return;
-    }
-#if defined(_OPENMP)
-#pragma omp parallel num_threads(threads)
-    range(x, begins[omp_get_thread_num()], begins[omp_get_thread_num() + 1]);
-#else
-    for (int t = 0; t < threads; t++) range(x, begins[t], begins[t + 1]);
-#endif
+    tamis_threads_run(threads, share_rows, &(team){.x = x, .range = range, .begins = begins});
 }
 
 typedef struct contestant {

@@ -1,7 +1,5 @@
 # What can be switched, and what of it was found.
 
-option(TAMIS_OPENMP "threads by OpenMP; without it everything runs on one thread" ON)
-option(TAMIS_PTHREADS "without OpenMP: threads by POSIX, slower and all in sight of ThreadSanitizer; for tests" OFF)
 set(TAMIS_CPU_INLINE ON CACHE STRING "kernels of the CPU specialised by inlining: ON; for tests OFF, which compiles in a sixth \
 of the time, or some instruction sets, as v3;neon, or of one some types, as v4_f32;v4_bf16_pairs")
 option(TAMIS_PAPERS "of GPUs, the algorithms of the papers beside our own" ON)
@@ -42,12 +40,6 @@ if(TAMIS_SANITIZE)
 endif()
 
 find_package(Threads REQUIRED)
-if(TAMIS_PTHREADS AND NOT TAMIS_OPENMP)
-    add_compile_definitions(TAMIS_PTHREADS)
-endif()
-if(TAMIS_OPENMP)
-    find_package(OpenMP REQUIRED COMPONENTS C)
-endif()
 find_path(TAMIS_RANDOM123_INCLUDE Random123/philox.h)
 if(NOT TAMIS_RANDOM123_INCLUDE)
     message(FATAL_ERROR "Random123/philox.h was not found: install Debian's librandom123-dev, or set TAMIS_RANDOM123_INCLUDE")

@@ -14,7 +14,7 @@ check mpi scripts/install-dependencies.sh mpi
 build release -DBUILD_TESTING=ON -DTAMIS_CPU_INLINE=ON -DTAMIS_MPI=ON
 suite release 'quick|medium|long'
 
-for preset in asan tsan serial; do
+for preset in asan tsan ndebug; do
     step "$preset: quick and medium tests, every instruction set"
     build $preset -DTAMIS_CPU_ISA= -DTAMIS_SANITIZE_TESTS=ON
     UBSAN_OPTIONS=print_stacktrace=1 suite $preset 'quick|medium'

@@ -1,8 +1,6 @@
 # The parts of test.sh, test-long.sh and check.sh: sourced, from the folder of the project.
 set -u
 mkdir -p build
-# tests run side by side, with more threads than cores: threads that wait must not spin
-export OMP_WAIT_POLICY=passive
 passed=0
 failed=0
 skipped=0

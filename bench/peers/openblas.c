@@ -4,10 +4,12 @@
  * cleared, times D. What they lose to a sparse kernel is what sparsity is worth.
  */
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "exit.h"
 #include "peers.h"
 #include "progress.h"
@@ -83,6 +85,25 @@ static void mask_row(const tamis_sparse *S, int64_t i, const void *samples, cons
     }
 }
 
+typedef struct sampling {
+    const tamis_sparse *S;
+    const tamis_dense *product;
+    void *samples;
+    bool mask;
+    _Atomic int64_t next; /* row that no thread has yet */
+} sampling;
+
+static void sample_rows(void *context, int share, int shares) {
+    enum { ROWS = 64 };
+    sampling *const w = context;
+    (void)share, (void)shares;
+    for (int64_t begin = atomic_fetch_add(&w->next, ROWS); begin < w->S->rows; begin = atomic_fetch_add(&w->next, ROWS))
+        for (int64_t i = begin; i < begin + ROWS && i < w->S->rows; i++) {
+            sample_row(w->S, i, w->product, w->samples);
+            if (w->mask) mask_row(w->S, i, w->samples, w->product);
+        }
+}
+
 static tamis_status execute(tool_peer *peer, double beta) {
     const state *self = peer->own;
     const tool_problem *problem = peer->host;
@@ -95,13 +116,8 @@ static tamis_status execute(tool_peer *peer, double beta) {
     const bool fused = problem->operation == TAMIS_OP_FUSED;
     void *samples = fused ? self->samples : problem->output.data;
     multiply(&problem->A, &problem->B, true, &self->matrix);
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(peer->threads) schedule(dynamic, 64)
-#endif
-    for (int64_t i = 0; i < problem->S.rows; i++) {
-        sample_row(&problem->S, i, &self->matrix, samples);
-        if (fused) mask_row(&problem->S, i, samples, &self->matrix);
-    }
+    sampling work = {.S = &problem->S, .product = &self->matrix, .samples = samples, .mask = fused};
+    tamis_threads_run(peer->threads, sample_rows, &work);
     if (fused) multiply(&self->matrix, &problem->D, false, &problem->output);
     return TAMIS_OK;
 }

@@ -1,91 +1,274 @@
-/* Threads by OpenMP, by POSIX in builds for ThreadSanitizer, which does not see into OpenMP, or one after another. */
+/*
+ * A pool of threads. A region is one call of tamis_threads_run: shares, which the caller and idle threads of the pool
+ * take.
+ *
+ * Each thread of the pool has a mailbox. A caller puts its region into the mailboxes of idle threads, takes shares
+ * itself until none is left, takes the region out of the mailboxes that nobody opened, and waits only for the threads
+ * that are in it. So no caller waits for a thread that has not begun, or for one that it does not have: callers at the
+ * same time, and regions within regions, share the threads that there are.
+ *
+ * A thread that has nothing to do looks at its mailbox for some microseconds, so that regions that follow each other
+ * find it awake, and then sleeps, so that other libraries' threads have the processors. The pool is made when it is
+ * first needed and ended when the library is unloaded; a child of fork() begins without one.
+ */
 #include "base/threads.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-
-#if defined(_OPENMP)
-#include <omp.h>
-#elif defined(TAMIS_PTHREADS)
 #include <pthread.h>
-#include <unistd.h>
-#endif
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum { THREADS_MOST = 1024 };
+#include "base/float_mode.h"
 
-static int available(void) {
-#if defined(_OPENMP)
-    return omp_get_max_threads();
-#elif defined(TAMIS_PTHREADS)
-    const char *const asked = getenv("OMP_NUM_THREADS");
-    return asked ? atoi(asked) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-#else
-    return 1;
-#endif
-}
+enum {
+    SHARES_MOST = 1024,    /* of a region; more are several regions */
+    THREADS_MOST = 1023,   /* of the pool */
+    STACK_BYTES = 2 << 20, /* of a thread; other libraries' thread-local data are in it, too */
+    LOOKS = 400,           /* at a mailbox, some 100 us, before the thread sleeps */
+    LOOKS_AT_ONCE = 200,   /* of them with a short pause; then the thread offers its processor to others at each */
+    PATIENCE = 200         /* regions after one for which no thread was to be had, until another is asked for */
+};
+static const unsigned CALLER_SLEEPS = 1U << 31;
 
-int tamis_threads_default(void) {
-    const int threads = available();
-    return threads < 1 ? 1 : threads > THREADS_MOST ? THREADS_MOST : threads;
-}
-
-#if defined(_OPENMP)
-
-/* A team may be smaller than asked for: its members then take several shares. */
-static void run(int threads, tamis_thread_body *body, void *context) {
-#pragma omp parallel num_threads(threads)
-    {
-        const int team = omp_get_num_threads();
-        for (int share = omp_get_thread_num(); share < threads; share += team) body(context, share, threads);
-    }
-}
-
-#elif defined(TAMIS_PTHREADS)
-
-typedef struct share {
+typedef struct region {
     tamis_thread_body *body;
     void *context;
-    int number, threads;
-    pthread_t thread;
-    bool started;
-} share;
+    int first, count, shares; /* shares first .. first + count - 1 of all */
+    tamis_float_mode mode;    /* the caller's: who takes a share does not change its result */
+    _Atomic unsigned inside;  /* threads with this region in their mailbox, or in it; and CALLER_SLEEPS */
+    sem_t left;               /* posted by the last one, if the caller sleeps */
+    _Atomic unsigned char taken[SHARES_MOST];
+} region;
 
-static void *run_share(void *memory) {
-    const share *const s = memory;
-    s->body(s->context, s->number, s->threads);
-    return NULL;
+typedef struct worker {
+    _Alignas(128) _Atomic(region *) mailbox; /* NULL: idle; or a region, `busy` or `stop` */
+    _Atomic bool asleep;
+    sem_t wake;
+    pthread_t thread;
+} worker;
+
+static region busy, stop;
+
+static struct {
+    pthread_mutex_t growing;
+    _Atomic int count;
+    _Atomic int patience;
+    bool ended;
+    worker workers[THREADS_MOST];
+} pool = {.growing = PTHREAD_MUTEX_INITIALIZER};
+
+/* ------------------------------------------------------------------------------------------ waiting */
+
+static inline void pause_a_moment(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory"); /* yield is too short to be of use */
+#endif
 }
 
-/* Threads of their own for all shares but the last of each group. They come and go, which takes longer than a pool
-   would, and leaves nothing that could be ordered by chance. */
-static void run(int threads, tamis_thread_body *body, void *context) {
-    enum { GROUP = 32 };
-    share shares[GROUP];
-    for (int first = 0; first < threads; first += GROUP) {
-        const int count = threads - first < GROUP ? threads - first : GROUP;
-        for (int i = 0; i < count; i++) {
-            share *const s = &shares[i];
-            *s = (share){.body = body, .context = context, .number = first + i, .threads = threads};
-            s->started = i < count - 1 && pthread_create(&s->thread, NULL, run_share, s) == 0;
-            if (!s->started) run_share(s);
-        }
-        for (int i = 0; i < count; i++)
-            if (shares[i].started) pthread_join(shares[i].thread, NULL);
+/* Look number `look` saw nothing. */
+static void look_again(int look) {
+    if (look < LOOKS_AT_ONCE)
+        pause_a_moment();
+    else
+        sched_yield();
+}
+
+static void wait_for(sem_t *semaphore) {
+    while (sem_wait(semaphore) != 0) {}
+}
+
+/* ------------------------------------------------------------------------------------------ shares */
+
+/* Each thread begins with a share of its own, the same in every region, so that its caches have what it needs. The
+   next one is its neighbour before, since those who come last have the highest numbers. */
+static void take_shares(region *r, int own) {
+    for (int i = 0; i < r->count; i++) {
+        const int share = own >= i ? own - i : own - i + r->count;
+        if (atomic_load_explicit(&r->taken[share], memory_order_relaxed)) continue;
+        if (!atomic_exchange_explicit(&r->taken[share], 1, memory_order_relaxed))
+            r->body(r->context, r->first + share, r->shares);
     }
 }
 
-#else
+/* ------------------------------------------------------------------------------------------ a thread of the pool */
 
-static void run(int threads, tamis_thread_body *body, void *context) {
-    for (int share = 0; share < threads; share++) body(context, share, threads);
+static region *await(worker *w) {
+    for (;;) {
+        for (int look = 0; look < LOOKS; look++) {
+            region *const found = atomic_load_explicit(&w->mailbox, memory_order_acquire);
+            if (found) return found;
+            look_again(look);
+        }
+        atomic_store(&w->asleep, true);
+        if (atomic_load(&w->mailbox) == NULL || !atomic_exchange(&w->asleep, false)) wait_for(&w->wake);
+    }
 }
 
-#endif
+static void leave(region *r) {
+    const unsigned before = atomic_fetch_sub_explicit(&r->inside, 1, memory_order_acq_rel);
+    if (before == CALLER_SLEEPS + 1) sem_post(&r->left);
+}
 
-void tamis_threads_run(int threads, tamis_thread_body *body, void *context) {
-    if (threads <= 0) threads = tamis_threads_default();
-    if (threads == 1)
+static void *serve(void *memory) {
+    worker *const w = memory;
+    const int number = (int)(w - pool.workers);
+    for (;;) {
+        region *r = await(w);
+        if (r == &stop) return NULL;
+        if (!atomic_compare_exchange_strong(&w->mailbox, &r, &busy)) continue; /* the caller took it back */
+        tamis_float_mode_set(r->mode);
+        take_shares(r, (number + 1) % r->count);
+        atomic_store_explicit(&w->mailbox, NULL, memory_order_release);
+        leave(r);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ the pool */
+
+static bool start(worker *w) {
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sem_init(&w->wake, 0, 0);
+    atomic_store(&w->mailbox, NULL);
+    atomic_store(&w->asleep, false);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
+    const bool started = pthread_create(&w->thread, &attributes, serve, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (!started) sem_destroy(&w->wake);
+    return started;
+}
+
+/* Threads come one by one as they are needed, up to what the caller or the default could use at once. */
+static bool grow(int limit) {
+    bool grown = false;
+    if (atomic_load(&pool.patience) > 0 && atomic_fetch_sub(&pool.patience, 1) > 1) return false;
+    pthread_mutex_lock(&pool.growing);
+    const int count = atomic_load(&pool.count);
+    if (count < limit && !pool.ended) {
+        grown = start(&pool.workers[count]);
+        atomic_store(&pool.patience, grown ? 0 : PATIENCE);
+        if (grown) atomic_store_explicit(&pool.count, count + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&pool.growing);
+    return grown;
+}
+
+static bool post(worker *w, region *r) {
+    region *idle = NULL;
+    if (atomic_load_explicit(&w->mailbox, memory_order_relaxed) != NULL) return false;
+    atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed);
+    if (!atomic_compare_exchange_strong(&w->mailbox, &idle, r)) {
+        atomic_fetch_sub_explicit(&r->inside, 1, memory_order_relaxed);
+        return false;
+    }
+    if (atomic_load(&w->asleep) && atomic_exchange(&w->asleep, false)) sem_post(&w->wake);
+    return true;
+}
+
+/* Posts to idle threads; returns a number that is above those of all of them. */
+static int call(region *r) {
+    const int wanted = r->count - 1;
+    int posted = 0, next = 0, limit = 0;
+    for (;;) {
+        const int count = atomic_load_explicit(&pool.count, memory_order_acquire);
+        for (; next < count && posted < wanted; next++) posted += post(&pool.workers[next], r);
+        if (posted == wanted) return next;
+        if (limit == 0) {
+            const int usual = tamis_threads_default() - 1;
+            limit = wanted > usual ? wanted : usual;
+        }
+        if (count >= limit || !grow(limit < THREADS_MOST ? limit : THREADS_MOST)) return next;
+    }
+}
+
+static void take_back(region *r, int end) {
+    for (int i = 0; i < end; i++) {
+        region *mine = r;
+        worker *const w = &pool.workers[i];
+        if (atomic_load_explicit(&w->mailbox, memory_order_relaxed) == r &&
+            atomic_compare_exchange_strong(&w->mailbox, &mine, NULL))
+            atomic_fetch_sub_explicit(&r->inside, 1, memory_order_relaxed);
+    }
+}
+
+static void wait_until_left(region *r) {
+    int cancellable = 0;
+    for (int look = 0; look < LOOKS; look++) {
+        if (atomic_load_explicit(&r->inside, memory_order_acquire) == 0) return;
+        look_again(look);
+    }
+    sem_init(&r->left, 0, 0);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable); /* the region is on this stack */
+    if (atomic_fetch_or_explicit(&r->inside, CALLER_SLEEPS, memory_order_acq_rel) > 0) wait_for(&r->left);
+    pthread_setcancelstate(cancellable, NULL);
+    sem_destroy(&r->left);
+}
+
+static void run(int first, int count, int shares, tamis_thread_body *body, void *context) {
+    region r = {.body = body, .context = context, .first = first, .count = count, .shares = shares};
+    r.mode = tamis_float_mode_get();
+    const int end = call(&r);
+    take_shares(&r, 0);
+    if (end == 0) return;
+    take_back(&r, end);
+    wait_until_left(&r);
+}
+
+void tamis_threads_run(int shares, tamis_thread_body *body, void *context) {
+    if (shares <= 0) shares = tamis_threads_default();
+    if (shares == 1) {
         body(context, 0, 1);
-    else
-        run(threads, body, context);
+        return;
+    }
+    for (int first = 0; first < shares; first += SHARES_MOST)
+        run(first, shares - first < SHARES_MOST ? shares - first : SHARES_MOST, shares, body, context);
+}
+
+/* ------------------------------------------------------------------------------------------ its life */
+
+/* The child has none of the parent's threads. No region is open in it: the thread that forks is in no body. Holders of
+   other locks may grow the pool, so this handler is registered first, and fork() calls it last. */
+static unsigned forks;
+
+static void before_fork(void) { pthread_mutex_lock(&pool.growing); }
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&pool.growing); }
+static void after_fork_in_child(void) {
+    forks++;
+    atomic_store(&pool.count, 0);
+    atomic_store(&pool.patience, 0);
+    pthread_mutex_unlock(&pool.growing);
+}
+
+unsigned tamis_fork_count(void) { return forks; }
+
+__attribute__((constructor(200))) static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* At the end of the process a thread may still be in a region, of a thread of the program that goes on: it is left to
+   itself. Where the library is unloaded no call is going on. */
+__attribute__((destructor)) static void end_pool(void) {
+    pthread_mutex_lock(&pool.growing);
+    pool.ended = true;
+    const int count = atomic_exchange(&pool.count, 0);
+    for (int i = 0; i < count; i++) {
+        region *idle = NULL;
+        worker *const w = &pool.workers[i];
+        if (!atomic_compare_exchange_strong(&w->mailbox, &idle, &stop)) {
+            pthread_detach(w->thread);
+            continue;
+        }
+        if (atomic_exchange(&w->asleep, false)) sem_post(&w->wake);
+        pthread_join(w->thread, NULL);
+        sem_destroy(&w->wake);
+    }
+    pthread_mutex_unlock(&pool.growing);
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/fork_lock.h"
 #include "base/status.h"
 #include "core/device.h"
 
@@ -19,6 +20,7 @@ typedef struct leaving {
 
 static leaving *list;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+TAMIS_FORK_LOCK(lock)
 static int waiting; /* entries of the list, read without the lock */
 
 /* The platform releases its own memory only after the work that uses it. Only a caller's allocator needs the wait. */

@@ -92,6 +92,7 @@ tamis_status tamis_device_open(const char *name, tamis_device **device) {
     TRY(tamis_allocate_zeroed(1, sizeof *opened, "a device", (void **)&opened));
     opened->backend = backend;
     opened->number = number;
+    opened->forks = tamis_fork_count();
     TRY_GOTO(failed, backend->open(number, &opened->handle));
     TRY_GOTO(failed, backend->describe(number, &opened->description));
     *device = opened;
@@ -127,6 +128,11 @@ tamis_status tamis_device_set_threads(tamis_device *device, int threads) {
 
 tamis_status tamis_device_check(const tamis_device *device) {
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
+    if (device->forks != tamis_fork_count() && device->backend->location == TAMIS_DEVICE)
+        return tamis_fail(TAMIS_ERROR_DEVICE,
+                          "%s was opened before this process was forked, and GPUs do not survive a fork: open it after "
+                          "the fork, in a process that has not used it before",
+                          device->description.name);
     return TAMIS_OK;
 }
 

@@ -7,14 +7,16 @@
 
 struct tamis_device {
     const tamis_backend *backend;
-    int number;   /* of the backend's devices */
-    void *handle; /* the backend's own */
+    int number;     /* of the backend's devices */
+    void *handle;   /* the backend's own */
+    unsigned forks; /* tamis_fork_count() when it was opened */
     tamis_device_description description;
 };
 
 /* registry.c: the backends that this build has, by number; NULL past the end. */
 const tamis_backend *tamis_backend_at(int number);
 
+/* NULL; a GPU in a child of the process that opened it. */
 tamis_status tamis_device_check(const tamis_device *device);
 
 /* Checks the device, and that the stream can be one of its streams. */

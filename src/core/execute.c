@@ -36,6 +36,7 @@ static bool members_apart(const tamis_dense *X, int64_t apart, int64_t batch) {
 
 tamis_status tamis_operand_check(const tamis_device *device, const operand *x, int64_t outputs) {
     if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", x->name);
+    TRY(tamis_device_check(device));
     TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, x->type, device->backend->location));
     if (x->option && x->view->layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,

@@ -1,10 +1,12 @@
 /* The two GPU backends as tables; they differ in their runtime alone. */
 #include "gpu/backend.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "base/threads.h"
 #include "gpu/algorithms.h"
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/compile/utility.h"
@@ -23,29 +25,49 @@
 
 /* ------------------------------------------------------------------------------------------ devices */
 
+/* What a runtime has started in a process, threads among it, is not in a child of fork(): calls there would fail, or
+   wait for ever. */
+static bool is_parents(const tamis_gpu_runtime *runtime) {
+    static _Atomic unsigned used[2]; /* tamis_fork_count() at the first use, and 1 */
+    _Atomic unsigned *const first = &used[runtime == &tamis_gpu_cuda];
+    const unsigned now = tamis_fork_count() + 1;
+    unsigned before = 0;
+    return !atomic_compare_exchange_strong(first, &before, now) && before != now;
+}
+
+static const char *const after_fork =
+    "this process was forked from one that had used its GPUs, and they do not survive a fork: start it anew (exec; in "
+    "Python multiprocessing.get_context('spawn'))";
+
+static tamis_status open_here(const tamis_gpu_runtime *runtime, int number, tamis_gpu_device **device) {
+    if (is_parents(runtime)) return tamis_fail(TAMIS_ERROR_DEVICE, "%s", after_fork);
+    return runtime->open(number, device);
+}
+
 /* A runtime without a device is listed as one that is absent, so that what is missing can be read. */
 static int listed(const tamis_gpu_runtime *runtime) {
-    const int count = runtime->count(NULL);
+    const int count = is_parents(runtime) ? 0 : runtime->count(NULL);
     return count > 0 ? count : 1;
 }
 
 static const char *absence(const tamis_gpu_runtime *runtime, int number) {
     const char *why = "";
     tamis_gpu_device *device;
+    if (is_parents(runtime)) return after_fork;
     if (number >= runtime->count(&why)) return why;
     return runtime->open(number, &device) == TAMIS_OK ? "" : tamis_last_error();
 }
 
 static tamis_status open_on(const tamis_gpu_runtime *runtime, int number, void **handle) {
     tamis_gpu_device *device = NULL;
-    TRY(runtime->open(number, &device));
+    TRY(open_here(runtime, number, &device));
     *handle = device;
     return TAMIS_OK;
 }
 
 static tamis_status describe_on(const tamis_gpu_runtime *runtime, int number, tamis_device_description *description) {
     tamis_gpu_device *device = NULL;
-    TRY(runtime->open(number, &device));
+    TRY(open_here(runtime, number, &device));
     const tamis_gpu_limits *const l = &device->limits;
     *description = (tamis_device_description){.name = l->name,
                                               .model = l->model,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cache_folder.h"
+#include "base/fork_lock.h"
 #include "base/status.h"
 
 enum { KEPT = 8, NUMBERS = 2 * 6 + 6 + 2 * 6, PATH_BYTES = 1024 };
@@ -24,6 +25,7 @@ typedef struct entry {
 } entry;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+TAMIS_FORK_LOCK(lock)
 static entry kept[KEPT];
 static int kept_count;
 

@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 #include "base/cache_folder.h"
+#include "base/fork_lock.h"
 
 /* A thousand plans of at most a kilobyte each: the file is read in a millisecond. */
 enum { PLANS_MOST = 1000, PATH_BYTES = 1200, LINE_BYTES = TAMIS_REMEMBERED_KEY + 128 };
 static const char *const format_line = "tamis plans 1\n";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those who write; processes may still meet */
+TAMIS_FORK_LOCK(lock)
 
 static bool path_of(char *path, size_t bytes) {
     char folder[1024];

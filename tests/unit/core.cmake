@@ -1,5 +1,16 @@
 # What all other tests rest on.
 tamis_add_test(NAME test_teardown SOURCES test_teardown.c TIMEOUT 60)
+# Threads, and the library's own life.
+tamis_add_test(NAME test_pool SOURCES test_pool.c TIMEOUT 300)
+if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
+    add_executable(test_unload test_unload.c)
+    tamis_warnings(test_unload)
+    target_compile_options(test_unload PRIVATE -Wno-pedantic) # functions from dlsym
+    target_include_directories(test_unload PRIVATE $<TARGET_PROPERTY:tamis_shared,INTERFACE_INCLUDE_DIRECTORIES>)
+    target_link_libraries(test_unload PRIVATE ${CMAKE_DL_LIBS})
+    add_test(NAME unload COMMAND test_unload $<TARGET_FILE:tamis_shared>)
+    set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT 120)
+endif()
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
 foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan measured oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)

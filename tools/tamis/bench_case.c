@@ -341,7 +341,7 @@ static void add_gather(const tool_bench_case *one, field *all, tool_bench_result
     }
     const runner run = {.problem = &one->problem, .threads = one->threads};
     const tool_bench_result result = {
-        .algorithm = "gather", .gather = true, .threads = tool_gather_threads(one->threads)};
+        .algorithm = "gather", .gather = true, .threads = one->threads > 1 ? one->threads : 1};
     enter(all, results, &run, &result);
 }
 

@@ -8,9 +8,6 @@
 /* Reads them once with that many threads, each an equal share of the nonzeros. B and D must be row-major. */
 void tool_gather(const tool_problem *problem, int threads);
 
-/* The threads that tool_gather can really use (1 without OpenMP). */
-int tool_gather_threads(int threads);
-
 /* Walks memory larger than the caches so that they hold nothing of the operands. The first call allocates; bytes: of
    the last cache level. */
 void tool_flush_caches(int64_t bytes, int threads);

@@ -1,0 +1,387 @@
+/* The pool of threads: shares, callers at once, forked children, too few threads, and what a thread takes over. */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <tamis/tamis.h>
+#include <unistd.h>
+
+#include "base/float_mode.h"
+#include "base/threads.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+enum { SHARES_MOST = 3000, CHILD_SECONDS = 60 };
+
+/* ------------------------------------------------------------------------------------------ shares */
+
+typedef struct counts {
+    _Atomic int times[SHARES_MOST];
+    int depth; /* bodies that call bodies */
+} counts;
+
+static void count_share(void *context, int share, int shares) {
+    counts *const c = context;
+    if (c->depth > 0) {
+        counts *const inner = calloc(1, sizeof *inner);
+        inner->depth = c->depth - 1;
+        tamis_threads_run(5, count_share, inner);
+        for (int i = 0; i < 5; i++)
+            if (inner->times[i] != 1) shares = 0;
+        free(inner);
+    }
+    if (share < shares) atomic_fetch_add(&c->times[share], 1);
+}
+
+static bool each_once(int shares, int depth) {
+    counts *const c = calloc(1, sizeof *c);
+    bool right = true;
+    c->depth = depth;
+    tamis_threads_run(shares, count_share, c);
+    for (int i = 0; i < SHARES_MOST; i++) right &= c->times[i] == (i < shares);
+    free(c);
+    return right;
+}
+
+static void each_share_runs_once(void **state) {
+    (void)state;
+    static const int shares[] = {1, 2, 3, 4, 7, 64, 1023, 1024, 1025, 3000};
+    for (int round = 0; round < 30; round++)
+        for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) assert_true(each_once(shares[i], 0));
+}
+
+static void bodies_may_call_it(void **state) {
+    (void)state;
+    for (int round = 0; round < 30; round++) assert_true(each_once(6, 3));
+}
+
+static void *call_often(void *context) {
+    _Atomic bool *const wrong = context;
+    for (int round = 0; round < 300; round++)
+        if (!each_once(2 + round % 7, round % 50 == 0)) atomic_store(wrong, true);
+    return NULL;
+}
+
+static void callers_at_once_advance(void **state) {
+    (void)state;
+    enum { CALLERS = 8 };
+    pthread_t threads[CALLERS];
+    _Atomic bool wrong = false;
+    for (int i = 0; i < CALLERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, call_often, &wrong), 0);
+    for (int i = 0; i < CALLERS; i++) pthread_join(threads[i], NULL);
+    assert_false(wrong);
+}
+
+/* One caller is in a body that waits for the other caller to be through. */
+static _Atomic bool may_go_on;
+static void wait_for_other(void *context, int share, int shares) {
+    (void)context, (void)share, (void)shares;
+    while (!may_go_on) sched_yield();
+}
+static void *call_waiting(void *context) {
+    (void)context;
+    tamis_threads_run(4, wait_for_other, NULL);
+    return NULL;
+}
+static void a_caller_waits_for_no_other(void **state) {
+    (void)state;
+    pthread_t other;
+    may_go_on = false;
+    assert_int_equal(pthread_create(&other, NULL, call_waiting, NULL), 0);
+    for (int round = 0; round < 100; round++) assert_true(each_once(4, 0));
+    may_go_on = true;
+    pthread_join(other, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ children */
+
+/* What a child finds wrong is its exit code; one that hangs is ended by its alarm. */
+static int child(int (*work)(void)) {
+    int status = 0;
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(CHILD_SECONDS);
+        _exit(work());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_false(WIFSIGNALED(status));
+    return WEXITSTATUS(status);
+}
+
+static int compute(void) { return each_once(4, 0) && each_once(100, 1) ? 0 : 1; }
+
+static int compute_and_fork(void) {
+    int status = 0;
+    const int before = compute();
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(CHILD_SECONDS);
+        _exit(compute());
+    }
+    return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0 ? 2 : before;
+}
+
+static void children_compute(void **state) {
+    (void)state;
+    assert_true(each_once(8, 0));
+    assert_int_equal(child(compute), 0);
+    assert_int_equal(child(compute_and_fork), 0);
+    assert_true(each_once(8, 0));
+}
+
+/* Forks at any moment of regions of other threads. */
+static _Atomic bool enough;
+static void *call_on(void *context) {
+    _Atomic bool *const wrong = context;
+    while (!enough)
+        if (!each_once(3, 0)) atomic_store(wrong, true);
+    return NULL;
+}
+static void forks_while_others_compute(void **state) {
+    (void)state;
+    pthread_t threads[2];
+    _Atomic bool wrong = false;
+    if (SANITIZED) skip(); /* their own locks are not for forks of several threads */
+    enough = false;
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, call_on, &wrong), 0);
+    for (int i = 0; i < 40; i++) assert_int_equal(child(compute), 0);
+    enough = true;
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    assert_false(wrong);
+}
+
+/* A plan of the parent, in the child: the public calls. */
+static int32_t offsets[2001], columns[2000 * 20];
+static float values[2000 * 20], b[2000 * 8], c[2000 * 8], again[2000 * 8];
+static tamis_plan *plan;
+static const tamis_dense B = {.data = b, .rows = 2000, .cols = 8}, C = {.data = c, .rows = 2000, .cols = 8};
+static const tamis_dense AGAIN = {.data = again, .rows = 2000, .cols = 8};
+
+static int execute_again(void) {
+    if (tamis_plan_spmm(plan, &B, &AGAIN, NULL) != TAMIS_OK) return 1;
+    return memcmp(c, again, sizeof c) ? 2 : 0;
+}
+
+static void plans_work_in_children(void **state) {
+    (void)state;
+    tamis_device *device = NULL;
+    for (int i = 0; i <= 2000; i++) offsets[i] = 20 * i;
+    for (int i = 0; i < 2000 * 20; i++) {
+        columns[i] = i * 31 % 2000;
+        values[i] = (float)(i % 7);
+    }
+    for (int i = 0; i < 2000 * 8; i++) b[i] = (float)(i % 5) - 2;
+    const tamis_sparse S = {.rows = 2000,
+                            .cols = 2000,
+                            .nnz = 2000 * 20,
+                            .offset_type = TAMIS_I32,
+                            .offsets = offsets,
+                            .columns = columns,
+                            .values = values};
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.operation = TAMIS_OP_SPMM;
+    options.width = 8;
+    options.threads = 4;
+    assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
+    assert_int_equal(tamis_plan_create(device, &S, &options, &plan), TAMIS_OK);
+    assert_int_equal(tamis_plan_spmm(plan, &B, &C, NULL), TAMIS_OK);
+    assert_int_equal(child(execute_again), 0);
+    tamis_plan_destroy(plan);
+    tamis_device_close(device);
+}
+
+/* ------------------------------------------------------------------------------------------ too few threads */
+
+/* Processes of one user may have so many threads; root's have no limit. */
+static int few_processes(void) {
+    const struct rlimit few = {4, 4};
+    if (geteuid() == 0 && setuid(65534) != 0) return 77;
+    if (setrlimit(RLIMIT_NPROC, &few) != 0) return 77;
+    for (int round = 0; round < 3; round++)
+        if (!each_once(1000, 0)) return 1;
+    return 0;
+}
+
+static int little_memory(void) {
+    char text[64] = "";
+    long pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "re");
+    if (!file || !fgets(text, sizeof text, file)) return 77;
+    fclose(file);
+    pages = strtol(text, NULL, 10);
+    const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (20 << 20);
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes}) != 0) return 77;
+    for (int round = 0; round < 3; round++)
+        if (!each_once(1000, 0)) return 1;
+    return 0;
+}
+
+static void few_threads_take_more_shares(void **state) {
+    (void)state;
+    const int result = child(few_processes);
+    if (result == 77) skip();
+    assert_int_equal(result, 0);
+}
+
+static void without_memory_for_threads(void **state) {
+    (void)state;
+    if (SANITIZED) skip(); /* they need terabytes of addresses */
+    assert_int_equal(child(little_memory), 0);
+}
+
+/* ------------------------------------------------------------------------------------------ how a thread computes */
+
+typedef struct modes {
+    _Atomic int here;
+    tamis_float_mode want;
+    _Atomic bool wrong;
+} modes;
+
+static void look_at_mode(void *context, int share, int shares) {
+    modes *const m = context;
+    (void)share;
+    atomic_fetch_add(&m->here, 1);
+    for (int64_t i = 0; m->here < shares && i < 20000000; i++) sched_yield(); /* so that others take shares, too */
+    if (tamis_float_mode_get() != m->want) m->wrong = true;
+}
+
+static void shares_compute_as_their_caller(void **state) {
+    (void)state;
+    const tamis_float_mode before = tamis_float_mode_get();
+#if defined(__x86_64__)
+    const tamis_float_mode other = before | 0x8040; /* denormal numbers are zero */
+#elif defined(__aarch64__)
+    const tamis_float_mode other = before | 1UL << 24;
+#else
+    const tamis_float_mode other = before;
+#endif
+    for (int round = 0; round < 4; round++) {
+        modes m = {.want = round % 2 ? other : before};
+        tamis_float_mode_write(m.want);
+        tamis_threads_run(2, look_at_mode, &m);
+        tamis_float_mode_write(before);
+        assert_false(m.wrong);
+    }
+}
+
+static void look_at_signals(void *context, int share, int shares) {
+    modes *const m = context;
+    sigset_t blocked;
+    (void)share;
+    atomic_fetch_add(&m->here, 1);
+    for (int64_t i = 0; m->here < shares && i < 20000000; i++) sched_yield();
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    if (getpid() != gettid() && !sigismember(&blocked, SIGINT)) m->wrong = true;
+}
+
+static void signals_are_for_the_program(void **state) {
+    (void)state;
+    modes m = {.here = 0};
+    tamis_threads_run(2, look_at_signals, &m);
+    assert_false(m.wrong);
+}
+
+/* ------------------------------------------------------------------------------------------ how many */
+
+static void write_file(const char *folder, const char *name, const char *text) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *const file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void control_groups_limit_processors(void **state) {
+    (void)state;
+    static const struct {
+        const char *groups, *folder, *name, *text, *name_2, *text_2;
+        int processors;
+    } cases[] = {
+        {"0::/a/b\n", "/a/b", "cpu.max", "150000 100000\n", NULL, NULL, 2},
+        {"0::/a/b\n", "/a", "cpu.max", "100000 100000\n", NULL, NULL, 1},
+        {"0::/a/b\n", "/a/b", "cpu.max", "max 100000\n", NULL, NULL, 0},
+        {"0::/elsewhere\n", "", "cpu.max", "50000 100000\n", NULL, NULL, 1},
+        {"4:cpu,cpuacct:/x\n3:memory:/y\n", "/cpu/x", "cpu.cfs_quota_us", "350000", "cpu.cfs_period_us", "100000", 4},
+        {"4:cpu,cpuacct:/x\n", "/cpu/x", "cpu.cfs_quota_us", "-1", "cpu.cfs_period_us", "100000", 0},
+        {"9:cpuset:/x\n", "/cpu/x", "cpu.cfs_quota_us", "100000", "cpu.cfs_period_us", "100000", 0},
+        {"nonsense\n", "", "cpu.max", "100000 100000\n", NULL, NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char root[] = "/tmp/tamis-groups-XXXXXX", folder[300], command[400], groups[300];
+        assert_non_null(mkdtemp(root));
+        snprintf(folder, sizeof folder, "%s%s", root, cases[i].folder);
+        snprintf(command, sizeof command, "mkdir -p '%s'", folder);
+        assert_int_equal(system(command), 0);
+        write_file(folder, cases[i].name, cases[i].text);
+        if (cases[i].name_2) write_file(folder, cases[i].name_2, cases[i].text_2);
+        write_file(root, "groups", cases[i].groups);
+        snprintf(groups, sizeof groups, "%s/groups", root);
+        assert_int_equal(tamis_processors_quota(groups, root), cases[i].processors);
+        snprintf(command, sizeof command, "rm -rf '%s'", root);
+        assert_int_equal(system(command), 0);
+    }
+    assert_int_equal(tamis_processors_quota("/nowhere/at/all", "/nowhere"), 0);
+}
+
+static int one_processor(void) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    unsetenv("OMP_NUM_THREADS");
+    if (sched_setaffinity(0, sizeof one, &one) != 0) return 77;
+    return tamis_threads_default() == 1 ? 0 : 1;
+}
+
+static int five_asked_for(void) {
+    setenv("OMP_NUM_THREADS", "5,2", 1);
+    return tamis_threads_default() == 5 ? 0 : 1;
+}
+
+static int four_at_most(void) {
+    setenv("OMP_NUM_THREADS", "5", 1);
+    setenv("OMP_THREAD_LIMIT", "4", 1);
+    return tamis_threads_default() == 4 ? 0 : 1;
+}
+
+/* Run first: what the environment says is read once. */
+static void the_default_is_what_the_process_is_given(void **state) {
+    (void)state;
+    assert_int_equal(child(one_processor), 0);
+    assert_int_equal(child(five_asked_for), 0);
+    assert_int_equal(child(four_at_most), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_default_is_what_the_process_is_given),
+        cmocka_unit_test(control_groups_limit_processors),
+        cmocka_unit_test(each_share_runs_once),
+        cmocka_unit_test(bodies_may_call_it),
+        cmocka_unit_test(callers_at_once_advance),
+        cmocka_unit_test(a_caller_waits_for_no_other),
+        cmocka_unit_test(children_compute),
+        cmocka_unit_test(forks_while_others_compute),
+        cmocka_unit_test(plans_work_in_children),
+        cmocka_unit_test(few_threads_take_more_shares),
+        cmocka_unit_test(without_memory_for_threads),
+        cmocka_unit_test(shares_compute_as_their_caller),
+        cmocka_unit_test(signals_are_for_the_program),
+    };
+    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+}
