@@ -44,5 +44,4 @@ rm -rf "$work"
 cp -r tests/python "$work"
 cd "$work"
 unset PYTHONPATH TAMIS_LIBRARY
-export OMP_WAIT_POLICY=passive # as run.sh: threads that spin take the time of others
 TAMIS_SOURCE=${PWD%/build/*} "../../$folder/bin/python" -m pytest -q -p no:cacheprovider -rs .

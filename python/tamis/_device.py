@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from dataclasses import dataclass
+from typing import Callable
 
 from . import _declarations as c
 from . import _errors
@@ -15,7 +16,7 @@ from ._library import lib, must, text
 
 _opened: dict[str, OpenDevice] = {}
 _lock = threading.Lock()
-_forked = False
+threads_changed: list[Callable[[], None]] = []  # called after set_threads
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,6 @@ def opened(name: str) -> OpenDevice:
     """The device with this name, opened if it is not yet."""
     device = _opened.get(name)
     if device is None:
-        if _forked and name != "cpu":
-            raise _errors.DeviceError(f"device = {name}: this process was forked from one that had imported tamis, and GPUs do not survive "
-                                      f"a fork: start processes with multiprocessing.get_context('spawn')")
         with _lock:
             device = _opened.get(name) or OpenDevice(name)
             _opened[name] = device
@@ -81,15 +79,11 @@ def opened(name: str) -> OpenDevice:
 
 
 def _after_fork() -> None:
-    """In the child of a fork only one thread is left: the CPU computes with it, GPUs are gone."""
-    global _forked, _lock
+    """The child of a fork has the CPU; of GPUs the library says that they are gone. Another thread may have held the lock."""
+    global _lock
     _lock = threading.Lock()
-    _forked = bool(_opened)
-    cpu = _opened.get("cpu")
-    _opened.clear()
-    if cpu is not None:
-        lib.tamis_device_set_threads(cpu.handle, 1)
-        _opened["cpu"] = cpu
+    for name in [name for name, device in _opened.items() if device.on_gpu]:
+        del _opened[name]
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -117,7 +111,9 @@ def devices() -> list[Device]:
 
 
 def set_threads(threads: int) -> None:
-    """Sets the number of CPU threads of later calls and plans: 1 or more; 0 restores the default (OMP_NUM_THREADS or all cores).
+    """Sets the number of CPU threads: 1 or more; 0 restores the default (OMP_NUM_THREADS, or the cores that the process may use).
+
+    It holds for later calls and plans, with patterns made before, too. A plan of `tamis.plan` keeps the number it was made with.
 
     >>> import tamis
     >>> tamis.set_threads(2)
@@ -127,10 +123,9 @@ def set_threads(threads: int) -> None:
         threads = operator.index(threads)
     except TypeError:
         raise TypeError(f"threads = {threads!r}: expected an integer") from None
-    if _forked and threads != 1:
-        raise _errors.ArgumentError(f"threads = {threads}: a process that was forked from one that had used tamis has one thread; start "
-                                    f"processes with multiprocessing.get_context('spawn')")
     must(lib.tamis_device_set_threads(opened("cpu").handle, _errors.fits("threads", threads, ctypes.c_int)))
+    for tell in threads_changed:
+        tell()
 
 
 # ------------------------------------------------------------------------------ NVIDIA's packages from PyPI

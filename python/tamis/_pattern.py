@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
+import weakref
 from typing import Any
 
 from . import _declarations as c
+from . import _device
 from ._library import lib, must
 from ._mask import Host, make
 from ._plan import Handle, explained, options
@@ -53,6 +56,7 @@ class Pattern:
         self._plans: dict[tuple, Handle] = {}
         self.recipes: dict[tuple, Any] = {}
         self._lock = threading.Lock()
+        _living.add(self)
 
     @classmethod
     def _of(cls, s: Sparse, known: bool = False) -> Pattern:
@@ -165,6 +169,11 @@ class Pattern:
                 self._plans[key] = handle
         return handle
 
+    def _forget_plans(self) -> None:
+        """Later calls make new plans. Calls of other threads end with those they have, and note nothing in what is new."""
+        with self._lock:
+            self._plans, self.recipes = {}, {}
+
     def explain(self) -> str:
         """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why.
 
@@ -183,3 +192,23 @@ class Pattern:
         plans = [handle for key, handle in list(self._plans.items()) if not handle.gradient]
         parts += [explained(handle).rstrip() for handle in plans] or ["no plans yet: each kind of call makes one"]
         return "\n".join(parts)
+
+
+_living: weakref.WeakSet[Pattern] = weakref.WeakSet()
+
+
+def _threads_changed() -> None:
+    """Plans have the number of threads that was set when they were made."""
+    for pattern in list(_living):
+        if pattern.device == "cpu":
+            pattern._forget_plans()
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held a pattern's lock."""
+    for pattern in list(_living):
+        pattern._lock = threading.Lock()
+
+
+_device.threads_changed.append(_threads_changed)
+os.register_at_fork(after_in_child=_after_fork)

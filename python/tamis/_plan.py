@@ -120,9 +120,10 @@ alive: weakref.WeakSet[Handle] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """Plans of the parent would wait for threads that a child does not have: they are let go, not freed."""
+    """GPUs do not survive a fork: plans on them are let go, not freed."""
     for handle in list(alive):
-        handle.value = None
+        if handle.keep[0].device != "cpu":
+            handle.value = None
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -26,7 +26,8 @@ enum {
     SHARES_MOST = 1024,    /* of a region; more are several regions */
     THREADS_MOST = 1023,   /* of the pool */
     STACK_BYTES = 2 << 20, /* of a thread; other libraries' thread-local data are in it, too */
-    LOOKS = 400,           /* at a mailbox, some 100 us, before the thread sleeps */
+    LOOKS = 600,           /* at a mailbox, some 0.2 ms, before the thread sleeps */
+    CALLER_LOOKS = 20000,  /* some 10 ms: shares that others are in end soon */
     LOOKS_AT_ONCE = 200,   /* of them with a short pause; then the thread offers its processor to others at each */
     PATIENCE = 200         /* regions after one for which no thread was to be had, until another is asked for */
 };
@@ -36,6 +37,7 @@ typedef struct region {
     tamis_thread_body *body;
     void *context;
     int first, count, shares; /* shares first .. first + count - 1 of all */
+    int processor;            /* the caller's */
     tamis_float_mode mode;    /* the caller's: who takes a share does not change its result */
     _Atomic unsigned inside;  /* threads with this region in their mailbox, or in it; and CALLER_SLEEPS */
     sem_t left;               /* posted by the last one, if the caller sleeps */
@@ -113,6 +115,16 @@ static void leave(region *r) {
     if (before == CALLER_SLEEPS + 1) sem_post(&r->left);
 }
 
+/* Systems may wake a thread on the processor of the thread that woke it, where the two would take turns. */
+static void move_away(int processor) {
+    cpu_set_t all, others;
+    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+    others = all;
+    CPU_CLR((size_t)processor, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof all, &all);
+}
+
 static void *serve(void *memory) {
     worker *const w = memory;
     const int number = (int)(w - pool.workers);
@@ -120,6 +132,7 @@ static void *serve(void *memory) {
         region *r = await(w);
         if (r == &stop) return NULL;
         if (!atomic_compare_exchange_strong(&w->mailbox, &r, &busy)) continue; /* the caller took it back */
+        if (r->processor >= 0 && r->processor == sched_getcpu()) move_away(r->processor);
         tamis_float_mode_set(r->mode);
         take_shares(r, (number + 1) % r->count);
         atomic_store_explicit(&w->mailbox, NULL, memory_order_release);
@@ -161,7 +174,7 @@ static bool grow(int limit) {
     return grown;
 }
 
-static bool post(worker *w, region *r) {
+static bool post(worker *w, region *r, bool *woken) {
     region *idle = NULL;
     if (atomic_load_explicit(&w->mailbox, memory_order_relaxed) != NULL) return false;
     atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed);
@@ -169,17 +182,20 @@ static bool post(worker *w, region *r) {
         atomic_fetch_sub_explicit(&r->inside, 1, memory_order_relaxed);
         return false;
     }
-    if (atomic_load(&w->asleep) && atomic_exchange(&w->asleep, false)) sem_post(&w->wake);
+    if (atomic_load(&w->asleep) && atomic_exchange(&w->asleep, false)) {
+        sem_post(&w->wake);
+        *woken = true;
+    }
     return true;
 }
 
 /* Posts to idle threads; returns a number that is above those of all of them. */
-static int call(region *r) {
+static int call(region *r, bool *woken) {
     const int wanted = r->count - 1;
     int posted = 0, next = 0, limit = 0;
     for (;;) {
         const int count = atomic_load_explicit(&pool.count, memory_order_acquire);
-        for (; next < count && posted < wanted; next++) posted += post(&pool.workers[next], r);
+        for (; next < count && posted < wanted; next++) posted += post(&pool.workers[next], r, woken);
         if (posted == wanted) return next;
         if (limit == 0) {
             const int usual = tamis_threads_default() - 1;
@@ -201,7 +217,7 @@ static void take_back(region *r, int end) {
 
 static void wait_until_left(region *r) {
     int cancellable = 0;
-    for (int look = 0; look < LOOKS; look++) {
+    for (int look = 0; look < CALLER_LOOKS; look++) {
         if (atomic_load_explicit(&r->inside, memory_order_acquire) == 0) return;
         look_again(look);
     }
@@ -214,8 +230,11 @@ static void wait_until_left(region *r) {
 
 static void run(int first, int count, int shares, tamis_thread_body *body, void *context) {
     region r = {.body = body, .context = context, .first = first, .count = count, .shares = shares};
+    bool woken = false;
+    r.processor = sched_getcpu();
     r.mode = tamis_float_mode_get();
-    const int end = call(&r);
+    const int end = call(&r, &woken);
+    if (woken) sched_yield(); /* to one that the system put on this processor, which then moves away */
     take_shares(&r, 0);
     if (end == 0) return;
     take_back(&r, end);

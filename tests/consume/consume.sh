@@ -32,6 +32,14 @@ if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046
     g++ -std=c++17 -Wall -Wextra -Werror -o "$work/cxx" "$source/header.cpp" $(pkg-config --cflags --libs tamis)
     LD_LIBRARY_PATH=$(dirname "$libraries") "$work/cxx"
+    mkdir -p "$work/project-cxx"
+    cp "$source/header.cpp" "$work/project-cxx/"
+    cp "$source/project-cxx.cmake" "$work/project-cxx/CMakeLists.txt"
+    cmake -S "$work/project-cxx" -B "$work/project-cxx/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/configure-cxx.log" 2>&1 ||
+        { cat "$work/configure-cxx.log"; exit 1; }
+    cmake --build "$work/project-cxx/build" >"$work/build-cxx.log" 2>&1 || { cat "$work/build-cxx.log"; exit 1; }
+    "$work/project-cxx/build/with_tamis"
+    "$work/project-cxx/build/with_tamis_static"
 else
     echo 'no g++: the headers were not tried from C++'
 fi

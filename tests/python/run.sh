@@ -3,7 +3,7 @@
 # Ends with 77 and the reason where Python or its packages are missing. `make python` tests the wheel.
 set -eu
 source=$1
-export PYTHONPATH="$source/python" TAMIS_LIBRARY="$2" TAMIS_SOURCE="$source" PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
+export PYTHONPATH="$source/python" TAMIS_LIBRARY="$2" TAMIS_SOURCE="$source" PYTHONDONTWRITEBYTECODE=1
 for python in "$source/build/python/bin/python" python3; do
     if "$python" -c 'import pytest, hypothesis, numpy, scipy' 2>/dev/null; then
         exec "$python" -m pytest -q -rs -m 'not long' "$source/tests/python"

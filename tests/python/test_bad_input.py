@@ -8,7 +8,7 @@
     NaN as an id                 here
     integers that are too large  test_arrays.py: test_refused for ids; here for sizes
     a fork after CUDA            test_process.py: test_a_fork_computes; here with an open GPU
-    two libgomps                 test_process.py: test_beside_pytorch
+    two pools                    test_process.py: test_beside_pytorch
     a tensor that requires grad  here
     anything else                test_fuzz.py
 """

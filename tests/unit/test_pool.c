@@ -18,12 +18,6 @@
 #include "base/float_mode.h"
 #include "base/threads.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 enum { SHARES_MOST = 3000, CHILD_SECONDS = 60 };
 
 /* ------------------------------------------------------------------------------------------ shares */
@@ -156,7 +150,6 @@ static void forks_while_others_compute(void **state) {
     (void)state;
     pthread_t threads[2];
     _Atomic bool wrong = false;
-    if (SANITIZED) skip(); /* their own locks are not for forks of several threads */
     enough = false;
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, call_on, &wrong), 0);
     for (int i = 0; i < 40; i++) assert_int_equal(child(compute), 0);
@@ -240,7 +233,6 @@ static void few_threads_take_more_shares(void **state) {
 
 static void without_memory_for_threads(void **state) {
     (void)state;
-    if (SANITIZED) skip(); /* they need terabytes of addresses */
     assert_int_equal(child(little_memory), 0);
 }
 
@@ -367,21 +359,40 @@ static void the_default_is_what_the_process_is_given(void **state) {
     assert_int_equal(child(four_at_most), 0);
 }
 
+#if defined(__SANITIZE_THREAD__)
+enum { MAY_FORK = 0, MAY_FORK_AT_WILL = 0 }; /* a child of several threads may make none there */
+#elif defined(__SANITIZE_ADDRESS__)
+enum {
+    MAY_FORK = 1,
+    MAY_FORK_AT_WILL = 0
+}; /* its own locks are not for such forks, and it needs terabytes of addresses */
+#else
+enum { MAY_FORK = 1, MAY_FORK_AT_WILL = 1 };
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_default_is_what_the_process_is_given),
         cmocka_unit_test(control_groups_limit_processors),
         cmocka_unit_test(each_share_runs_once),
         cmocka_unit_test(bodies_may_call_it),
         cmocka_unit_test(callers_at_once_advance),
         cmocka_unit_test(a_caller_waits_for_no_other),
-        cmocka_unit_test(children_compute),
-        cmocka_unit_test(forks_while_others_compute),
-        cmocka_unit_test(plans_work_in_children),
-        cmocka_unit_test(few_threads_take_more_shares),
-        cmocka_unit_test(without_memory_for_threads),
         cmocka_unit_test(shares_compute_as_their_caller),
         cmocka_unit_test(signals_are_for_the_program),
     };
-    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+    const struct CMUnitTest forks[] = {
+        cmocka_unit_test(children_compute),
+        cmocka_unit_test(plans_work_in_children),
+        cmocka_unit_test(few_threads_take_more_shares),
+    };
+    const struct CMUnitTest more_forks[] = {
+        cmocka_unit_test(forks_while_others_compute),
+        cmocka_unit_test(without_memory_for_threads),
+    };
+    const struct CMUnitTest first[] = {cmocka_unit_test(the_default_is_what_the_process_is_given)};
+    int failed = cmocka_run_group_tests_name("processors", first, NULL, NULL);
+    failed += cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+    if (MAY_FORK) failed += cmocka_run_group_tests_name("pool_forks", forks, NULL, NULL);
+    if (MAY_FORK_AT_WILL) failed += cmocka_run_group_tests_name("pool_forks_at_will", more_forks, NULL, NULL);
+    return failed;
 }

@@ -62,13 +62,14 @@ def _computed(operation: int, pattern: Any, how: Settings, values: Optional[Tens
             return compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
         key += values.dtype, values.shape, values.stride(), values.device
     key = tuple(key)
-    recipe = pattern.recipes.get(key)
+    recipes = pattern.recipes
+    recipe = recipes.get(key)
     if recipe is not None and recipe.handle.value is not None:
         return recipe.run(operands, values, None, 1.0, 0.0, statistics)
     result = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
-    recipe = pattern.recipes.get(key_of(operation, how, operands, values, None))
+    recipe = recipes.get(key_of(operation, how, operands, values, None))
     if recipe is not None:
-        pattern.recipes[key] = recipe
+        recipes[key] = recipe
     return result
 
 

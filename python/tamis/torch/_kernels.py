@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import os
 import threading
 import weakref
 from ctypes import byref
@@ -28,6 +29,15 @@ MOST_UNNAMED = 16  # patterns of operators that were called with bare tensors; t
 _alive: weakref.WeakValueDictionary[tuple, Pattern] = weakref.WeakValueDictionary()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @functools.lru_cache(maxsize=1024)
