@@ -20,6 +20,6 @@ typedef void tamis_thread_body(void *context, int share, int shares);
 TAMIS_PRIVATE_API void tamis_threads_run(int shares, tamis_thread_body *body, void *context);
 
 /* Changes in a child of fork(): what belongs to threads or devices of the parent is of no use there. */
-TAMIS_PRIVATE_API unsigned tamis_fork_count(void);
+unsigned tamis_fork_count(void);
 
 #endif
