@@ -7,7 +7,7 @@
     an array resized meanwhile   here
     NaN as an id                 here
     integers that are too large  test_arrays.py: test_refused for ids; here for sizes
-    a fork after CUDA            test_process.py: test_a_fork_computes; here with an open GPU
+    a fork after CUDA            test_process.py: test_a_fork_computes, test_a_fork_has_no_gpu
     two pools                    test_process.py: test_beside_pytorch
     a tensor that requires grad  here
     anything else                test_fuzz.py
@@ -17,10 +17,6 @@ from __future__ import annotations
 import array
 import ctypes
 import importlib.util
-import os
-import pathlib
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -236,33 +232,6 @@ def test_integers_at_their_limit():
     assert tamis.Pattern((OFFSETS, COLUMNS), shape=(2, 2**62)).shape == (2, 2**62)
     assert model(seed=2**64 - 1).fit(ratings()).n_iter_ == 1
     assert model(weighted=np.bool_(True)).fit(ratings()).n_iter_ == 1
-
-
-# ------------------------------------------------------------------------------ a fork after CUDA
-
-FORK = """
-import os, tamis
-import tamis._device as devices
-from tamis._device import opened
-opened("cpu")
-devices._opened["cuda:0"] = object()  # as a GPU that the parent has opened
-child = os.fork()
-if child == 0:
-    try:
-        opened("cuda:0")
-    except RuntimeError as error:
-        os._exit(0 if "GPUs do not survive a fork: start processes with multiprocessing.get_context('spawn')" in str(error) else 2)
-    os._exit(1)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-assert "cuda:0" in devices._opened  # the parent's goes on
-"""
-
-
-def test_a_fork_after_cuda():
-    """The child is told, and does not use what the parent has opened."""
-    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=False, timeout=60, env={
-        **os.environ, "PYTHONPATH": str(pathlib.Path(tamis.__file__).resolve().parents[1])})
-    assert done.returncode == 0, done.stderr
 
 
 # ------------------------------------------------------------------------------ a tensor that requires grad

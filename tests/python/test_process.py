@@ -81,11 +81,11 @@ def test_forked_workers_make_patterns_and_models():
 GPU_AND_FORK = """
 import os, sys, numpy as np, tamis
 from tamis._device import opened
-name = next((d.name for d in tamis.devices() if d.name.startswith("opencl") and d.present), None)
+name = next((d.name for d in tamis.devices() if d.name.startswith(KIND) and d.present), None)
 if name is None:
     print("no device")
     sys.exit()
-opened(name)
+device = opened(name)
 child = os.fork()
 if child == 0:
     said = ""
@@ -95,12 +95,15 @@ if child == 0:
         said = str(error)
     os._exit(0 if "forked" in said and "spawn" in said else 1)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert opened(name) is device  # the parent's goes on
 """
 
 
-def test_a_fork_has_no_gpu():
-    if python(GPU_AND_FORK).strip() == "no device":
-        pytest.skip("there is no OpenCL device")
+@pytest.mark.parametrize("kind", ["cuda", "opencl"])
+def test_a_fork_has_no_gpu(kind):
+    """The child is told, and does not use what the parent has opened."""
+    if python(f"KIND = {kind!r}\n{GPU_AND_FORK}").strip() == "no device":
+        pytest.skip(f"there is no {kind} device")
 
 
 THREADS = """
