@@ -88,6 +88,8 @@ static tamis_status check(run *r, const tamis_execution *execution) {
 static tamis_status agree(run *r, const tamis_execution *execution) {
     const tamis_status mine = check(r, execution);
     r->fetch.stream = r->execution.stream;
+    r->fetch.alpha = r->execution.alpha;
+    r->fetch.beta = r->execution.beta;
     r->fetch.given[0] = r->given.B;
     if (r->operation == TAMIS_OP_FUSED) r->fetch.given[1] = r->given.D;
     TRY(tamis_fetch_agree(&r->fetch, mine, r->execution.generation, true));

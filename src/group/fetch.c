@@ -35,6 +35,7 @@ typedef struct wish {
     int32_t changed;               /* its matrices may have changed */
     int32_t needs;
     uint64_t wanted;
+    double alpha, beta;
 } wish;
 
 static int64_t members_of(const tamis_fetch *f, int which) {
@@ -42,21 +43,33 @@ static int64_t members_of(const tamis_fetch *f, int which) {
 }
 
 static wish wish_of(const tamis_fetch *f, uint64_t generation, bool needs) {
-    wish mine = {{1, 0}, generation == 0 || generation != f->plan->generation, needs, f->wanted};
+    wish mine = {{1, 0}, generation == 0 || generation != f->plan->generation, needs, f->wanted, f->alpha, f->beta};
     if (tamis_shard_is(f->plan->shard)->own_rows == 0 || !f->given[0]) return mine;
     mine.members[0] = members_of(f, 0);
     if (f->given[1] && !tamis_dense_same(f->given[0], f->given[1])) mine.members[1] = members_of(f, 1);
     return mine;
 }
 
+static tamis_status compare_scalar(const char *name, double theirs, double first, int rank) {
+    if (theirs == first) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: execution.%s = %.17g, but %.17g on rank 0", rank, name, theirs,
+                      first);
+}
+
 tamis_status tamis_fetch_agree(tamis_fetch *f, tamis_status status, uint64_t generation, bool needs) {
     tamis_group_plan *const plan = f->plan;
-    wish all = status == TAMIS_OK ? wish_of(f, generation, needs) : (wish){{1, 0}, 1, 0, 0};
+    wish all = status == TAMIS_OK ? wish_of(f, generation, needs) : (wish){.members = {1, 0}, .changed = 1};
     TRY(tamis_group_share(plan->group, status, &all, sizeof all));
     for (int rank = 0; rank < plan->group->transport.ranks; rank++) {
         wish theirs;
         memcpy(&theirs, tamis_group_shared(plan->group, rank, sizeof theirs), sizeof theirs);
-        if (rank == 0) all.wanted = theirs.wanted;
+        if (rank == 0) {
+            all.wanted = theirs.wanted;
+            all.alpha = theirs.alpha;
+            all.beta = theirs.beta;
+        }
+        TRY(compare_scalar("alpha", theirs.alpha, all.alpha, rank));
+        TRY(compare_scalar("beta", theirs.beta, all.beta, rank));
         if (theirs.wanted != all.wanted)
             return tamis_fail(TAMIS_ERROR_ARGUMENT,
                               "rank %d: asks for other gradients of distributed matrices than rank 0", rank);

@@ -142,7 +142,8 @@ static tamis_status go_back(const tamis_group_gradient *gradient, tamis_operatio
     const bool needs = operation != TAMIS_OP_SPMM || plan->options.transpose || views->dS;
     const uint64_t generation = plan->options.transpose ? 0 : r.execution.generation;
     r.fetch.stream = r.giving.stream = r.execution.stream;
-    r.giving.keep = r.execution.beta;
+    r.fetch.alpha = r.execution.alpha;
+    r.giving.keep = r.fetch.beta = r.execution.beta;
     TRY(tamis_fetch_agree(&r.fetch, mine, generation, needs));
     lay_out(&r);
     TRY(tamis_trade(&r.fetch, r.fetch.wanted ? &r.giving : NULL, compute, &r));

@@ -26,6 +26,11 @@ enum {
     FACT_BATCH,
     FACT_D_IS_B,
     FACT_TRANSPOSE,
+    FACT_OUTPUT_TYPE,
+    FACT_MATH,
+    FACT_KEEP_SOFTMAX,
+    FACT_ANY_ORDER,
+    FACT_EXCHANGE,
     FACT_KIND,
     EQUAL_FACTS,
     FACT_OWN_ROWS = EQUAL_FACTS,
@@ -35,8 +40,21 @@ enum {
 };
 
 static const char *const fact_names[EQUAL_FACTS] = {
-    "S.cols",        "options.operation", "options.edge",   "options.type",      "options.inner",
-    "options.width", "options.batch",     "options.d_is_b", "options.transpose", "a gradient instead of a plan"};
+    "S.cols",
+    "options.operation",
+    "options.edge",
+    "options.type",
+    "options.inner",
+    "options.width",
+    "options.batch",
+    "options.d_is_b",
+    "options.transpose",
+    "options.output_type",
+    "options.math",
+    "options.keep_softmax",
+    "options.any_order",
+    "options.exchange",
+    "a gradient instead of a plan"};
 
 enum { EDGE_NUMBERS = 3 };
 
@@ -99,6 +117,11 @@ static facts facts_of(const making *m) {
                              [FACT_BATCH] = o->batch,
                              [FACT_D_IS_B] = o->d_is_b,
                              [FACT_TRANSPOSE] = o->transpose,
+                             [FACT_OUTPUT_TYPE] = (int64_t)o->output_type,
+                             [FACT_MATH] = (int64_t)o->math,
+                             [FACT_KEEP_SOFTMAX] = o->keep_softmax,
+                             [FACT_ANY_ORDER] = o->any_order,
+                             [FACT_EXCHANGE] = (int64_t)o->exchange,
                              [FACT_KIND] = (int64_t)m->kind,
                              [FACT_OWN_ROWS] = m->own_rows,
                              [FACT_ROWS] = m->S->rows,

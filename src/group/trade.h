@@ -35,6 +35,7 @@ typedef struct tamis_fetch {
     bool needs;                    /* some rank reads X */
     bool exchanges;                /* X does not have these rows yet */
     unsigned wanted;               /* what this rank asks for, which must be the same on all */
+    double alpha, beta;            /* of the execution: the same on all */
     tamis_move move;
 } tamis_fetch;
 

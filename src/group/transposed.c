@@ -70,6 +70,8 @@ tamis_status tamis_group_run_transposed(tamis_group_plan *plan, tamis_operation 
              .giving = {.plan = plan, .cols = {o->width, 0}, .weighted = fused && o->edge == TAMIS_EDGE_SOFTMAX}};
     const tamis_status mine = check(&r, execution);
     r.fetch.stream = r.giving.stream = r.execution.stream;
+    r.fetch.alpha = r.execution.alpha;
+    r.fetch.beta = r.execution.beta;
     if (fused) r.fetch.given[0] = r.given.A;
     TRY(tamis_fetch_agree(&r.fetch, mine, r.execution.generation, fused));
     lay_out(&r);

@@ -42,7 +42,17 @@ cmp "$work/one.npy" "$work/three.npy" || fail 'three processes write another res
 TAMIS_SPOIL=result expect 1 'WRONG' 3 "$program" run spmm "$matrix" --transport mpi --inner 8 --check
 
 expect 1 'rank 2: .*missing.mtx: cannot open' 3 sh -c "$(on_rank 2 "$work/missing.mtx" "$matrix") exec $program run spmm \$x --inner 8 --transport mpi"
-expect 1 'rank 1: --width = 9, but 8 on rank 0' 3 sh -c "$(on_rank 1 9 8) exec $program run spmm $matrix --inner \$x --transport mpi"
+expect 1 'rank 1: --inner = 9, but 8 on rank 0' 3 sh -c "$(on_rank 1 9 8) exec $program run spmm $matrix --inner \$x --transport mpi"
+for other in '--alpha 3;1' '--beta 0.5;0' '--seed 7;1' '--edge mask;scale'; do
+    option=${other% *} values=${other#* }
+    expect 1 "rank 2: $option = ${values%;*}, but ${values#*;} on rank 0" 3 sh -c "$(on_rank 2 "$option=${values%;*}" "$option=${values#*;}") exec $program run sddmm $matrix --inner 8 \$x --transport mpi"
+done
+expect 1 'rank 1: the command = check, but run on rank 0' 2 sh -c "$(on_rank 1 check "'run spmm'") exec $program \$x $matrix --inner 8 --transport mpi"
+# the same pattern with another value, and with another entry
+"$program" generate fem --rows 60 --nnz 400 --seed 1 -o "$work/a.mtx" >/dev/null 2>&1
+awk 'NR == 4 { $3 = $3 + 1 } { print }' "$work/a.mtx" >"$work/b.mtx"
+expect 1 "rank 1: the values of the matrix differ from rank 0's" 2 sh -c "$(on_rank 1 "$work/b.mtx" "$work/a.mtx") exec $program run spmm \$x --inner 8 --transport mpi"
+expect 1 'rank 1: the size of the matrix differs' 2 sh -c "$(on_rank 1 "$matrix" "$work/a.mtx") exec $program run spmm \$x --inner 8 --transport mpi"
 # a file that cannot be written is found before there are ranks
 timeout 100 "$mpirun" -np 2 "$program" run spmm "$matrix" --inner 8 --transport mpi -o "$work/no/such/folder/c.npy" >"$work/log" 2>&1 &&
     fail 'a file was written to no folder'

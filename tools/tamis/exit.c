@@ -23,6 +23,7 @@ const tool_exit_meaning tool_exit_meanings[7] = {
 static const char *command_name = NULL;
 
 void tool_set_command(const char *name) { command_name = name; }
+const char *tool_command_in_use(void) { return command_name; }
 
 static int rank = 0;
 static char last_message[2048];

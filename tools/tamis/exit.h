@@ -26,6 +26,7 @@ extern const tool_exit_meaning tool_exit_meanings[7];
 
 /* The subcommand that messages name: "tamis bench: ...". NULL before one is known. */
 void tool_set_command(const char *name);
+const char *tool_command_in_use(void);
 
 /* Writes "tamis COMMAND: KIND MESSAGE" to standard error. */
 void tool_message(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));

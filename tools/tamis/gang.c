@@ -208,6 +208,7 @@ tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *prob
     pthread_mutex_init(&gang->line.lock, NULL);
     pthread_cond_init(&gang->line.start, NULL);
     tamis_status status = TAMIS_OK;
+    if (processes) status = tool_ranks_same_matrix(&problem->S);
     for (int r = 0; r < here && status == TAMIS_OK; r++) status = tool_device_try(devices->at[r], &gang->at[r].device);
     const bool reorders = kind->partition == METIS && ranks > 1;
     if (reorders && processes) status = tool_ranks_agree(status);

@@ -138,6 +138,7 @@ static int run_command(const tool_command *command, const tool_command *method, 
         code = tool_usage_error("unexpected argument '%s'", arguments[before + most]);
     } else if (code == 0) {
         tool_set_quiet(tool_option_flag(options, settings, "quiet"));
+        tool_options_use(options, settings);
         code = tool_outputs_check(command, options, settings, operands, arguments + before);
         if (code == 0) code = start(command, settings, operands + before, arguments);
         if (code == 0) tool_outputs_replaced();

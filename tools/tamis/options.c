@@ -256,6 +256,19 @@ void tool_options_remember(int count, char **arguments) {
     if (count > 0) memcpy((void *)given.arguments, (void *)arguments, (size_t)count * sizeof *given.arguments);
 }
 
+static const tool_option *used;
+static const void *used_settings;
+
+void tool_options_use(const tool_option *options, const void *settings) {
+    used = options;
+    used_settings = settings;
+}
+
+const tool_option *tool_options_in_use(const void **settings) {
+    *settings = used_settings;
+    return used;
+}
+
 char *const *tool_options_given(int *count) {
     *count = given.count;
     return given.arguments;

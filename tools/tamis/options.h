@@ -74,6 +74,10 @@ int tool_options_parse(const tool_option *options, void *settings, int count, ch
 void tool_options_remember(int count, char **arguments);
 int tool_options_repeat(const tool_option *options, void *settings);
 
+/* The options of the command that runs, and their settings. */
+void tool_options_use(const tool_option *options, const void *settings);
+const tool_option *tool_options_in_use(const void **settings);
+
 /* The arguments as they were given; NULL for none. */
 char *const *tool_options_given(int *count);
 

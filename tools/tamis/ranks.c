@@ -22,6 +22,7 @@ static struct {
     bool shared; /* all ranks know of the failure that this one has seen */
 } here;
 
+void tool_ranks_know(void) { here.shared = true; }
 const tamis_transport *tool_ranks_transport(void) { return here.on ? &here.transport : NULL; }
 int tool_rank_number(void) { return here.on ? here.transport.rank : 0; }
 int tool_rank_count(void) { return here.on ? here.transport.ranks : 1; }
@@ -91,7 +92,10 @@ static int join(void) {
 int tool_ranks_begin(int transport, int link, tool_chosen *devices) {
     if (transport == THREADS) return 0;
     if (link != 0) return tool_usage_error("--link does not go with --transport mpi");
-    const int code = join();
+    const void *settings = NULL;
+    const tool_option *options = tool_options_in_use(&settings);
+    int code = join();
+    if (code == 0) code = tool_ranks_same_options(tool_command_in_use(), options, settings);
     if (code) return code;
     int cpu = 0;
     if (devices->count == 0) (void)tool_choice_parse(&tool_devices, "", "cpu", &cpu);

@@ -17,6 +17,16 @@
  */
 int tool_ranks_begin(int transport, int link, tool_chosen *devices);
 
+/*
+ * Whether all ranks have the same command, options (but for devices, threads, what is printed and names of files) and
+ * matrix. The message names the first rank that has not, and the option. All ranks call it; an exit code, a status.
+ */
+int tool_ranks_same_options(const char *command, const tool_option *options, const void *settings);
+tamis_status tool_ranks_same_matrix(const tamis_sparse *S);
+
+/* All ranks have seen the failure that this one is about to end with. */
+void tool_ranks_know(void);
+
 /* Leaves them, and returns the exit code. If this rank alone has failed, the others fail with its number. */
 int tool_ranks_end(int code);
 
