@@ -116,7 +116,7 @@ static int above(int descriptor) {
 }
 
 static const char *interpreter(void) {
-    const char *named = getenv("TAMIS_PYTHON");
+    const char *named = secure_getenv("TAMIS_PYTHON");
     return named && *named ? named : "python3";
 }
 

@@ -75,7 +75,7 @@ const char *tool_peer_refusal_of_form(const tool_problem *problem) {
 
 /* The first of the files that loads, or the one that the variable names. `tried` lists those that do not. */
 static void *open_library(const char *variable, const char *const *candidates, tool_text *tried) {
-    const char *named = getenv(variable);
+    const char *named = secure_getenv(variable);
     const char *const only[] = {named, NULL};
     for (const char *const *file = named && *named ? only : candidates; *file; file++) {
         void *library = dlopen(*file, RTLD_NOW | RTLD_LOCAL);

@@ -1,4 +1,4 @@
-/* The cache's folder: the user's own, and writable by nobody else, since code is loaded from it. */
+/* The cache's folder: the user's own, no link, and writable by nobody else, since code is loaded from it. */
 #include "base/cache_folder.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 static bool own_folder(const char *path) {
     struct stat folder;
     if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
-    return stat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
+    return lstat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
            (folder.st_mode & 022) == 0;
 }
 
 bool tamis_cache_folder(const char *below, char *path, size_t bytes) {
-    const char *const xdg = getenv("XDG_CACHE_HOME"), *const home = getenv("HOME");
+    const char *const xdg = secure_getenv("XDG_CACHE_HOME"), *const home = secure_getenv("HOME");
     const size_t extra = sizeof "/tamis/" + (below ? strlen(below) : 0);
     int n;
     if (xdg && xdg[0] == '/')
@@ -33,6 +33,17 @@ bool tamis_cache_folder(const char *below, char *path, size_t bytes) {
     if (!below) return true;
     snprintf(path + n, bytes - (size_t)n, "/tamis/%s", below);
     return own_folder(path);
+}
+
+FILE *tamis_cache_open(const char *path) {
+    struct stat entry;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) return NULL;
+    const bool ours = fstat(descriptor, &entry) == 0 && S_ISREG(entry.st_mode) && entry.st_uid == geteuid() &&
+                      (entry.st_mode & 022) == 0;
+    FILE *const file = ours ? fdopen(descriptor, "r") : NULL;
+    if (!file) close(descriptor);
+    return file;
 }
 
 int64_t tamis_cache_bytes(void) {

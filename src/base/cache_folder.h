@@ -9,9 +9,12 @@
 
 /*
  * $XDG_CACHE_HOME/tamis or ~/.cache/tamis, and the folder `below` in it unless that is NULL; made where absent. False
- * when there is none to be had, or when it is not the user's own and closed to others.
+ * when there is none to be had, when it is not the user's own and closed to others, or a link, and in setuid processes.
  */
 bool tamis_cache_folder(const char *below, char *path, size_t bytes);
+
+/* An entry for reading; NULL where there is none, and where it is a link, not the user's own, or writable by others. */
+FILE *tamis_cache_open(const char *path);
 
 /* TAMIS_CACHE_BYTES, or 256 MiB: what compiled kernels may take. With 0 neither kernels nor measured plans are kept. */
 int64_t tamis_cache_bytes(void);

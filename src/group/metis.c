@@ -43,7 +43,7 @@ static tamis_index_type width_of(const metis *m) {
 }
 
 static tamis_status open_metis(metis *m) {
-    const char *const named = getenv("TAMIS_METIS"), *const file = named ? named : "libmetis.so.5";
+    const char *const named = secure_getenv("TAMIS_METIS"), *const file = named ? named : "libmetis.so.5";
     *m = (metis){.library = dlopen(file, RTLD_NOW | RTLD_LOCAL)};
     if (!m->library)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no METIS: %s: not found; %s", file,

@@ -67,7 +67,7 @@ static bool load(const char *key, int threads, tamis_ceilings *ceilings) {
     char path[PATH_BYTES + 256], line[320];
     double numbers[NUMBERS];
     if (!cache_path(key, path, sizeof path)) return false;
-    FILE *const file = fopen(path, "re");
+    FILE *const file = tamis_cache_open(path);
     if (!file) return false;
     bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
                 fgets(line, sizeof line, file) && strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == '\n';

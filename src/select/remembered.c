@@ -33,7 +33,7 @@ static bool path_of(char *path, size_t bytes) {
 static FILE *open_plans(void) {
     char path[PATH_BYTES], line[LINE_BYTES];
     if (!path_of(path, sizeof path)) return NULL;
-    FILE *const file = fopen(path, "re");
+    FILE *const file = tamis_cache_open(path);
     if (!file) return NULL;
     if (fgets(line, sizeof line, file) && strcmp(line, format_line) == 0) return file;
     fclose(file);

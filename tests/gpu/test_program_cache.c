@@ -130,8 +130,94 @@ static void the_oldest_goes(void **state) {
     assert_int_equal(content_of("a fifth"), 4);
 }
 
+/* The path of the only entry. */
+static void path_of_entry(char *path, size_t bytes) {
+    const tamis_cache_description cache = described();
+    DIR *const listing = opendir(cache.path);
+    assert_non_null(listing);
+    *path = 0;
+    for (const struct dirent *at = readdir(listing); at; at = readdir(listing))
+        if (at->d_name[0] != '.') snprintf(path, bytes, "%s/%s", cache.path, at->d_name);
+    closedir(listing);
+    assert_true(*path != 0);
+}
+
+static void change_byte(const char *path, off_t where, unsigned char to) {
+    const int file = open(path, O_WRONLY);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, &to, 1, where), 1);
+    close(file);
+}
+
+/* One byte of the code, which no length tells: made anew. */
+static void damaged_entries_are_made_again(void **state) {
+    char path[2 * PATH_BYTES];
+    struct stat entry;
+    (void)state;
+    save("one", 1);
+    path_of_entry(path, sizeof path);
+    assert_int_equal(stat(path, &entry), 0);
+    change_byte(path, entry.st_size - 10, 2);
+    assert_int_equal(content_of("one"), -1);
+    assert_int_equal(described().entries, 0);
+}
+
+/* A whole entry where that of another key of the same length belongs. */
+static void entries_of_other_keys_are_not_taken(void **state) {
+    char one[2 * PATH_BYTES], two[2 * PATH_BYTES];
+    (void)state;
+    save("two", 2);
+    path_of_entry(two, sizeof two);
+    assert_int_equal(tamis_cache_clear(NULL), TAMIS_OK);
+    save("one", 1);
+    path_of_entry(one, sizeof one);
+    assert_int_equal(rename(one, two), 0);
+    assert_int_equal(content_of("two"), -1);
+}
+
+/* Code is loaded from the folder: not from one that others may write, nor through a link. */
+static void folders_of_others_are_refused(void **state) {
+    char tamis[PATH_BYTES], moved[PATH_BYTES];
+    (void)state;
+    save("one", 1);
+    snprintf(tamis, sizeof tamis, "%s/tamis", folder);
+    snprintf(moved, sizeof moved, "%s/moved", folder);
+    for (int bits = 020; bits >= 02; bits /= 8) {
+        assert_int_equal(chmod(tamis, (mode_t)(0700 | bits)), 0);
+        assert_int_equal(content_of("one"), -1);
+        assert_string_equal(described().path, "");
+    }
+    assert_int_equal(chmod(tamis, 0700), 0);
+    assert_int_equal(content_of("one"), 1);
+    assert_int_equal(rename(tamis, moved), 0);
+    assert_int_equal(symlink(moved, tamis), 0);
+    assert_int_equal(content_of("one"), -1);
+    assert_int_equal(unlink(tamis), 0);
+    assert_int_equal(rename(moved, tamis), 0);
+    assert_int_equal(content_of("one"), 1);
+}
+
+/* The same of an entry. */
+static void entries_of_others_are_refused(void **state) {
+    char path[2 * PATH_BYTES], moved[PATH_BYTES];
+    (void)state;
+    save("one", 1);
+    path_of_entry(path, sizeof path);
+    snprintf(moved, sizeof moved, "%s/entry", folder);
+    assert_int_equal(chmod(path, 0620), 0);
+    assert_int_equal(content_of("one"), -1);
+    save("one", 1);
+    assert_int_equal(rename(path, moved), 0);
+    assert_int_equal(symlink(moved, path), 0);
+    assert_int_equal(content_of("one"), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(damaged_entries_are_made_again, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(entries_of_other_keys_are_not_taken, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(folders_of_others_are_refused, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(entries_of_others_are_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(entries_come_back, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(clearing_counts, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_oldest_goes, make_folder, remove_folder),

@@ -25,7 +25,7 @@ static const char start[] =
 static char *word(const void *text) { return (char *)(uintptr_t)text; } /* which nobody writes to */
 
 int tool_python_start(const char *module, int count, char *const *given) {
-    const char *named = getenv("TAMIS_PYTHON");
+    const char *named = secure_getenv("TAMIS_PYTHON");
     const char *const python = named && *named ? named : "python3";
     char **arguments = tool_allocate((size_t)count + 5, sizeof *arguments);
     char *const first[] = {word(python), word("-c"), word(start), word(module)};

@@ -51,7 +51,7 @@ static void *open_beside(tool_text *tried) {
 }
 
 static int open_library(void **library) {
-    const char *given = getenv("TAMIS_MPI");
+    const char *given = secure_getenv("TAMIS_MPI");
     tool_text tried = {0};
     *library = dlopen(given && *given ? given : "libtamis_mpi.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!*library) tool_text_add(&tried, "%s", dlerror());

@@ -68,7 +68,7 @@ bool tamis_program_cache_load(const char *key, tamis_gpu_binary *binary) {
     char path[PATH_BYTES + 64];
     *binary = (tamis_gpu_binary){NULL, 0};
     if (!path_of(key, path, sizeof path)) return false;
-    FILE *const file = fopen(path, "re");
+    FILE *const file = tamis_cache_open(path);
     if (!file) return false;
     const bool good = read_entry(file, key, binary);
     fclose(file);
@@ -88,7 +88,7 @@ static int64_t each(void (*visit)(void *context, const char *path, const struct 
         struct stat entry;
         if (!strstr(at->d_name, suffix)) continue;
         snprintf(path, sizeof path, "%s/%.255s", folder, at->d_name);
-        if (stat(path, &entry) != 0 || !S_ISREG(entry.st_mode)) continue;
+        if (lstat(path, &entry) != 0 || !S_ISREG(entry.st_mode)) continue;
         count++;
         visit(context, path, &entry);
     }

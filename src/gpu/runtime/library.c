@@ -36,7 +36,8 @@ static bool take(const char *file, const tamis_symbol *symbols, char *why, size_
 
 int tamis_library_open(const char *variable, const char *const *candidates, const tamis_symbol *symbols, char *why,
                        size_t bytes) {
-    const char *const named = getenv(variable);
+    const char *const named =
+        secure_getenv(variable); /* not in a setuid process: who starts it is not who it runs as */
     why[0] = 0;
     if (named && named[0]) { /* what the user names is taken or nothing is */
         if (take(named, symbols, why, bytes)) return 1;

@@ -49,7 +49,7 @@ static void find_packages(char files[PLACES][512], int *count) {
                                         "/usr/local/lib/python3*/*-packages/nvidia/nccl/lib/libnccl.so.2",
                                         "/usr/lib/python3*/*-packages/nvidia/nccl/lib/libnccl.so.2",
                                         "/opt/*/lib/python3*/site-packages/nvidia/nccl/lib/libnccl.so.2"};
-    const char *const environment = getenv("VIRTUAL_ENV");
+    const char *const environment = secure_getenv("VIRTUAL_ENV");
     for (int i = environment ? 0 : 1; i < 4; i++) {
         char pattern[512];
         glob_t found = {.gl_pathc = 0};

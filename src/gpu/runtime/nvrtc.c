@@ -199,7 +199,7 @@ done:
 bool tamis_nvrtc_device_library(char *path, size_t bytes) {
     static const char *const places[] = {"/usr/local/cuda/lib64/libcudadevrt.a",
                                          "/usr/lib/x86_64-linux-gnu/libcudadevrt.a", NULL};
-    const char *const named = getenv("TAMIS_CUDADEVRT");
+    const char *const named = secure_getenv("TAMIS_CUDADEVRT");
     int version;
     if (named && named[0]) return snprintf(path, bytes, "%s", named) < (int)bytes && access(path, R_OK) == 0;
     if (tamis_nvrtc_open(&version) != TAMIS_OK) return false;

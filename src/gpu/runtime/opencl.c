@@ -164,7 +164,7 @@ static void read_limits(opencl_device *device) {
        another value than 1, the variable brings ours back */
     const char *const own_cache = getenv("POCL_KERNEL_CACHE");
     device->caches = strstr(platform, "Portable Computing Language") && (!own_cache || strcmp(own_cache, "1") == 0);
-    const char *const more = getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
+    const char *const more = secure_getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
     snprintf(device->options, sizeof device->options,
              "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_CPU=%d -cl-std=%s %s ", l->subgroup, l->is_cpu,
              l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
