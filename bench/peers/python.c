@@ -72,7 +72,7 @@ static tamis_status timed(tool_peer *peer, double beta, int count, double *secon
         seconds[got] = strtod(at, &next);
     }
     const bool all = got == count && next != at;
-    if (all) tool_measure_add_own(processor);
+    if (all) tamis_load_add_own(processor);
     if (!all) tool_error("%s: its Python process answers \"%.40s\" to %s", peer->name, tool_text_get(&answer), command);
     tool_text_free(&answer);
     return all ? TAMIS_OK : TAMIS_ERROR_DEVICE;

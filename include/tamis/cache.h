@@ -1,5 +1,5 @@
 /*
- * The cache on disk: compiled GPU kernels, and what measured plans have chosen.
+ * The cache on disk: compiled GPU kernels, what measured plans have chosen, and the ceilings of devices.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,15 +14,16 @@ extern "C" {
 
 /* Compiled GPU kernels are kept in $XDG_CACHE_HOME/tamis/programs, at most TAMIS_CACHE_BYTES in total. The choices of
    measured plans (tamis_options.effort) are kept in $XDG_CACHE_HOME/tamis/plans.txt, the last thousand of them. With
-   TAMIS_CACHE_BYTES=0 nothing is kept. */
+   TAMIS_CACHE_BYTES=0 neither is kept. Ceilings (tamis/ceilings.h) are small files beside them. */
 typedef struct tamis_cache_description {
     char path[1024];                    /* "" if no folder is available */
     int64_t entries, bytes, most_bytes; /* of the kernels */
     int64_t plans;                      /* number of plans measured */
-    uint64_t reserved[3];
+    int64_t ceilings;                   /* number of machines, or numbers of threads, with ceilings */
+    uint64_t reserved[2];
 } tamis_cache_description;
 TAMIS_API tamis_status tamis_cache_describe(tamis_cache_description *description);
-/* Removes all kernels and plans; *removed (may be NULL) is their number. */
+/* Removes all kernels, plans and ceilings; *removed (may be NULL) is their number. */
 TAMIS_API tamis_status tamis_cache_clear(int64_t *removed);
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /*
- * The machine's ceilings. A probe of well under a second measures them once, and they are cached in
+ * The machine's ceilings. A probe of about a second measures them once, and they are cached in
  * $XDG_CACHE_HOME/tamis; if that is impossible, there are built-in defaults. Index [0] is for one thread, [1] for all
  * of the device's threads together. GB/s are 1e9 bytes per second, GFLOP/s 1e9 floating-point operations per second.
  */
@@ -24,11 +24,18 @@ typedef struct tamis_ceilings {
     double l1_gbs[2], l2_gbs[2], l3_gbs[2], memory_gbs[2]; /* reads of a buffer that fits into that level */
     double gather_gbs[2][6]; /* random rows of 512 bytes from a table of gather_bytes[i] */
     int64_t gather_bytes[6];
-    uint64_t reserved[8];
+    double others_processors; /* that other processes used while it was measured; 0: none, or not known */
+    bool doubtful;            /* no two probes agreed, or others used processors: the rates may be too low */
+    uint64_t reserved[6];
 } tamis_ceilings;
 
-/* Returns the ceilings. The first call on a machine may run the probe. */
+/* Returns the ceilings. The first call on a machine may run the probe: until two runs of it agree, four at most. Doubtful
+   ceilings are measured again by a later process, a minute later at the earliest. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
+
+/* Measures them anew, and keeps the result in the place of what was known. With TAMIS_PROBE=0 it is
+   tamis_device_ceilings. */
+TAMIS_API tamis_status tamis_device_probe(tamis_device *device, tamis_ceilings *ceilings);
 
 /* The least that a call can take: each input is read once, each output written once, by the rates of memory and of
    arithmetic. Data that stay in a cache from one call to the next may be faster. */

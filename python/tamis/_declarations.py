@@ -275,7 +275,7 @@ class tamis_ceilings(Structure):
     _fields_ = [("measured", c_bool), ("threads", c_int), ("fp32_gflops", c_double * 2), ("fp64_gflops", c_double * 2),
                 ("l1_gbs", c_double * 2), ("l2_gbs", c_double * 2), ("l3_gbs", c_double * 2),
                 ("memory_gbs", c_double * 2), ("gather_gbs", c_double * 6 * 2), ("gather_bytes", c_int64 * 6),
-                ("reserved", c_uint64 * 8)]
+                ("others_processors", c_double), ("doubtful", c_bool), ("reserved", c_uint64 * 6)]
 
 
 class tamis_floor(Structure):
@@ -285,7 +285,7 @@ class tamis_floor(Structure):
 
 class tamis_cache_description(Structure):
     _fields_ = [("path", c_char * 1024), ("entries", c_int64), ("bytes", c_int64), ("most_bytes", c_int64),
-                ("plans", c_int64), ("reserved", c_uint64 * 3)]
+                ("plans", c_int64), ("ceilings", c_int64), ("reserved", c_uint64 * 2)]
 
 
 class tamis_ratings_options(Structure):
@@ -567,6 +567,7 @@ TAMIS_FUNCTIONS = {
     "tamis_algorithm_count": (c_int, []),
     "tamis_algorithm_at": (c_int, [c_int, POINTER(tamis_algorithm_description)]),
     "tamis_device_ceilings": (c_int, [c_void_p, POINTER(tamis_ceilings)]),
+    "tamis_device_probe": (c_int, [c_void_p, POINTER(tamis_ceilings)]),
     "tamis_floor_find": (c_int, [POINTER(tamis_sparse), POINTER(tamis_options), c_bool, POINTER(tamis_ceilings), c_bool,
                                  POINTER(tamis_floor)]),
     "tamis_cache_describe": (c_int, [POINTER(tamis_cache_description)]),

@@ -1,14 +1,16 @@
-/* The cache of compiled kernels and of measured plans, as the public API shows it. */
+/* The cache of compiled kernels, measured plans and ceilings, as the public API shows it. */
 #include <tamis/cache.h>
 
 #include "base/status.h"
 #include "gpu/compile/program_cache.h"
+#include "select/ceilings.h"
 #include "select/remembered.h"
 
 tamis_status tamis_cache_describe(tamis_cache_description *description) {
     tamis_clear_error();
     if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: expected an address for the result");
-    *description = (tamis_cache_description){.plans = tamis_remembered_count()};
+    *description = (tamis_cache_description){.plans = tamis_remembered_count(),
+                                              .ceilings = tamis_ceilings_count()};
     tamis_program_cache_measure(description->path, sizeof description->path, &description->entries, &description->bytes,
                                 &description->most_bytes);
     return TAMIS_OK;
@@ -16,7 +18,7 @@ tamis_status tamis_cache_describe(tamis_cache_description *description) {
 
 tamis_status tamis_cache_clear(int64_t *removed) {
     tamis_clear_error();
-    const int64_t count = tamis_program_cache_clear() + tamis_remembered_clear();
+    const int64_t count = tamis_program_cache_clear() + tamis_remembered_clear() + tamis_ceilings_clear();
     if (removed) *removed = count;
     return TAMIS_OK;
 }

@@ -43,7 +43,8 @@ static tamis_status look(const tamis_whole_request *r, pair *p) {
     const tamis_device *const device = r->device;
     for (int i = 0; i < 2; i++) {
         tamis_evidence *const e = &p->evidence[i];
-        tamis_ceilings_get(device->backend, device->number, device->description.threads, true, &e->ceilings);
+        tamis_ceilings_get(device->backend, device->number, device->description.threads, TAMIS_PROBE_IF_NEEDED,
+                           &e->ceilings);
         p->problems[i] = problem_of(r, patterns[i], e);
         TRY(device->backend->look(&p->problems[i], e));
     }

@@ -214,7 +214,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(check_pattern(plan, S));
     plan->check_seconds = tamis_clock_seconds() - start;
 
-    tamis_ceilings_get(device->backend, device->number, device->description.threads, !once, &plan->evidence.ceilings);
+    tamis_ceilings_get(device->backend, device->number, device->description.threads,
+                       once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings);
     start = tamis_clock_seconds(); /* the probe runs once a machine and is not this plan's */
     plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;

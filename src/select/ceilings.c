@@ -1,23 +1,26 @@
 /*
- * The ceilings' cache. On disk it is a small text file of one line a number, in a folder of the user's own (0700),
- * written beside and renamed; a file of another machine, version or shape is ignored and written anew.
+ * The ceilings of devices: probes until two agree, and what the process knows. Other work on the machine can only lower
+ * a rate, so of several probes the best of each number counts.
  */
 #include "select/ceilings.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cache_folder.h"
 #include "base/fork_lock.h"
+#include "base/load.h"
 #include "base/status.h"
+#include "select/ceilings_file.h"
 
-enum { KEPT = 8, NUMBERS = 2 * 6 + 6 + 2 * 6, PATH_BYTES = 1024 };
-static const char *const format_version = "tamis ceilings 1";
+enum { KEPT = 8, PROBES_MOST = 4 };
+static const double APART = 1.25;         /* from the best rate */
+static const double DOUBTED_SECONDS = 60; /* so old, doubtful ceilings are measured again */
 
 typedef struct entry {
-    char key[256];
+    char key[TAMIS_CEILING_KEY];
     const tamis_backend *backend;
     int number, threads;
     bool measured; /* else there is nothing on disk, and the call that found that out could not measure */
@@ -29,67 +32,39 @@ TAMIS_FORK_LOCK(lock)
 static entry kept[KEPT];
 static int kept_count;
 
-/* ------------------------------------------------------------------------------------------ numbers in order */
+/* ------------------------------------------------------------------------------------------ probing */
 
-static void to_numbers(const tamis_ceilings *c, double *numbers) {
-    const double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
-    for (int i = 0; i < 6; i++) memcpy(numbers + 2 * i, pairs[i], 2 * sizeof(double));
-    for (int i = 0; i < 6; i++) numbers[12 + i] = (double)c->gather_bytes[i];
-    memcpy(numbers + 18, c->gather_gbs, sizeof c->gather_gbs);
-}
-
-static void from_numbers(const double *numbers, int threads, tamis_ceilings *c) {
-    *c = (tamis_ceilings){.measured = true, .threads = threads};
-    double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
-    for (int i = 0; i < 6; i++) memcpy(pairs[i], numbers + 2 * i, 2 * sizeof(double));
-    for (int i = 0; i < 6; i++) c->gather_bytes[i] = (int64_t)numbers[12 + i];
-    memcpy(c->gather_gbs, numbers + 18, sizeof c->gather_gbs);
-}
-
-/* ------------------------------------------------------------------------------------------ the file */
-
-/* A file name out of the key: letters and digits stay, the rest becomes '-'. */
-static bool cache_path(const char *key, char *path, size_t bytes) {
-    char folder[PATH_BYTES], name[256];
-    size_t i = 0;
-    if (!tamis_cache_folder(NULL, folder, sizeof folder)) return false;
-    for (; key[i] && i + 1 < sizeof name; i++) {
-        const char c = key[i];
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        name[i] = plain ? c : '-';
+/* Whether each rate was reached by two of the probes, but for a fifth. */
+static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, const double *best) {
+    for (int k = 0; k < TAMIS_CEILING_NUMBERS; k++) {
+        int near = 0;
+        for (int i = 0; i < count; i++) near += probes[i][k] * APART >= best[k];
+        if (near < 2) return false;
     }
-    name[i] = 0;
-    const int n = snprintf(path, bytes, "%s/ceilings-%.200s.txt", folder, name);
-    return n > 0 && (size_t)n < bytes;
+    return true;
 }
 
-static bool load(const char *key, int threads, tamis_ceilings *ceilings) {
-    char path[PATH_BYTES + 256], line[320];
-    double numbers[NUMBERS];
-    if (!cache_path(key, path, sizeof path)) return false;
-    FILE *const file = tamis_cache_open(path);
-    if (!file) return false;
-    bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
-                fgets(line, sizeof line, file) && strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == '\n';
-    for (int i = 0; good && i < NUMBERS; i++)
-        good = fscanf(file, "%lf", &numbers[i]) == 1 && numbers[i] > 0 && numbers[i] < 1e18;
-    fclose(file);
-    if (good) from_numbers(numbers, threads, ceilings);
-    return good;
+/* *ceilings hold what earlier probes have found, if they are measured. */
+static tamis_status probe(const tamis_backend *backend, int number, int threads, tamis_ceilings *ceilings) {
+    double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], best[TAMIS_CEILING_NUMBERS] = {0};
+    const bool on_host = backend->location == TAMIS_HOST;
+    const tamis_load_point begin = tamis_load_begin();
+    bool agreed = false;
+    if (ceilings->measured) tamis_ceilings_to_numbers(ceilings, best);
+    for (int i = 0; i < PROBES_MOST && !agreed; i++) {
+        TRY(backend->ceilings(number, threads, ceilings));
+        tamis_ceilings_to_numbers(ceilings, probes[i]);
+        for (int k = 0; k < TAMIS_CEILING_NUMBERS; k++) best[k] = fmax(best[k], probes[i][k]);
+        agreed = agree(probes, i + 1, best);
+    }
+    tamis_ceilings_from_numbers(best, ceilings);
+    const tamis_load load = tamis_load_since(&begin, on_host ? threads : 0);
+    ceilings->others_processors = isfinite(load.others) ? load.others : 0;
+    ceilings->doubtful = !agreed || load.disturbed;
+    return TAMIS_OK;
 }
 
-static void save(const char *key, const tamis_ceilings *ceilings) {
-    char path[PATH_BYTES + 256];
-    double numbers[NUMBERS];
-    tamis_cache_draft draft;
-    if (!cache_path(key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return;
-    to_numbers(ceilings, numbers);
-    fprintf(draft.file, "%s\n%s\n", format_version, key);
-    for (int i = 0; i < NUMBERS; i++) fprintf(draft.file, "%.17g\n", numbers[i]);
-    tamis_cache_draft_close(&draft);
-}
-
-/* ------------------------------------------------------------------------------------------ the way through */
+/* ------------------------------------------------------------------------------------------ what is known */
 
 /* A GPU stays what it is, so that its number is as good as its description; the processor's instruction set may be
    another one than before. */
@@ -105,44 +80,63 @@ static entry *find(const char *key) {
     return NULL;
 }
 
-/* The entry of what is not there yet, or was not measured. */
+/* The entry of what is not there yet, was not measured, or is to be measured anew. Doubtful ceilings are measured
+   again, and keep what they have of use. */
 static entry *make(entry *known, const char *key, const tamis_backend *backend, int number, int threads,
-                   bool may_measure) {
-    tamis_ceilings fresh;
-    bool found = load(key, threads, &fresh);
-    if (!found && may_measure && backend->ceilings(number, threads, &fresh) == TAMIS_OK) {
+                   tamis_probing probing) {
+    tamis_ceilings fresh = {.measured = false};
+    double age = 0;
+    bool found = probing != TAMIS_PROBE_ANEW && tamis_ceilings_load(key, &fresh, &age);
+    const bool doubted = found && fresh.doubtful && age >= DOUBTED_SECONDS;
+    if (probing != TAMIS_PROBE_NEVER && (!found || doubted) && probe(backend, number, threads, &fresh) == TAMIS_OK) {
         found = true;
-        save(key, &fresh);
+        tamis_ceilings_save(key, &fresh);
     }
     entry *const to = known ? known : &kept[kept_count < KEPT ? kept_count++ : KEPT - 1];
     *to = (entry){.backend = backend, .number = number, .threads = threads, .measured = found};
-    memcpy(to->key, key, sizeof to->key);
+    snprintf(to->key, sizeof to->key, "%s", key);
     if (found) to->ceilings = fresh;
     return to;
 }
 
-void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, bool may_measure,
+/* ------------------------------------------------------------------------------------------ the way through */
+
+void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
                         tamis_ceilings *ceilings) {
     tamis_device_description device;
     char key[sizeof kept[0].key];
     *ceilings = backend->default_ceilings(number, threads);
-    const char *const probe = getenv("TAMIS_PROBE");
-    if (probe && strcmp(probe, "0") == 0) return;
+    const char *const wish = getenv("TAMIS_PROBE");
+    if (wish && strcmp(wish, "0") == 0) return;
 
     pthread_mutex_lock(&lock);
     entry *known = find_quickly(backend, number, threads);
+    if (known) memcpy(key, known->key, sizeof key);
     if (!known && backend->describe(number, &device) == TAMIS_OK) {
         snprintf(key, sizeof key, "%s %s %s %d threads %lld %lld %lld", device.name, device.model,
                  device.instruction_set, threads, (long long)device.cache_l1, (long long)device.cache_l2,
                  (long long)device.cache_l3);
         known = find(key);
-        if (!known) known = make(NULL, key, backend, number, threads, may_measure);
+        if (!known)
+            known = make(NULL, key, backend, number, threads, probing);
+        else if (probing == TAMIS_PROBE_ANEW)
+            known->measured = false;
+    } else if (known && probing == TAMIS_PROBE_ANEW) {
+        known->measured = false;
     }
-    if (known && !known->measured && may_measure) {
-        memcpy(key, known->key, sizeof key);
-        known = make(known, key, backend, number, threads, true);
-    }
+    if (known && !known->measured && probing != TAMIS_PROBE_NEVER)
+        known = make(known, key, backend, number, threads, probing);
     if (known && known->measured) *ceilings = known->ceilings;
     pthread_mutex_unlock(&lock);
     tamis_clear_error(); /* a probe that could not run is no error of the caller's */
+}
+
+int64_t tamis_ceilings_count(void) { return tamis_ceilings_files(false); }
+
+int64_t tamis_ceilings_clear(void) {
+    pthread_mutex_lock(&lock);
+    kept_count = 0;
+    const int64_t removed = tamis_ceilings_files(true);
+    pthread_mutex_unlock(&lock);
+    return removed;
 }

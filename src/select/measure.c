@@ -8,6 +8,7 @@
 
 #include "backend/trial.h"
 #include "base/clock.h"
+#include "base/load.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "select/remembered.h"
@@ -247,13 +248,13 @@ done:
 
 /* ------------------------------------------------------------------------------------------ the way through */
 
-/* False: nothing is remembered that can be used here. */
-static bool take_remembered(const tamis_problem *p, const char *key, tamis_choice *choice, tamis_prepared **prepared) {
-    tamis_remembered plan;
+/* False: the plan cannot be used here. */
+static bool take_remembered(const tamis_problem *p, const tamis_remembered *remembered, tamis_choice *choice,
+                            tamis_prepared **prepared) {
+    const tamis_remembered plan = *remembered;
     tamis_prediction prediction = {.reason = ""};
     char reason[192];
     const tamis_algorithm *algorithm;
-    if (!tamis_remembered_find(key, &plan)) return false;
     for (int i = 0; (algorithm = p->backend->algorithm(i)) != NULL; i++)
         if (strcmp(algorithm->description.name, plan.algorithm) == 0) break;
     if (!algorithm || algorithm->description.baseline || !(algorithm->description.operations & 1u << p->operation) ||
@@ -287,13 +288,24 @@ tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_dev
     }
     /* what parameters the caller gave may suit one algorithm alone, and is not asked for when it is next remembered */
     const bool keeps = p->parameters[0] == 0 && make_key(p, device, staged, key);
-    if (keeps && take_remembered(p, key, choice, prepared)) return TAMIS_OK;
+    tamis_remembered before = {.seconds = 0};
+    const bool known = keeps && tamis_remembered_find(key, &before);
+    if (known && !before.doubtful && take_remembered(p, &before, choice, prepared)) return TAMIS_OK;
+    const tamis_load_point begin = tamis_load_begin();
     const int64_t members = staged ? 1 : p->batch, executions = staged ? p->batch : 1;
     contest c = {.problem = p, .trial.problem = p, .executions = (double)executions};
     TRY(hold(&c, choice, members, prepared));
     if (!keeps) return TAMIS_OK;
+    const tamis_load load = tamis_load_since(&begin, p->backend->location == TAMIS_HOST ? p->threads : 0);
+    const char *const winner = choice->algorithm->description.name;
     tamis_remembered plan = {.seconds = choice->measured_seconds};
-    snprintf(plan.algorithm, sizeof plan.algorithm, "%s", choice->algorithm->description.name);
+    plan.doubtful = load.disturbed && !(known && strcmp(before.algorithm, winner) == 0);
+    if (plan.doubtful) {
+        const size_t used = strlen(choice->reason);
+        snprintf(choice->reason + used, sizeof choice->reason - used,
+                 "; doubtful, and measured again for the next plan: other processes used %.1f processors", load.others);
+    }
+    snprintf(plan.algorithm, sizeof plan.algorithm, "%s", winner);
     tamis_remembered_keep(key, &plan);
     return TAMIS_OK;
 }

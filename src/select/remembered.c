@@ -1,8 +1,8 @@
 /*
- * plans.txt: a line that names the format, then a line for each plan, the newest first: seconds, algorithm and key,
- * separated by tabs. A line that is not of this form is passed over, and is gone when the file is next written; a file
- * that begins otherwise counts as empty. Of two processes that write at the same time one may lose its plan, which is
- * then measured again; readers always see a complete file.
+ * plans.txt: a line that names the format, then a line for each plan, the newest first: seconds, "sure" or
+ * "doubtful", algorithm and key, separated by tabs. A line that is not of this form is passed over, and is gone when
+ * the file is next written; a file that begins otherwise counts as empty. Of two processes that write at the same time
+ * one may lose its plan, which is then measured again; readers always see a complete file.
  */
 #include "select/remembered.h"
 
@@ -17,7 +17,7 @@
 
 /* A thousand plans of at most a kilobyte each: the file is read in a millisecond. */
 enum { PLANS_MOST = 1000, PATH_BYTES = 1200, LINE_BYTES = TAMIS_REMEMBERED_KEY + 128 };
-static const char *const format_line = "tamis plans 1\n";
+static const char *const format_line = "tamis plans 2\n";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those who write; processes may still meet */
 TAMIS_FORK_LOCK(lock)
@@ -42,9 +42,12 @@ static FILE *open_plans(void) {
 
 /* Takes a line apart in place. */
 static bool parse(char *line, tamis_remembered *plan, const char **key) {
-    char *end = strchr(line, '\n'), *name = strchr(line, '\t'), *rest = name ? strchr(name + 1, '\t') : NULL;
+    char *end = strchr(line, '\n'), *doubt = strchr(line, '\t'), *name = doubt ? strchr(doubt + 1, '\t') : NULL,
+         *rest = name ? strchr(name + 1, '\t') : NULL;
     if (!end || !rest || rest - name - 1 >= (long)sizeof plan->algorithm || rest - name == 1) return false;
-    *end = *name = *rest = 0;
+    *end = *doubt = *name = *rest = 0;
+    plan->doubtful = strcmp(doubt + 1, "doubtful") == 0;
+    if (!plan->doubtful && strcmp(doubt + 1, "sure") != 0) return false;
     plan->seconds = strtod(line, &end);
     if (end == line || *end || !(plan->seconds > 0) || plan->seconds > 1e9) return false;
     snprintf(plan->algorithm, sizeof plan->algorithm, "%s", name + 1);
@@ -71,7 +74,7 @@ bool tamis_remembered_find(const char *key, tamis_remembered *plan) {
 }
 
 static void write_plan(FILE *file, const tamis_remembered *plan, const char *key) {
-    fprintf(file, "%.6g\t%s\t%s\n", plan->seconds, plan->algorithm, key);
+    fprintf(file, "%.6g\t%s\t%s\t%s\n", plan->seconds, plan->doubtful ? "doubtful" : "sure", plan->algorithm, key);
 }
 
 void tamis_remembered_keep(const char *key, const tamis_remembered *plan) {

@@ -14,6 +14,7 @@ enum { TAMIS_REMEMBERED_KEY = 1024 };
 typedef struct tamis_remembered {
     char algorithm[64];
     double seconds; /* of a call, as measured */
+    bool doubtful;  /* other processes used processors meanwhile, and no second contest had the same winner */
 } tamis_remembered;
 
 /* A key is a line of less than TAMIS_REMEMBERED_KEY bytes without tabs. */

@@ -1,5 +1,6 @@
 /* What a plan says of itself and what it makes of its options. */
 #include <tamis/algorithms.h>
+#include <tamis/cache.h>
 #include <tamis/ceilings.h>
 #include <tamis/reference.h>
 #include <tamis/structure.h>
@@ -453,6 +454,42 @@ static void test_instruction_sets(void **state) {
     tamis_device_close(other);
 }
 
+static int64_t kept_ceilings(void) {
+    tamis_cache_description cache;
+    assert_int_equal(tamis_cache_describe(&cache), TAMIS_OK);
+    return cache.ceilings;
+}
+
+/* Ceilings that were measured while others used the processors are doubtful, are not measured again at once, and are
+   sure after a probe of a quiet machine; a file that is damaged, of another machine, or a link counts for nothing. */
+static void doubtful_ceilings(void **state) {
+    (void)state;
+    tamis_ceilings first, second;
+    char folder[] = "/tmp/tamis-cache-XXXXXX", path[256], busy[16];
+    assert_non_null(mkdtemp(folder));
+    unsetenv("TAMIS_PROBE");
+    setenv("XDG_CACHE_HOME", folder, 1);
+    snprintf(busy, sizeof busy, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    setenv("TAMIS_LOAD", busy, 1);
+    assert_int_equal(tamis_device_set_threads(device, 1), TAMIS_OK);
+    assert_int_equal(tamis_device_probe(device, &first), TAMIS_OK);
+    assert_true(first.measured && first.doubtful);
+    assert_true(first.others_processors == strtod(busy, NULL));
+    setenv("TAMIS_LOAD", "0", 1);
+    assert_int_equal(tamis_device_ceilings(device, &second), TAMIS_OK);
+    assert_memory_equal(&first, &second, sizeof first);
+    assert_int_equal(tamis_device_probe(device, &second), TAMIS_OK);
+    assert_true(second.measured && second.others_processors == 0);
+    assert_int_equal(kept_ceilings(), 1);
+    assert_int_equal(tamis_cache_clear(NULL), TAMIS_OK);
+    snprintf(path, sizeof path, "rm -r %s", folder);
+    assert_int_equal(system(path), 0);
+    unsetenv("TAMIS_LOAD");
+    setenv("TAMIS_PROBE", "0", 1);
+    unsetenv("XDG_CACHE_HOME");
+    assert_int_equal(tamis_device_set_threads(device, 0), TAMIS_OK);
+}
+
 /* The cache of the ceilings: private, damaged ones made anew, and never in the way. */
 static void test_ceilings_cache(void **state) {
     (void)state;
@@ -467,10 +504,15 @@ static void test_ceilings_cache(void **state) {
     assert_int_equal(tamis_device_set_threads(device, 1), TAMIS_OK);
     assert_int_equal(tamis_device_ceilings(device, &c), TAMIS_OK);
     assert_true(c.measured && c.threads == 1 && c.memory_gbs[0] > 0);
+    assert_int_equal(kept_ceilings(), 1);
     struct stat kept;
     snprintf(path, sizeof path, "%s/tamis", folder);
     assert_int_equal(stat(path, &kept), 0);
     assert_int_equal(kept.st_mode & 0777, 0700);
+    int64_t removed = 0;
+    assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
+    assert_int_equal(removed, 1);
+    assert_int_equal(kept_ceilings(), 0);
     snprintf(path, sizeof path, "rm -r %s", folder);
     assert_int_equal(system(path), 0);
     setenv("TAMIS_PROBE", "0", 1);
@@ -493,6 +535,7 @@ int main(void) {
         cmocka_unit_test(test_algorithms_of_other_operations),
         cmocka_unit_test(test_instruction_sets),
         cmocka_unit_test(test_ceilings_cache),
+        cmocka_unit_test(doubtful_ceilings),
         cmocka_unit_test(test_math),
     };
     setenv("TAMIS_PROBE", "0", 1);

@@ -59,6 +59,7 @@ static void numbers(tool_json *json, const char *name, const double *values, int
 
 static void ceilings_of(tool_json *json, const tamis_ceilings *ceilings) {
     tool_json_bool(json, "measured", ceilings->measured);
+    tool_json_bool(json, "doubtful", ceilings->doubtful);
     tool_json_integer(json, "ceiling_threads", ceilings->threads);
     numbers(json, "fp32_gflops", ceilings->fp32_gflops, 2);
     numbers(json, "fp64_gflops", ceilings->fp64_gflops, 2);

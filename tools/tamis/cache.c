@@ -1,4 +1,4 @@
-/* tamis cache: the compiled GPU kernels and the choices of measured plans on disk. */
+/* tamis cache: the compiled GPU kernels, the choices of measured plans and the ceilings on disk. */
 #include <stdio.h>
 #include <tamis/cache.h>
 #include <tamis/tamis.h>
@@ -25,6 +25,7 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
     tool_json_integer(&json, "bytes", cache->bytes);
     tool_json_integer(&json, "most_bytes", cache->most_bytes);
     tool_json_integer(&json, "plans", cache->plans);
+    tool_json_integer(&json, "ceilings", cache->ceilings);
     if (cleared) tool_json_integer(&json, "removed", removed);
     tool_json_finish(&json);
 }
@@ -40,6 +41,7 @@ static void print_text(const tamis_cache_description *cache, bool cleared, int64
     printf("  size     %s of at most %s\n", tool_word_bytes(cache->bytes).text,
            tool_word_bytes(cache->most_bytes).text);
     printf("  plans    %s measured\n", tool_word_count(cache->plans).text);
+    printf("  ceilings %s measured\n", tool_word_count(cache->ceilings).text);
 }
 
 static int run_cache(const void *given, int count, char **operands) {
@@ -65,7 +67,7 @@ static int run_cache(const void *given, int count, char **operands) {
 
 const tool_command tool_cache_command = {
     .name = "cache",
-    .summary = "show or remove the compiled GPU kernels and measured plans on disk",
+    .summary = "show or remove the compiled GPU kernels, measured plans and ceilings on disk",
     .operands = "info|clear",
     .first = &tool_cache_actions,
     .options = options,

@@ -10,13 +10,15 @@
 #include "text.h"
 
 typedef struct settings {
-    bool json, ceilings;
+    bool json, ceilings, probe;
 } settings;
 
 static const tool_option options[] = {
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
     {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings; the first time this may take a second",
      offsetof(settings, ceilings), 0, 0, NULL},
+    {"probe", 0, TOOL_FLAG, NULL, NULL, "measure the ceilings anew, and keep the result", offsetof(settings, probe), 0,
+     0, NULL},
     {.name = NULL},
 };
 
@@ -69,6 +71,10 @@ static void print_ceilings(const tamis_ceilings *ceilings, bool gpu) {
     }
     putchar('\n');
     tool_table_print(&table, stdout, 2);
+    if (ceilings->doubtful) {
+        printf("  doubtful: %s while they were measured; 'tamis devices --probe' measures them again\n",
+               ceilings->others_processors >= 0.1 ? "other processes used processors" : "no two probes agreed");
+    }
 }
 
 static void print_caches(const tamis_device_description *description) {
@@ -118,6 +124,8 @@ static void print_json(tool_json *json, const char *name, const tamis_device_des
     if (ceilings) {
         tool_json_object(json, "ceilings");
         tool_json_bool(json, "measured", ceilings->measured);
+        tool_json_bool(json, "doubtful", ceilings->doubtful);
+        tool_json_number(json, "others_processors", ceilings->others_processors);
         tool_json_integer(json, "threads", ceilings->threads);
         for (int i = 0; i < CEILING_ROWS; i++) {
             const double *value = ceiling(ceilings, &ceiling_rows[i]);
@@ -159,7 +167,8 @@ static int show(const settings *set, const char *name, tool_json *json) {
     tamis_ceilings ceilings;
     tamis_status status = tamis_device_open(name, &device);
     if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
-    if (status == TAMIS_OK && set->ceilings) status = tamis_device_ceilings(device, &ceilings);
+    if (status == TAMIS_OK && set->ceilings)
+        status = set->probe ? tamis_device_probe(device, &ceilings) : tamis_device_ceilings(device, &ceilings);
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, name);

@@ -4,10 +4,7 @@
 #include "measure.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "exit.h"
 #include "progress.h"
@@ -15,46 +12,6 @@
 
 enum { LEAST_TURNS = 5, MOST_EXECUTIONS_A_TURN = 2000 };
 static const double LEAST_SECONDS = 0.2; /* for each contestant, over all its turns */
-
-static const double BUSY = 0.15; /* processors of others from which times are doubtful */
-
-static double children = 0; /* processor time of our other processes */
-
-typedef struct processor_time {
-    double all, own, stolen; /* seconds, of all processors; NaN: not known */
-} processor_time;
-
-static processor_time processor_time_so_far(void) {
-    processor_time so_far = {(double)NAN, (double)NAN, (double)NAN};
-    double user = 0, nice = 0, kernel = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
-    FILE *file = fopen("/proc/stat", "r");
-    if (!file) return so_far;
-    const int read = fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &kernel, &idle, &waiting,
-                            &interrupts, &soft, &stolen);
-    fclose(file);
-    struct rusage usage;
-    if (read < 7 || getrusage(RUSAGE_SELF, &usage) != 0) return so_far;
-    const double ticks = (double)sysconf(_SC_CLK_TCK);
-    so_far.all = (user + nice + kernel + interrupts + soft) / ticks;
-    so_far.stolen = stolen / ticks;
-    so_far.own = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) + children;
-    return so_far;
-}
-
-void tool_measure_add_own(double seconds) { children += seconds; }
-
-/* A GPU is not slowed by what the processors do, and what fits beside our threads disturbs nobody. */
-static tool_load load_between(const processor_time *before, const processor_time *after, double seconds, int threads,
-                              bool gpu) {
-    tool_load load = {(double)NAN, (double)NAN, false};
-    if (seconds < LEAST_SECONDS / 2) return load; /* too short for the kernel's clock ticks */
-    load.others = fmax(0, after->all - before->all - (after->own - before->own)) / seconds;
-    load.stolen = (after->stolen - before->stolen) / seconds;
-    const bool crowded = load.others + threads > (double)sysconf(_SC_NPROCESSORS_ONLN);
-    load.disturbed = !gpu && ((crowded && load.others > BUSY) || load.stolen > BUSY);
-    return load;
-}
 
 /* Executions by the contestant's own clock, after all that the device still has to do. */
 static int64_t execute_timed(tool_contestant *contestant, const tool_measure_options *options, const tool_timer *timer,
@@ -120,12 +77,12 @@ static int64_t warm_up(tool_contestant *contestant, const tool_measure_options *
     return options->flush ? 1 : turn_length(once, options->repeat);
 }
 
-bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options, tool_load *load) {
+bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options, tamis_load *load) {
     tool_timer timer = tool_timer_create(options->device);
     int64_t *length = tool_allocate((size_t)count, sizeof *length);
     for (int i = 0; i < count; i++) length[i] = warm_up(&contestants[i], options, &timer);
     const double start = tool_seconds();
-    const processor_time before = processor_time_so_far();
+    const tamis_load_point before = tamis_load_begin();
     bool complete = true;
     for (int64_t turn = 0; turn < options->repeat && complete; turn++) {
         if (turn >= LEAST_TURNS && tool_seconds() - start > options->seconds) break;
@@ -134,8 +91,7 @@ bool tool_measure(tool_contestant *contestants, int count, const tool_measure_op
             complete = !tool_interrupted();
         }
     }
-    const processor_time after = processor_time_so_far();
-    *load = load_between(&before, &after, tool_seconds() - start, options->threads, timer.device != NULL);
+    *load = tamis_load_since(&before, timer.device ? 0 : options->threads);
     tool_timer_free(&timer);
     free(length);
     return complete;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <tamis/tamis.h>
 
+#include "base/load.h"
 #include "flush.h"
 #include "statistics.h"
 
@@ -28,21 +29,12 @@ typedef struct tool_measure_options {
     int threads;
 } tool_measure_options;
 
-/* What else the processors did meanwhile. */
-typedef struct tool_load {
-    double others, stolen; /* processors: of other processes, and of other machines on the same host; NaN: not known */
-    bool disturbed;        /* too much of that for the times to be trusted */
-} tool_load;
-
 /*
  * Turns A B C A B C ...: in each turn a contestant runs once, quick ones several times, so that each comes to about
  * 0.2 seconds in all and at least `repeat` samples. On a GPU those of one turn are put into its queue together, each
  * between two of its events, so that what the host takes to launch them is not measured. False after Ctrl-C: the
  * samples are then incomplete.
  */
-bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options, tool_load *load);
-
-/* Processor time that a process of ours has had: it is not another's. */
-void tool_measure_add_own(double seconds);
+bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options, tamis_load *load);
 
 #endif

@@ -1,0 +1,95 @@
+/* The files lie in a folder of the user's own (0700), and are written beside and renamed. */
+#include "select/ceilings_file.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cache_folder.h"
+
+enum { PATH_BYTES = 1024, SIZES_FROM = 12, SIZES = 6 };
+static const char *const format_version = "tamis ceilings 2", *const prefix = "ceilings-";
+
+void tamis_ceilings_to_numbers(const tamis_ceilings *c, double *numbers) {
+    const double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
+    for (int i = 0; i < 6; i++) memcpy(numbers + 2 * i, pairs[i], 2 * sizeof(double));
+    for (int i = 0; i < SIZES; i++) numbers[SIZES_FROM + i] = (double)c->gather_bytes[i];
+    memcpy(numbers + SIZES_FROM + SIZES, c->gather_gbs, sizeof c->gather_gbs);
+}
+
+void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *c) {
+    double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
+    for (int i = 0; i < 6; i++) memcpy(pairs[i], numbers + 2 * i, 2 * sizeof(double));
+    for (int i = 0; i < SIZES; i++) c->gather_bytes[i] = (int64_t)numbers[SIZES_FROM + i];
+    memcpy(c->gather_gbs, numbers + SIZES_FROM + SIZES, sizeof c->gather_gbs);
+}
+
+/* A file name out of the key: letters and digits stay, the rest becomes '-'. */
+static bool path_of(const char *key, char *path, size_t bytes) {
+    char folder[PATH_BYTES], name[TAMIS_CEILING_KEY];
+    size_t i = 0;
+    if (!tamis_cache_folder(NULL, folder, sizeof folder)) return false;
+    for (; key[i] && i + 1 < sizeof name; i++) {
+        const char c = key[i];
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        name[i] = plain ? c : '-';
+    }
+    name[i] = 0;
+    const int n = snprintf(path, bytes, "%s/%s%.200s.txt", folder, prefix, name);
+    return n > 0 && (size_t)n < bytes;
+}
+
+bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, double *age) {
+    char path[PATH_BYTES + 256], line[TAMIS_CEILING_KEY + 64];
+    double numbers[TAMIS_CEILING_NUMBERS], others = 0;
+    struct stat written;
+    int threads = 0, doubtful = 0;
+    if (!path_of(key, path, sizeof path)) return false;
+    FILE *const file = tamis_cache_open(path);
+    if (!file) return false;
+    bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
+                line[strlen(format_version)] == '\n' && fgets(line, sizeof line, file) &&
+                strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == '\n' &&
+                fscanf(file, "%d threads, %lf others, %d doubtful", &threads, &others, &doubtful) == 3 && threads > 0;
+    for (int i = 0; good && i < TAMIS_CEILING_NUMBERS; i++)
+        good = fscanf(file, "%lf", &numbers[i]) == 1 && numbers[i] > 0 && numbers[i] < 1e18;
+    *age = fstat(fileno(file), &written) == 0 ? difftime(time(NULL), written.st_mtime) : 0;
+    fclose(file);
+    if (!good) return false;
+    *ceilings =
+        (tamis_ceilings){.measured = true, .threads = threads, .others_processors = others, .doubtful = doubtful != 0};
+    tamis_ceilings_from_numbers(numbers, ceilings);
+    return true;
+}
+
+void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings) {
+    char path[PATH_BYTES + 256];
+    double numbers[TAMIS_CEILING_NUMBERS];
+    tamis_cache_draft draft;
+    if (!path_of(key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return;
+    tamis_ceilings_to_numbers(ceilings, numbers);
+    fprintf(draft.file, "%s\n%s\n%d threads, %.3f others, %d doubtful\n", format_version, key, ceilings->threads,
+            ceilings->others_processors, ceilings->doubtful);
+    for (int i = 0; i < TAMIS_CEILING_NUMBERS; i++) fprintf(draft.file, "%.17g\n", numbers[i]);
+    tamis_cache_draft_close(&draft);
+}
+
+int64_t tamis_ceilings_files(bool remove) {
+    char folder[PATH_BYTES], path[PATH_BYTES + 288];
+    int64_t count = 0;
+    if (!tamis_cache_folder(NULL, folder, sizeof folder)) return 0;
+    DIR *const listing = opendir(folder);
+    if (!listing) return 0;
+    for (const struct dirent *at = readdir(listing); at; at = readdir(listing)) {
+        const size_t length = strlen(at->d_name);
+        if (strncmp(at->d_name, prefix, strlen(prefix)) != 0 || length < 4 || strcmp(at->d_name + length - 4, ".txt"))
+            continue;
+        snprintf(path, sizeof path, "%s/%.255s", folder, at->d_name);
+        if (!remove || unlink(path) == 0) count++;
+    }
+    closedir(listing);
+    return count;
+}
