@@ -93,7 +93,7 @@ class Run(Record):
 
     FIELDS = _fields(
         texts="run started suite tier title paper version compiler system processor device model instruction_set driver",
-        counts="processors threads multiprocessors cache_l1 cache_l2 cache_l3 memory ceiling_threads", flags="measured",
+        counts="processors threads multiprocessors cache_l1 cache_l2 cache_l3 memory ceiling_threads", flags="measured doubtful",
         pairs="fp32_gflops fp64_gflops l1_gbs l2_gbs l3_gbs memory_gbs", sixes="gather_gbs gather_bytes")
 
 

@@ -1,4 +1,7 @@
 # What depends on the machine's load.
+# on a machine that does other things
+/ceilings are doubtful, and so are the floors/d
+/^  doubtful: .* while they were measured/d
 /other processes used/d
 # Numbers that differ from run to run and from machine to machine.
 /^\$ /b

@@ -345,6 +345,34 @@ static void add_gather(const tool_bench_case *one, field *all, tool_bench_result
     enter(all, results, &run, &result);
 }
 
+/* Whether a result is faster than the device was ever seen to be. In caches data may be read faster than from memory.
+ */
+static bool beats_ceilings(const tool_bench_case *one, const tool_bench_results *results) {
+    const tamis_floor *floor = &results->floor;
+    const double from_memory = 4 * (double)(one->device->description.cache_l3 > one->device->description.cache_l2
+                                                ? one->device->description.cache_l3
+                                                : one->device->description.cache_l2);
+    for (int i = 0; i < results->count; i++) {
+        const double seconds = results->at[i].time.median;
+        if (results->at[i].gather || results->at[i].peer || seconds <= 0) continue;
+        if (floor->peak > 0 && floor->flops > 1.05e9 * floor->peak * seconds) return true;
+        if (floor->bandwidth > 0 && floor->bytes > from_memory && floor->bytes > 1.05e9 * floor->bandwidth * seconds)
+            return true;
+    }
+    return false;
+}
+
+/* Ceilings that a result beats were measured on a busy machine: they are measured again, once in a run. */
+static void raise_ceilings(const tool_bench_case *one, tool_bench_results *results) {
+    static bool raised;
+    tamis_ceilings ceilings = tool_device_ceilings(one->device);
+    if (raised || !ceilings.measured || !beats_ceilings(one, results)) return;
+    raised = true;
+    if (tamis_device_probe(one->device->device, &ceilings) != TAMIS_OK) return;
+    tool_note("%s: a result beats the ceilings, which have been measured again", one->source->name);
+    (void)tool_problem_floor(&one->problem, one->device, one->threads, &results->floor);
+}
+
 int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) {
     field *all = tool_allocate(1, sizeof *all);
     *results = (tool_bench_results){.count = 0};
@@ -357,6 +385,7 @@ int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) 
     if (code == 0 && !tool_interrupted() && all->count > 0) code = measure_all(one, all, results);
     if (code == 0 && one->oracle && !results->interrupted && all->count > 0) code = check_all(one, all, true, results);
     if (tool_interrupted()) results->interrupted = true;
+    if (code == 0 && !results->interrupted) raise_ceilings(one, results);
     clean_up(all, results);
     free(all);
     return code;

@@ -226,7 +226,9 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
 
 void tool_bench_report_end(const tool_bench_report *report, const tool_device *device) {
     if (!report->table || report->rows == 0) return;
-    const tamis_ceilings *ceilings = &device->ceilings;
+    const tamis_ceilings now = tool_device_ceilings(device), *ceilings = &now;
+    if (ceilings->doubtful)
+        tool_warning("the ceilings are doubtful, and so are the floors: 'tamis devices --probe' measures them again");
     if (device->gpu) {
         printf("\n"
                "x floor: median divided by the minimum time for the arithmetic (fp32 %s GFLOP/s) or the bytes (%s "

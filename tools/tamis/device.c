@@ -35,6 +35,12 @@ int tool_device_open(int choice, bool ceilings, tool_device *device) {
     return code;
 }
 
+tamis_ceilings tool_device_ceilings(const tool_device *device) {
+    tamis_ceilings now = device->ceilings;
+    if (now.threads > 0 && tamis_device_ceilings(device->device, &now) != TAMIS_OK) now = device->ceilings;
+    return now;
+}
+
 void tool_device_close(tool_device *device) {
     tamis_device_close(device->device);
     *device = (tool_device){0};

@@ -22,6 +22,9 @@ int tool_device_open(int choice, bool ceilings, tool_device *device);
 tamis_status tool_device_try(int choice, tool_device *device);
 void tool_device_close(tool_device *device);
 
+/* The ceilings as they are known by now: those of a device that was opened with them may have been measured again. */
+tamis_ceilings tool_device_ceilings(const tool_device *device);
+
 /* The choices given, or every device that is present when none was given. */
 tool_chosen tool_devices_wanted(const tool_chosen *given);
 

@@ -34,7 +34,8 @@ tool_problem tool_problem_member(const tool_problem *problem, int64_t member) {
 tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *device, int threads,
                                 tamis_floor *floor) {
     const tamis_options options = tool_problem_options(problem);
-    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &device->ceilings,
+    const tamis_ceilings ceilings = tool_device_ceilings(device);
+    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &ceilings,
                             tool_device_whole(device, threads), floor);
 }
 
