@@ -71,10 +71,12 @@ typedef struct tamis_comparison {
     bool stray;              /* the norm is fine, but the element below is out of its own bound */
     double share;            /* of the output's elements, that were looked at */
     int64_t compared;        /* elements in the norms */
-    int64_t not_finite;      /* the others: NaN or infinite where that is right, or where no finite bound is known */
+    int64_t not_finite;      /* the others: NaN or infinite where that is right, and those that are undecided */
     int64_t row, col;        /* the worst element, of the output (SDDMM: row is the nonzero, col 0) */
     double expected, found;
-    uint64_t reserved[6];
+    int64_t undecided; /* of not_finite: a sum on the way may have overflowed, or no finite bound is known */
+    bool cannot_tell;  /* nothing is wrong, but that says little: the tolerance exceeds 0.1, or all is undecided */
+    uint64_t reserved[4];
 } tamis_comparison;
 
 /* Compares a host output (SDDMM: nnz x 1), which should be alpha * result + beta * old. old may be NULL if beta is 0.

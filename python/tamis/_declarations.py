@@ -262,7 +262,8 @@ class tamis_mask(Structure):
 class tamis_comparison(Structure):
     _fields_ = [("passed", c_bool), ("error", c_double), ("tolerance", c_double), ("stray", c_bool),
                 ("share", c_double), ("compared", c_int64), ("not_finite", c_int64), ("row", c_int64), ("col", c_int64),
-                ("expected", c_double), ("found", c_double), ("reserved", c_uint64 * 6)]
+                ("expected", c_double), ("found", c_double), ("undecided", c_int64), ("cannot_tell", c_bool),
+                ("reserved", c_uint64 * 4)]
 
 
 class tamis_algorithm_description(Structure):

@@ -386,6 +386,8 @@ int64_t tamis_oracle_rows(const tamis_oracle *oracle, const int64_t **rows) {
 
 /* ------------------------------------------------------------------------------------------ comparing */
 
+static const double SAYS_LITTLE = 0.1; /* a tolerance, relative: of a result that is one tenth off nothing is known */
+
 typedef struct storage { /* one rounding to the output's type */
     int digits;          /* binary digits of a number; 0 where that rounding is within g already */
     double absolute, largest;
@@ -417,13 +419,18 @@ typedef struct element {
     double passed;            /* the largest number that the computation may have passed through */
 } element;
 
-/* Whether what is not finite, or should not be, may be so. */
-static bool class_agrees(const element *at, const storage *stored, const tamis_arithmetic *arithmetic) {
-    if (!(at->passed <= arithmetic->most)) return true;
-    if (!isfinite(at->expected)) return !isfinite(at->found);
-    const double reach = fabs(at->expected) + STRAY_FACTOR * at->computed + at->rounded;
-    const bool sign = signbit(at->found) == signbit(at->expected) || at->computed >= fabs(at->expected);
-    return isinf(at->found) && sign && reach >= stored->largest;
+typedef enum class_verdict { SAME, UNDECIDED, DIFFERENT } class_verdict;
+
+/* What is not finite, or should not be. NaN and each infinity stand for themselves alone. Where a number on the way may
+   have overflowed, another value may be right. */
+static class_verdict compare_class(const element *at, const storage *stored, const tamis_arithmetic *arithmetic) {
+    const double found = at->found, expected = at->expected;
+    if ((isnan(found) && isnan(expected)) || (isinf(found) && found == expected)) return SAME;
+    if (!(at->passed <= arithmetic->most)) return UNDECIDED;
+    if (!isfinite(expected)) return DIFFERENT;
+    const double reach = fabs(expected) + STRAY_FACTOR * at->computed + at->rounded;
+    const bool sign = signbit(found) == signbit(expected) || at->computed >= fabs(expected);
+    return isinf(found) && sign && reach >= stored->largest ? SAME : DIFFERENT;
 }
 
 /* Sums over the elements compared, and the largest part of a bound that one of them has used up. */
@@ -444,14 +451,17 @@ static void compare_element(const storage *stored, const tamis_arithmetic *arith
                             int64_t col, norms_of_all *all, tamis_comparison *result) {
     const double bound = at->computed + at->rounded, difference = fabs(at->found - at->expected);
     if (!isfinite(at->expected) || !isfinite(at->found)) {
+        const class_verdict verdict = compare_class(at, stored, arithmetic);
         result->not_finite++;
-        if (class_agrees(at, stored, arithmetic)) return;
+        result->undecided += verdict == UNDECIDED;
+        if (verdict != DIFFERENT) return;
         if (all->worst < HUGE_VAL) keep_worst(result, at, row, col);
         all->worst = HUGE_VAL;
         return;
     }
     if (!isfinite(bound)) { /* any finite number may be right */
         result->not_finite++;
+        result->undecided++;
         return;
     }
     result->compared++;
@@ -494,5 +504,7 @@ tamis_status tamis_oracle_compare(const tamis_oracle *oracle, const tamis_dense 
     comparison->tolerance = tamis_squares_ratio(&all.allowed, &all.size);
     comparison->stray = all.worst > 1;
     comparison->passed = comparison->error <= comparison->tolerance && !comparison->stray;
+    comparison->cannot_tell = comparison->passed && (comparison->tolerance > SAYS_LITTLE ||
+                                                     (comparison->compared == 0 && comparison->undecided > 0));
     return TAMIS_OK;
 }

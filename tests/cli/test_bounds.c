@@ -216,6 +216,45 @@ static void small_probabilities_have_the_error_of_their_exponent(void **state) {
     drop(&f);
 }
 
+/* An infinity stands for itself alone, and so does NaN. */
+static void what_is_not_finite_is_the_same(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = 0.25;
+    values[0] = (double)INFINITY;
+    values[1] = (double)NAN;
+    fixture f;
+    make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, TAMIS_F32, values);
+    const tamis_comparison result = compare(&f);
+    assert_true(result.passed && result.not_finite == 2 && result.undecided == 0 && !result.cannot_tell);
+    const double infinite = f.oracle->reference[0];
+    assert_true(isinf(infinite) != 0 && isnan(f.oracle->reference[1]) != 0);
+    assert_true(passes_with(&f, 0, infinite));
+    assert_false(passes_with(&f, 0, -infinite));
+    assert_false(passes_with(&f, 0, (double)NAN));
+    assert_false(passes_with(&f, 0, 1));
+    assert_false(passes_with(&f, 1, infinite));
+    assert_false(passes_with(&f, 1, 1));
+    drop(&f);
+}
+
+/* A bound that could pass anything is no verdict. */
+static void a_wide_bound_tells_nothing(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = 0.25;
+    fixture f;
+    make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, TAMIS_F32, values);
+    assert_true(compare(&f).passed && !compare(&f).cannot_tell);
+    for (int64_t t = 0; t < NNZ; t++) f.oracle->bound[t] = 0.2 * fabs(f.oracle->reference[t]);
+    tamis_comparison result = compare(&f);
+    assert_true(result.passed && result.cannot_tell && result.tolerance > 0.1);
+    for (int64_t t = 0; t < NNZ; t++) f.oracle->bound[t] = 0;
+    result = compare(&f);
+    assert_true(!result.passed && !result.cannot_tell);
+    drop(&f);
+}
+
 /* What fp16 cannot hold may be infinite, of the right sign, and nothing else; what it can hold may not. */
 static void overflow_is_an_expected_infinity(void **state) {
     (void)state;
@@ -412,6 +451,8 @@ int main(void) {
         cmocka_unit_test(infinities_and_nan_are_compared_by_class),
         cmocka_unit_test(a_score_of_minus_infinity_has_no_error),
         cmocka_unit_test(small_probabilities_have_the_error_of_their_exponent),
+        cmocka_unit_test(what_is_not_finite_is_the_same),
+        cmocka_unit_test(a_wide_bound_tells_nothing),
         cmocka_unit_test(overflow_is_an_expected_infinity),
         cmocka_unit_test(products_that_cancel_keep_the_error_of_their_terms),
         cmocka_unit_test(inputs_rounded_to_tf32_are_right_where_a_plan_rounds),

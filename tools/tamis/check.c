@@ -174,7 +174,7 @@ static verdict failed_call(tamis_status status) {
     return result;
 }
 
-/* What is not finite is counted, and a result with nothing else in it has not been compared. */
+/* What is not finite is counted. A result of which the comparison says little has not been checked. */
 static verdict judge(const tamis_comparison *comparison, bool intact) {
     verdict result = {.kind = comparison->passed && intact ? PASSED : FAILED, .comparison = *comparison};
     if (!comparison->passed) {
@@ -186,10 +186,13 @@ static verdict judge(const tamis_comparison *comparison, bool intact) {
         snprintf(result.reason, sizeof result.reason, "wrote outside the output's elements");
     } else if (comparison->not_finite > 0) {
         const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
-        const bool none = comparison->compared == 0;
-        if (none) result.kind = SKIPPED;
-        snprintf(result.reason, sizeof result.reason, "%s%lld of %lld elements are not finite",
-                 none ? "nothing to compare: " : "", not_finite, all);
+        snprintf(result.reason, sizeof result.reason, "%lld of %lld elements are not finite", not_finite, all);
+    }
+    if (result.kind == PASSED && comparison->cannot_tell) {
+        result.kind = SKIPPED;
+        snprintf(result.reason, sizeof result.reason,
+                 "cannot tell: relative error %.1e, %.1e allowed; of %lld elements a sum may have overflowed",
+                 comparison->error, comparison->tolerance, (long long)comparison->undecided);
     }
     return result;
 }

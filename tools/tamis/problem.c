@@ -35,8 +35,8 @@ tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *
                                 tamis_floor *floor) {
     const tamis_options options = tool_problem_options(problem);
     const tamis_ceilings ceilings = tool_device_ceilings(device);
-    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &ceilings,
-                            tool_device_whole(device, threads), floor);
+    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &ceilings, tool_device_whole(device, threads),
+                            floor);
 }
 
 tool_word tool_problem_name(const tool_problem *problem) {

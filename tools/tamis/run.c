@@ -313,6 +313,10 @@ static int write_output(const work *job) {
     return tool_library_error(status, NULL);
 }
 
+static const char *verdict_of(const tamis_comparison *comparison) {
+    return comparison->cannot_tell ? "cannot tell" : comparison->passed ? "correct" : "wrong";
+}
+
 static void print_json(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     tool_json json = tool_json_start(stdout, true);
@@ -350,6 +354,7 @@ static void print_json(const work *job, const tamis_floor *floor) {
     tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
     tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
     tool_json_number(&json, "compared_share", job->compared ? job->comparison.share : (double)NAN);
+    tool_json_text(&json, "verdict", job->compared ? verdict_of(&job->comparison) : NULL);
     tool_json_integer_if(&json, "not_finite", job->compared, job->comparison.not_finite);
     tool_json_text(&json, "output", job->set->output);
     tool_json_finish(&json);
@@ -357,13 +362,17 @@ static void print_json(const work *job, const tamis_floor *floor) {
 
 static void print_comparison(const tamis_comparison *comparison) {
     const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
+    const char *verdict = comparison->passed ? verdict_of(comparison) : "WRONG"; /* which one is to see */
     if (comparison->passed && comparison->compared == 0 && not_finite > 0) {
-        printf("  not compared: none of %lld elements are finite, neither here nor in the oracle's result\n", all);
+        printf("  %s: none of %lld elements are finite, neither here nor in the oracle's result\n", verdict, all);
         return;
     }
-    printf("  %s: relative error %.1e against the oracle, %.1e allowed", comparison->passed ? "correct" : "WRONG",
-           comparison->error, comparison->tolerance);
+    printf("  %s: relative error %.1e against the oracle, %.1e allowed", verdict, comparison->error,
+           comparison->tolerance);
     if (not_finite > 0) printf("; %lld of %lld elements are not finite", not_finite, all);
+    if (comparison->undecided > 0) {
+        printf(", and of %lld of these a sum may have overflowed", (long long)comparison->undecided);
+    }
     putchar('\n');
 }
 
