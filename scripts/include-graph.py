@@ -32,7 +32,7 @@ BELOW = {
     "xla": ("base",),                # likewise
 }
 # what programs need beside the public headers
-SHARED = {("tools", "src/io/output"), ("tools", "src/sparse/submatrix")}
+SHARED = {("tools", "src/base/temporaries"), ("tools", "src/io/output"), ("tools", "src/sparse/submatrix")}
 # circles that are still there, as (file, file it should not need)
 EXCEPTIONS = set()
 

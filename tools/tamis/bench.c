@@ -155,8 +155,8 @@ static int run_bench(const void *given, int count, char **operands) {
     }
     if (code) return code;
     tool_bench_run_begin(&run);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment, after which no line is lost */
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
-    tool_interrupt_catch(); /* before the devices: their probe takes a while on a new machine */
     code = open_devices(settings, devices);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {

@@ -545,7 +545,7 @@ static int run_check(const void *given, int count, char **operands) {
     if (joined) return joined;
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;
-    tool_interrupt_catch();
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment, after which no line is lost */
     checked_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     const int device_count = open_devices(set, devices, &run.worst);
     for (int d = 0; d < device_count; d++) run.expected += problems_of_a_matrix(&devices[d].set) * count;

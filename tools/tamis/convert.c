@@ -95,7 +95,6 @@ static int run_convert(const void *given, int count, char **operands) {
                        (set->reading.format == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
     const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
     if (refused) return refused;
-    tool_interrupt_catch();
     if (dense) return convert_dense(set, in, out);
     tamis_read_options reading = tool_read_options(&set->reading, set->type, (tamis_index_type)set->offset_type);
     reading.index_type = (tamis_index_type)set->index_type;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "progress.h"
 
 const tool_exit_meaning tool_exit_meanings[7] = {
@@ -17,17 +18,33 @@ const tool_exit_meaning tool_exit_meanings[7] = {
     {TOOL_FILE, "an input file is missing or violates its format, or an output cannot be written"},
     {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm does not support the request"},
     {TOOL_MEMORY, "out of memory"},
-    {TOOL_INTERRUPTED, "interrupted (129 by HUP, 143 by TERM); completed results have been written"},
+    {TOOL_INTERRUPTED, "ended by Ctrl-C (129: by HUP, 143: by TERM); files are whole or as before"},
 };
 
 static const char *command_name = NULL;
-
-void tool_set_command(const char *name) { command_name = name; }
-
 static int rank = 0;
 static char last_message[2048];
 
-void tool_set_rank(int number) { rank = number; }
+/* What the handler of a signal says, which may not put words together. */
+static void prepare_last_words(void) {
+    static char words[128];
+    char who[24] = "";
+    if (rank > 0) snprintf(who, sizeof who, "rank %d: ", rank);
+    snprintf(words, sizeof words, "tamis%s%.60s: %sinterrupted\n", command_name ? " " : "",
+             command_name ? command_name : "", who);
+    tool_interrupt_words(words);
+}
+
+void tool_set_command(const char *name) {
+    command_name = name;
+    prepare_last_words();
+}
+
+void tool_set_rank(int number) {
+    rank = number;
+    prepare_last_words();
+}
+
 const char *tool_last_message(void) { return last_message; }
 
 void tool_message(const char *kind, const char *format, ...) {

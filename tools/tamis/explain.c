@@ -360,7 +360,6 @@ static int run_explain(const void *given, int count, char **operands) {
     if (set->together.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
     if (set->device_memory > 0 && (set->json || set->together.devices.count > 0))
         return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
-    tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
     tool_device device;

@@ -154,7 +154,6 @@ static int run_info(const void *given, int count, char **operands) {
     const settings *set = given;
     if (set->rules) fputs(tamis_structure_rules(), stdout);
     if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE ... is missing");
-    tool_interrupt_catch();
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
     int worst = TOOL_OK;

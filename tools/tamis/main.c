@@ -216,6 +216,7 @@ static void quieten_opencl(void) {
 }
 
 int main(int count, char **arguments) {
+    tool_interrupt_catch();
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, which says so */
     quieten_opencl();
     tool_train_options_prepare();
@@ -226,5 +227,6 @@ int main(int count, char **arguments) {
         tool_error("standard output cannot be written");
         if (code == TOOL_OK) code = TOOL_FILE;
     }
-    return code == TOOL_INTERRUPTED ? tool_interrupted_code() : code;
+    tool_interrupt_release(); /* ends the process by a signal that has come */
+    return code;
 }

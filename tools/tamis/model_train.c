@@ -42,6 +42,7 @@ typedef struct training {
     tool_spread choice; /* of several devices */
     tool_training_report report;
     double read_seconds;
+    tool_text last_words;
 } training;
 
 /* ------------------------------------------------------------------------------------------ what is asked for */
@@ -238,6 +239,26 @@ static int set_names(training *run) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
+/* How to go on, for a message that has a "tamis COMMAND: " before it. */
+static void add_continuation(const training *run, tool_text *text) {
+    tool_text line = {0};
+    tool_options_retype(&line, "resume");
+    tool_text_add(text, "To continue:\ntamis train %s --resume%s", tamis_method_name(run->method),
+                  tool_text_get(&line));
+    tool_text_free(&line);
+}
+
+/* What is said if a signal ends the process within a long iteration. */
+static void prepare_last_words(training *run) {
+    tool_text *const words = &run->last_words;
+    if (!run->checkpoint) return;
+    tool_text_add(words, "tamis train %s: interrupted; the progress of the last checkpoint is saved in %s. ",
+                  tamis_method_name(run->method), run->checkpoint);
+    add_continuation(run, words);
+    tool_text_add(words, "\n");
+    tool_interrupt_words_if(run->checkpoint, tool_text_get(words));
+}
+
 static int report_interrupted(const training *run) {
     const tamis_iteration *last = &run->report.last;
     tool_word where;
@@ -250,11 +271,11 @@ static int report_interrupted(const training *run) {
         tool_error("interrupted %s of %d", where.text, last->iterations);
         return TOOL_INTERRUPTED;
     }
-    tool_text line = {0};
-    tool_options_retype(&line, "resume");
-    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:\ntamis train %s --resume%s", where.text,
-               last->iterations, run->checkpoint, tamis_method_name(run->method), tool_text_get(&line));
-    tool_text_free(&line);
+    tool_text how = {0};
+    add_continuation(run, &how);
+    tool_error("interrupted %s of %d; the progress is saved in %s. %s", where.text, last->iterations, run->checkpoint,
+               tool_text_get(&how));
+    tool_text_free(&how);
     return TOOL_INTERRUPTED;
 }
 
@@ -300,8 +321,10 @@ static tamis_status fit_model(training *run, const tamis_held_out *held) {
 
 static int fit(training *run, double *seconds) {
     const double start = tool_seconds();
+    if (tool_rank_number() == 0) prepare_last_words(run);
     const tamis_status status = fit_model(run, run->held.view.entries ? &run->held.view : NULL);
     *seconds = tool_seconds() - start;
+    tool_interrupt_words_if(NULL, NULL);
     tool_progress_clear();
     if (run->report.written) return run->report.written;
     if (status == TAMIS_ERROR_CANCELLED) return report_interrupted(run);
@@ -388,7 +411,6 @@ static int run_train(const void *given, int count, char **operands) {
     run.devices = run.settings.devices;
     code = tool_ranks_begin(run.settings.transport, 0, &run.devices);
     if (code) return code;
-    tool_interrupt_catch();
     code = tool_ranks_agree_code(choose_checkpoint(&run));
     if (code == 0) {
         code = tool_device_open(run.devices.count > 0 ? run.devices.at[0] : run.settings.device, false, &run.device);
@@ -409,6 +431,7 @@ static int run_train(const void *given, int count, char **operands) {
     tamis_batches_close(run.batches);
     tamis_model_free(run.model);
     tool_device_close(&run.device);
+    tool_text_free(&run.last_words);
     free(run.checkpoint);
     return code;
 }

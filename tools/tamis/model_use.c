@@ -54,7 +54,6 @@ int tool_use_close(tool_use *use, int code) {
 
 int tool_use_run(const void *settings, int count, char **operands, tool_use_body *body) {
     tool_use use;
-    tool_interrupt_catch();
     const int code = tool_use_open(settings, operands[0], &use);
     return code ? code : tool_use_close(&use, body(&use, settings, count - 1, operands + 1));
 }

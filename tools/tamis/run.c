@@ -474,7 +474,6 @@ static int run_run(const void *given, int count, char **operands) {
     settled.together.overlap = set->device_memory > 0 ? 0 : set->overlap;
     if (code == 0) code = tool_gang_begin(&settled.together);
     if (code) return code;
-    tool_interrupt_catch();
     code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
     tool_gang_close(&job.gang);

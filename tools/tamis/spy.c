@@ -84,7 +84,6 @@ static int run_spy(const void *given, int count, char **operands) {
     if (code) return code;
     const bool png = strcasecmp(strrchr(set->output, '.'), ".png") == 0;
     const int cells = set->size > 0 ? (int)set->size : png ? 512 : 128;
-    tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
     code = tool_source_open(operands[0], &reading, &source);
