@@ -5,6 +5,7 @@ import argparse
 import errno
 import os
 import pathlib
+import re
 import signal
 import sys
 from typing import Any, Callable, Iterable
@@ -29,8 +30,15 @@ def add_output(arguments: argparse.ArgumentParser, **given: Any) -> None:
     arguments.add_argument("--no-clobber", action="store_true", help="refuse to replace an existing file")
 
 
+def visible(text: str) -> str:
+    """Text of others, such as a name of a file, as a terminal may show it: control bytes, and bytes that are no text, as \\x1b and the like."""
+    known = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return re.sub("[\x00-\x1f\x7f-\x9f\udc80-\udcff]", lambda found: known.get(found[0]) or "".join(
+        f"\\x{byte:02x}" for byte in found[0].encode(errors="surrogateescape")), text)
+
+
 def error(message: str) -> None:
-    print(f"{_name}: {message}", file=sys.stderr)
+    print(f"{_name}: {visible(message)}", file=sys.stderr)
 
 
 def warning(message: str) -> None:

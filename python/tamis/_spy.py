@@ -13,7 +13,7 @@ import sys
 import zlib
 from typing import Any, Iterator
 
-from ._command import OK, parser, run, write
+from ._command import OK, parser, run, visible, write
 
 SVG_LEVELS, PNG_LEVELS, SVG_SIDE, LEAST_SIDE, FRAME = 16, 255, 560, 256, 1
 
@@ -89,7 +89,7 @@ def main(given: argparse.Namespace) -> int:
     if picture["json"]:
         print(json.dumps({name: picture[name] for name in ("output", "rows", "cols", "nnz", "matrix", "class")}, indent=2))
     elif not picture["quiet"]:
-        print(f"{output}: {caption}")
+        print(visible(f"{output}: {caption}"))
     return OK
 
 

@@ -272,7 +272,7 @@ def main(given: argparse.Namespace) -> int:
     print(f"{what:>12}  options")
     for row in found["rows"][:10]:
         print(f"{row['error']:12.6g}  {_words(row['values'])}")
-    print(f"tamis train {given.method} {given.data} -o MODEL {_words(found['best'])}")
+    print(f"tamis train {given.method} {_command.visible(given.data)} -o MODEL {_words(found['best'])}")
     return _command.OK
 
 

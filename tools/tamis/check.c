@@ -18,6 +18,7 @@
 #include "sparse/submatrix.h"
 #include "spoil.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     tool_chosen operations, edges, types, devices, algorithms, arrangements;
@@ -238,7 +239,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     const bool on_lines = run->lines.out == stdout;
     if (!on_lines && (run->set->verbose || failure_shown)) {
         tool_progress_clear();
-        printf("%s  %s  %s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], run->matrix,
+        printf("%s  %s  %s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], tool_visible(run->matrix),
                tool_problem_name(problem).text, (long long)problem->inner, (long long)problem->width,
                problem->d_is_b ? ", D is B" : "", tamis_type_name(problem->type), algorithm, how->name);
         if (result->kind == PASSED) printf(": %.1e of %.1e", result->comparison.error, result->comparison.tolerance);
@@ -459,8 +460,8 @@ static void check_source(check_run *run, const tool_source *source) {
     }
     tool_progress_clear();
     if (run->lines.out != stdout) {
-        printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)", source->name,
-               (long long)(run->passed - passed), (long long)(run->failed - failed),
+        printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)",
+               tool_visible(source->name), (long long)(run->passed - passed), (long long)(run->failed - failed),
                (long long)(run->skipped - skipped), tool_word_seconds(tool_seconds() - start).text,
                run->device->description.name, tool_word_count(part.rows).text, tool_word_count(source->S->rows).text,
                tool_word_count(part.nnz).text);

@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "source.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     tool_reading reading;
@@ -81,7 +82,8 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
         tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
         tool_json_finish(&json);
     } else if (!set->quiet) {
-        printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
+        printf("%s: dense, %s x %s\n", tool_visible(out), tool_word_count(dense->rows).text,
+               tool_word_count(dense->cols).text);
     }
     tamis_owned_dense_free(array);
     return code;
@@ -139,9 +141,10 @@ static int run_convert(const void *given, int count, char **operands) {
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - read));
         tool_json_finish(&json);
     } else if (!set->quiet) {
-        printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", out, tool_word_count(S->rows).text,
-               tool_word_count(S->cols).text, tool_word_count(S->nnz).text, S->values ? "" : ", no values",
-               tool_word_seconds(source.seconds).text, tool_word_seconds(tool_seconds() - read).text);
+        printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", tool_visible(out),
+               tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
+               S->values ? "" : ", no values", tool_word_seconds(source.seconds).text,
+               tool_word_seconds(tool_seconds() - read).text);
     }
     tamis_owned_sparse_free(changed);
     tool_source_close(&source);

@@ -17,6 +17,7 @@
 #include "source.h"
 #include "table.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     tool_chosen operations;
@@ -311,9 +312,10 @@ static void print_matrix(const tool_source *source) {
     tamis_structure structure;
     if (tamis_row_profile(source->S, &profile) != TAMIS_OK) return;
     if (tamis_structure_find(source->S, &profile, &structure) != TAMIS_OK) return;
-    printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", source->name, tool_word_count(profile.rows).text,
-           tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text, tool_word_number(profile.mean).text,
-           tool_word_count(profile.min).text, tool_word_count(profile.max).text, structure.name);
+    printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", tool_visible(source->name),
+           tool_word_count(profile.rows).text, tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text,
+           tool_word_number(profile.mean).text, tool_word_count(profile.min).text, tool_word_count(profile.max).text,
+           structure.name);
 }
 
 static int explain_source(const settings *set, const tool_device *device, const tool_source *source,

@@ -11,6 +11,7 @@
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
+#include "visible.h"
 
 #define AT(field) offsetof(tool_generate_settings, field)
 
@@ -87,7 +88,7 @@ static int run_generate(const void *given, int count, char **operands) {
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
         tool_json_finish(&json);
     } else if (!settings->quiet) {
-        printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", settings->output, operands[0],
+        printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", tool_visible(settings->output), operands[0],
                tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
                tool_word_seconds(made - start).text, tool_word_seconds(tool_seconds() - made).text);
     }

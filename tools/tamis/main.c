@@ -16,6 +16,7 @@
 #include "python.h"
 #include "ranks.h"
 #include "text.h"
+#include "wording.h"
 
 static int unknown(const char *what, const char *name, const char *const *names) {
     return tool_usage_error("unknown %s '%s'%s", what, name, tool_did_you_mean("", name, names).text);
@@ -217,6 +218,7 @@ static void quieten_opencl(void) {
 
 int main(int count, char **arguments) {
     tool_interrupt_catch();
+    tool_wording_typed(count, arguments);
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, which says so */
     quieten_opencl();
     tool_train_options_prepare();

@@ -10,6 +10,7 @@
 #include "model_report.h"
 #include "model_use.h"
 #include "text.h"
+#include "visible.h"
 
 static int64_t file_bytes(const char *path) {
     struct stat there;
@@ -34,7 +35,7 @@ static void add_options(const tamis_model_options *made, tool_text *text) {
 static void print_text(const tool_use *use) {
     const tamis_model_description *model = &use->description;
     const tamis_model_options *made = &model->options;
-    printf("%s\n", use->path);
+    printf("%s\n", tool_visible(use->path));
     printf("  method      %s, %s factors, %s\n", tamis_method_name(use->method), tool_word_count(made->factors).text,
            tamis_type_name(made->type));
     if (model->rows > 0) {

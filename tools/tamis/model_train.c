@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "ranks.h"
 #include "text.h"
+#include "visible.h"
 
 enum { SPREAD_AUTO = 0 };                /* of tool_spreads */
 static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
@@ -239,12 +240,11 @@ static int set_names(training *run) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-/* How to go on, for a message that has a "tamis COMMAND: " before it. */
+/* The command that goes on. */
 static void add_continuation(const training *run, tool_text *text) {
     tool_text line = {0};
     tool_options_retype(&line, "resume");
-    tool_text_add(text, "To continue:\ntamis train %s --resume%s", tamis_method_name(run->method),
-                  tool_text_get(&line));
+    tool_text_add(text, "tamis train %s --resume%s", tamis_method_name(run->method), tool_text_get(&line));
     tool_text_free(&line);
 }
 
@@ -252,10 +252,13 @@ static void add_continuation(const training *run, tool_text *text) {
 static void prepare_last_words(training *run) {
     tool_text *const words = &run->last_words;
     if (!run->checkpoint) return;
-    tool_text_add(words, "tamis train %s: interrupted; the progress of the last checkpoint is saved in %s. ",
-                  tamis_method_name(run->method), run->checkpoint);
-    add_continuation(run, words);
-    tool_text_add(words, "\n");
+    tool_text_add(words,
+                  "tamis train %s: interrupted; the progress of the last checkpoint is saved in %s. To continue:\n",
+                  tamis_method_name(run->method), tool_visible(run->checkpoint));
+    tool_text line = {0};
+    add_continuation(run, &line);
+    tool_text_add(words, "%s\n", tool_visible(tool_text_get(&line)));
+    tool_text_free(&line);
     tool_interrupt_words_if(run->checkpoint, tool_text_get(words));
 }
 
@@ -273,8 +276,9 @@ static int report_interrupted(const training *run) {
     }
     tool_text how = {0};
     add_continuation(run, &how);
-    tool_error("interrupted %s of %d; the progress is saved in %s. %s", where.text, last->iterations, run->checkpoint,
-               tool_text_get(&how));
+    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:", where.text, last->iterations,
+               run->checkpoint);
+    tool_message_line(tool_text_get(&how));
     tool_text_free(&how);
     return TOOL_INTERRUPTED;
 }

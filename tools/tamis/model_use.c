@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "exit.h"
 #include "progress.h"
 #include "text.h"
+#include "visible.h"
 
 bool tool_is_model(const char *path) {
     static const char magic[8] = {'\x89', 'T', 'A', 'M', 'I', 'S', '\r', '\n'};
@@ -120,6 +122,9 @@ static void write_name(FILE *out, const tamis_names *names, int64_t index) {
         fprintf(out, "%lld", (long long)index);
         return;
     }
+    static int terminal = -1; /* which gets no control characters; another program gets the name */
+    if (terminal < 0) terminal = isatty(STDOUT_FILENO);
+    if (out == stdout && terminal) name = tool_visible(name);
     for (; *name; name++) fputc(strchr("\t\n\r", *name) ? ' ' : *name, out);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "visible.h"
 
 static bool shown = false;
 static double last_drawn = -1;
@@ -34,12 +35,13 @@ void tool_progress(double share, const char *format, ...) {
     memset(bar, '.', CELLS);
     memset(bar, '#', (size_t)filled);
     bar[CELLS] = 0;
-    char what[64];
+    char what[64], shown_what[160];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "\r\033[K[%s] %3.0f %%  %s", bar, 100 * share, what);
+    tool_visible_copy(what, shown_what, sizeof shown_what);
+    fprintf(stderr, "\r\033[K[%s] %3.0f %%  %s", bar, 100 * share, shown_what);
     fflush(stderr);
 }
 

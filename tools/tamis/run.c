@@ -18,6 +18,7 @@
 #include "spoil.h"
 #include "text.h"
 #include "timer.h"
+#include "visible.h"
 
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;
@@ -370,7 +371,7 @@ static void print_comparison(const tamis_comparison *comparison) {
 static void print_text(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
-    printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, job->source.name,
+    printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, tool_visible(job->source.name),
            tool_word_count(problem->S.rows).text, tool_word_count(problem->S.cols).text,
            tool_word_count(problem->S.nnz).text, (long long)problem->inner);
     if (fused) printf(", L = %lld", (long long)problem->width);
@@ -408,7 +409,7 @@ static void print_text(const work *job, const tamis_floor *floor) {
                    tool_word_seconds(job->moved.compute_seconds).text);
     }
     if (job->compared) print_comparison(&job->comparison);
-    if (job->set->output) printf("  written to %s\n", job->set->output);
+    if (job->set->output) printf("  written to %s\n", tool_visible(job->set->output));
 }
 
 static int run_job(work *job, char **operands) {
