@@ -9,10 +9,10 @@ size_t tool_character(const char *text, uint32_t *number) {
     const unsigned char *const at = (const unsigned char *)text;
     /* by the first byte: how many there are, and the smallest number that needs as many */
     static const struct {
-        unsigned char mask, first;
         size_t length;
         uint32_t least;
-    } rows[] = {{0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
+        unsigned char mask, first;
+    } rows[] = {{1, 0, 0x80, 0x00}, {2, 0x80, 0xe0, 0xc0}, {3, 0x800, 0xf0, 0xe0}, {4, 0x10000, 0xf8, 0xf0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if ((at[0] & rows[i].mask) != rows[i].first) continue;
         *number = at[0] & (unsigned char)~rows[i].mask;
