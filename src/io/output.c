@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/temporaries.h"
 #include "io/deflate.h"
+#include "io/standard.h"
 
 enum { BUFFER_BYTES = 1 << 20, NAME_TRIES = 100, MOST_LINKS = 40 };
 
@@ -113,6 +114,7 @@ static tamis_status look_at_target(const char *path, int64_t bytes, char **targe
 tamis_status tamis_output_check(const char *path, int64_t bytes) {
     char *target = NULL;
     struct stat now;
+    if (tamis_is_standard(path)) return TAMIS_OK;
     const tamis_status status = look_at_target(path, bytes, &target, &now);
     tamis_release(target);
     return status;
@@ -166,6 +168,11 @@ static tamis_status name_temporary(tamis_output *output, mode_t mode) {
 
 static tamis_status open_target(tamis_output *output) {
     struct stat now;
+    if (tamis_is_standard(output->path)) {
+        output->direct = true;
+        output->descriptor = tamis_standard_output();
+        return output->descriptor >= 0 ? TAMIS_OK : file_error(output->path, "open standard output");
+    }
     TRY(look_at_target(output->path, 0, &output->target, &now));
     output->direct = now.st_mode != 0 && !S_ISREG(now.st_mode);
     if (output->direct) {

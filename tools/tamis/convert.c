@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "io/standard_format.h"
 #include "json.h"
 #include "outputs.h"
 #include "progress.h"
@@ -16,7 +17,7 @@
 typedef struct settings {
     tool_reading reading;
     const char *row_ids, *column_ids;
-    int format, type, index_type, offset_type, values, duplicates;
+    int to, format, type, index_type, offset_type, values, duplicates;
     bool json, transpose, sort, dense, no_clobber, quiet;
     int64_t threads;
 } settings;
@@ -41,6 +42,7 @@ static const tool_option options[] = {
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
@@ -50,6 +52,10 @@ static const tool_option options[] = {
 static bool ends_with(const char *text, const char *ending) {
     const size_t length = strlen(text), tail = strlen(ending);
     return length >= tail && strcasecmp(text + length - tail, ending) == 0;
+}
+
+static bool is_array(const char *path) {
+    return strcmp(path, "-") == 0 ? tamis_standard_format() == TAMIS_FILE_NPY : ends_with(path, ".npy");
 }
 
 /* A file for the ids of the rows and one for those of the columns, each where it is wanted. */
@@ -93,8 +99,8 @@ static int run_convert(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     const char *in = operands[0], *out = operands[1];
-    const bool dense = set->dense || set->reading.format == TAMIS_FILE_NPY ||
-                       (set->reading.format == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
+    const bool dense =
+        set->dense || set->reading.format == TAMIS_FILE_NPY || (set->reading.format == TAMIS_FILE_AUTO && is_array(in));
     const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
     if (refused) return refused;
     if (dense) return convert_dense(set, in, out);

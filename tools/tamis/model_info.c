@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "exit.h"
 #include "model_options.h"
@@ -14,7 +15,8 @@
 
 static int64_t file_bytes(const char *path) {
     struct stat there;
-    return stat(path, &there) == 0 ? (int64_t)there.st_size : 0;
+    const bool standard = strcmp(path, "-") == 0;
+    return (standard ? fstat(STDIN_FILENO, &there) : stat(path, &there)) == 0 ? (int64_t)there.st_size : 0;
 }
 
 /* The options with which the model was made, as one would type them. */

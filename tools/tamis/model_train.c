@@ -77,7 +77,10 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
 static int choose_checkpoint(training *run) {
     const tool_train_settings *set = &run->settings;
     struct stat there;
-    const bool device = stat(set->output, &there) == 0 && !S_ISREG(there.st_mode); /* which has nothing beside it */
+    const bool device = strcmp(set->output, "-") == 0 ||
+                        (stat(set->output, &there) == 0 && !S_ISREG(there.st_mode)); /* which has nothing beside it */
+    if (set->checkpoint && strcmp(set->checkpoint, "-") == 0)
+        return tool_usage_error("--checkpoint: -, that is standard output, cannot be read again; name a file");
     if (set->checkpoint || !device) {
         const char *base = set->checkpoint ? set->checkpoint : set->output;
         const size_t bytes = strlen(base) + 8;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "exit.h"
+#include "io/standard.h"
 #include "progress.h"
 #include "text.h"
 #include "visible.h"
@@ -15,6 +16,10 @@ bool tool_is_model(const char *path) {
     static const char magic[8] = {'\x89', 'T', 'A', 'M', 'I', 'S', '\r', '\n'};
     char begin[sizeof magic];
     struct stat there; /* what is read from a pipe is gone */
+    if (strcmp(path, "-") == 0) {
+        const void *first = NULL;
+        return tamis_standard_look(&first) >= sizeof magic && memcmp(first, magic, sizeof magic) == 0;
+    }
     FILE *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? fopen(path, "rb") : NULL;
     const bool read = file && fread(begin, 1, sizeof begin, file) == sizeof begin;
     if (file) fclose(file);

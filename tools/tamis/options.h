@@ -54,6 +54,14 @@ typedef struct tool_option {
 #define TOOL_NO_CLOBBER(offset)                                                                                        \
     { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
 
+/* The row of --to, which a command with matrices as outputs has. */
+#define TOOL_TO(offset)                                                                                                \
+    {                                                                                                                  \
+        "to", 0, TOOL_CHOICE, "FORMAT", "auto",                                                                        \
+            "format of standard output, where - is the output; auto: matrix-market", offset, 0, 0,                     \
+            &tool_written_formats                                                                                      \
+    }
+
 /* What an option is set to, as one would type it; flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);
 

@@ -23,7 +23,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap;
+    int to, edge, type, math, device, algorithm, effort, overlap;
     tool_gang_kind together;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
@@ -43,6 +43,7 @@ static const tool_option options[] = {
     {"output", 'o', TOOL_OUTPUT, "OUT", NULL,
      "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed", AT(output), 0, 0,
      NULL},
+    TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
     {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
