@@ -60,12 +60,13 @@ static void find_files(const tool_command *command, const tool_option *option, c
         snprintf(file->called, sizeof file->called, "%s", file->written ? "OUT" : "operand");
     }
     for (; option->name; option++) {
-        const bool written = option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO;
+        const bool written =
+            option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO || option->value == TOOL_LINES;
         if (!written && option->value != TOOL_PATH && option->value != TOOL_NAME) continue;
         const char *path = *(const char *const *)((const char *)settings + option->offset);
         if (!path || (option->value == TOOL_NAME && strcmp(path, "-") == 0)) continue;
         named_file *const file = add_file(path, written);
-        file->kept = option->value == TOOL_ADDED_TO;
+        file->kept = option->value != TOOL_OUTPUT;
         snprintf(file->called, sizeof file->called, "--%s", option->name);
     }
 }
