@@ -136,6 +136,14 @@ static void replace_group(pid_t before, pid_t after) {
 void tool_interrupt_takes(pid_t group) { replace_group(0, group); }
 void tool_interrupt_leaves(pid_t group) { replace_group(group, 0); }
 
+void tool_interrupt_hand_over(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    tool_interrupt_release();
+}
+
 void tool_interrupt_words(const char *said) { words = said; }
 
 void tool_interrupt_words_if(const char *path, const char *said) {

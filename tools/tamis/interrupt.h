@@ -23,6 +23,10 @@ void tool_interrupt_release(void);
 void tool_interrupt_takes(pid_t group);
 void tool_interrupt_leaves(pid_t group);
 
+/* Before it becomes an interpreter of Python: the same, but INT waits until the interpreter, which would make an
+   exception of it, has set the usual effect and lets it through. */
+void tool_interrupt_hand_over(void);
+
 /* What is said where the process ends at once; and instead, if there is such a file by then. Both stay the caller's. */
 void tool_interrupt_words(const char *words);
 void tool_interrupt_words_if(const char *path, const char *words);
