@@ -76,6 +76,12 @@ static void words_of_the_library_become_those_of_the_program(void **state) {
                   "--method = als, but the model's is --type");
     check_wording("a/options.model: options.seed", "a/options.model", "a/options.model: --seed");
     check_wording("myoptions.x and TS.cols and S.columns", NULL, "myoptions.x and TS.cols and S.columns");
+    static const char *const names[] = {"row-prior", "type", NULL};
+    tool_wording_options(names);
+    check_wording("row_prior = 2 with column_prior = 0: x.type = 3", NULL,
+                  "--row-prior = 2 with column_prior = 0: x.type = 3");
+    check_wording("a.csv: type = 'row_prior = 1'", NULL, "a.csv: --type = 'row_prior = 1'");
+    tool_wording_options(NULL);
     char small[8];
     tool_wording("options.inner", NULL, small, sizeof small);
     assert_string_equal(small, "--inner");

@@ -18,6 +18,8 @@
 #include "text.h"
 #include "wording.h"
 
+enum { OPTIONS_MOST = 126 };
+
 static int unknown(const char *what, const char *name, const char *const *names) {
     return tool_usage_error("unknown %s '%s'%s", what, name, tool_did_you_mean("", name, names).text);
 }
@@ -123,6 +125,9 @@ static int run_command(const tool_command *command, const tool_command *method, 
     tool_set_command(name.text);
     const tool_option *options = method ? method->options : command->options;
     const int before = method ? 1 : 0;
+    static const char *names[OPTIONS_MOST + 1];
+    for (int i = 0; options[i].name && i < OPTIONS_MOST; i++) names[i] = options[i].name;
+    tool_wording_options(names);
     void *settings = tool_allocate(1, command->settings_size);
     tool_options_preset(options, settings);
     tool_options_remember(count - before, arguments + before);

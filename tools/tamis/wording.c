@@ -10,6 +10,11 @@ static const char *const phrases[][2] = {
     {"which tamis_read_dense reads", "but a sparse one is needed"},
     {"which tamis_read_sparse reads; expected an array", "but a dense one (an array) is needed"},
     {"index_type = int64, or relabel = true", "--index int64, or --relabel"},
+    {"index_type = int64", "--index int64"},
+    {"offset_type = int64", "--offset int64"},
+    {"relabel = true", "--relabel"},
+    {"with tamis_model_transform", "with 'tamis transform'"},
+    {"use tamis_model_transform", "use 'tamis transform'"},
     {"an index_type of int32 cannot hold", "--index int32 cannot hold"},
     {"an offset_type of int32 cannot hold it", "it needs --offset int64"},
     {"pass those of tamis_model_transform as W", "name their known entries by --new FILE"},
@@ -40,6 +45,10 @@ void tool_wording_typed(int count, char *const *words) {
     typed.count = count;
     typed.words = words;
 }
+
+static const char *const *options;
+
+void tool_wording_options(const char *const *names) { options = names; }
 
 static bool has_phrase(const char *text) {
     bool found = strstr(text, field) != NULL;
@@ -75,6 +84,22 @@ static size_t quotation(const char *text, char before) {
     return 0;
 }
 
+/* "row_prior = 0", where the command has an option --row-prior. */
+static size_t translate_option(const char *text, char before, char *ours, size_t bytes) {
+    const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    char name[40];
+    if (length == 0 || length >= sizeof name || strncmp(text + length, " = ", 3) != 0) return 0;
+    if (isalnum((unsigned char)before) || (before && strchr("_.->", before))) return 0;
+    for (size_t i = 0; i < length; i++) name[i] = text[i] == '_' ? '-' : text[i];
+    name[length] = 0;
+    for (const char *const *option = options; option && *option; option++) {
+        if (strcmp(*option, name) != 0) continue;
+        snprintf(ours, bytes, "--%s", name);
+        return length;
+    }
+    return 0;
+}
+
 /* A phrase that begins here is put into `ours`; returns how long it is, 0: none does. */
 static size_t translate(const char *text, char before, char *ours, size_t bytes) {
     for (int i = 0; i < PHRASES; i++) {
@@ -99,7 +124,8 @@ void tool_wording(const char *message, const char *name, char *ours, size_t byte
         char other[96] = "";
         size_t kept = longest_name(message, name);
         if (kept == 0) kept = quotation(message, before);
-        const size_t replaced = kept == 0 ? translate(message, before, other, sizeof other) : 0;
+        size_t replaced = kept == 0 ? translate(message, before, other, sizeof other) : 0;
+        if (kept + replaced == 0) replaced = translate_option(message, before, other, sizeof other);
         if (kept == 0 && replaced == 0) kept = 1;
         const int length = replaced ? snprintf(ours + used, bytes - used, "%s", other)
                                     : snprintf(ours + used, bytes - used, "%.*s", (int)kept, message);
