@@ -104,8 +104,8 @@ static size_t translate_option(const char *text, char before, char *ours, size_t
 static size_t translate(const char *text, char before, char *ours, size_t bytes) {
     for (int i = 0; i < PHRASES; i++) {
         const size_t length = strlen(phrases[i][0]);
-        const bool ends = !isalnum((unsigned char)text[length]) && text[length] != '_';
-        if (strncmp(text, phrases[i][0], length) != 0 || !ends || isalnum((unsigned char)before)) continue;
+        if (strncmp(text, phrases[i][0], length) != 0 || isalnum((unsigned char)before)) continue;
+        if (isalnum((unsigned char)text[length]) || text[length] == '_') continue;
         snprintf(ours, bytes, "%s", phrases[i][1]);
         return length;
     }
