@@ -32,7 +32,8 @@ BELOW = {
     "xla": ("base",),                # likewise
 }
 # what programs need beside the public headers
-SHARED = {("tools", "src/io/output"), ("tools", "src/sparse/submatrix"), ("tools", "src/base/threads"), ("tools", "src/base/load")}
+SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/io/output"),
+          ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # circles that are still there, as (file, file it should not need)
 EXCEPTIONS = set()
 

@@ -61,6 +61,7 @@ static int end(tool_driver *driver, double seconds) {
     }
     kill(-driver->process, SIGKILL);
     if (ended == 0) waitpid(driver->process, &status, 0);
+    tool_interrupt_leaves(driver->process);
     driver->process = 0;
     tool_driver_return_memory(driver);
     close_one(&driver->file);
@@ -138,6 +139,7 @@ static int spawn(tool_driver *driver, int far_end) {
     posix_spawnattr_setpgroup(&attributes, 0);
     const int failed = posix_spawnp(&driver->process, arguments[0], &actions, &attributes, arguments, environ);
     if (failed) driver->process = 0;
+    if (!failed) tool_interrupt_takes(driver->process);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return failed;

@@ -5,12 +5,16 @@ import argparse
 import errno
 import os
 import pathlib
+import re
+import signal
 import sys
 from typing import Any, Callable, Iterable
 
 from .results import ResultsError
 
-OK, FAILED, USAGE, FILE, UNSUPPORTED, INTERRUPTED = 0, 1, 2, 3, 4, 130  # the program's exit codes
+OK, FAILED, USAGE, FILE, UNSUPPORTED = 0, 1, 2, 3, 4  # the program's exit codes
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _name = "tamis"
 
@@ -26,8 +30,15 @@ def add_output(arguments: argparse.ArgumentParser, **given: Any) -> None:
     arguments.add_argument("--no-clobber", action="store_true", help="refuse to replace an existing file")
 
 
+def visible(text: str) -> str:
+    """Text of others, such as a name of a file, as a terminal may show it: control bytes, and bytes that are no text, as \\x1b and the like."""
+    known = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return re.sub("[\x00-\x1f\x7f-\x9f\udc80-\udcff]", lambda found: known.get(found[0]) or "".join(
+        f"\\x{byte:02x}" for byte in found[0].encode(errors="surrogateescape")), text)
+
+
 def error(message: str) -> None:
-    print(f"{_name}: {message}", file=sys.stderr)
+    print(f"{_name}: {visible(message)}", file=sys.stderr)
 
 
 def warning(message: str) -> None:
@@ -35,7 +46,11 @@ def warning(message: str) -> None:
 
 
 def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentParser) -> int:
-    """Runs a command and returns its exit code. Messages name the command, as the program's do."""
+    """Runs a command and returns its exit code. Messages name the command, as the program's do. A signal ends the process at once, also
+    within a call of the library, where Python would wait."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     given = arguments.parse_intermixed_args()
     try:
         code = main(given)
@@ -50,8 +65,6 @@ def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentP
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FILE
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 def can_write(path: str, inputs: Iterable[str] = (), no_clobber: bool = False) -> None:
@@ -79,6 +92,7 @@ def write(path: str, content: str | bytes) -> None:
     target = pathlib.Path(os.path.realpath(path))
     there = target.is_file()
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # none ends the process while there is a part of a file
     try:
         part.write_bytes(data)
         os.replace(part, target)
@@ -86,5 +100,6 @@ def write(path: str, content: str | bytes) -> None:
         raise ResultsError(f"{path}: cannot be written: {problem.strerror or problem}") from None
     finally:
         part.unlink(missing_ok=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if there:
         error(f"replaced {path}")

@@ -7,13 +7,14 @@ import argparse
 import html
 import json
 import math
+import os
 import re
 import struct
 import sys
 import zlib
 from typing import Any, Iterator
 
-from ._command import OK, parser, run, write
+from ._command import OK, parser, run, visible, write
 
 SVG_LEVELS, PNG_LEVELS, SVG_SIDE, LEAST_SIDE, FRAME = 16, 255, 560, 256, 1
 
@@ -84,14 +85,18 @@ def png(counts: Cells) -> bytes:
 def main(given: argparse.Namespace) -> int:
     picture: dict[str, Any] = json.loads(sys.stdin.buffer.read().decode("utf-8", "replace"))
     caption = f"{picture['matrix']}: {picture['rows']:,} x {picture['cols']:,}, {picture['nnz']:,} nonzeros, {picture['class']}"
-    output = picture["output"]
+    output = given.output or picture["output"]
     write(output, png(picture["counts"]) if output.lower().endswith(".png") else svg(picture["counts"], caption))
+    report = sys.stderr if output == "-" else sys.stdout
     if picture["json"]:
-        print(json.dumps({name: picture[name] for name in ("output", "rows", "cols", "nnz", "matrix", "class")}, indent=2))
+        said = {"output": os.fsencode(output).decode(errors="replace"), **{name: picture[name] for name in ("rows", "cols", "nnz", "matrix", "class")}}
+        print(json.dumps(said, indent=2), file=report)
     elif not picture["quiet"]:
-        print(f"{output}: {caption}")
+        print(visible(f"{output}: {caption}"), file=report)
     return OK
 
 
 if __name__ == "__main__":
-    sys.exit(run(main, parser("spy", "draw the positions of a matrix's nonzeros")))
+    arguments = parser("spy", "draw the positions of a matrix's nonzeros")
+    arguments.add_argument("--output", metavar="FILE", help="by default the name in the input")
+    sys.exit(run(main, arguments))

@@ -203,9 +203,11 @@ def _words(values: dict[str, Any]) -> str:
 
 
 def read(path: str) -> Any:
-    """Any file that the program reads without names: matrices and bags of words; ratings with names from .csv, .tsv and .ratings."""
+    """Any file that the program reads without names: matrices and bags of words; ratings with names from .csv, .tsv and .ratings. "-"
+    is standard input."""
     import scipy.sparse
     owned = ctypes.c_void_p()
+    path = "/dev/stdin" if path == "-" else path
     if path.endswith((".csv", ".tsv", ".ratings", ".data")):
         users, items = ctypes.c_void_p(), ctypes.c_void_p()
         must(models().tamis_read_ratings(os.fsencode(path), None, owned, users, items, None))
@@ -272,7 +274,7 @@ def main(given: argparse.Namespace) -> int:
     print(f"{what:>12}  options")
     for row in found["rows"][:10]:
         print(f"{row['error']:12.6g}  {_words(row['values'])}")
-    print(f"tamis train {given.method} {given.data} -o MODEL {_words(found['best'])}")
+    print(f"tamis train {given.method} {_command.visible(given.data)} -o MODEL {_words(found['best'])}")
     return _command.OK
 
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/temporaries.h"
+
 static bool own_folder(const char *path) {
     struct stat folder;
     if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
@@ -59,18 +61,22 @@ bool tamis_cache_draft_open(const char *path, tamis_cache_draft *draft) {
     if (n < 0 || (size_t)n >= sizeof draft->path) return false;
     snprintf(draft->beside, sizeof draft->beside, "%s.%ld.%d", path, (long)getpid(),
              __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
+    draft->temporary = tamis_temporary_begin(draft->beside);
     const int descriptor = open(draft->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor < 0) return false;
-    draft->file = fdopen(descriptor, "w");
+    draft->file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
     if (draft->file) return true;
-    close(descriptor);
-    unlink(draft->beside);
+    if (descriptor >= 0) {
+        close(descriptor);
+        unlink(draft->beside);
+    }
+    tamis_temporary_end(draft->temporary);
     return false;
 }
 
 bool tamis_cache_draft_close(tamis_cache_draft *draft) {
     const bool written = ferror(draft->file) == 0;
-    if (fclose(draft->file) == 0 && written && rename(draft->beside, draft->path) == 0) return true;
-    unlink(draft->beside);
-    return false;
+    const bool moved = fclose(draft->file) == 0 && written && rename(draft->beside, draft->path) == 0;
+    if (!moved) unlink(draft->beside);
+    tamis_temporary_end(draft->temporary);
+    return moved;
 }

@@ -24,6 +24,7 @@ int64_t tamis_cache_bytes(void);
 typedef struct tamis_cache_draft {
     FILE *file;
     char path[1400], beside[1480];
+    int temporary; /* of tamis_temporary_begin */
 } tamis_cache_draft;
 
 bool tamis_cache_draft_open(const char *path, tamis_cache_draft *draft);

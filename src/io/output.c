@@ -15,7 +15,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/temporaries.h"
 #include "io/deflate.h"
+#include "io/standard.h"
 
 enum { BUFFER_BYTES = 1 << 20, NAME_TRIES = 100, MOST_LINKS = 40 };
 
@@ -112,6 +114,7 @@ static tamis_status look_at_target(const char *path, int64_t bytes, char **targe
 tamis_status tamis_output_check(const char *path, int64_t bytes) {
     char *target = NULL;
     struct stat now;
+    if (tamis_is_standard(path)) return TAMIS_OK;
     const tamis_status status = look_at_target(path, bytes, &target, &now);
     tamis_release(target);
     return status;
@@ -134,6 +137,14 @@ static bool open_nameless(tamis_output *output, mode_t mode) {
     return false;
 }
 
+static void forget_temporary(tamis_output *output) {
+    const int error = errno;
+    if (output->temporary) tamis_temporary_end(output->listed);
+    tamis_release(output->temporary);
+    output->temporary = NULL;
+    errno = error;
+}
+
 /* Makes the file under a temporary name beside the target, or gives the nameless one that name. */
 static tamis_status name_temporary(tamis_output *output, mode_t mode) {
     static _Atomic unsigned counter;
@@ -141,6 +152,7 @@ static tamis_status name_temporary(tamis_output *output, mode_t mode) {
         char ending[64];
         snprintf(ending, sizeof ending, ".%ld-%u.part", (long)getpid(), atomic_fetch_add(&counter, 1u));
         TRY(copy_name(output->target, ending, &output->temporary));
+        output->listed = tamis_temporary_begin(output->temporary);
         if (output->nameless[0]) {
             if (linkat(AT_FDCWD, output->nameless, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0)
                 return TAMIS_OK;
@@ -148,8 +160,7 @@ static tamis_status name_temporary(tamis_output *output, mode_t mode) {
             output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
             if (output->descriptor >= 0) return TAMIS_OK;
         }
-        tamis_release(output->temporary);
-        output->temporary = NULL;
+        forget_temporary(output);
         if (errno != EEXIST && errno != EINTR) break;
     }
     return file_error(output->path, "create a temporary file beside it");
@@ -157,6 +168,11 @@ static tamis_status name_temporary(tamis_output *output, mode_t mode) {
 
 static tamis_status open_target(tamis_output *output) {
     struct stat now;
+    if (tamis_is_standard(output->path)) {
+        output->direct = true;
+        output->descriptor = tamis_standard_output();
+        return output->descriptor >= 0 ? TAMIS_OK : file_error(output->path, "open standard output");
+    }
     TRY(look_at_target(output->path, 0, &output->target, &now));
     output->direct = now.st_mode != 0 && !S_ISREG(now.st_mode);
     if (output->direct) {
@@ -213,8 +229,7 @@ static tamis_status finish(tamis_output *output) {
     if (close(descriptor) != 0) return file_error(output->path, "write");
     if (output->direct) return TAMIS_OK;
     if (rename(output->temporary, output->target) != 0) return file_error(output->path, "rename the new file to it");
-    tamis_release(output->temporary);
-    output->temporary = NULL;
+    forget_temporary(output);
     sync_folder(output->target);
     return TAMIS_OK;
 }
@@ -226,7 +241,7 @@ tamis_status tamis_output_close(tamis_output *output, tamis_status status) {
     tamis_deflate_close(output->gzip);
     tamis_release(output->buffer);
     tamis_release(output->target);
-    tamis_release(output->temporary);
+    forget_temporary(output);
     *output = (tamis_output){.descriptor = -1};
     return status;
 }

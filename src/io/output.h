@@ -14,6 +14,7 @@ typedef struct tamis_output {
     const char *path;  /* the caller's */
     char *target;      /* what the path leads to, links followed */
     char *temporary;   /* beside the target; NULL where it has no name (yet) */
+    int listed;        /* its number among the temporaries */
     char nameless[32]; /* the path by which a nameless file gets one; "" for others */
     bool direct;       /* a device or pipe: written to the target */
     int descriptor;

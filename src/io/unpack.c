@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/standard.h"
 
 #if TAMIS_HAVE_ZLIB
 #include "io/zlib_memory.h"
@@ -280,14 +281,19 @@ static tamis_status begin(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
+static tamis_status open_input(const char *path, tamis_unpacker *u) {
+    if (tamis_is_standard(path)) return tamis_standard_input(&u->descriptor, &u->origin);
+    do u->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    while (u->descriptor < 0 && errno == EINTR);
+    return u->descriptor >= 0 ? TAMIS_OK : file_error(path, "open");
+}
+
 tamis_status tamis_unpacker_open(const char *path, tamis_unpacker *u) {
     tamis_status status = TAMIS_OK;
     void *memory = NULL;
     struct stat about;
     *u = (tamis_unpacker){.name = path};
-    do u->descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    while (u->descriptor < 0 && errno == EINTR);
-    if (u->descriptor < 0) return file_error(path, "open");
+    TRY(open_input(path, u));
     if (fstat(u->descriptor, &about) != 0) {
         status = file_error(path, "read its size");
         goto failed;
@@ -296,10 +302,12 @@ tamis_status tamis_unpacker_open(const char *path, tamis_unpacker *u) {
         status = tamis_fail(TAMIS_ERROR_FILE, "%s: cannot read: it is a folder", path);
         goto failed;
     }
-    if (S_ISREG(about.st_mode)) u->told = (int64_t)about.st_size;
+    if (S_ISREG(about.st_mode) && about.st_size > u->origin) u->told = (int64_t)about.st_size - u->origin;
     TRY_GOTO(failed, tamis_allocate(INPUT_BLOCK, 1, "a block of the file", &memory));
     u->block = memory;
     u->at = u->end = u->block;
+    if (tamis_is_standard(path)) u->taken = (int64_t)tamis_standard_head(u->block, INPUT_BLOCK);
+    u->end += u->taken;
     TRY_GOTO(failed, begin(u));
     return TAMIS_OK;
 failed:
@@ -330,7 +338,11 @@ void tamis_unpacker_close(tamis_unpacker *u) {
 
 tamis_status tamis_unpacker_rewind(tamis_unpacker *u) {
     stop(u);
-    if (lseek(u->descriptor, 0, SEEK_SET) < 0) return file_error(u->name, "go back to its beginning");
+    if (lseek(u->descriptor, (off_t)u->origin, SEEK_SET) < 0 && errno == ESPIPE)
+        return tamis_fail(TAMIS_ERROR_FILE,
+                          "%s: a pipe, which cannot be read again from its beginning: write it to a file first",
+                          u->name);
+    if (lseek(u->descriptor, (off_t)u->origin, SEEK_SET) < 0) return file_error(u->name, "go back to its beginning");
     u->at = u->end = u->block;
     u->taken = 0;
     u->input_ended = false;

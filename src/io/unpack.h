@@ -32,6 +32,7 @@ typedef struct tamis_unpacker {
     bool ended;                        /* nor has its content more */
     int descriptor;                    /* of a file, -1: all of the input is in memory */
     unsigned char *block;              /* of a file: where input is read to */
+    int64_t origin;                    /* of a file: where its input begins */
 } tamis_unpacker;
 
 /* TAMIS_ERROR_UNSUPPORTED for a packer that this build does not include. Nothing to close after an error. */

@@ -6,6 +6,7 @@
 #include <tamis/matrix.h>
 
 #include "base/status.h"
+#include "io/standard.h"
 #include "io/writing.h"
 #include "sparse/check.h"
 
@@ -13,6 +14,9 @@ static bool ends_in(const char *path, const char *ending) {
     const size_t length = strlen(path), size = strlen(ending);
     return length > size && strcasecmp(path + length - size, ending) == 0;
 }
+
+/* What says how a file is written. */
+static const char *form_of(const char *path) { return tamis_is_standard(path) ? tamis_standard_form() : path; }
 
 static const struct sparse_row {
     const char *ending;
@@ -39,7 +43,7 @@ tamis_status tamis_write_sparse(const char *path, const tamis_sparse *S) {
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
     for (size_t i = 0; i < sizeof sparse_rows / sizeof *sparse_rows; i++) {
-        if (!ends_in(path, sparse_rows[i].ending)) continue;
+        if (!ends_in(form_of(path), sparse_rows[i].ending)) continue;
         TRY(tamis_validate(S));
         tamis_output output;
         TRY(tamis_output_open(path, sparse_rows[i].gzip, &output));
@@ -56,7 +60,7 @@ tamis_status tamis_write_dense(const char *path, const tamis_dense *dense) {
     tamis_dense packed = *dense;
     packed.stride = tamis_dense_stride(dense);
     for (size_t i = 0; i < sizeof dense_rows / sizeof *dense_rows; i++) {
-        if (!ends_in(path, dense_rows[i].ending)) continue;
+        if (!ends_in(form_of(path), dense_rows[i].ending)) continue;
         tamis_output output;
         TRY(tamis_output_open(path, dense_rows[i].gzip, &output));
         return tamis_output_close(&output, dense_rows[i].write(&output, &packed));

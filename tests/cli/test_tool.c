@@ -21,6 +21,8 @@
 #include "sparse/submatrix.h"
 #include "statistics.h"
 #include "text.h"
+#include "visible.h"
+#include "wording.h"
 
 static void whole_numbers_are_read_as_typed(void **state) {
     (void)state;
@@ -51,6 +53,52 @@ static void numbers_are_written_short(void **state) {
     assert_string_equal(tool_word_bytes(1536).text, "1.5 KiB");
     assert_string_equal(tool_word_seconds(0.00123).text, "1.23 ms");
     assert_string_equal(tool_word_seconds(0.9999).text, "1.00 s");
+}
+
+static void check_wording(const char *message, const char *name, const char *expected) {
+    char ours[512];
+    tool_wording(message, name, ours, sizeof ours);
+    assert_string_equal(ours, expected);
+}
+
+static void words_of_the_library_become_those_of_the_program(void **state) {
+    (void)state;
+    static char typed[3][32] = {"run", "options.mtx", "--output=S.cols.npy"};
+    char *words[] = {typed[0], typed[1], typed[2]};
+    tool_wording_typed(3, words);
+    check_wording("options.inner = -1: expected 0 or more", NULL, "--inner = -1: expected 0 or more");
+    check_wording("options.device_memory and options.value_type", NULL, "--device-memory and --type");
+    check_wording("options.mtx:3: options.edge_slope is nan", NULL, "options.mtx:3: --edge-slope is nan");
+    check_wording("S.cols.npy: S.cols = 3", NULL, "S.cols.npy: columns of the data = 3");
+    check_wording("held_out.entries.cols: S has 3 columns", NULL, "columns of --held-out: the data have 3 columns");
+    check_wording("x: found 'S.cols', expected options.threads", NULL, "x: found 'S.cols', expected --threads");
+    check_wording("options.method = als, but the model's is options.type", NULL,
+                  "--method = als, but the model's is --type");
+    check_wording("a/options.model: options.seed", "a/options.model", "a/options.model: --seed");
+    check_wording("myoptions.x and TS.cols and S.columns", NULL, "myoptions.x and TS.cols and S.columns");
+    static const char *const names[] = {"row-prior", "type", NULL};
+    tool_wording_options(names);
+    check_wording("row_prior = 2 with column_prior = 0: x.type = 3", NULL,
+                  "--row-prior = 2 with column_prior = 0: x.type = 3");
+    check_wording("a.csv: type = 'row_prior = 1'", NULL, "a.csv: --type = 'row_prior = 1'");
+    tool_wording_options(NULL);
+    char small[8];
+    tool_wording("options.inner", NULL, small, sizeof small);
+    assert_string_equal(small, "--inner");
+    tool_wording_typed(0, NULL);
+}
+
+static void control_bytes_are_shown(void **state) {
+    (void)state;
+    static const char plain[] = "gr\xc3\xbc\xc3\x9f\xe2\x82\xac \xf0\x9f\x98\x80 \\ \"";
+    assert_ptr_equal(tool_visible(plain), plain);
+    assert_string_equal(tool_visible("a\x1b[2J\nb\tc\rd\x7f\x01"), "a\\x1b[2J\\nb\\tc\\rd\\x7f\\x01");
+    assert_string_equal(tool_visible("\xff\xc3(\xc2\x9b\xc0\xaf"), "\\xff\\xc3(\\xc2\\x9b\\xc0\\xaf");
+    assert_string_equal(tool_visible("\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82"),
+                        "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xe2\\x82");
+    char four[5];
+    tool_visible_copy("ab\x1b", four, sizeof four);
+    assert_string_equal(four, "ab");
 }
 
 static void the_nearest_name_is_found(void **state) {
@@ -299,6 +347,8 @@ int main(void) {
         cmocka_unit_test(whole_numbers_are_read_as_typed),
         cmocka_unit_test(numbers_are_written_short),
         cmocka_unit_test(medians_have_intervals),
+        cmocka_unit_test(words_of_the_library_become_those_of_the_program),
+        cmocka_unit_test(control_bytes_are_shown),
         cmocka_unit_test(the_nearest_name_is_found),
         cmocka_unit_test(names_of_files_become_names_of_matrices),
         cmocka_unit_test(json_is_escaped_and_closed),

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/temporaries.h"
 #include "io/output.h"
 #include "support/skip.h"
 #include "test_io_support.h"
@@ -294,6 +295,30 @@ static void reads_files_and_pipes(void **state) {
     assert_null(matrix);
 }
 
+/* What a program does that a signal ends: all names that are temporary at the moment, and no other. */
+static void temporary_files_are_removed_at_once(void **state) {
+    (void)state;
+    char names[40][PATH_MAX];
+    int numbers[40], listed = 0;
+    for (int i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], "%s/%d.part", folder, i);
+        numbers[i] = tamis_temporary_begin(names[i]);
+        listed += numbers[i] >= 0;
+        fclose(fopen(names[i], "w"));
+    }
+    assert_in_range(listed, 20, 39);
+    tamis_temporary_end(numbers[3]);
+    tamis_temporaries_remove();
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(access(names[i], F_OK) == 0, i == 3 || numbers[i] < 0);
+        unlink(names[i]);
+        if (i != 3) tamis_temporary_end(numbers[i]);
+    }
+    assert_int_equal(tamis_write_sparse(in_folder("after.mtx"), &small), TAMIS_OK);
+    tamis_temporaries_remove();
+    assert_int_equal(unlink(in_folder("after.mtx")), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_market),
@@ -303,6 +328,7 @@ int main(void) {
         cmocka_unit_test(devices_are_written_to_as_they_are),
         cmocka_unit_test(a_rename_that_fails_is_an_error),
         cmocka_unit_test(outputs_are_checked_before),
+        cmocka_unit_test(temporary_files_are_removed_at_once),
         cmocka_unit_test(refuses),
         cmocka_unit_test(reads_files_and_pipes),
     };

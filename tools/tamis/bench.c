@@ -62,8 +62,7 @@ static const tool_option options[] = {
     {"gather", 0, TOOL_FLAG, NULL, NULL, "CPU: also time reading the same rows without arithmetic", AT(gather), 0, 0,
      NULL},
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
-    {"json", 'j', TOOL_ADDED_TO, "OUT.jsonl", NULL,
-     "append one line of JSON for each measurement, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
+    TOOL_JSON_LINES("measurement", AT(json)),
     {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: from the file, none (a pattern) or random", AT(values),
      0, 0, &tool_operand_values},
     {"share", 0, TOOL_FLAG, NULL, NULL, "fused: use B as D, as in graph attention", AT(share), 0, 0, NULL},
@@ -155,8 +154,8 @@ static int run_bench(const void *given, int count, char **operands) {
     }
     if (code) return code;
     tool_bench_run_begin(&run);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment, after which no line is lost */
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
-    tool_interrupt_catch(); /* before the devices: their probe takes a while on a new machine */
     code = open_devices(settings, devices);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {

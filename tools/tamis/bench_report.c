@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "table.h"
 #include "text.h"
+#include "visible.h"
 
 enum { COLUMNS = 12 };
 
@@ -40,7 +41,7 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
     const tamis_profile *profile = &matrix->profile;
     tool_progress_clear();
     printf("%s%s%s%s%s  %s x %s, %s nonzeros, %s\n", before ? "\n" : "", report->bold ? "\033[1m" : "",
-           matrix->source->name, report->bold ? "\033[0m" : "", matrix->stand_in ? " (stand-in)" : "",
+           tool_visible(matrix->source->name), report->bold ? "\033[0m" : "", matrix->stand_in ? " (stand-in)" : "",
            tool_word_count(profile->rows).text, tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
            matrix->structure.name);
     before = true;

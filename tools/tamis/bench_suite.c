@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "exit.h"
 #include "progress.h"
+#include "visible.h"
 
 /* A case of the suite, ready to run. */
 typedef struct suite_case {
@@ -43,7 +44,7 @@ static void show_title(const tool_bench_run *run, const suite_case *ready, int n
     if (!run->report.table) return;
     tool_progress_clear();
     printf("%s%scase %d of %d:", number > 1 ? "\n" : "", run->report.bold ? "\033[1m" : "", number, count);
-    for (int i = 0; i < ready->one->option_count; i++) printf(" %s", ready->one->options[i]);
+    for (int i = 0; i < ready->one->option_count; i++) printf(" %s", tool_visible(ready->one->options[i]));
     printf("%s\n\n", run->report.bold ? "\033[0m" : "");
 }
 
@@ -77,7 +78,8 @@ int tool_bench_suite(tool_bench_run *run, const tool_option *options, const tool
         code = TOOL_UNSUPPORTED;
     }
     if (code == 0 && run->report.table)
-        printf("%s\n%s\n", suite->title ? suite->title : suite->name, suite->about ? suite->about : "");
+        printf("%s\n%s\n", tool_visible(suite->title ? suite->title : suite->name),
+               suite->about ? tool_visible(suite->about) : "");
     for (int c = 0; c < cases && code == 0 && !tool_interrupted(); c++) {
         show_title(run, &ready[c], c + 1, cases);
         measure(run, &ready[c], devices);

@@ -18,6 +18,7 @@
 #include "sparse/submatrix.h"
 #include "spoil.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     tool_chosen operations, edges, types, devices, algorithms, arrangements;
@@ -63,8 +64,7 @@ static const tool_option options[] = {
     {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first arrangement, and no additional widths", AT(quick), 0, 0, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "print a line for each check, with the reason if it is skipped",
      AT(verbose), 0, 0, NULL},
-    {"json", 'j', TOOL_ADDED_TO, "OUT.jsonl", NULL,
-     "append one line of JSON for each check, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
+    TOOL_JSON_LINES("check", AT(json)),
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
     TOOL_READING(settings),
     {.name = NULL},
@@ -241,7 +241,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     const bool on_lines = run->lines.out == stdout;
     if (!on_lines && (run->set->verbose || failure_shown)) {
         tool_progress_clear();
-        printf("%s  %s  %s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], run->matrix,
+        printf("%s  %s  %s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], tool_visible(run->matrix),
                tool_problem_name(problem).text, (long long)problem->inner, (long long)problem->width,
                problem->d_is_b ? ", D is B" : "", tamis_type_name(problem->type), algorithm, how->name);
         if (result->kind == PASSED) printf(": %.1e of %.1e", result->comparison.error, result->comparison.tolerance);
@@ -462,8 +462,8 @@ static void check_source(check_run *run, const tool_source *source) {
     }
     tool_progress_clear();
     if (run->lines.out != stdout) {
-        printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)", source->name,
-               (long long)(run->passed - passed), (long long)(run->failed - failed),
+        printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)",
+               tool_visible(source->name), (long long)(run->passed - passed), (long long)(run->failed - failed),
                (long long)(run->skipped - skipped), tool_word_seconds(tool_seconds() - start).text,
                run->device->description.name, tool_word_count(part.rows).text, tool_word_count(source->S->rows).text,
                tool_word_count(part.nnz).text);
@@ -548,7 +548,7 @@ static int run_check(const void *given, int count, char **operands) {
     if (joined) return joined;
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;
-    tool_interrupt_catch();
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment, after which no line is lost */
     checked_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     const int device_count = open_devices(set, devices, &run.worst);
     for (int d = 0; d < device_count; d++) run.expected += problems_of_a_matrix(&devices[d].set) * count;

@@ -87,6 +87,8 @@ const tool_choices tool_formats = {"a format", .name_at = format_at};
 const tool_choices tool_index_types = {"an index type", .name_at = index_at};
 const tool_choices tool_kinds = {"a kind of matrix", .name_at = kind_at};
 const tool_choices tool_file_formats = {"a file format", .name_at = file_format_at};
+const tool_choices tool_written_formats = {"a format that is written",
+                                           .names = (const char *const[]){"auto", "matrix-market", "npz", "npy", NULL}};
 const tool_choices tool_values = {"a treatment of values",
                                   .names = (const char *const[]){"as-filed", "none", "ones", NULL}};
 const tool_choices tool_duplicates = {"a treatment of duplicates",

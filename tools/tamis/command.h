@@ -16,6 +16,7 @@ typedef struct tool_command {
     const char *operands;      /* "IN OUT", "FILE ...": one or more, "MODEL [USER ...]"; how many is read from this */
     const tool_choices *first; /* what the first operand is one of; NULL: a file */
     int output_operand;        /* which of them is written, from 0; 0: none */
+    bool drawn;                /* what is written, the Python package writes */
     const tool_option *options;
     size_t settings_size; /* of the structure that the options fill */
     int (*run)(const void *settings, int count, char **operands);

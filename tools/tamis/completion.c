@@ -34,7 +34,7 @@ static const tool_option *option_before(const tool_option *option, const char *w
         const bool long_form = strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0;
         if (short_form || long_form) break;
     }
-    return option && option->name && !tool_option_is_flag(option) && option->value != TOOL_PATH_MAYBE ? option : NULL;
+    return option && option->name && !tool_option_is_flag(option) && !tool_option_is_optional(option) ? option : NULL;
 }
 
 static void offer_commands(FILE *out, const char *typed) {

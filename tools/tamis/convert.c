@@ -6,16 +6,18 @@
 
 #include "command.h"
 #include "exit.h"
+#include "io/standard_format.h"
 #include "json.h"
 #include "outputs.h"
 #include "progress.h"
 #include "source.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     tool_reading reading;
     const char *row_ids, *column_ids;
-    int format, type, index_type, offset_type, values, duplicates;
+    int to, format, type, index_type, offset_type, values, duplicates;
     bool json, transpose, sort, dense, no_clobber, quiet;
     int64_t threads;
 } settings;
@@ -40,6 +42,7 @@ static const tool_option options[] = {
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
@@ -49,6 +52,10 @@ static const tool_option options[] = {
 static bool ends_with(const char *text, const char *ending) {
     const size_t length = strlen(text), tail = strlen(ending);
     return length >= tail && strcasecmp(text + length - tail, ending) == 0;
+}
+
+static bool is_array(const char *path) {
+    return strcmp(path, "-") == 0 ? tamis_standard_format() == TAMIS_FILE_NPY : ends_with(path, ".npy");
 }
 
 /* A file for the ids of the rows and one for those of the columns, each where it is wanted. */
@@ -81,7 +88,8 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
         tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
         tool_json_finish(&json);
     } else if (!set->quiet) {
-        printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
+        printf("%s: dense, %s x %s\n", tool_visible(out), tool_word_count(dense->rows).text,
+               tool_word_count(dense->cols).text);
     }
     tamis_owned_dense_free(array);
     return code;
@@ -91,11 +99,10 @@ static int run_convert(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     const char *in = operands[0], *out = operands[1];
-    const bool dense = set->dense || set->reading.format == TAMIS_FILE_NPY ||
-                       (set->reading.format == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
+    const bool dense =
+        set->dense || set->reading.format == TAMIS_FILE_NPY || (set->reading.format == TAMIS_FILE_AUTO && is_array(in));
     const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
     if (refused) return refused;
-    tool_interrupt_catch();
     if (dense) return convert_dense(set, in, out);
     tamis_read_options reading = tool_read_options(&set->reading, set->type, (tamis_index_type)set->offset_type);
     reading.index_type = (tamis_index_type)set->index_type;
@@ -140,9 +147,10 @@ static int run_convert(const void *given, int count, char **operands) {
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - read));
         tool_json_finish(&json);
     } else if (!set->quiet) {
-        printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", out, tool_word_count(S->rows).text,
-               tool_word_count(S->cols).text, tool_word_count(S->nnz).text, S->values ? "" : ", no values",
-               tool_word_seconds(source.seconds).text, tool_word_seconds(tool_seconds() - read).text);
+        printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", tool_visible(out),
+               tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
+               S->values ? "" : ", no values", tool_word_seconds(source.seconds).text,
+               tool_word_seconds(tool_seconds() - read).text);
     }
     tamis_owned_sparse_free(changed);
     tool_source_close(&source);

@@ -12,7 +12,7 @@ static void describe_option(tool_json *json, const tool_option *option) {
     tool_json_text(json, "preset", option->preset);
     tool_json_text(json, "help", option->help);
     tool_json_bool(json, "flag", tool_option_is_flag(option));
-    tool_json_bool(json, "optional", option->value == TOOL_PATH_MAYBE);
+    tool_json_bool(json, "optional", tool_option_is_optional(option));
     tool_json_array(json, "choices");
     for (int i = 0; option->choices && !option->choices->many && tool_choice_name(option->choices, i); i++) {
         tool_json_text(json, NULL, tool_choice_name(option->choices, i));

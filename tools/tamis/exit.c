@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "progress.h"
+#include "visible.h"
+#include "wording.h"
 
 const tool_exit_meaning tool_exit_meanings[7] = {
     {TOOL_OK, "success"},
@@ -17,18 +20,35 @@ const tool_exit_meaning tool_exit_meanings[7] = {
     {TOOL_FILE, "an input file is missing or violates its format, or an output cannot be written"},
     {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm does not support the request"},
     {TOOL_MEMORY, "out of memory"},
-    {TOOL_INTERRUPTED, "interrupted (129 by HUP, 143 by TERM); completed results have been written"},
+    {TOOL_INTERRUPTED, "ended by Ctrl-C (129: by HUP, 143: by TERM); files are whole or as before"},
 };
 
 static const char *command_name = NULL;
-
-void tool_set_command(const char *name) { command_name = name; }
-const char *tool_command_in_use(void) { return command_name; }
-
 static int rank = 0;
 static char last_message[2048];
 
-void tool_set_rank(int number) { rank = number; }
+/* What the handler of a signal says, which may not put words together. */
+static void prepare_last_words(void) {
+    static char words[128];
+    char who[24] = "";
+    if (rank > 0) snprintf(who, sizeof who, "rank %d: ", rank);
+    snprintf(words, sizeof words, "tamis%s%.60s: %sinterrupted\n", command_name ? " " : "",
+             command_name ? command_name : "", who);
+    tool_interrupt_words(words);
+}
+
+void tool_set_command(const char *name) {
+    command_name = name;
+    prepare_last_words();
+}
+
+const char *tool_command_in_use(void) { return command_name; }
+
+void tool_set_rank(int number) {
+    rank = number;
+    prepare_last_words();
+}
+
 const char *tool_last_message(void) { return last_message; }
 
 void tool_message(const char *kind, const char *format, ...) {
@@ -43,7 +63,13 @@ void tool_message(const char *kind, const char *format, ...) {
     fflush(stdout);
     fprintf(stderr, "tamis%s%s: %s", command_name ? " " : "", command_name ? command_name : "", kind);
     if (rank > 0) fprintf(stderr, "rank %d: ", rank);
-    fprintf(stderr, "%s\n", text);
+    tool_message_line(text);
+}
+
+void tool_message_line(const char *text) {
+    char shown[4096];
+    tool_visible_copy(text, shown, sizeof shown);
+    fprintf(stderr, "%s\n", shown);
 }
 
 static bool is_quiet = false;
@@ -73,48 +99,15 @@ static int exit_of(tamis_status status) {
     return (size_t)status < sizeof codes / sizeof *codes ? (int)codes[status] : (int)TOOL_FAILED;
 }
 
-/* The library speaks of its functions and fields; who uses the program knows options and files. */
-static void use_our_words(const char *message, char *ours, size_t bytes) {
-    static const char *const words[][2] = {
-        {"which tamis_read_dense reads", "but a sparse one is needed"},
-        {"which tamis_read_sparse reads; expected an array", "but a dense one (an array) is needed"},
-        {"index_type = int64, or relabel = true", "--index int64, or --relabel"},
-        {"an offset_type of int32 cannot hold it", "it needs --offset int64"},
-        {"pass those of tamis_model_transform as W", "name their known entries by --new FILE"},
-        {"held_out.entries.cols", "columns of --held-out"},
-        {"held_out.entries.rows", "rows of --held-out"},
-        {"held_out.observed.cols", "columns of --observed"},
-        {"held_out.observed.rows", "rows of --observed"},
-        {"slabs.device_memory", "--device-memory"},
-        {"options.offset_type", "--offset"},
-        {"options.index_type", "--index"},
-        {"options.value_type", "--type"},
-        {"options.", "--"},
-        {"S.cols = 0, expected 1 or more", "no entries and no columns, expected at least one entry"},
-        {"S.cols", "columns of the data"},
-        {"S.rows", "rows of the data"},
-        {"S has", "the data have"},
-    };
-    size_t used = 0;
-    while (*message && used + 1 < bytes) {
-        size_t i = 0;
-        while (i < sizeof words / sizeof *words && strncmp(message, words[i][0], strlen(words[i][0])) != 0) i++;
-        const bool found = i < sizeof words / sizeof *words;
-        const int length = snprintf(ours + used, bytes - used, "%.*s", found ? 80 : 1, found ? words[i][1] : message);
-        message += found ? strlen(words[i][0]) : 1;
-        used += (size_t)length;
-    }
-    ours[used < bytes ? used : bytes - 1] = 0;
-}
-
-int tool_library_error(tamis_status status, const char *context) {
+/* named: the context is said before the message. */
+static int report(tamis_status status, const char *context, bool named) {
     char message[2048];
     if (status == TAMIS_OK) return TOOL_OK;
     const char *said = tamis_last_error();
-    use_our_words(said && *said ? said : tamis_status_name(status), message, sizeof message);
+    tool_wording(said && *said ? said : tamis_status_name(status), context, message, sizeof message);
     if (status == TAMIS_ERROR_CANCELLED) {
         tool_error("interrupted");
-    } else if (context && *context) {
+    } else if (named && context && *context) {
         tool_error("%s: %s", context, message);
     } else {
         tool_error("%s", message);
@@ -122,8 +115,10 @@ int tool_library_error(tamis_status status, const char *context) {
     return exit_of(status);
 }
 
+int tool_library_error(tamis_status status, const char *context) { return report(status, context, true); }
+
 int tool_file_error(tamis_status status, const char *path) {
-    return tool_library_error(status, status != TAMIS_OK && strstr(tamis_last_error(), path) ? NULL : path);
+    return report(status, path, status != TAMIS_OK && !strstr(tamis_last_error(), path));
 }
 
 int tool_outcome(int code) { return code == 0 && tool_interrupted() ? TOOL_INTERRUPTED : code; }

@@ -30,6 +30,8 @@ const char *tool_command_in_use(void);
 
 /* Writes "tamis COMMAND: KIND MESSAGE" to standard error. */
 void tool_message(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* One more line of the last message. Names are shown as terminals may see them: see visible.h. */
+void tool_message_line(const char *text);
 #define tool_error(...)   tool_message("", __VA_ARGS__)
 #define tool_warning(...) tool_message("warning: ", __VA_ARGS__)
 

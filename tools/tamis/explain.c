@@ -17,6 +17,7 @@
 #include "source.h"
 #include "table.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     tool_chosen operations;
@@ -311,9 +312,10 @@ static void print_matrix(const tool_source *source) {
     tamis_structure structure;
     if (tamis_row_profile(source->S, &profile) != TAMIS_OK) return;
     if (tamis_structure_find(source->S, &profile, &structure) != TAMIS_OK) return;
-    printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", source->name, tool_word_count(profile.rows).text,
-           tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text, tool_word_number(profile.mean).text,
-           tool_word_count(profile.min).text, tool_word_count(profile.max).text, structure.name);
+    printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", tool_visible(source->name),
+           tool_word_count(profile.rows).text, tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text,
+           tool_word_number(profile.mean).text, tool_word_count(profile.min).text, tool_word_count(profile.max).text,
+           structure.name);
 }
 
 static int explain_source(const settings *set, const tool_device *device, const tool_source *source,
@@ -360,7 +362,6 @@ static int run_explain(const void *given, int count, char **operands) {
     if (set->together.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
     if (set->device_memory > 0 && (set->json || set->together.devices.count > 0))
         return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
-    tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
     tool_device device;

@@ -11,6 +11,7 @@
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
+#include "visible.h"
 
 #define AT(field) offsetof(tool_generate_settings, field)
 
@@ -31,6 +32,7 @@ const tool_option tool_generate_options[] = {
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the column indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
+    TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
@@ -87,7 +89,7 @@ static int run_generate(const void *given, int count, char **operands) {
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
         tool_json_finish(&json);
     } else if (!settings->quiet) {
-        printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", settings->output, operands[0],
+        printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", tool_visible(settings->output), operands[0],
                tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
                tool_word_seconds(made - start).text, tool_word_seconds(tool_seconds() - made).text);
     }

@@ -11,7 +11,7 @@ typedef struct tool_generate_settings {
     int64_t rows, cols, nnz, seed, band, block, global;
     double density;
     bool json, pattern;
-    int type, index_type, offset_type;
+    int to, type, index_type, offset_type;
     const char *output;
     bool no_clobber, quiet;
 } tool_generate_settings;

@@ -38,7 +38,7 @@ static void print_option(const tool_option *option, int width) {
     if (option->letter) length += snprintf(head + length, sizeof head - (size_t)length, "-%c, ", option->letter);
     length += snprintf(head + length, sizeof head - (size_t)length, "--%s%s", negatable ? "[no-]" : "", name);
     if (option->argument) {
-        const bool maybe = option->value == TOOL_PATH_MAYBE;
+        const bool maybe = tool_option_is_optional(option);
         length += snprintf(head + length, sizeof head - (size_t)length, maybe ? "[=%s]" : " %s", option->argument);
     }
     fputs(head, stdout);

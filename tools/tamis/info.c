@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "source.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     bool json, histogram;
@@ -71,7 +72,7 @@ static void print_histogram(const tamis_structure *structure) {
 static void print_text(const tool_source *source, const char *path, const tamis_profile *profile,
                        const tamis_structure *structure, bool histogram) {
     const tamis_sparse *S = source->S;
-    printf("%s\n", path);
+    printf("%s\n", tool_visible(path));
     printf("  size       %s x %s, %s nonzeros, density %s %%\n", tool_word_count(profile->rows).text,
            tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
            tool_word_number(100 * profile->density).text);
@@ -154,7 +155,6 @@ static int run_info(const void *given, int count, char **operands) {
     const settings *set = given;
     if (set->rules) fputs(tamis_structure_rules(), stdout);
     if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE ... is missing");
-    tool_interrupt_catch();
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
     int worst = TOOL_OK;

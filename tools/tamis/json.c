@@ -7,25 +7,27 @@
 
 #include "exit.h"
 #include "ranks.h"
+#include "visible.h"
 
 tool_json tool_json_start(FILE *out, bool pretty) { return (tool_json){.out = out, .pretty = pretty}; }
 
+/* What is no UTF-8 becomes the replacement character, since JSON has no other bytes. */
 static void write_string(FILE *out, const char *text) {
     fputc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        switch (*at) {
-        case '"': fputs("\\\"", out); break;
-        case '\\': fputs("\\\\", out); break;
-        case '\n': fputs("\\n", out); break;
-        case '\t': fputs("\\t", out); break;
-        case '\r': fputs("\\r", out); break;
-        default:
-            if (*at < 0x20) {
-                fprintf(out, "\\u%04x", *at);
-            } else {
-                fputc(*at, out);
-            }
+    while (*text) {
+        static const char names[][2] = {"\"\"", "\\\\", "\nn", "\tt", "\rr"};
+        uint32_t number = 0;
+        const size_t length = tool_character(text, &number);
+        size_t i = 0;
+        while (i < sizeof names / sizeof *names && names[i][0] != *text) i++;
+        if (i < sizeof names / sizeof *names) {
+            fprintf(out, "\\%c", names[i][1]);
+        } else if (length == 0 || tool_is_control(number)) {
+            fprintf(out, "\\u%04x", length > 0 ? (unsigned)number : 0xfffdu);
+        } else {
+            fwrite(text, 1, length, out);
         }
+        text += length > 0 ? length : 1;
     }
     fputc('"', out);
 }

@@ -16,6 +16,9 @@
 #include "python.h"
 #include "ranks.h"
 #include "text.h"
+#include "wording.h"
+
+enum { OPTIONS_MOST = 126 };
 
 static int unknown(const char *what, const char *name, const char *const *names) {
     return tool_usage_error("unknown %s '%s'%s", what, name, tool_did_you_mean("", name, names).text);
@@ -122,6 +125,9 @@ static int run_command(const tool_command *command, const tool_command *method, 
     tool_set_command(name.text);
     const tool_option *options = method ? method->options : command->options;
     const int before = method ? 1 : 0;
+    static const char *names[OPTIONS_MOST + 1];
+    for (int i = 0; options[i].name && i < OPTIONS_MOST; i++) names[i] = options[i].name;
+    tool_wording_options(names);
     void *settings = tool_allocate(1, command->settings_size);
     tool_options_preset(options, settings);
     tool_options_remember(count - before, arguments + before);
@@ -217,6 +223,8 @@ static void quieten_opencl(void) {
 }
 
 int main(int count, char **arguments) {
+    tool_interrupt_catch();
+    tool_wording_typed(count, arguments);
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, which says so */
     quieten_opencl();
     tool_train_options_prepare();
@@ -227,5 +235,6 @@ int main(int count, char **arguments) {
         tool_error("standard output cannot be written");
         if (code == TOOL_OK) code = TOOL_FILE;
     }
-    return code == TOOL_INTERRUPTED ? tool_interrupted_code() : code;
+    tool_interrupt_release(); /* ends the process by a signal that has come */
+    return code;
 }

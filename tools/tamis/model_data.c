@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "exit.h"
+#include "io/standard_format.h"
 #include "operands.h"
 #include "progress.h"
 #include "source.h"
@@ -57,7 +58,10 @@ static file_kind kind_by_name(const char *path, bool documents) {
 
 static file_kind kind_of(const tool_data_request *request) {
     if (strncmp(request->spec, "generate:", 9) == 0) return SIZED;
-    switch (request->format) {
+    const bool standard = request->format == TAMIS_FILE_AUTO && strcmp(request->spec, "-") == 0;
+    const int format = standard ? (int)tamis_standard_format() : request->format;
+    if (standard && format == TAMIS_FILE_AUTO) return LIST; /* names make content that is of no other format */
+    switch (format) {
     case TAMIS_FILE_AUTO: return kind_by_name(request->spec, tool_method_of_documents(request->method));
     case TAMIS_FILE_EDGES:
     case TAMIS_FILE_RATINGS: return LIST;
@@ -181,6 +185,14 @@ int tool_data_open(const tool_data_request *request, tool_data *data) {
 int tool_data_open_pair(const tool_data_request *request, const char *known_spec, tool_data *data, tool_data *known) {
     *data = *known = (tool_data){0};
     tool_data_request of_data = *request;
+    if (known_spec && strcmp(known_spec, request->spec) == 0) { /* which may be a pipe: read once */
+        const int read = tool_data_open(request, known);
+        if (read) return read;
+        data->S = known->S;
+        const tamis_status status = known->rows ? tamis_names_copy(known->rows, &data->rows) : TAMIS_OK;
+        if (status != TAMIS_OK) tool_data_close(known);
+        return tool_library_error(status, NULL);
+    }
     if (known_spec) {
         tool_data_request of_known = *request;
         of_known.spec = known_spec;

@@ -4,16 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "exit.h"
 #include "model_options.h"
 #include "model_report.h"
 #include "model_use.h"
 #include "text.h"
+#include "visible.h"
 
 static int64_t file_bytes(const char *path) {
     struct stat there;
-    return stat(path, &there) == 0 ? (int64_t)there.st_size : 0;
+    const bool standard = strcmp(path, "-") == 0;
+    return (standard ? fstat(STDIN_FILENO, &there) : stat(path, &there)) == 0 ? (int64_t)there.st_size : 0;
 }
 
 /* The options with which the model was made, as one would type them. */
@@ -34,7 +37,7 @@ static void add_options(const tamis_model_options *made, tool_text *text) {
 static void print_text(const tool_use *use) {
     const tamis_model_description *model = &use->description;
     const tamis_model_options *made = &model->options;
-    printf("%s\n", use->path);
+    printf("%s\n", tool_visible(use->path));
     printf("  method      %s, %s factors, %s\n", tamis_method_name(use->method), tool_word_count(made->factors).text,
            tamis_type_name(made->type));
     if (model->rows > 0) {

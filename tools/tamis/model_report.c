@@ -9,6 +9,7 @@
 #include "exit.h"
 #include "progress.h"
 #include "text.h"
+#include "visible.h"
 
 const char *tool_metric_name(tamis_method method) {
     static const char *const names[] = {
@@ -147,7 +148,8 @@ static double share_of_time(const tool_training_report *report, int operation) {
 static void print_summary(const tool_training_report *report, const tool_training_summary *summary,
                           const tamis_model_description *description) {
     const tamis_model_options *options = &description->options;
-    printf("%s: %s of %s (", summary->model, tamis_method_name(options->method), summary->data);
+    printf("%s: %s of %s (", tool_visible(summary->model), tamis_method_name(options->method),
+           tool_visible(summary->data));
     if (summary->rows > 0) {
         printf("%s x %s, %s entries)", tool_word_count(summary->rows).text, tool_word_count(description->cols).text,
                tool_word_count(description->nnz).text);

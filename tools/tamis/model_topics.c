@@ -5,6 +5,7 @@
 #include "model_use.h"
 #include "table.h"
 #include "text.h"
+#include "visible.h"
 
 typedef struct settings {
     tool_use_settings use;
@@ -45,7 +46,7 @@ static void add_row(tool_table *table, int64_t topic, int count, const int64_t *
         const char *name = names ? tamis_names_at(names, columns[i]) : NULL;
         tool_text_add(&words, "%s", i ? ", " : "");
         if (name) {
-            tool_text_add(&words, "%s", name);
+            tool_text_add(&words, "%s", tool_visible(name));
         } else {
             tool_text_add(&words, "%lld", (long long)columns[i]);
         }

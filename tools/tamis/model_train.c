@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "ranks.h"
 #include "text.h"
+#include "visible.h"
 
 enum { SPREAD_AUTO = 0 };                /* of tool_spreads */
 static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
@@ -42,6 +43,7 @@ typedef struct training {
     tool_spread choice; /* of several devices */
     tool_training_report report;
     double read_seconds;
+    tool_text last_words;
 } training;
 
 /* ------------------------------------------------------------------------------------------ what is asked for */
@@ -75,7 +77,10 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
 static int choose_checkpoint(training *run) {
     const tool_train_settings *set = &run->settings;
     struct stat there;
-    const bool device = stat(set->output, &there) == 0 && !S_ISREG(there.st_mode); /* which has nothing beside it */
+    const bool device = strcmp(set->output, "-") == 0 ||
+                        (stat(set->output, &there) == 0 && !S_ISREG(there.st_mode)); /* which has nothing beside it */
+    if (set->checkpoint && strcmp(set->checkpoint, "-") == 0)
+        return tool_usage_error("--checkpoint: -, that is standard output, cannot be read again; name a file");
     if (set->checkpoint || !device) {
         const char *base = set->checkpoint ? set->checkpoint : set->output;
         const size_t bytes = strlen(base) + 8;
@@ -238,6 +243,28 @@ static int set_names(training *run) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
+/* The command that goes on. */
+static void add_continuation(const training *run, tool_text *text) {
+    tool_text line = {0};
+    tool_options_retype(&line, "resume");
+    tool_text_add(text, "tamis train %s --resume%s", tamis_method_name(run->method), tool_text_get(&line));
+    tool_text_free(&line);
+}
+
+/* What is said if a signal ends the process within a long iteration. */
+static void prepare_last_words(training *run) {
+    tool_text *const words = &run->last_words;
+    if (!run->checkpoint) return;
+    tool_text_add(words,
+                  "tamis train %s: interrupted; the progress of the last checkpoint is saved in %s. To continue:\n",
+                  tamis_method_name(run->method), tool_visible(run->checkpoint));
+    tool_text line = {0};
+    add_continuation(run, &line);
+    tool_text_add(words, "%s\n", tool_visible(tool_text_get(&line)));
+    tool_text_free(&line);
+    tool_interrupt_words_if(run->checkpoint, tool_text_get(words));
+}
+
 static int report_interrupted(const training *run) {
     const tamis_iteration *last = &run->report.last;
     tool_word where;
@@ -250,11 +277,12 @@ static int report_interrupted(const training *run) {
         tool_error("interrupted %s of %d", where.text, last->iterations);
         return TOOL_INTERRUPTED;
     }
-    tool_text line = {0};
-    tool_options_retype(&line, "resume");
-    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:\ntamis train %s --resume%s", where.text,
-               last->iterations, run->checkpoint, tamis_method_name(run->method), tool_text_get(&line));
-    tool_text_free(&line);
+    tool_text how = {0};
+    add_continuation(run, &how);
+    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:", where.text, last->iterations,
+               run->checkpoint);
+    tool_message_line(tool_text_get(&how));
+    tool_text_free(&how);
     return TOOL_INTERRUPTED;
 }
 
@@ -300,8 +328,10 @@ static tamis_status fit_model(training *run, const tamis_held_out *held) {
 
 static int fit(training *run, double *seconds) {
     const double start = tool_seconds();
+    if (tool_rank_number() == 0) prepare_last_words(run);
     const tamis_status status = fit_model(run, run->held.view.entries ? &run->held.view : NULL);
     *seconds = tool_seconds() - start;
+    tool_interrupt_words_if(NULL, NULL);
     tool_progress_clear();
     if (run->report.written) return run->report.written;
     if (status == TAMIS_ERROR_CANCELLED) return report_interrupted(run);
@@ -388,7 +418,6 @@ static int run_train(const void *given, int count, char **operands) {
     run.devices = run.settings.devices;
     code = tool_ranks_begin(run.settings.transport, 0, &run.devices);
     if (code) return code;
-    tool_interrupt_catch();
     code = tool_ranks_agree_code(choose_checkpoint(&run));
     if (code == 0) {
         code = tool_device_open(run.devices.count > 0 ? run.devices.at[0] : run.settings.device, false, &run.device);
@@ -409,6 +438,7 @@ static int run_train(const void *given, int count, char **operands) {
     tamis_batches_close(run.batches);
     tamis_model_free(run.model);
     tool_device_close(&run.device);
+    tool_text_free(&run.last_words);
     free(run.checkpoint);
     return code;
 }

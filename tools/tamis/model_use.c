@@ -4,15 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "exit.h"
+#include "io/standard.h"
 #include "progress.h"
 #include "text.h"
+#include "visible.h"
 
 bool tool_is_model(const char *path) {
     static const char magic[8] = {'\x89', 'T', 'A', 'M', 'I', 'S', '\r', '\n'};
     char begin[sizeof magic];
     struct stat there; /* what is read from a pipe is gone */
+    if (strcmp(path, "-") == 0) {
+        const void *first = NULL;
+        return tamis_standard_look(&first) >= sizeof magic && memcmp(first, magic, sizeof magic) == 0;
+    }
     FILE *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? fopen(path, "rb") : NULL;
     const bool read = file && fread(begin, 1, sizeof begin, file) == sizeof begin;
     if (file) fclose(file);
@@ -54,7 +61,6 @@ int tool_use_close(tool_use *use, int code) {
 
 int tool_use_run(const void *settings, int count, char **operands, tool_use_body *body) {
     tool_use use;
-    tool_interrupt_catch();
     const int code = tool_use_open(settings, operands[0], &use);
     return code ? code : tool_use_close(&use, body(&use, settings, count - 1, operands + 1));
 }
@@ -121,6 +127,9 @@ static void write_name(FILE *out, const tamis_names *names, int64_t index) {
         fprintf(out, "%lld", (long long)index);
         return;
     }
+    static int terminal = -1; /* which gets no control characters; another program gets the name */
+    if (terminal < 0) terminal = isatty(STDOUT_FILENO);
+    if (out == stdout && terminal) name = tool_visible(name);
     for (; *name; name++) fputc(strchr("\t\n\r", *name) ? ' ' : *name, out);
 }
 

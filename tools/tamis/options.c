@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "exit.h"
 #include "text.h"
@@ -128,6 +129,7 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     case TOOL_PATH:
     case TOOL_OUTPUT:
     case TOOL_ADDED_TO:
+    case TOOL_LINES:
         if (!*value) return tool_usage_error("%s: empty value, expected %s", described, option->argument);
         *(const char **)to = value;
         return 0;
@@ -164,7 +166,7 @@ bool tool_option_is_flag(const tool_option *option) {
 
 bool tool_option_is_path(const tool_option *option) {
     return option->value == TOOL_PATH || option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO ||
-           option->value == TOOL_PATH_MAYBE;
+           option->value == TOOL_PATH_MAYBE || option->value == TOOL_LINES;
 }
 
 void tool_options_preset(const tool_option *options, void *settings) {
@@ -177,14 +179,57 @@ static int unknown_option(const tool_option *options, const char *name) {
     return tool_usage_error("unknown option --%s%s", name, tool_option_hint(options, "--", name).text);
 }
 
+bool tool_option_is_optional(const tool_option *option) {
+    return option->value == TOOL_PATH_MAYBE || option->value == TOOL_LINES;
+}
+
+static bool ends_in(const char *word, const char *ending) {
+    const size_t length = strlen(word), size = strlen(ending);
+    return length > size && strcmp(word + length - size, ending) == 0;
+}
+
+/* Until 0.2 the word behind --json was its file in some commands. It still is where it can be nothing else: standard
+   output, a device, a name of JSON, a file that holds JSON or nothing, or a new one. What may be a matrix is an
+   operand. */
+static int take_word(const char *described, const char *word, bool *taken) {
+    struct stat there;
+    char name[256];
+    *taken = false;
+    if (!word || (word[0] == '-' && word[1])) return 0;
+    *taken = strcmp(word, "-") == 0 || ends_in(word, ".json") || ends_in(word, ".jsonl");
+    if (*taken || strncmp(word, "generate:", 9) == 0) return 0;
+    if (stat(word, &there) == 0 && S_ISREG(there.st_mode)) {
+        FILE *file = fopen(word, "r");
+        const int first = file ? fgetc(file) : 0;
+        if (file) fclose(file);
+        *taken = first == '{' || there.st_size == 0;
+        return 0;
+    }
+    const char *slash = strrchr(word, '/');
+    tool_matrix_name(word, name, sizeof name);
+    const bool of_matrix = strcmp(name, slash ? slash + 1 : word) != 0;
+    *taken = stat(word, &there) == 0 ? S_ISCHR(there.st_mode) : !of_matrix;
+    if (*taken) return 0;
+    return tool_usage_error("%s %s: to append lines of JSON to that file, write %s=%s; to read it, name it before %s",
+                            described, word, described, word, described);
+}
+
 /* `value`: what stands in the same word, or NULL: then it is the next one, which *at goes to. */
 static int take_value(const tool_option *option, void *settings, const char *described, const char *value, int count,
                       char **arguments, int *at) {
     if (tool_option_is_flag(option)) {
+        if (value && strcmp(option->name, "json") == 0)
+            return tool_usage_error("%s takes no value here: it prints to standard output", described);
         if (value) return tool_usage_error("%s takes no value", described);
         return tool_option_set(option, settings, "yes", described);
     }
     if (!value && option->value == TOOL_PATH_MAYBE) value = "";
+    if (!value && option->value == TOOL_LINES) {
+        bool taken = false;
+        const int code = take_word(described, *at + 1 < count ? arguments[*at + 1] : NULL, &taken);
+        if (code) return code;
+        value = taken ? arguments[++*at] : "-";
+    }
     if (!value) {
         if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
         value = arguments[++*at];

@@ -21,9 +21,10 @@ typedef enum tool_value {
     TOOL_OUTPUT,     /* const char *, a file that is written, in the place of an old one */
     TOOL_ADDED_TO,   /* const char *, a file that is added to, or whose old content has a rule of its own */
     TOOL_PATH_MAYBE, /* const char *, a file that may be left out: --NAME or --NAME=FILE; "" where it was */
-    TOOL_CHOICE,     /* int, index into choices */
-    TOOL_INTEGERS,   /* tool_integers: a list with commas, each within low .. high */
-    TOOL_CHOSEN      /* tool_chosen: a list with commas of names from choices */
+    TOOL_LINES,    /* const char *, lines of JSON: --NAME, "-", to standard output, or --NAME=FILE, which is added to */
+    TOOL_CHOICE,   /* int, index into choices */
+    TOOL_INTEGERS, /* tool_integers: a list with commas, each within low .. high */
+    TOOL_CHOSEN    /* tool_chosen: a list with commas of names from choices */
 } tool_value;
 
 enum { TOOL_LIST_LIMIT = 64, TOOL_THREADS_MOST = 1024 };
@@ -54,12 +55,30 @@ typedef struct tool_option {
 #define TOOL_NO_CLOBBER(offset)                                                                                        \
     { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
 
+/* The row of --to, which a command with matrices as outputs has. */
+#define TOOL_TO(offset)                                                                                                \
+    {                                                                                                                  \
+        "to", 0, TOOL_CHOICE, "FORMAT", "auto",                                                                        \
+            "format of standard output, where - is the output; auto: matrix-market", offset, 0, 0,                     \
+            &tool_written_formats                                                                                      \
+    }
+
+/* The row of --json where JSON is lines, which may be kept; elsewhere it is a flag. */
+#define TOOL_JSON_LINES(of, offset)                                                                                    \
+    {                                                                                                                  \
+        "json", 'j', TOOL_LINES, "FILE", NULL,                                                                         \
+            "a line of JSON for each " of                                                                              \
+            ", flushed immediately, instead of text; =FILE: append them to FILE, beside the text",                     \
+            offset, 0, 0, NULL                                                                                         \
+    }
+
 /* What an option is set to, as one would type it; flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);
 
 /* Whether an option has no value, and whether its value is the name of a file. */
 bool tool_option_is_flag(const tool_option *option);
 bool tool_option_is_path(const tool_option *option);
+bool tool_option_is_optional(const tool_option *option); /* --NAME or --NAME=VALUE */
 
 /* Fills the settings from the presets. */
 void tool_options_preset(const tool_option *options, void *settings);

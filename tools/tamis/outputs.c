@@ -3,17 +3,22 @@
 #define _GNU_SOURCE
 #include "outputs.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "exit.h"
 #include "io/output.h"
+#include "io/standard.h"
 
 typedef struct named_file {
     char called[40]; /* "--output", or the operand's name */
     const char *path;
+    bool standard;      /* "-": standard input or output */
     bool written, kept; /* kept: what is there is added to, or another rule says whether it may be replaced */
     struct stat now;    /* st_mode 0: nothing there */
 } named_file;
@@ -21,29 +26,47 @@ typedef struct named_file {
 static named_file *files = NULL;
 static int file_count = 0;
 
-static named_file *add_file(const char *path) {
+static named_file *add_file(const char *path, bool written) {
     files = tool_grow(files, (size_t)file_count + 1, sizeof *files);
     named_file *const file = &files[file_count++];
-    *file = (named_file){.path = path};
-    if (stat(path, &file->now) != 0) file->now = (struct stat){0};
+    *file = (named_file){.path = path, .standard = strcmp(path, "-") == 0, .written = written};
+    const int standard = written ? STDOUT_FILENO : STDIN_FILENO;
+    if ((file->standard ? fstat(standard, &file->now) : stat(path, &file->now)) != 0) file->now = (struct stat){0};
     return file;
+}
+
+/* Whether the operand of that number, from 0, is a file: by its word in "MODEL [USER ...]". */
+static bool is_file_operand(const tool_command *command, int number) {
+    static const char *const others[] = {"KIND", "OP", "USER", "ITEM", "METHOD", "info|clear"};
+    const char *last = "";
+    for (const char *word = command->operands; *word && number >= 0; word += strspn(word, " ")) {
+        word += *word == '[';
+        if (strncmp(word, "...", 3) == 0) break;
+        last = word;
+        number--;
+        word += strcspn(word, " ");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strncmp(last, others[i], strlen(others[i])) == 0) return false;
+    }
+    return true;
 }
 
 static void find_files(const tool_command *command, const tool_option *option, const void *settings, int count,
                        char **operands) {
     for (int i = 0; i < count; i++) {
-        named_file *const file = add_file(operands[i]);
-        file->written = command->output_operand > 0 && i == command->output_operand;
+        if (strcmp(operands[i], "-") == 0 && !is_file_operand(command, i)) continue;
+        named_file *const file = add_file(operands[i], command->output_operand > 0 && i == command->output_operand);
         snprintf(file->called, sizeof file->called, "%s", file->written ? "OUT" : "operand");
     }
     for (; option->name; option++) {
-        const bool written = option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO;
+        const bool written =
+            option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO || option->value == TOOL_LINES;
         if (!written && option->value != TOOL_PATH && option->value != TOOL_NAME) continue;
         const char *path = *(const char *const *)((const char *)settings + option->offset);
-        if (!path || (written && strcmp(path, "-") == 0)) continue;
-        named_file *const file = add_file(path);
-        file->written = written;
-        file->kept = option->value == TOOL_ADDED_TO;
+        if (!path || (option->value == TOOL_NAME && strcmp(path, "-") == 0)) continue;
+        named_file *const file = add_file(path, written);
+        file->kept = option->value != TOOL_OUTPUT;
         snprintf(file->called, sizeof file->called, "--%s", option->name);
     }
 }
@@ -64,17 +87,20 @@ static bool ends_in(const char *path, const char *ending, size_t size) {
 
 int tool_output_room(const char *path, double entries, size_t size, int characters) {
     enum { PACKING = 1024 }; /* more than deflate can do */
+    if (strcmp(path, "-") == 0) return 0;
     const bool packed = ends_in(path, ".npz", 4) || ends_in(path, ".gz", 3);
     return tool_output_check(path,
                              entries * (ends_in(path, ".npy", 4) ? (double)size : characters) / (packed ? PACKING : 1));
 }
 
 static int check_output(const named_file *file, bool no_clobber) {
+    if (file->standard && file->kept) return 0; /* lines of JSON, one by one */
     for (const named_file *other = files; other < files + file_count; other++) {
         if (other == file || !same_file(file, other)) continue;
         return tool_usage_error("%s: %s is the same file as %s %s, which is %s; write to another one", file->called,
                                 file->path, other->called, other->path, other->written ? "written too" : "read");
     }
+    if (file->standard) return 0;
     if (no_clobber && !file->kept && S_ISREG(file->now.st_mode)) {
         tool_error("%s exists, and --no-clobber is given", file->path);
         return TOOL_FILE;
@@ -82,20 +108,67 @@ static int check_output(const named_file *file, bool no_clobber) {
     return tool_output_check(file->path, 1);
 }
 
-int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
-                       char **operands) {
-    find_files(command, options, settings, count, operands);
-    const bool no_clobber = tool_option_flag(options, settings, "no-clobber");
-    for (int i = 0; i < file_count; i++) {
-        const int code = files[i].written ? check_output(&files[i], no_clobber) : 0;
-        if (code) return code;
+/* One file may be read from standard input, and one written to standard output. */
+static int check_standard(bool written) {
+    const named_file *first = NULL;
+    for (const named_file *file = files; file < files + file_count; file++) {
+        if (!file->standard || file->written != written) continue;
+        if (first)
+            return tool_usage_error(
+                "-, that is standard %s, is asked for twice: as %s and as %s; name a file for one of them",
+                written ? "output" : "input", first->called, file->called);
+        first = file;
     }
     return 0;
 }
 
+static const char *const written_forms[] = {"-.mtx", "-.mtx", "-.npz", "-.npy"}; /* of tool_written_formats */
+static struct {
+    int format; /* of tool_written_formats */
+    int output;
+    char form[16];
+} standard;
+
+/* Where data go to standard output, all else that is printed there goes to standard error. */
+static int open_standard(const tool_command *command, const tool_option *options, const void *settings) {
+    const tool_option *const to = tool_option_find(options, "to", 2);
+    const int format = to ? *(const int *)((const char *)settings + to->offset) : 0;
+    bool data = false;
+    standard.output = STDOUT_FILENO;
+    standard.format = format;
+    snprintf(standard.form, sizeof standard.form, "%s", written_forms[format]);
+    for (const named_file *file = files; file < files + file_count; file++)
+        data |= file->standard && file->written && !file->kept;
+    if (format > 0 && !data)
+        return tool_usage_error("--to: only for standard output, -; a file's name says its format");
+    if (data && !command->module && !command->drawn) {
+        fflush(stdout);
+        standard.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        if (standard.output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+            tool_error("-: standard output cannot be written: %s", strerror(errno));
+            return TOOL_FILE;
+        }
+    }
+    tamis_standard_files(standard.output, standard.form);
+    return 0;
+}
+
+int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
+                       char **operands) {
+    find_files(command, options, settings, count, operands);
+    const bool no_clobber = tool_option_flag(options, settings, "no-clobber");
+    int code = check_standard(false);
+    if (code == 0) code = check_standard(true);
+    for (int i = 0; i < file_count && code == 0; i++) {
+        code = files[i].written ? check_output(&files[i], no_clobber) : 0;
+    }
+    return code ? code : open_standard(command, options, settings);
+}
+
 void tool_outputs_replaced(void) {
     for (const named_file *file = files; file < files + file_count; file++) {
-        if (file->written && !file->kept && S_ISREG(file->now.st_mode)) tool_note("replaced %s", file->path);
+        if (file->written && !file->kept && !file->standard && S_ISREG(file->now.st_mode))
+            tool_note("replaced %s", file->path);
     }
     free(files);
     files = NULL;
@@ -103,11 +176,19 @@ void tool_outputs_replaced(void) {
 }
 
 int tool_output_ending(const char *called, const char *path, const char *endings) {
+    const bool is_standard = strcmp(path, "-") == 0;
     for (const char *word = endings; *word;) {
         const size_t size = strcspn(word, ", ");
-        if (ends_in(path, word, size)) return 0;
+        if (ends_in(is_standard ? standard.form : path, word, size)) return 0;
         word += size + strspn(word + size, ", or");
     }
+    if (is_standard && standard.format == 0) { /* what is written is never a Matrix Market file */
+        snprintf(standard.form, sizeof standard.form, "-%.*s", (int)strcspn(endings, ", "), endings);
+        return 0;
+    }
+    if (is_standard)
+        return tool_usage_error("--to: %s cannot be written as %s: expected %s", called,
+                                tool_choice_name(&tool_written_formats, standard.format), endings);
     return tool_usage_error("%s: '%s': expected a name that ends in %s", called, path, endings);
 }
 

@@ -10,11 +10,14 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
+#include "interrupt.h"
 #include "python.h"
 
 /* Says what to install where the package is missing, with the exit code of what is not supported. */
 static const char start[] =
-    "import importlib.util, runpy, sys\n"
+    "import importlib.util, runpy, signal, sys\n"
+    "if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN: signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})\n"
     "module = sys.argv.pop(1)\n"
     "if not importlib.util.find_spec('tamis'):\n"
     "    print(f\"tamis {module.split('.')[1].strip('_')}: {sys.executable} has no package tamis: pip install 'tamis[report]', or let \"\n"
@@ -32,6 +35,7 @@ int tool_python_start(const char *module, int count, char *const *given) {
     memcpy((void *)arguments, (const void *)first, sizeof first);
     if (count > 0) memcpy((void *)(arguments + 4), (const void *)given, (size_t)count * sizeof *arguments);
     fflush(stdout);
+    tool_interrupt_hand_over();
     execvp(python, arguments);
     tool_error("%s cannot be started: %s (TAMIS_PYTHON may name another interpreter)", python, strerror(errno));
     free((void *)arguments);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "exit.h"
+#include "interrupt.h"
 #include "text.h"
 
 enum { THREADS, MPI }; /* in the order of tool_transports */
@@ -111,6 +112,7 @@ int tool_ranks_end(int code) {
     const bool alone = code != TOOL_OK && code != TOOL_FAILED && !here.shared;
     if (alone) {
         here.transport.abort(here.transport.context, *tool_last_message() ? tool_last_message() : "it has ended");
+        tool_interrupt_wait(5);
         sleep(1); /* the others say so, before all processes end */
     }
     here.stop(&here.transport, code);

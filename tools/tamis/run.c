@@ -18,11 +18,12 @@
 #include "spoil.h"
 #include "text.h"
 #include "timer.h"
+#include "visible.h"
 
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap;
+    int to, edge, type, math, device, algorithm, effort, overlap;
     tool_gang_kind together;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
@@ -42,6 +43,7 @@ static const tool_option options[] = {
     {"output", 'o', TOOL_OUTPUT, "OUT", NULL,
      "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed", AT(output), 0, 0,
      NULL},
+    TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
     {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
@@ -379,7 +381,7 @@ static void print_comparison(const tamis_comparison *comparison) {
 static void print_text(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
-    printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, job->source.name,
+    printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, tool_visible(job->source.name),
            tool_word_count(problem->S.rows).text, tool_word_count(problem->S.cols).text,
            tool_word_count(problem->S.nnz).text, (long long)problem->inner);
     if (fused) printf(", L = %lld", (long long)problem->width);
@@ -417,7 +419,7 @@ static void print_text(const work *job, const tamis_floor *floor) {
                    tool_word_seconds(job->moved.compute_seconds).text);
     }
     if (job->compared) print_comparison(&job->comparison);
-    if (job->set->output) printf("  written to %s\n", job->set->output);
+    if (job->set->output) printf("  written to %s\n", tool_visible(job->set->output));
 }
 
 static int run_job(work *job, char **operands) {
@@ -483,7 +485,6 @@ static int run_run(const void *given, int count, char **operands) {
     settled.together.overlap = set->device_memory > 0 ? 0 : set->overlap;
     if (code == 0) code = tool_gang_begin(&settled.together);
     if (code) return code;
-    tool_interrupt_catch();
     code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
     tool_gang_close(&job.gang);

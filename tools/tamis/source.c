@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "exit.h"
 #include "generate.h"
@@ -85,7 +86,9 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     if (status != TAMIS_OK) return tool_file_error(status, path);
     if (titles) tool_note(TOOL_TITLES_NOTE, path);
     struct stat information;
-    if (stat(path, &information) == 0) source->bytes = information.st_size;
+    const bool standard = strcmp(path, "-") == 0;
+    if ((standard ? fstat(STDIN_FILENO, &information) : stat(path, &information)) == 0)
+        source->bytes = information.st_size;
     return 0;
 }
 

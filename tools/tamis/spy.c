@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png", AT(output), 0, 0, NULL},
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png; -: standard output, as SVG", AT(output), 0,
+     0, NULL},
     {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
      4096, NULL},
     TOOL_READING(settings),
@@ -42,7 +44,6 @@ static void hand_over(FILE *to, const settings *set, const tool_source *source, 
     tool_raster_make(source->S, cells, &raster);
     tool_json json = tool_json_start(to, false);
     tool_json_object(&json, NULL);
-    tool_json_text(&json, "output", set->output);
     tool_json_bool(&json, "json", set->json);
     tool_json_bool(&json, "quiet", set->quiet);
     tool_json_text(&json, "matrix", source->name);
@@ -66,13 +67,16 @@ static int draw(const settings *set, const tool_source *source, int cells) {
     tamis_structure structure;
     const tamis_status status = tamis_structure_find(source->S, NULL, &structure);
     if (status != TAMIS_OK) return tool_library_error(status, source->name);
+    char option[] = "--output";
+    char *const path = tool_copy(set->output);
     FILE *file = tmpfile();
     if (file) hand_over(file, set, source, structure.name, cells);
     const bool failed =
         !file || fflush(file) != 0 || lseek(fileno(file), 0, SEEK_SET) != 0 || dup2(fileno(file), STDIN_FILENO) < 0;
     if (failed) tool_error("a temporary file cannot be written: %s", strerror(errno));
-    const int code = failed ? TOOL_FILE : tool_python_start("tamis._spy", 0, NULL);
+    const int code = failed ? TOOL_FILE : tool_python_start("tamis._spy", 2, (char *[]){option, path});
     if (file) fclose(file);
+    free(path);
     return code;
 }
 
@@ -82,9 +86,9 @@ static int run_spy(const void *given, int count, char **operands) {
     if (!set->output) return tool_usage_error("-o FILE is missing");
     int code = tool_output_ending("--output", set->output, ".svg or .png");
     if (code) return code;
-    const bool png = strcasecmp(strrchr(set->output, '.'), ".png") == 0;
+    const char *const ending = strrchr(set->output, '.'); /* none of standard output, which gets .svg */
+    const bool png = ending && strcasecmp(ending, ".png") == 0;
     const int cells = set->size > 0 ? (int)set->size : png ? 512 : 128;
-    tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
     code = tool_source_open(operands[0], &reading, &source);
@@ -100,5 +104,6 @@ const tool_command tool_spy_command = {
     .operands = "FILE",
     .options = options,
     .settings_size = sizeof(settings),
+    .drawn = true,
     .run = run_spy,
 };

@@ -212,13 +212,14 @@ const char *tool_suite_name(int number) {
 /* The whole file, to be freed; NULL after a message. */
 static char *read_file(const char *path) {
     enum { MOST = 1 << 20 };
-    FILE *file = fopen(path, "r");
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "r");
     char *text = file ? tool_allocate(MOST + 1, 1) : NULL;
     const size_t length = file ? fread(text, 1, MOST + 1, file) : 0;
     const bool failed = !file || ferror(file) || length > MOST;
     if (failed)
         tool_error("%s: cannot be read: %s", path, file && length > MOST ? "larger than 1 MiB" : strerror(errno));
-    if (file) fclose(file);
+    if (file && !standard) fclose(file);
     if (failed) {
         free(text);
         return NULL;
@@ -243,7 +244,7 @@ int tool_suite_open(const char *name, tool_suite *suite) {
         }
     }
     int code = 0;
-    if (!strchr(name, '/') && !strchr(name, '.')) {
+    if (!strchr(name, '/') && !strchr(name, '.') && strcmp(name, "-") != 0) {
         code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; there are: %s", name,
                                 tool_did_you_mean("", name, names).text, tool_text_get(&list));
     }

@@ -3,7 +3,7 @@ import argparse
 import sys
 
 from .. import _words as words
-from .._command import OK, add_output, can_write, parser, run, warning, write
+from .._command import OK, add_output, can_write, parser, run, visible, warning, write
 from ..results import ResultsError, load
 
 
@@ -18,7 +18,7 @@ def main(given: argparse.Namespace) -> int:
     page = render(results, given.title)
     write(given.output, page)
     if given.output != "-":
-        print(f"{given.output}: {len(results.measurements):,} measurements, {words.size(len(page.encode()))}")
+        print(f"{visible(given.output)}: {len(results.measurements):,} measurements, {words.size(len(page.encode()))}")
     return OK
 
 
