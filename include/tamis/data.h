@@ -61,8 +61,17 @@ typedef struct tamis_ratings_options {
 } tamis_ratings_options;
 
 /* The defaults of a tamis_ratings_options. */
+#ifdef __cplusplus
+#define TAMIS_RATINGS_OPTIONS_INIT                                                                                     \
+    ([] {                                                                                                              \
+        tamis_ratings_options tamis_initial = {};                                                                      \
+        tamis_initial.missing_value = 1;                                                                               \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_RATINGS_OPTIONS_INIT                                                                                     \
     { .missing_value = 1 }
+#endif
 
 /* Reads lines `user item [rating [time]]`. Ids are any text without the separator, which is the first of tab, "::",
    comma, semicolon and blank that occurs in the first line of data. Ids may be quoted in a .csv. Comments begin with #
@@ -95,8 +104,18 @@ typedef struct tamis_split_options {
 } tamis_split_options;
 
 /* The defaults of a tamis_split_options. */
+#ifdef __cplusplus
+#define TAMIS_SPLIT_OPTIONS_INIT                                                                                       \
+    ([] {                                                                                                              \
+        tamis_split_options tamis_initial = {};                                                                        \
+        tamis_initial.share = 0.1;                                                                                     \
+        tamis_initial.seed = 1;                                                                                        \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_SPLIT_OPTIONS_INIT                                                                                       \
     { .share = 0.1, .seed = 1 }
+#endif
 
 /* Makes two CSR matrices of S's shape and types (host), for the caller to free: the training and the held-out part. */
 TAMIS_API tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_owned_sparse **kept,

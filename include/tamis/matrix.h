@@ -58,8 +58,16 @@ typedef struct tamis_convert_options {
 } tamis_convert_options;
 
 /* The defaults of a tamis_convert_options. */
+#ifdef __cplusplus
+#define TAMIS_CONVERT_OPTIONS_INIT                                                                                     \
+    ([] {                                                                                                              \
+        tamis_convert_options tamis_initial = {};                                                                      \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_CONVERT_OPTIONS_INIT                                                                                     \
     { .format = TAMIS_CSR }
+#endif
 
 /* Makes a copy of any host view in the requested format and types; converts between COO and CSR, and values. */
 TAMIS_API tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options,
@@ -110,8 +118,16 @@ typedef struct tamis_read_options {
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */
+#ifdef __cplusplus
+#define TAMIS_READ_OPTIONS_INIT                                                                                        \
+    ([] {                                                                                                              \
+        tamis_read_options tamis_initial = {};                                                                         \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_READ_OPTIONS_INIT                                                                                        \
     { .file_format = TAMIS_FILE_AUTO }
+#endif
 
 /* Reads a sparse matrix. Files whose names end in .gz, .xz or .zst are decompressed (if the build supports it). The
    message of TAMIS_ERROR_FORMAT is "FILE:LINE: what was found, what was expected". options may be NULL. */
