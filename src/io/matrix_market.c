@@ -135,7 +135,8 @@ static tamis_status read_array(const tamis_text *text, const market_header *head
     const char *p = header->body;
     const bool half = header->symmetry != GENERAL;
     const double sign = header->symmetry == SKEW ? -1 : 1;
-    for (int64_t column = 0; column < header->cols; column++) {
+    const int64_t columns = header->rows > 0 ? header->cols : 0; /* no value stands for a column without rows */
+    for (int64_t column = 0; column < columns; column++) {
         for (int64_t row = half ? column : 0; row < header->rows; row++) {
             double value = 0;
             if (header->symmetry != SKEW || row != column) TRY(take_value(text, header, &p, &value));

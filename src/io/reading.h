@@ -46,6 +46,11 @@ static inline bool tamis_needs_wide(int64_t size) { return size > (int64_t)INT32
 /* Refuses sizes beyond what the result's index types hold, with the reason. */
 tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64_t cols, int64_t nnz);
 
+/* Refuses a CSR whose rows are so many that their offsets alone are out of all proportion to the file: 60 bytes may
+   state any number of rows. Up to TAMIS_ROWS_ALWAYS are made for any file. */
+#define TAMIS_ROWS_ALWAYS ((int64_t)1 << 26)
+tamis_status tamis_check_backing(const tamis_reading *reading, int64_t rows);
+
 /* `view`, a CSR or COO matrix, as the options ask for it. sort: sort the columns of each row. */
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
                                 tamis_owned_sparse **matrix);

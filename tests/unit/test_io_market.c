@@ -252,8 +252,64 @@ static void reads_tight_arrays(void **state) {
     }
 }
 
+/* Sizes that no bytes of the file back: answered at once, or refused, but never counted through. */
+static void sizes_alone_cost_nothing(void **state) {
+    (void)state;
+    tamis_read_options wide = io_options();
+    wide.index_type = TAMIS_I64;
+    static const char *const kinds[] = {"array real general", "array integer general", "coordinate real general",
+                                        "coordinate pattern general"};
+    for (int i = 0; i < 4; i++) {
+        char content[128], sizes[64];
+        snprintf(content, sizeof content, "%%%%MatrixMarket matrix %s\n0 36028797018963967%s\n", kinds[i],
+                 i < 2 ? "" : " 0");
+        io_expect("w.mtx", content, &wide, "csr 0x36028797018963967 0");
+        snprintf(content, sizeof content, "%%%%MatrixMarket matrix %s\n2000000000 %d%s\n", kinds[i], i < 2 ? 0 : 3,
+                 i < 2 ? "" : " 0");
+        snprintf(sizes, sizeof sizes, "a file of %zu bytes", strlen(content));
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse_memory("w.mtx", content, strlen(content), &wide, &matrix),
+                         TAMIS_ERROR_FORMAT);
+        assert_non_null(strstr(tamis_last_error(), "w.mtx: 2000000000 rows from "));
+        assert_non_null(strstr(tamis_last_error(), sizes));
+        wide.format = TAMIS_COO; /* needs no offsets */
+        snprintf(sizes, sizeof sizes, "coo 2000000000x%d 0", i < 2 ? 0 : 3);
+        io_expect("w.mtx", content, &wide, sizes);
+        wide.format = TAMIS_CSR;
+    }
+    io_refuse(
+        "docword.w", "2000000000\n9\n1\n1 1 1\n", &wide, TAMIS_ERROR_FORMAT,
+        "docword.w: 2000000000 rows from a file of 21 bytes would nearly all be empty: renumber the ids of a list "
+        "(--relabel, or relabel in the options), or ask the library for a COO");
+    io_refuse("w.txt", "0 0\n2000000000 1\n", &wide, TAMIS_ERROR_FORMAT,
+              "w.txt: 2000000001 rows from a file of 17 bytes would nearly all be empty: renumber the ids of a list "
+              "(--relabel, or relabel in the options), or ask the library for a COO");
+    io_expect("w.csv", "0,2000000000,5\n", &wide, "csr 1x2000000001 1| 0 2000000000 5");
+}
+
+/* A dense matrix of any number of columns without a row, read and written. */
+static void columns_without_rows_are_written(void **state) {
+    (void)state;
+    static const char content[] = "%%MatrixMarket matrix array real general\n0 36028797018963967\n";
+    static const char *const endings[] = {".mtx", ".npy"};
+    for (int i = 0; i < 2; i++) {
+        tamis_owned_dense *array = NULL, *back = NULL;
+        char *const path = io_temporary(endings[i]);
+        assert_int_equal(tamis_read_dense_memory("w.mtx", content, sizeof content - 1, TAMIS_F32, &array), TAMIS_OK);
+        assert_int_equal(tamis_write_dense(path, tamis_owned_dense_view(array)), TAMIS_OK);
+        assert_int_equal(tamis_read_dense(path, TAMIS_F32, &back), TAMIS_OK);
+        assert_true(tamis_owned_dense_view(back)->cols == 36028797018963967);
+        tamis_owned_dense_free(array);
+        tamis_owned_dense_free(back);
+        remove(path);
+        free(path);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_alone_cost_nothing),
+        cmocka_unit_test(columns_without_rows_are_written),
         cmocka_unit_test(reads_every_kind),
         cmocka_unit_test(refuses_with_the_line),
         cmocka_unit_test(a_zero_byte_is_an_error),
