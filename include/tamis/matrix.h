@@ -95,6 +95,19 @@ typedef enum tamis_file_format {
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
 
+/* What a reader found in a file that the matrix does not tell. */
+typedef struct tamis_read_report {
+    int64_t inexact;  /* numbers that fp64 does not hold: integers beyond 2^53, and what is beyond its range */
+    int times_column; /* edge lists: the column that holds times (3 or 4), which are not read; 0: none was found */
+    bool
+        undirected; /* edge lists: KONECT's first line says that the edges have no direction, but each is stored once */
+    bool bipartite; /* edge lists: KONECT's first line says that the two ids of a line are of different things */
+    bool labels;    /* svmlight: there are labels, which are no part of the matrix */
+    bool other_ids; /* lists of ids: some are no integers or are quoted, which is an error here; tamis_read_ratings
+                       reads them */
+    uint64_t reserved[8];
+} tamis_read_report;
+
 /* The form of a matrix that is read. TAMIS_READ_OPTIONS_INIT means CSR, int32, fp32, values as in the file. */
 typedef struct tamis_read_options {
     tamis_file_format file_format;
@@ -114,7 +127,9 @@ typedef struct tamis_read_options {
        the calling thread; false cancels. Both get the same ids of an edge list. */
     bool (*relabelled)(void *context, bool of_columns, const int64_t *ids, int64_t count);
     void *relabelled_context;
-    uint64_t reserved[5];
+    tamis_read_report *report; /* filled, also after an error; NULL: not told */
+    int value_column; /* edge lists: the column of the weights, 3 or 4; 0: the third, unless it looks like times */
+    uint64_t reserved[3];
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */

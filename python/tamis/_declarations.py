@@ -235,13 +235,19 @@ class tamis_convert_options(Structure):
                 ("reserved", c_uint64 * 6)]
 
 
+class tamis_read_report(Structure):
+    _fields_ = [("inexact", c_int64), ("times_column", c_int), ("undirected", c_bool), ("bipartite", c_bool),
+                ("labels", c_bool), ("other_ids", c_bool), ("reserved", c_uint64 * 8)]
+
+
 class tamis_read_options(Structure):
     _fields_ = [("file_format", c_int), ("format", c_int), ("value_type", c_int), ("index_type", c_int),
                 ("offset_type", c_int), ("values", c_int), ("duplicates", c_int), ("undirected", c_bool),
                 ("relabel", c_bool), ("threads", c_int), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
                 ("progress_context", c_void_p), ("titles", POINTER(c_bool)),
                 ("relabelled", CFUNCTYPE(c_bool, c_void_p, c_bool, POINTER(c_int64), c_int64)),
-                ("relabelled_context", c_void_p), ("reserved", c_uint64 * 5)]
+                ("relabelled_context", c_void_p), ("report", POINTER(tamis_read_report)), ("value_column", c_int),
+                ("reserved", c_uint64 * 3)]
 
 
 class tamis_generate_options(Structure):

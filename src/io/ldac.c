@@ -20,7 +20,8 @@ bool tamis_sniff_ldac(const tamis_text *text) {
 }
 
 /* One document: the line at *p. */
-static tamis_status take_document(const tamis_text *text, const char **p, tamis_rows *list) {
+static tamis_status take_document(const tamis_reading *reading, const tamis_text *text, const char **p,
+                                  tamis_rows *list) {
     int64_t terms = 0;
     TRY(tamis_text_index(text, p, 0, TAMIS_SIZE_MOST, "a number of terms", &terms));
     for (int64_t i = 0; i < terms; i++) {
@@ -34,6 +35,7 @@ static tamis_status take_document(const tamis_text *text, const char **p, tamis_
         const char *const count_at = *p + 1;
         *p = tamis_parse_real(count_at, &count);
         if (!*p) return tamis_text_fail(text, count_at, "a count");
+        tamis_note_number(reading, count_at, *p, count);
         if (id >= list->cols) list->cols = id + 1;
         tamis_rows_add(list, id, count);
     }
@@ -76,7 +78,7 @@ static tamis_status take_window(const tamis_reading *reading, tamis_rows *list) 
     const tamis_text *const text = &source->text;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
          p = tamis_skip_comments(text, p, "")) {
-        TRY(take_document(text, &p, list));
+        TRY(take_document(reading, text, &p, list));
         tamis_rows_set_offset(list, ++list->rows, list->count);
     }
     return tamis_progress_step(&reading->progress, source->ended ? 1 : tamis_source_share(source), text->name);

@@ -190,6 +190,18 @@ double tamis_npy_real(const tamis_npy *npy, int64_t at) {
     return value;
 }
 
+int64_t tamis_npy_inexact(const tamis_npy *npy, int64_t count) {
+    int64_t inexact = 0;
+    if (npy->size < 8 || (npy->kind != 'u' && npy->kind != 'i')) return 0;
+    for (int64_t at = 0; at < count; at++) {
+        const uint64_t bits = element_bits(npy, at);
+        const uint64_t magnitude = npy->kind == 'i' && bits >> 63 ? 0 - bits : bits;
+        const double rounded = (double)magnitude;
+        inexact += rounded >= 0x1p64 || (uint64_t)rounded != magnitude;
+    }
+    return inexact;
+}
+
 int tamis_npy_header(char *header, const char *descr, bool fortran_order, int dimensions, const int64_t *shape) {
     enum { PREFIX = MAGIC_BYTES + 4, ALIGNMENT = 64 };
     memcpy(header, magic, MAGIC_BYTES);

@@ -41,6 +41,9 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         {"duplicates", (int)options->duplicates, TAMIS_DUPLICATES_LAST + 1},
         {"threads", options->threads, INT_MAX},
     };
+    if (options->report) *options->report = (tamis_read_report){0};
+    if (options->value_column != 0 && options->value_column != 3 && options->value_column != 4)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.value_column = %d: expected 0, 3 or 4", options->value_column);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].value < 0 || choices[i].value >= choices[i].count)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %d: expected 0 to %d", choices[i].name,

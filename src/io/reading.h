@@ -35,6 +35,11 @@ static inline bool tamis_wants_values(const tamis_reading *reading) {
     return reading->options.values != TAMIS_VALUES_NONE;
 }
 
+/* Counts, for the report, a number of the text that fp64 does not hold. */
+static inline void tamis_note_number(const tamis_reading *reading, const char *p, const char *end, double value) {
+    if (!tamis_number_kept(p, end, value) && reading->options.report) reading->options.report->inexact++;
+}
+
 /* The type that values are parsed to in a list of entries: float or double, never less exact than the result. */
 static inline tamis_type tamis_parsed_type(const tamis_reading *reading) {
     return reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;

@@ -215,9 +215,37 @@ static void refuses_bad_smtx(void **state) {
         io_refuse("b.smtx", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
+#define ENDS ": expected each edge at both of its ends"
+
+/* An edge that is listed at one end alone, or with other weights: the vertex is named, and its line where that is
+ * known. */
+static void one_sided_edges_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"3 2\n2\n3\n1 2\n", "u.graph:2: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
+        {"4 2\n2 3\n1\n\n1\n", "u.graph:2: vertex 1 has the neighbour 3, but vertex 3 does not have 1" ENDS},
+        {"3 2\n2 2\n1\n1\n", "u.graph:2: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
+        {"%a\n3 2\n2\n%b\n3\n1 2\n", "u.graph: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
+        {"3 2 1\n2 5\n1 5 3 7\n2 8\n",
+         "u.graph:3: vertex 2 has the neighbour 3, but vertex 3 does not have 2 with that weight" ENDS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("u.graph", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    tamis_read_options options = io_options();
+    options.values = TAMIS_VALUES_NONE;
+    io_refuse("u.graph", cases[4].content, &options, TAMIS_ERROR_FORMAT,
+              "u.graph: an edge has another weight at one of its ends than at the other");
+    io_expect("u.graph", "2 2 1\n2 5 2 6\n1 6 1 5\n", NULL, "csr 2x2 4| 0 1 5| 0 1 6| 1 0 6| 1 0 5");
+    io_refuse("u.graph", "2 2 1\n2 5 2 6\n1 6 1 7\n", NULL, TAMIS_ERROR_FORMAT,
+              "u.graph: edges that are listed more than once have other weights at one end");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_metis),
+        cmocka_unit_test(one_sided_edges_are_refused),
         cmocka_unit_test(refuses_bad_metis),
         cmocka_unit_test(reads_edge_lists),
         cmocka_unit_test(tells_which_ids_were_renumbered),
