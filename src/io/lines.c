@@ -97,6 +97,18 @@ static inline const char *parse_value(const tamis_line_rule *rule, const char *p
     return tamis_parse_integer_real(p, rule->value == TAMIS_LINE_INTEGER, value);
 }
 
+/* Numbers that are read past, from `q` behind the field before; NULL after a fault. */
+static const char *skip_numbers(const tamis_line_rule *rule, const char *q, int count, line_fields *line) {
+    for (int i = 0; i < count; i++) {
+        double ignored;
+        const char *const p = skip_separator(q, rule->separator);
+        if (!p) return no_separator(line, FAULT_EXTRA, q);
+        q = tamis_parse_real(p, &ignored);
+        if (!q) return no_field(line, FAULT_EXTRA, p);
+    }
+    return q;
+}
+
 /* Parses the entry at p, which is no blank; returns the character after its line. */
 static inline const char *parse_line(const tamis_line_rule *rule, const char *p, const char *end, line_fields *line) {
     const char *q = tamis_parse_index(p, &line->row);
@@ -107,6 +119,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     if (!q || line->column < rule->base || line->column - rule->base >= rule->cols)
         return no_field(line, FAULT_COLUMN, p);
     if (rule->no_diagonal && line->row == line->column) return no_field(line, FAULT_DIAGONAL, p);
+    if (rule->skipped > 0 && !(q = skip_numbers(rule, q, rule->skipped, line))) return NULL;
     if (rule->value != TAMIS_LINE_NO_VALUE) {
         p = skip_separator(q, rule->separator);
         if (!p) return no_separator(line, FAULT_VALUE, q);
@@ -114,13 +127,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
         if (!q) return no_field(line, FAULT_VALUE, p);
         line->inexact = !tamis_number_kept(p, q, line->value);
     }
-    for (int i = 0; i < rule->extra; i++) {
-        double ignored;
-        p = skip_separator(q, rule->separator);
-        if (!p) return no_separator(line, FAULT_EXTRA, q);
-        q = tamis_parse_real(p, &ignored);
-        if (!q) return no_field(line, FAULT_EXTRA, p);
-    }
+    if (rule->extra > 0 && !(q = skip_numbers(rule, q, rule->extra, line))) return NULL;
     p = tamis_skip_blanks(q);
     if (*p == '\n') return p + 1;
     if (p >= end) return end;
@@ -248,6 +255,10 @@ static tamis_status report_fault(const line_work *work, const line_chunk *chunk)
     const tamis_line_rule *const rule = work->rule;
     const tamis_text *const text = work->text;
     const char *const at = chunk->fault_at;
+    const bool id =
+        chunk->fault == FAULT_ROW || chunk->fault == FAULT_COLUMN || chunk->fault == FAULT_SEPARATOR; /* "12X" */
+    if (rule->names && id && *at != '\n' && at < text->end && work->reading->options.report)
+        work->reading->options.report->other_ids = true;
     switch (chunk->fault) {
     case FAULT_ROW: return index_fault(work, at, rule->row_name, rule->rows);
     case FAULT_COLUMN: return index_fault(work, at, rule->column_name, rule->cols);

@@ -22,6 +22,8 @@ typedef struct tamis_line_rule {
     bool keep_values;
     bool no_diagonal;           /* of a skew-symmetric matrix */
     tamis_triangles *triangles; /* of a symmetric matrix: notes what may stand in both; else NULL */
+    bool names;                 /* an id that is no integer may be a name: the report says so */
+    int skipped;                /* numbers between the indices and the value, read past */
     int extra;                  /* further numbers in a line, read past */
     int64_t count;              /* entries there must be; -1: any */
 } tamis_line_rule;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/lists.h"
 #include "io/rows.h"
 
 typedef struct graph_header {
@@ -91,6 +92,7 @@ static tamis_status take_header(const tamis_reading *reading, graph_header *head
 }
 
 bool tamis_sniff_metis(const tamis_text *text) {
+    if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
     const char *p = tamis_skip_comments(text, text->begin, "%");
     int numbers = 0;
     int64_t ignored;
