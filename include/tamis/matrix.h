@@ -88,10 +88,12 @@ typedef enum tamis_file_format {
     TAMIS_FILE_LDAC,           /* lda-c (.ldac .dat): documents x words */
     TAMIS_FILE_RATINGS, /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data) */
     TAMIS_FILE_NPY,     /* dense .npy, C or Fortran order, f2 f4 f8 */
-    TAMIS_FILE_NPZ      /* CSR and COO in .npz, as written by SciPy's save_npz */
+    TAMIS_FILE_NPZ,     /* CSR and COO in .npz, as written by SciPy's save_npz */
+    TAMIS_FILE_SVMLIGHT /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
 } tamis_file_format;
 
-/* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz", "auto" */
+/* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz",
+   "svmlight", "auto" */
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
 
@@ -105,6 +107,7 @@ typedef struct tamis_read_report {
     bool labels;    /* svmlight: there are labels, which are no part of the matrix */
     bool other_ids; /* lists of ids: some are no integers or are quoted, which is an error here; tamis_read_ratings
                        reads them */
+    bool graph;     /* with other_ids: both ids of a line are of the same things */
     uint64_t reserved[8];
 } tamis_read_report;
 
@@ -161,6 +164,9 @@ TAMIS_API tamis_status tamis_write_sparse(const char *path, const tamis_sparse *
 
 /* Reads a dense matrix: .npy (1-D becomes one column) or a Matrix Market array. `type` is that of the result. */
 TAMIS_API tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array);
+/* The same, filling *report: of a dense matrix, `inexact`. */
+TAMIS_API tamis_status tamis_read_dense_reported(const char *path, tamis_type type, tamis_read_report *report,
+                                                 tamis_owned_dense **array);
 TAMIS_API tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
                                                tamis_owned_dense **array);
 

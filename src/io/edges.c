@@ -88,7 +88,7 @@ static list_shape find_shape(const tamis_text *text, const list_kind *kind) {
 
 static bool sniff(const tamis_text *text, const list_kind *kind) {
     const list_shape shape = find_shape(text, kind);
-    return shape.numeric && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
+    return shape.numeric && !shape.names && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
 }
 
 /* Three fields with commas are more likely a rating. */
@@ -130,11 +130,13 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     const tamis_text *const text = &reading->text;
     tamis_read_report *const report = reading->options.report;
     if (shape->line >= text->end) return TAMIS_OK;
+    if (report) report->graph = kind->square;
     if (report) report->other_ids = shape->names && shape->fields >= 2 && shape->fields <= MOST_FIELDS;
     if (shape->fields < kind->fewest_fields || shape->fields > MOST_FIELDS)
         return refuse_fields(text, shape, kind->fields);
     if (kind != &rating_list && shape->fields < reading->options.value_column)
-        return refuse_fields(text, shape, "a value in the column that was asked for (value_column)");
+        return refuse_fields(text, shape,
+                             reading->options.value_column == 3 ? "a value in column 3" : "a value in column 4");
     return TAMIS_OK;
 }
 
@@ -144,13 +146,13 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
     const list_shape shape = find_shape(text, kind);
     if (reading->options.titles)
         *reading->options.titles = shape.line != tamis_skip_comments(text, text->begin, kind->comments);
+    const int values = find_values(reading, kind, &konect, &shape);
     TRY(check_shape(reading, kind, &shape));
     if (konect.bipartite && reading->options.undirected)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "%s: undirected = true, but its first line says that it is bipartite: rows and columns are "
                           "different things",
                           text->name);
-    const int values = find_values(reading, kind, &konect, &shape);
     if (reading->options.report) {
         reading->options.report->undirected = konect.symmetric && !reading->options.undirected;
         reading->options.report->bipartite = konect.bipartite;

@@ -21,6 +21,8 @@ static const tamis_file_row rows[] = {
     {TAMIS_FILE_NPY, true, false, "npy", ".npy", tamis_sniff_npy, NULL},
     {TAMIS_FILE_SMTX, false, false, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
     {TAMIS_FILE_LDAC, false, true, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
+    {TAMIS_FILE_SVMLIGHT, false, true, "svmlight", ".svm .svmlight .libsvm ?.txt ?.dat ?.data", tamis_sniff_svmlight,
+     tamis_read_svmlight},
     {TAMIS_FILE_DOCWORD, false, true, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
     {TAMIS_FILE_METIS, false, true, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
     {TAMIS_FILE_EDGES, false, true, "edges", ".txt .el .edges .tsv .wel ?.csv +out.", tamis_sniff_edges,
@@ -53,7 +55,7 @@ tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *fo
     }
     return tamis_fail(TAMIS_ERROR_ARGUMENT,
                       "name = \"%s\": expected auto, matrix-market, harwell-boeing, metis, smtx, edges, docword, ldac, "
-                      "ratings, npy or npz",
+                      "ratings, npy, npz or svmlight",
                       name);
 }
 

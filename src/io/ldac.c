@@ -2,19 +2,34 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/ldac.h"
 #include "io/lines.h"
 #include "io/rows.h"
 
+bool tamis_ldac_count_holds(const tamis_text *text, const char *p) {
+    int64_t count = 0, pairs = 0;
+    const char *q = tamis_parse_index(p, &count);
+    if (!q || !(tamis_is_blank(*q) || tamis_at_line_end(text, q))) return false;
+    for (; !tamis_at_line_end(text, q); q++) pairs += *q == ':';
+    return pairs == count;
+}
+
+/* The first document that is not empty tells. Of a document that goes on beyond what is there it is enough that it has
+   the form. */
 bool tamis_sniff_ldac(const tamis_text *text) {
+    enum { LONG_LINE = 4096 };
     int64_t count = 0, ignored;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
          p = tamis_skip_comments(text, p, "")) {
+        const char *const line = p;
         p = tamis_parse_index(p, &count);
         if (!p) return false;
-        if (count == 0) continue; /* an empty document tells nothing */
+        if (count == 0 && tamis_at_line_end(text, tamis_skip_blanks(p))) continue; /* an empty document tells nothing */
         if (!tamis_is_blank(*p)) return false;
         p = tamis_parse_index(tamis_skip_blanks(p), &ignored);
-        return p && p[0] == ':' && tamis_is_digit(p[1]);
+        if (!p || p[0] != ':' || !tamis_is_digit(p[1])) return false;
+        const bool cut = text->end[-1] != '\n' && tamis_next_line(text, line) == text->end;
+        return tamis_ldac_count_holds(text, line) || (cut && text->end - line > LONG_LINE);
     }
     return false;
 }
@@ -35,7 +50,7 @@ static tamis_status take_document(const tamis_reading *reading, const tamis_text
         const char *const count_at = *p + 1;
         *p = tamis_parse_real(count_at, &count);
         if (!*p) return tamis_text_fail(text, count_at, "a count");
-        tamis_note_number(reading, count_at, *p, count);
+        tamis_note_number(reading->options.report, count_at, *p, count);
         if (id >= list->cols) list->cols = id + 1;
         tamis_rows_add(list, id, count);
     }

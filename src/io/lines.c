@@ -257,7 +257,7 @@ static tamis_status report_fault(const line_work *work, const line_chunk *chunk)
     const char *const at = chunk->fault_at;
     const bool id =
         chunk->fault == FAULT_ROW || chunk->fault == FAULT_COLUMN || chunk->fault == FAULT_SEPARATOR; /* "12X" */
-    if (rule->names && id && *at != '\n' && at < text->end && work->reading->options.report)
+    if (rule->names && id && *at != '\n' && *at != rule->separator && at < text->end && work->reading->options.report)
         work->reading->options.report->other_ids = true;
     switch (chunk->fault) {
     case FAULT_ROW: return index_fault(work, at, rule->row_name, rule->rows);

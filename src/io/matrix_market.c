@@ -113,7 +113,7 @@ typedef struct array_target {
     const tamis_entries *entries; /* or, where NULL, a dense matrix */
     int64_t at;
     const tamis_dense *dense;
-    const tamis_reading *reading; /* NULL: nobody asks which numbers changed */
+    tamis_read_report *report; /* NULL: nobody asks which numbers changed */
 } array_target;
 
 static const char *const value_names[] = {"a number", "an integer", "an integer of 0 or more", NULL};
@@ -134,7 +134,7 @@ static tamis_status take_value(const tamis_text *text, const market_header *head
                                   ? tamis_parse_real(start, value)
                                   : tamis_parse_integer_real(start, header->field == FIELD_INTEGER, value);
     if (!after) return tamis_text_fail(text, start, "%s", value_names[header->field]);
-    if (target->reading) tamis_note_number(target->reading, start, after, *value);
+    tamis_note_number(target->report, start, after, *value);
     *p = after;
     return tamis_text_line_end(text, p, "the value");
 }
@@ -164,7 +164,8 @@ static tamis_status array_size(const tamis_text *text, const market_header *head
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
+tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_read_report *report,
+                                     tamis_owned_dense **array) {
     market_header header;
     TRY(take_header(text, &header));
     if (!header.array)
@@ -176,7 +177,7 @@ tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, ta
     TRY(tamis_owned_dense_create(header.rows, header.cols, type, TAMIS_ROW_MAJOR, &result));
     tamis_dense dense = *tamis_owned_dense_view(result);
     dense.stride = tamis_dense_stride(&dense);
-    array_target target = {.dense = &dense};
+    array_target target = {.dense = &dense, .report = report};
     const tamis_status status = read_array(text, &header, &target);
     if (status != TAMIS_OK)
         tamis_owned_dense_free(result);
@@ -193,7 +194,7 @@ static tamis_status read_array_entries(const tamis_reading *reading, const marke
     TRY(tamis_entries_create(reading, size, wide, tamis_wants_values(reading), entries));
     entries->rows = header->rows;
     entries->cols = header->cols;
-    array_target target = {.entries = entries, .reading = reading};
+    array_target target = {.entries = entries, .report = reading->options.report};
     TRY(read_array(&reading->text, header, &target));
     entries->count = target.at;
     return TAMIS_OK;

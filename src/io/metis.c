@@ -132,7 +132,7 @@ static tamis_status take_vertex(const tamis_reading *reading, const graph_header
             const char *const weight_at = tamis_skip_blanks(*p);
             *p = tamis_parse_real(weight_at, &weight);
             if (!*p) return tamis_text_fail(text, weight_at, "an edge weight");
-            tamis_note_number(reading, weight_at, *p, weight);
+            tamis_note_number(reading->options.report, weight_at, *p, weight);
         }
         if (list->count == header->edges * 2)
             return tamis_text_fail(text, start, "no more neighbours after %lld, twice the edge count of the first line",

@@ -32,7 +32,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         const char *name;
         int value, count;
     } choices[] = {
-        {"file_format", (int)options->file_format, TAMIS_FILE_NPZ + 1},
+        {"file_format", (int)options->file_format, TAMIS_FILE_SVMLIGHT + 1},
         {"format", (int)options->format, TAMIS_COO + 1},
         {"value_type", (int)options->value_type, TAMIS_BF16 + 1},
         {"index_type", (int)options->index_type, TAMIS_I64 + 1},
@@ -127,13 +127,14 @@ tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t
     return status;
 }
 
-static tamis_status read_dense_text(tamis_source *source, tamis_type type, tamis_owned_dense **array) {
+static tamis_status read_dense_text(tamis_source *source, tamis_type type, tamis_read_report *report,
+                                    tamis_owned_dense **array) {
     const tamis_text *const text = &source->text;
     const tamis_file_row *const row = tamis_find_format(text);
     if (row) TRY(tamis_check_signature(text, row->format));
     if (row && row->sniff(text)) TRY(tamis_source_fill(source));
-    if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, array);
-    if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, array);
+    if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, report, array);
+    if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, report, array);
     if (row)
         return tamis_fail(TAMIS_ERROR_FORMAT,
                           "%s: a file of format %s, expected a dense matrix: .npy or a Matrix Market array", text->name,
@@ -149,15 +150,29 @@ static tamis_status check_dense(const char *name, const char *what, tamis_type t
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array) {
-    tamis_clear_error();
+static tamis_status read_dense(const char *path, tamis_type type, tamis_read_report *report,
+                               tamis_owned_dense **array) {
     TRY(check_dense(path, "path", type, array));
     const tamis_progress progress = {0};
     tamis_source source;
     TRY(tamis_source_open_window(path, 0, &progress, &source));
-    const tamis_status status = read_dense_text(&source, type, array);
+    const tamis_status status = read_dense_text(&source, type, report, array);
     tamis_source_close(&source);
     return status;
+}
+
+tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array) {
+    tamis_read_report ignored = {0};
+    tamis_clear_error();
+    return read_dense(path, type, &ignored, array);
+}
+
+tamis_status tamis_read_dense_reported(const char *path, tamis_type type, tamis_read_report *report,
+                                       tamis_owned_dense **array) {
+    tamis_clear_error();
+    if (!report) return tamis_fail(TAMIS_ERROR_ARGUMENT, "report = NULL: expected an address for the report");
+    *report = (tamis_read_report){0};
+    return read_dense(path, type, report, array);
 }
 
 tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
@@ -168,7 +183,8 @@ tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t 
     const tamis_progress progress = {0};
     tamis_source source;
     TRY(tamis_source_from_memory(name, data, bytes, 0, &progress, &source));
-    const tamis_status status = read_dense_text(&source, type, array);
+    tamis_read_report ignored = {0};
+    const tamis_status status = read_dense_text(&source, type, &ignored, array);
     tamis_source_close(&source);
     return status;
 }

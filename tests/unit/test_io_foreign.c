@@ -12,7 +12,7 @@
 static void refuse_as(const char *name, const void *data, size_t bytes, const char *what, const char *instead) {
     tamis_owned_sparse *matrix = NULL;
     tamis_owned_dense *array = NULL;
-    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_NPZ; format++) {
+    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT; format++) {
         tamis_read_options options = io_options();
         options.file_format = (tamis_file_format)format;
         assert_int_equal(tamis_read_sparse_memory(name, data, bytes, &options, &matrix), TAMIS_ERROR_FORMAT);
@@ -64,7 +64,7 @@ static void letters_are_no_signature(void **state) {
 
 static void endless_zeros_are_refused(void **state) {
     (void)state;
-    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_NPZ; format++) {
+    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT; format++) {
         tamis_read_options options = io_options();
         options.file_format = (tamis_file_format)format;
         tamis_owned_sparse *matrix = NULL;

@@ -53,7 +53,7 @@ static void the_column_can_be_chosen(void **state) {
     tamis_read_options options = io_options();
     options.value_column = 4;
     io_refuse("w.txt", "# a\n0 1 5\n", &options, TAMIS_ERROR_FORMAT,
-              "w.txt:2: found 3 fields, expected a value in the column that was asked for (value_column)");
+              "w.txt:2: found 3 fields, expected a value in column 4");
     options.value_column = 2;
     io_refuse("w.txt", "0 1 5\n", &options, TAMIS_ERROR_ARGUMENT, "options.value_column = 2: expected 0, 3 or 4");
     options.value_column = 4;
