@@ -37,17 +37,24 @@ static inline uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-static inline uint64_t hash_of(int64_t from, int64_t to, uint64_t weight) {
-    return mix(mix((uint64_t)from * 0x9e3779b97f4a7c15u + 1) + (uint64_t)to + weight);
+/* Two random numbers of a vertex: products of one of each end's stand for the edge from here and from there. */
+typedef struct vertex_hash {
+    uint64_t here, there;
+} vertex_hash;
+
+static inline vertex_hash hash_of(int64_t vertex) {
+    const uint64_t first = mix((uint64_t)vertex + 0x9e3779b97f4a7c15u);
+    return (vertex_hash){first | 1, (first ^ first >> 32) * 0xd6e8feb86659fd93u};
 }
 
-static inline void add_edge(graph_sums *sums, int64_t from, int64_t to, bool weighted, double weight) {
-    sums->edges += hash_of(from, to, 0) - hash_of(to, from, 0);
+static inline void add_edge(graph_sums *sums, vertex_hash from, int64_t neighbour, bool weighted, double weight) {
+    const vertex_hash to = hash_of(neighbour);
+    const uint64_t difference = from.here * to.there - to.here * from.there;
+    sums->edges += difference;
     if (!weighted) return;
     uint64_t bits;
     memcpy(&bits, &weight, sizeof bits);
-    bits = mix(bits);
-    sums->weights += hash_of(from, to, bits) - hash_of(to, from, bits);
+    sums->weights += difference * (mix(bits + 1) | 1);
 }
 
 static tamis_status take_format(const tamis_text *text, const char **p, int64_t *sizes, int64_t *weights,
@@ -117,6 +124,7 @@ static tamis_status take_vertex(const tamis_reading *reading, const graph_header
                                 const char **p, graph_sums *sums, tamis_rows *list) {
     const tamis_text *const text = &reading->source->text;
 
+    const vertex_hash from = hash_of(vertex);
     if (header->skipped > 0) TRY(skip_numbers(text, p, header->skipped));
     for (;;) {
         const char *const start = tamis_skip_blanks(*p);
@@ -138,7 +146,7 @@ static tamis_status take_vertex(const tamis_reading *reading, const graph_header
             return tamis_text_fail(text, start, "no more neighbours after %lld, twice the edge count of the first line",
                                    (long long)list->count);
         if (!tamis_is_blank(**p) && !tamis_at_line_end(text, *p)) return tamis_text_fail(text, *p, "a blank");
-        add_edge(sums, vertex, neighbour - 1, header->weighted, weight);
+        add_edge(sums, from, neighbour - 1, header->weighted, weight);
         tamis_rows_add(list, neighbour - 1, weight);
     }
 }
@@ -176,7 +184,7 @@ static int64_t count_neighbours(const tamis_sparse *S, int64_t vertex, int64_t o
 static tamis_status refuse_edge(const tamis_reading *reading, const graph_header *header, const graph_sums *sums,
                                 int64_t vertex, int64_t neighbour, bool weights) {
     char line[32] = "";
-    if (!sums->comments) snprintf(line, sizeof line, ":%lld", (long long)(header->line + vertex + 1));
+    if (!sums->comments) snprintf(line, sizeof line, ":%lld", (long long)header->line + (long long)vertex + 1);
     return tamis_fail(
         TAMIS_ERROR_FORMAT,
         "%s%s: vertex %lld has the neighbour %lld, but vertex %lld does not have %lld%s: expected each edge "

@@ -176,10 +176,10 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
 static int check_transpose(const settings *set, const tool_source *source) {
     enum { ALWAYS = 1 << 26, ROWS_A_BYTE = 64 }; /* as the library has it for the rows of a file */
     const int64_t columns = source->S->cols;
-    if (!set->transpose || set->format != TAMIS_CSR || source->bytes == 0) return 0;
+    if (!set->transpose || source->bytes == 0) return 0;
     if (columns <= ALWAYS || columns / ROWS_A_BYTE <= source->bytes) return 0;
-    tool_error("--transpose: %s rows from a file of %s bytes would nearly all be empty: use --format coo",
-               tool_word_count(columns).text, tool_word_count(source->bytes).text);
+    tool_error("--transpose: %s rows from a file of %s bytes would nearly all be empty", tool_word_count(columns).text,
+               tool_word_count(source->bytes).text);
     return TOOL_FILE;
 }
 
