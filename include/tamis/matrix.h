@@ -108,6 +108,7 @@ typedef struct tamis_read_report {
     bool other_ids; /* lists of ids: some are no integers or are quoted, which is an error here; tamis_read_ratings
                        reads them */
     bool graph;     /* with other_ids: both ids of a line are of the same things */
+    bool weights;   /* with other_ids: the first line has a value */
     uint64_t reserved[8];
 } tamis_read_report;
 

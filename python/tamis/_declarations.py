@@ -238,7 +238,8 @@ class tamis_convert_options(Structure):
 
 class tamis_read_report(Structure):
     _fields_ = [("inexact", c_int64), ("times_column", c_int), ("undirected", c_bool), ("bipartite", c_bool),
-                ("labels", c_bool), ("other_ids", c_bool), ("graph", c_bool), ("reserved", c_uint64 * 8)]
+                ("labels", c_bool), ("other_ids", c_bool), ("graph", c_bool), ("weights", c_bool),
+                ("reserved", c_uint64 * 8)]
 
 
 class tamis_read_options(Structure):

@@ -131,6 +131,7 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     tamis_read_report *const report = reading->options.report;
     if (shape->line >= text->end) return TAMIS_OK;
     if (report) report->graph = kind->square;
+    if (report) report->weights = shape->fields > 2;
     if (report) report->other_ids = shape->names && shape->fields >= 2 && shape->fields <= MOST_FIELDS;
     if (shape->fields < kind->fewest_fields || shape->fields > MOST_FIELDS)
         return refuse_fields(text, shape, kind->fields);

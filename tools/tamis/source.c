@@ -10,9 +10,9 @@
 
 #include "exit.h"
 #include "generate.h"
+#include "list_names.h"
 #include "progress.h"
 #include "ranks.h"
-#include "source_names.h"
 #include "text.h"
 
 static const char prefix[] = "generate:";
@@ -105,8 +105,12 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
     tool_progress_clear();
     if (status == TAMIS_ERROR_FORMAT && source->report.other_ids && names_too && is_file) {
-        const int code = tool_source_read_names(path, &reading, source);
+        tool_named_list list;
+        const int code = tool_list_read_names(path, &reading, &source->report, &list);
         if (code) return code;
+        source->matrix = list.matrix;
+        source->rows = list.rows;
+        source->columns = list.columns;
     } else if (status != TAMIS_OK) {
         return tool_file_error(status, path);
     }
@@ -141,9 +145,8 @@ int tool_source_open(const char *spec, const tamis_read_options *options, tool_s
 }
 
 void tool_source_close(tool_source *source) {
-    tamis_owned_sparse_free(source->matrix);
-    if (source->columns != source->rows) tamis_names_free(source->columns);
-    tamis_names_free(source->rows);
+    tool_named_list list = {source->matrix, source->rows, source->columns};
+    tool_named_list_free(&list);
     *source = (tool_source){0};
 }
 
