@@ -155,6 +155,7 @@ tamis_status tamis_source_fill(tamis_source *source) {
 }
 
 tamis_status tamis_source_next(tamis_source *source) {
+    source->probing = false;
     const int64_t used = source->text.end - source->memory;
     source->text.lines_before = tamis_text_line(&source->text, source->text.end) - 1;
     bring_rest(source, source->memory);

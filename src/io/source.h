@@ -35,11 +35,11 @@ TAMIS_PRIVATE_API void tamis_source_close(tamis_source *source); /* of one that 
 
 /* The beginning alone, which is of no kind that foreign.c knows. tamis_source_fill makes it the first window: lines
    that come to `window` bytes, or one that is longer; 0: all of it. */
-tamis_status tamis_source_open_window(const char *path, int64_t window, const tamis_progress *progress,
-                                      tamis_source *source);
+TAMIS_PRIVATE_API tamis_status tamis_source_open_window(const char *path, int64_t window,
+                                                        const tamis_progress *progress, tamis_source *source);
 tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
                                       const tamis_progress *progress, tamis_source *source);
-tamis_status tamis_source_fill(tamis_source *source);
+TAMIS_PRIVATE_API tamis_status tamis_source_fill(tamis_source *source);
 /* The next window in the place of this one. */
 tamis_status tamis_source_next(tamis_source *source);
 /* All that is left behind the window. */

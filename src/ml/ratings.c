@@ -292,13 +292,30 @@ static tamis_status take_options(const tamis_ratings_options *given, tamis_ratin
     return TAMIS_OK;
 }
 
+/* Of a large file: is its beginning one of ratings? Before all of it is read. */
+static tamis_status check_beginning(rating_reader *reader) {
+    const tamis_text *const text = &reader->source.text;
+    const char *const zero = memchr(text->begin, '\0', (size_t)(text->end - text->begin));
+    if (zero) return tamis_text_fail(text, zero, "a text without zero bytes");
+    const char *const line = find_first(reader), *const end = end_of_line(text, line);
+    if (reader->source.cut || line >= text->end) return TAMIS_OK;
+    field fields[FIELDS];
+    int count = 0;
+    double rating = 0;
+    TRY(split_line(reader, line, end, fields, &count));
+    if (count <= ITEM) return tamis_text_fail(text, end, "an item after the user");
+    return count > RATING ? take_rating(reader, &fields[RATING], &rating) : TAMIS_OK;
+}
+
 static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_owned_sparse **matrix) {
     const tamis_ratings_options *const options = reader->options;
     reader->progress = (tamis_progress){.report = options->progress, .context = options->progress_context, .high = 1};
     tamis_progress opening = reader->progress;
     opening.high = 0.5;
-    TRY(tamis_source_open(path, &opening, &reader->source));
+    TRY(tamis_source_open_window(path, 0, &opening, &reader->source));
     TRY(tamis_check_signature(&reader->source.text, TAMIS_FILE_RATINGS));
+    if (!reader->source.ended) TRY(check_beginning(reader));
+    TRY(tamis_source_fill(&reader->source));
     if (!reader->users) TRY(tamis_names_create(&reader->users));
     if (!reader->items) TRY(tamis_names_create(&reader->items));
     TRY(take_lines(reader));

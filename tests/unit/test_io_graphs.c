@@ -215,6 +215,29 @@ static void refuses_bad_smtx(void **state) {
         io_refuse("b.smtx", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
+/* A large graph whose first vertex is alone, which does not look like one: in windows all the same. */
+static void large_graphs_are_read(void **state) {
+    (void)state;
+    enum { SIZE = 400001, ROOM = SIZE * 8 + 64 };
+    char *const content = malloc(ROOM);
+    assert_non_null(content);
+    size_t used = (size_t)snprintf(content, ROOM, "%d %d\n\n", (int)SIZE, (int)SIZE / 2);
+    for (int i = 2; i <= SIZE; i++)
+        used += (size_t)snprintf(content + used, ROOM - used, "%d\n", i % 2 ? i - 1 : i + 1);
+    for (int threads = 1; threads < 3; threads++) {
+        tamis_owned_sparse *matrix = NULL;
+        tamis_read_options options = io_options();
+        options.threads = threads;
+        if (tamis_read_sparse_memory("large.graph", content, used, &options, &matrix) != TAMIS_OK)
+            fail_msg("%s", tamis_last_error());
+        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+        assert_int_equal(S->nnz, SIZE - 1);
+        for (int t = 0; t < SIZE - 1; t++) assert_int_equal(((const int32_t *)S->columns)[t], t % 2 ? t : t + 2);
+        tamis_owned_sparse_free(matrix);
+    }
+    free(content);
+}
+
 #define ENDS ": expected each edge at both of its ends"
 
 /* An edge that is listed at one end alone, or with other weights: the vertex is named, and its line where that is
@@ -246,6 +269,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_metis),
         cmocka_unit_test(one_sided_edges_are_refused),
+        cmocka_unit_test(large_graphs_are_read),
         cmocka_unit_test(refuses_bad_metis),
         cmocka_unit_test(reads_edge_lists),
         cmocka_unit_test(tells_which_ids_were_renumbered),
