@@ -55,20 +55,31 @@ typedef struct tamis_ratings_options {
     bool known_only; /* skip lines whose user or item is not in its dictionary (needs both), e.g. for test data */
     bool (*progress)(void *context, double share);
     void *progress_context;
-    bool *titles; /* set to whether the first line was skipped without `header`; NULL: not told */
-    bool sum;     /* a repeated pair: the sum of its ratings, as of counts; else the last one */
-    uint64_t reserved[6];
+    bool *titles;          /* set to whether the first line was skipped without `header`; NULL: not told */
+    bool sum;              /* a repeated pair: the sum of its ratings, as of counts; else the last one */
+    int keep;              /* 1: a repeated pair keeps all its ratings, in the order of the file */
+    tamis_type value_type; /* of the result: fp32 or fp64 */
+    uint64_t reserved[5];
 } tamis_ratings_options;
 
 /* The defaults of a tamis_ratings_options. */
+#ifdef __cplusplus
+#define TAMIS_RATINGS_OPTIONS_INIT                                                                                     \
+    ([] {                                                                                                              \
+        tamis_ratings_options tamis_initial = {};                                                                      \
+        tamis_initial.missing_value = 1;                                                                               \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_RATINGS_OPTIONS_INIT                                                                                     \
     { .missing_value = 1 }
+#endif
 
 /* Reads lines `user item [rating [time]]`. Ids are any text without the separator, which is the first of tab, "::",
    comma, semicolon and blank that occurs in the first line of data. Ids may be quoted in a .csv. Comments begin with #
-   or %. A repeated pair keeps its last rating, or their sum. *ratings is CSR, users x items, fp32, sorted. *users and
-   *items are new dictionaries, or those of the options, which are unchanged after an error. skipped (may be NULL): the
-   number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
+   or %. A repeated pair keeps its last rating, or their sum. *ratings is CSR, users x items, fp32 (or value_type),
+   sorted. *users and *items are new dictionaries, or those of the options, which are unchanged after an error. skipped
+   (may be NULL): the number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
                                           tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);
@@ -95,8 +106,18 @@ typedef struct tamis_split_options {
 } tamis_split_options;
 
 /* The defaults of a tamis_split_options. */
+#ifdef __cplusplus
+#define TAMIS_SPLIT_OPTIONS_INIT                                                                                       \
+    ([] {                                                                                                              \
+        tamis_split_options tamis_initial = {};                                                                        \
+        tamis_initial.share = 0.1;                                                                                     \
+        tamis_initial.seed = 1;                                                                                        \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_SPLIT_OPTIONS_INIT                                                                                       \
     { .share = 0.1, .seed = 1 }
+#endif
 
 /* Makes two CSR matrices of S's shape and types (host), for the caller to free: the training and the held-out part. */
 TAMIS_API tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_owned_sparse **kept,

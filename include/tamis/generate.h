@@ -46,8 +46,16 @@ typedef struct tamis_generate_options {
 } tamis_generate_options;
 
 /* The defaults of a tamis_generate_options. */
+#ifdef __cplusplus
+#define TAMIS_GENERATE_OPTIONS_INIT                                                                                    \
+    ([] {                                                                                                              \
+        tamis_generate_options tamis_initial = {};                                                                     \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_GENERATE_OPTIONS_INIT                                                                                    \
     { .kind = TAMIS_KIND_UNIFORM }
+#endif
 
 /* Generates a CSR matrix with sorted columns and no duplicates. The same options give the same matrix on every machine.
  */

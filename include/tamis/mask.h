@@ -67,8 +67,20 @@ typedef struct tamis_mask {
 } tamis_mask;
 
 /* The defaults of a tamis_mask. */
+#ifdef __cplusplus
+#define TAMIS_MASK_INIT                                                                                                \
+    ([] {                                                                                                              \
+        tamis_mask tamis_initial = {};                                                                                 \
+        tamis_initial.left = -1;                                                                                       \
+        tamis_initial.right = -1;                                                                                      \
+        tamis_initial.dilation = 1;                                                                                    \
+        tamis_initial.members = 1;                                                                                     \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_MASK_INIT                                                                                                \
     { .left = -1, .right = -1, .dilation = 1, .members = 1 }
+#endif
 
 /*
  * The row offsets of a mask: members * rows + 1 of them, in the caller's array on the device. *nnz (may be NULL) is how

@@ -58,8 +58,16 @@ typedef struct tamis_convert_options {
 } tamis_convert_options;
 
 /* The defaults of a tamis_convert_options. */
+#ifdef __cplusplus
+#define TAMIS_CONVERT_OPTIONS_INIT                                                                                     \
+    ([] {                                                                                                              \
+        tamis_convert_options tamis_initial = {};                                                                      \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_CONVERT_OPTIONS_INIT                                                                                     \
     { .format = TAMIS_CSR }
+#endif
 
 /* Makes a copy of any host view in the requested format and types; converts between COO and CSR, and values. */
 TAMIS_API tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options,
@@ -80,12 +88,29 @@ typedef enum tamis_file_format {
     TAMIS_FILE_LDAC,           /* lda-c (.ldac .dat): documents x words */
     TAMIS_FILE_RATINGS, /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data) */
     TAMIS_FILE_NPY,     /* dense .npy, C or Fortran order, f2 f4 f8 */
-    TAMIS_FILE_NPZ      /* CSR and COO in .npz, as written by SciPy's save_npz */
+    TAMIS_FILE_NPZ,     /* CSR and COO in .npz, as written by SciPy's save_npz */
+    TAMIS_FILE_SVMLIGHT /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
 } tamis_file_format;
 
-/* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz", "auto" */
+/* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz",
+   "svmlight", "auto" */
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
+
+/* What a reader found in a file that the matrix does not tell. */
+typedef struct tamis_read_report {
+    int64_t inexact;  /* numbers that fp64 does not hold: integers beyond 2^53, and what is beyond its range */
+    int times_column; /* edge lists: the column that holds times (3 or 4), which are not read; 0: none was found */
+    bool
+        undirected; /* edge lists: KONECT's first line says that the edges have no direction, but each is stored once */
+    bool bipartite; /* edge lists: KONECT's first line says that the two ids of a line are of different things */
+    bool labels;    /* svmlight: there are labels, which are no part of the matrix */
+    bool other_ids; /* lists of ids: some are no integers or are quoted, which is an error here; tamis_read_ratings
+                       reads them */
+    bool graph;     /* with other_ids: both ids of a line are of the same things */
+    bool weights;   /* with other_ids: the first line has a value */
+    uint64_t reserved[8];
+} tamis_read_report;
 
 /* The form of a matrix that is read. TAMIS_READ_OPTIONS_INIT means CSR, int32, fp32, values as in the file. */
 typedef struct tamis_read_options {
@@ -106,12 +131,22 @@ typedef struct tamis_read_options {
        the calling thread; false cancels. Both get the same ids of an edge list. */
     bool (*relabelled)(void *context, bool of_columns, const int64_t *ids, int64_t count);
     void *relabelled_context;
-    uint64_t reserved[5];
+    tamis_read_report *report; /* filled, also after an error; NULL: not told */
+    int value_column; /* edge lists: the column of the weights, 3 or 4; 0: the third, unless it looks like times */
+    uint64_t reserved[3];
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */
+#ifdef __cplusplus
+#define TAMIS_READ_OPTIONS_INIT                                                                                        \
+    ([] {                                                                                                              \
+        tamis_read_options tamis_initial = {};                                                                         \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_READ_OPTIONS_INIT                                                                                        \
     { .file_format = TAMIS_FILE_AUTO }
+#endif
 
 /* Reads a sparse matrix. Files whose names end in .gz, .xz or .zst are decompressed (if the build supports it). The
    message of TAMIS_ERROR_FORMAT is "FILE:LINE: what was found, what was expected". options may be NULL. */
@@ -130,6 +165,9 @@ TAMIS_API tamis_status tamis_write_sparse(const char *path, const tamis_sparse *
 
 /* Reads a dense matrix: .npy (1-D becomes one column) or a Matrix Market array. `type` is that of the result. */
 TAMIS_API tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array);
+/* The same, filling *report: of a dense matrix, `inexact`. */
+TAMIS_API tamis_status tamis_read_dense_reported(const char *path, tamis_type type, tamis_read_report *report,
+                                                 tamis_owned_dense **array);
 TAMIS_API tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
                                                tamis_owned_dense **array);
 

@@ -48,8 +48,17 @@ typedef struct tamis_shard_options {
 } tamis_shard_options;
 
 /* The defaults of a tamis_shard_options. */
+#ifdef __cplusplus
+#define TAMIS_SHARD_OPTIONS_INIT                                                                                       \
+    ([] {                                                                                                              \
+        tamis_shard_options tamis_initial = {};                                                                        \
+        tamis_initial.ranks = 1;                                                                                       \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_SHARD_OPTIONS_INIT                                                                                       \
     { .ranks = 1 }
+#endif
 
 /*
  * Makes a rank's shard. S is a CSR on the host with this rank's rows and the columns of the whole matrix; a slice of

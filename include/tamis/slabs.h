@@ -36,8 +36,16 @@ typedef struct tamis_slab_options {
 } tamis_slab_options;
 
 /* The defaults of a tamis_slab_options. */
+#ifdef __cplusplus
+#define TAMIS_SLAB_OPTIONS_INIT                                                                                        \
+    ([] {                                                                                                              \
+        tamis_slab_options tamis_initial = {};                                                                         \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_SLAB_OPTIONS_INIT                                                                                        \
     { .device_memory = 0 }
+#endif
 
 /* An operation on one pattern in host memory, with its slabs and buffers: one execution at a time. */
 typedef struct tamis_slab_plan tamis_slab_plan;

@@ -181,11 +181,27 @@ typedef struct tamis_options {
 #define TAMIS_SAME_TYPE ((tamis_type)-1)
 
 /* The defaults of a tamis_options. inner and width have none: -1 means not set. */
+#ifdef __cplusplus
+#define TAMIS_OPTIONS_INIT                                                                                             \
+    ([] {                                                                                                              \
+        tamis_options tamis_initial = {};                                                                              \
+        tamis_initial.output_type = TAMIS_SAME_TYPE;                                                                   \
+        tamis_initial.inner = -1;                                                                                      \
+        tamis_initial.width = -1;                                                                                      \
+        tamis_initial.edge_scale = 1.0;                                                                                \
+        tamis_initial.edge_slope = 0.01;                                                                               \
+        tamis_initial.edge_epsilon = 1e-10;                                                                            \
+        tamis_initial.batch = 1;                                                                                       \
+        tamis_initial.expected_calls = 1;                                                                              \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_OPTIONS_INIT                                                                                             \
     {                                                                                                                  \
         .output_type = TAMIS_SAME_TYPE, .inner = -1, .width = -1, .edge_scale = 1.0, .edge_slope = 0.01,               \
         .edge_epsilon = 1e-10, .batch = 1, .expected_calls = 1                                                         \
     }
+#endif
 
 /*
  * The arguments of an execution other than its operands. NULL instead of it means TAMIS_EXECUTION_INIT: alpha = 1,
@@ -215,8 +231,17 @@ typedef struct tamis_execution {
 } tamis_execution;
 
 /* The defaults of a tamis_execution. */
+#ifdef __cplusplus
+#define TAMIS_EXECUTION_INIT                                                                                           \
+    ([] {                                                                                                              \
+        tamis_execution tamis_initial = {};                                                                            \
+        tamis_initial.alpha = 1.0;                                                                                     \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_EXECUTION_INIT                                                                                           \
     { .alpha = 1.0 }
+#endif
 
 /* ---------------------------------------------------------------------------------------------- one call */
 

@@ -89,8 +89,17 @@ typedef struct tamis_transport_options {
 } tamis_transport_options;
 
 /* The defaults of a tamis_transport_options. */
+#ifdef __cplusplus
+#define TAMIS_TRANSPORT_OPTIONS_INIT                                                                                   \
+    ([] {                                                                                                              \
+        tamis_transport_options tamis_initial = {};                                                                    \
+        tamis_initial.time_limit = 600.0;                                                                              \
+        return tamis_initial;                                                                                          \
+    }())
+#else
 #define TAMIS_TRANSPORT_OPTIONS_INIT                                                                                   \
     { .time_limit = 600.0 }
+#endif
 
 #ifdef __cplusplus
 }

@@ -71,6 +71,7 @@ TAMIS_FILE_LDAC = 7
 TAMIS_FILE_RATINGS = 8
 TAMIS_FILE_NPY = 9
 TAMIS_FILE_NPZ = 10
+TAMIS_FILE_SVMLIGHT = 11
 TAMIS_KIND_UNIFORM = 0
 TAMIS_KIND_RMAT = 1
 TAMIS_KIND_BANDED = 2
@@ -235,13 +236,20 @@ class tamis_convert_options(Structure):
                 ("reserved", c_uint64 * 6)]
 
 
+class tamis_read_report(Structure):
+    _fields_ = [("inexact", c_int64), ("times_column", c_int), ("undirected", c_bool), ("bipartite", c_bool),
+                ("labels", c_bool), ("other_ids", c_bool), ("graph", c_bool), ("weights", c_bool),
+                ("reserved", c_uint64 * 8)]
+
+
 class tamis_read_options(Structure):
     _fields_ = [("file_format", c_int), ("format", c_int), ("value_type", c_int), ("index_type", c_int),
                 ("offset_type", c_int), ("values", c_int), ("duplicates", c_int), ("undirected", c_bool),
                 ("relabel", c_bool), ("threads", c_int), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
                 ("progress_context", c_void_p), ("titles", POINTER(c_bool)),
                 ("relabelled", CFUNCTYPE(c_bool, c_void_p, c_bool, POINTER(c_int64), c_int64)),
-                ("relabelled_context", c_void_p), ("reserved", c_uint64 * 5)]
+                ("relabelled_context", c_void_p), ("report", POINTER(tamis_read_report)), ("value_column", c_int),
+                ("reserved", c_uint64 * 3)]
 
 
 class tamis_generate_options(Structure):
@@ -292,8 +300,8 @@ class tamis_cache_description(Structure):
 class tamis_ratings_options(Structure):
     _fields_ = [("header", c_bool), ("missing_value", c_double), ("users", c_void_p), ("items", c_void_p),
                 ("known_only", c_bool), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
-                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("sum", c_bool),
-                ("reserved", c_uint64 * 6)]
+                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("sum", c_bool), ("keep", c_int),
+                ("value_type", c_int), ("reserved", c_uint64 * 5)]
 
 
 class tamis_split_options(Structure):
@@ -509,6 +517,7 @@ TAMIS_FUNCTIONS = {
     "tamis_read_sparse_memory": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(tamis_read_options), POINTER(c_void_p)]),
     "tamis_write_sparse": (c_int, [c_char_p, POINTER(tamis_sparse)]),
     "tamis_read_dense": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
+    "tamis_read_dense_reported": (c_int, [c_char_p, c_int, POINTER(tamis_read_report), POINTER(c_void_p)]),
     "tamis_read_dense_memory": (c_int, [c_char_p, c_void_p, c_size_t, c_int, POINTER(c_void_p)]),
     "tamis_write_dense": (c_int, [c_char_p, POINTER(tamis_dense)]),
     "tamis_kind_name": (c_char_p, [c_int]),

@@ -1,11 +1,13 @@
 /*
- * Lists of id pairs: graphs as SNAP and KONECT give them ("from to [weight [time]]") and ratings ("user item rating
- * [time]"). Both are found out from the first line that is no comment: what stands between the fields, how many there
- * are, and whether it is a line of column titles.
+ * Lists of id pairs: graphs as SNAP and KONECT give them ("from to [weight [time]]", "from to time") and ratings ("user
+ * item rating [time]"). Both are found out from the first line that is no comment: what stands between the fields, how
+ * many there are, and whether it is a line of column titles. KONECT's first comment tells more. A third column is times
+ * where the first lines say so (times.c), and then it is no weight.
  */
 #include <string.h>
 
 #include "io/line_rows.h"
+#include "io/lists.h"
 
 typedef struct list_kind {
     const char *comments;
@@ -20,6 +22,9 @@ enum { MOST_FIELDS = 4 };
 static const list_kind edge_list = {
     "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time",
     true};
+/* KONECT's bip: the ids of a line are of different things. */
+static const list_kind bipartite_list = {
+    "#%", "an integer id", "an integer id", "a weight", 2, "two ids and optionally a weight and a time", false};
 static const list_kind rating_list = {
     "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and optionally a time",
     false};
@@ -29,6 +34,7 @@ typedef struct list_shape {
     char separator;
     int fields;
     bool numeric;     /* the fields are numbers: no titles */
+    bool names;       /* one of the ids is no integer, or a field is quoted */
     const char *line; /* the line that was looked at */
 } list_shape;
 
@@ -47,11 +53,18 @@ static const char *skip_field(const tamis_text *text, const char *p, char separa
     return p;
 }
 
+static bool is_id(const tamis_text *text, const char *p, char separator) {
+    int64_t ignored;
+    const char *const after = tamis_parse_index(p, &ignored), *const end = skip_field(text, p, separator);
+    return after && tamis_skip_blanks(after) >= end;
+}
+
 static list_shape look_at(const tamis_text *text, const char *line) {
     list_shape shape = {.separator = find_separator(text, line), .numeric = true, .line = line};
     for (const char *p = line; !tamis_at_line_end(text, p) && p < text->end && shape.fields <= MOST_FIELDS;) {
         double ignored;
         shape.fields++;
+        shape.names |= *p == '"' || (shape.fields <= 2 && !is_id(text, p, shape.separator));
         if (shape.fields <= 2)
             shape.numeric &= tamis_is_digit(*p);
         else if (shape.fields == 3)
@@ -75,27 +88,77 @@ static list_shape find_shape(const tamis_text *text, const list_kind *kind) {
 
 static bool sniff(const tamis_text *text, const list_kind *kind) {
     const list_shape shape = find_shape(text, kind);
-    return shape.numeric && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
+    return shape.numeric && !shape.names && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
 }
 
 /* Three fields with commas are more likely a rating. */
 bool tamis_sniff_edges(const tamis_text *text) {
+    if (tamis_konect_of(text).found) return true;
     const list_shape shape = find_shape(text, &edge_list);
     return sniff(text, &edge_list) && (shape.separator == ' ' || shape.fields == 2);
 }
 
 bool tamis_sniff_ratings(const tamis_text *text) { return sniff(text, &rating_list); }
 
+/* Which column the values are in: 3, 4, or 0 where there are none. */
+static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
+                       const list_shape *shape) {
+    const int wanted = kind == &rating_list ? 0 : reading->options.value_column;
+    tamis_read_report *const report = reading->options.report;
+    int times = kind != &rating_list && shape->fields > 3 && wanted != 4 ? 4 : 0, values = shape->fields > 2 ? 3 : 0;
+    if (wanted != 0) {
+        values = wanted;
+    } else if (konect->found) {
+        if (!konect->weights) values = 0;
+    } else if (values == 3 && (kind != &rating_list || shape->fields == 3) &&
+               tamis_column_is_times(&reading->text, shape->line, shape->separator, kind->comments)) {
+        values = 0;
+        times = 3;
+    }
+    if (report) report->times_column = times;
+    return values;
+}
+
+static tamis_status refuse_fields(const tamis_text *text, const list_shape *shape, const char *expected) {
+    return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, shape->line, "found %s%d field%s, expected %s",
+                             shape->fields > MOST_FIELDS ? "more than " : "",
+                             shape->fields > MOST_FIELDS ? MOST_FIELDS : shape->fields, shape->fields == 1 ? "" : "s",
+                             expected);
+}
+
+static tamis_status check_shape(const tamis_reading *reading, const list_kind *kind, const list_shape *shape) {
+    const tamis_text *const text = &reading->text;
+    tamis_read_report *const report = reading->options.report;
+    if (shape->line >= text->end) return TAMIS_OK;
+    if (report) report->graph = kind->square;
+    if (report) report->weights = shape->fields > 2;
+    if (report) report->other_ids = shape->names && shape->fields >= 2 && shape->fields <= MOST_FIELDS;
+    if (shape->fields < kind->fewest_fields || shape->fields > MOST_FIELDS)
+        return refuse_fields(text, shape, kind->fields);
+    if (kind != &rating_list && shape->fields < reading->options.value_column)
+        return refuse_fields(text, shape,
+                             reading->options.value_column == 3 ? "a value in column 3" : "a value in column 4");
+    return TAMIS_OK;
+}
+
 static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_line_list *list) {
     const tamis_text *const text = &reading->text;
+    const tamis_konect konect = kind == &rating_list ? (tamis_konect){0} : tamis_konect_of(text);
     const list_shape shape = find_shape(text, kind);
     if (reading->options.titles)
         *reading->options.titles = shape.line != tamis_skip_comments(text, text->begin, kind->comments);
-    if (shape.line < text->end && (shape.fields < kind->fewest_fields || shape.fields > MOST_FIELDS))
-        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, shape.line, "found %s%d field%s, expected %s",
-                                 shape.fields > MOST_FIELDS ? "more than " : "",
-                                 shape.fields > MOST_FIELDS ? MOST_FIELDS : shape.fields, shape.fields == 1 ? "" : "s",
-                                 kind->fields);
+    const int values = find_values(reading, kind, &konect, &shape);
+    TRY(check_shape(reading, kind, &shape));
+    if (konect.bipartite && reading->options.undirected)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "%s: undirected = true, but its first line says that it is bipartite: rows and columns are "
+                          "different things",
+                          text->name);
+    if (reading->options.report) {
+        reading->options.report->undirected = konect.symmetric && !reading->options.undirected;
+        reading->options.report->bipartite = konect.bipartite;
+    }
+    const int fields = shape.fields > 2 ? shape.fields - 2 : 0; /* behind the ids */
     const tamis_line_rule rule = {.comments = kind->comments,
                                   .separator = shape.separator,
                                   .base = 0,
@@ -104,9 +167,13 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
                                   .row_name = kind->row_name,
                                   .column_name = kind->column_name,
                                   .value_name = kind->value_name,
-                                  .value = shape.fields > 2 ? TAMIS_LINE_REAL : TAMIS_LINE_NO_VALUE,
+                                  .value = values > 0 ? TAMIS_LINE_REAL : TAMIS_LINE_NO_VALUE,
                                   .keep_values = tamis_wants_values(reading),
-                                  .extra = shape.fields > 3 ? 1 : 0,
+                                  .names = kind == &rating_list,
+                                  .skipped = values == 4 ? 1 : 0,
+                                  .extra = values == 4   ? 0
+                                           : values == 3 ? fields - 1
+                                                         : fields,
                                   .count = -1};
     const tamis_line_form form = {.rule = &rule,
                                   .body = shape.line,
@@ -154,9 +221,10 @@ static tamis_status finish_list(const tamis_reading *reading, const list_kind *k
 }
 
 tamis_status tamis_read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+    const list_kind *const kind = tamis_konect_of(&reading->text).bipartite ? &bipartite_list : &edge_list;
     tamis_line_list list;
-    TRY(read_list(reading, &edge_list, &list));
-    return finish_list(reading, &edge_list, &list, matrix);
+    TRY(read_list(reading, kind, &list));
+    return finish_list(reading, kind, &list, matrix);
 }
 
 tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {

@@ -210,6 +210,11 @@ tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status sta
         tamis_entries_free(entries);
         return status;
     }
+    if (reading->options.format == TAMIS_CSR) {
+        status = tamis_check_backing(reading, entries->rows);
+        if (status != TAMIS_OK) tamis_entries_free(entries);
+        TRY(status);
+    }
     tamis_source_close(reading->source); /* the text is of no more use */
     if (reading->options.format == TAMIS_CSR) {
         tamis_rows list;

@@ -8,8 +8,9 @@
 #include "io/source.h"
 
 /* Rows in the order in which they are tried on a name or a content. Endings are words between blanks. After a star
-   stands the beginning of a name, which decides without a look at the content; after a question mark an ending that
-   belongs to another format unless the content says so. */
+   stands the beginning of a name, which decides without a look at the content; after a plus sign one that does so only
+   where no ending is known; after a question mark an ending that belongs to another format unless the content says so.
+ */
 static const tamis_file_row rows[] = {
     {TAMIS_FILE_AUTO, false, false, "auto", "", NULL, NULL},
     {TAMIS_FILE_MATRIX_MARKET, true, true, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market,
@@ -20,9 +21,12 @@ static const tamis_file_row rows[] = {
     {TAMIS_FILE_NPY, true, false, "npy", ".npy", tamis_sniff_npy, NULL},
     {TAMIS_FILE_SMTX, false, false, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
     {TAMIS_FILE_LDAC, false, true, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
+    {TAMIS_FILE_SVMLIGHT, false, true, "svmlight", ".svm .svmlight .libsvm ?.txt ?.dat ?.data", tamis_sniff_svmlight,
+     tamis_read_svmlight},
     {TAMIS_FILE_DOCWORD, false, true, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
     {TAMIS_FILE_METIS, false, true, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
-    {TAMIS_FILE_EDGES, false, true, "edges", ".txt .el .edges .tsv .wel ?.csv", tamis_sniff_edges, tamis_read_edges},
+    {TAMIS_FILE_EDGES, false, true, "edges", ".txt .el .edges .tsv .wel ?.csv +out.", tamis_sniff_edges,
+     tamis_read_edges},
     {TAMIS_FILE_RATINGS, false, true, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings,
      tamis_read_rating_lines},
 };
@@ -51,7 +55,7 @@ tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *fo
     }
     return tamis_fail(TAMIS_ERROR_ARGUMENT,
                       "name = \"%s\": expected auto, matrix-market, harwell-boeing, metis, smtx, edges, docword, ldac, "
-                      "ratings, npy or npz",
+                      "ratings, npy, npz or svmlight",
                       name);
 }
 
@@ -60,15 +64,16 @@ static const char *base_name(const char *name) {
     return slash ? slash + 1 : name;
 }
 
-typedef enum name_match { NO_MATCH = 0, BY_CONTENT, BY_ENDING, BY_BEGINNING } name_match;
+typedef enum name_match { NO_MATCH = 0, BY_CONTENT, BY_ENDING, BY_BEGINNING, BY_WEAK_BEGINNING } name_match;
 
 /* Does the name (of `length` characters) have one of the row's endings or beginnings? */
 static name_match match_name(const tamis_file_row *row, const char *name, size_t length) {
     for (const char *word = row->endings; *word;) {
-        const char mark = *word == '*' || *word == '?' ? *word++ : '\0';
+        const char mark = strchr("*?+", *word) ? *word++ : '\0';
         const size_t size = strcspn(word, " ");
-        if (mark == '*') {
-            if (length >= size && strncasecmp(name, word, size) == 0) return BY_BEGINNING;
+        if (mark == '*' || mark == '+') {
+            if (length >= size && strncasecmp(name, word, size) == 0)
+                return mark == '*' ? BY_BEGINNING : BY_WEAK_BEGINNING;
         } else if (length > size && strncasecmp(name + length - size, word, size) == 0) {
             return mark == '?' ? BY_CONTENT : BY_ENDING;
         }
@@ -92,13 +97,18 @@ tamis_status tamis_check_signature(const tamis_text *text, tamis_file_format for
 const tamis_file_row *tamis_find_format(const tamis_text *text) {
     const char *const name = base_name(text->name);
     const size_t length = tamis_unpacked_name_length(name);
-    const tamis_file_row *by_name = NULL;
+    const tamis_file_row *by_name = NULL, *by_beginning = NULL;
     for (int i = 1; i < ROWS; i++) {
         const name_match match = match_name(&rows[i], name, length);
         if (match == NO_MATCH) continue;
+        if (match == BY_WEAK_BEGINNING) {
+            by_beginning = &rows[i];
+            continue;
+        }
         if (match == BY_BEGINNING || rows[i].sniff(text)) return &rows[i];
         if (!by_name && match != BY_CONTENT) by_name = &rows[i];
     }
+    if (!by_name) by_name = by_beginning;
     if (by_name) return by_name; /* its reader will say what is wrong */
     for (int i = 1; i < ROWS; i++)
         if (rows[i].sniff(text)) return &rows[i];

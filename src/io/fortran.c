@@ -1,6 +1,7 @@
 /* Fortran formats: expanded into the fields of one line, then read field by field. */
 #include "io/fortran.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -238,5 +239,9 @@ tamis_status tamis_fortran_real(tamis_fortran_cursor *cursor, const char *what, 
         return tamis_text_fail(cursor->text, at, "%s in columns %d to %d", what,
                                cursor->format->fields[number].start + 1,
                                cursor->format->fields[number].start + cursor->format->fields[number].width);
+    /* digits without a point are a fraction, unless the format has none */
+    const bool whole = integer || strchr(copy, '.') ||
+                       (cursor->format->fields[number].decimals == 0 && cursor->format->fields[number].scale == 0);
+    if (whole || *value == 0 || isinf(*value)) cursor->inexact += !tamis_number_kept(copy, after, *value);
     return TAMIS_OK;
 }

@@ -30,6 +30,7 @@ typedef struct tamis_fortran_cursor {
     int64_t remaining; /* fields still to come, in this line and later ones */
     bool by_words;     /* the fields of this line are its words, from `word` on; else they stand in their columns */
     const char *word;
+    int64_t inexact; /* real numbers so far that fp64 does not hold */
 } tamis_fortran_cursor;
 
 /* Begins with the first of `count` fields. */

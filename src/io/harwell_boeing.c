@@ -13,6 +13,7 @@
 
 #include "io/entries.h"
 #include "io/fortran.h"
+#include "io/triangles.h"
 
 typedef struct boeing_header {
     int64_t rows, cols, count;
@@ -142,7 +143,7 @@ static tamis_status take_columns(tamis_source *source, const boeing_header *head
 }
 
 static tamis_status take_rows(tamis_source *source, const boeing_header *header, const tamis_fortran_format *format,
-                              const char **line, const tamis_entries *entries) {
+                              const char **line, tamis_triangles *triangles, const tamis_entries *entries) {
     tamis_fortran_cursor cursor = tamis_fortran_start(source, format, *line, header->count);
     int64_t row = 0;
     for (int64_t t = 0; t < header->count; t++) {
@@ -151,19 +152,23 @@ static tamis_status take_rows(tamis_source *source, const boeing_header *header,
             return tamis_text_refuse(TAMIS_ERROR_FORMAT, &source->text, cursor.line,
                                      "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
         tamis_index_store(entries->row_indices, entries->index_type, t, row - 1);
+        if (header->symmetric)
+            TRY(tamis_triangles_note(triangles, &source->text, cursor.line, row - 1,
+                                     tamis_index_load(entries->columns, entries->index_type, t)));
     }
     *line = tamis_fortran_next_line(&cursor);
     return TAMIS_OK;
 }
 
-static tamis_status take_values(tamis_source *source, const boeing_header *header, const tamis_fortran_format *format,
-                                const char *line, const tamis_entries *entries) {
-    tamis_fortran_cursor cursor = tamis_fortran_start(source, format, line, header->count);
+static tamis_status take_values(const tamis_reading *reading, const boeing_header *header,
+                                const tamis_fortran_format *format, const char *line, const tamis_entries *entries) {
+    tamis_fortran_cursor cursor = tamis_fortran_start(reading->source, format, line, header->count);
     double value = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_real(&cursor, "a number", &value));
         tamis_element_store(entries->values, entries->value_type, t, value);
     }
+    if (reading->options.report) reading->options.report->inexact = cursor.inexact;
     return TAMIS_OK;
 }
 
@@ -172,15 +177,19 @@ static tamis_status take_body(const tamis_reading *reading, const boeing_header 
     const char *const name = source->text.name;
     const char *line = header->body;
     boeing_formats formats;
+    tamis_triangles triangles = {0};
     TRY(take_formats(&source->text, header, entries->values != NULL, formats));
     TRY(take_columns(source, header, &formats[0], &line, entries));
     TRY(tamis_progress_step(&reading->progress, 0.2, name));
-    TRY(take_rows(source, header, &formats[1], &line, entries));
+    entries->count = header->count;
+    tamis_status status = take_rows(source, header, &formats[1], &line, &triangles, entries);
+    if (status == TAMIS_OK) status = tamis_triangles_check_entries(&triangles, name, entries, false);
+    tamis_triangles_free(&triangles);
+    TRY(status);
     TRY(tamis_progress_step(&reading->progress, 0.5, name));
-    if (entries->values) TRY(take_values(source, header, &formats[2], line, entries));
+    if (entries->values) TRY(take_values(reading, header, &formats[2], line, entries));
     entries->rows = header->rows;
     entries->cols = header->cols;
-    entries->count = header->count;
     return header->symmetric ? tamis_entries_mirror(entries, header->skew ? -1 : 1) : TAMIS_OK;
 }
 

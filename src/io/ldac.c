@@ -2,25 +2,41 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/ldac.h"
 #include "io/lines.h"
 #include "io/rows.h"
 
+bool tamis_ldac_count_holds(const tamis_text *text, const char *p) {
+    int64_t count = 0, pairs = 0;
+    const char *q = tamis_parse_index(p, &count);
+    if (!q || !(tamis_is_blank(*q) || tamis_at_line_end(text, q))) return false;
+    for (; !tamis_at_line_end(text, q); q++) pairs += *q == ':';
+    return pairs == count;
+}
+
+/* The first document that is not empty tells. Of a document that goes on beyond what is there it is enough that it has
+   the form. */
 bool tamis_sniff_ldac(const tamis_text *text) {
+    enum { LONG_LINE = 4096 };
     int64_t count = 0, ignored;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
          p = tamis_skip_comments(text, p, "")) {
+        const char *const line = p;
         p = tamis_parse_index(p, &count);
         if (!p) return false;
-        if (count == 0) continue; /* an empty document tells nothing */
+        if (count == 0 && tamis_at_line_end(text, tamis_skip_blanks(p))) continue; /* an empty document tells nothing */
         if (!tamis_is_blank(*p)) return false;
         p = tamis_parse_index(tamis_skip_blanks(p), &ignored);
-        return p && p[0] == ':' && tamis_is_digit(p[1]);
+        if (!p || p[0] != ':' || !tamis_is_digit(p[1])) return false;
+        const bool cut = text->end[-1] != '\n' && tamis_next_line(text, line) == text->end;
+        return tamis_ldac_count_holds(text, line) || (cut && text->end - line > LONG_LINE);
     }
     return false;
 }
 
 /* One document: the line at *p. */
-static tamis_status take_document(const tamis_text *text, const char **p, tamis_rows *list) {
+static tamis_status take_document(const tamis_reading *reading, const tamis_text *text, const char **p,
+                                  tamis_rows *list) {
     int64_t terms = 0;
     TRY(tamis_text_index(text, p, 0, TAMIS_SIZE_MOST, "a number of terms", &terms));
     for (int64_t i = 0; i < terms; i++) {
@@ -34,6 +50,7 @@ static tamis_status take_document(const tamis_text *text, const char **p, tamis_
         const char *const count_at = *p + 1;
         *p = tamis_parse_real(count_at, &count);
         if (!*p) return tamis_text_fail(text, count_at, "a count");
+        tamis_note_number(reading->options.report, count_at, *p, count);
         if (id >= list->cols) list->cols = id + 1;
         tamis_rows_add(list, id, count);
     }
@@ -76,7 +93,7 @@ static tamis_status take_window(const tamis_reading *reading, tamis_rows *list) 
     const tamis_text *const text = &source->text;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
          p = tamis_skip_comments(text, p, "")) {
-        TRY(take_document(text, &p, list));
+        TRY(take_document(reading, text, &p, list));
         tamis_rows_set_offset(list, ++list->rows, list->count);
     }
     return tamis_progress_step(&reading->progress, source->ended ? 1 : tamis_source_share(source), text->name);

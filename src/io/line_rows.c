@@ -53,6 +53,7 @@ static tamis_status reserve(appending *to, const tamis_entries *window, double s
     tamis_rows *const list = &to->list->rows;
     const int64_t rows = rule->rows != INT64_MAX ? rule->rows : window->rows, needed = list->count + window->count;
     if (rows >= to->offsets) {
+        TRY(tamis_check_backing(to->reading, rows));
         int64_t most = rows + 1;
         if (rule->rows == INT64_MAX) most = tamis_guess_entries(most, share, 2 * most); /* one id may be far off */
         TRY(enlarge(to->offsets, most, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
@@ -188,6 +189,7 @@ static tamis_status append(void *context, const tamis_entries *window, double sh
 /* An offset for each row, also for those behind the last entry. */
 static tamis_status end_rows(appending *to) {
     tamis_rows *const list = &to->list->rows;
+    TRY(tamis_check_backing(to->reading, list->rows));
     if (to->way == WAY_BUCKETS) return tamis_buckets_to_rows(&to->buckets, list);
     if (list->rows >= to->offsets)
         TRY(enlarge(to->offsets, list->rows + 1, tamis_index_size(list->offset_type), "the row offsets",

@@ -33,6 +33,8 @@ typedef struct line_chunk {
     const char *begin, *end; /* whole lines */
     int64_t place, count;    /* where its entries go and how many there are */
     int64_t row_most, column_most;
+    int64_t below, above; /* of the diagonal */
+    int64_t inexact;
     line_fault fault;
     const char *fault_at;
 } line_chunk;
@@ -73,6 +75,7 @@ static inline const char *skip_separator(const char *p, char separator) {
 typedef struct line_fields {
     int64_t row, column;
     double value;
+    bool inexact; /* the value is not what the file says */
     line_fault fault;
     const char *fault_at;
 } line_fields;
@@ -91,10 +94,19 @@ static const char *no_separator(line_fields *line, line_fault field, const char 
 
 static inline const char *parse_value(const tamis_line_rule *rule, const char *p, double *value) {
     if (rule->value == TAMIS_LINE_REAL) return tamis_parse_real(p, value);
-    int64_t integer;
-    const char *const after = tamis_parse_integer(p, &integer);
-    if (after) *value = (double)integer;
-    return after;
+    return tamis_parse_integer_real(p, rule->value == TAMIS_LINE_INTEGER, value);
+}
+
+/* Numbers that are read past, from `q` behind the field before; NULL after a fault. */
+static const char *skip_numbers(const tamis_line_rule *rule, const char *q, int count, line_fields *line) {
+    for (int i = 0; i < count; i++) {
+        double ignored;
+        const char *const p = skip_separator(q, rule->separator);
+        if (!p) return no_separator(line, FAULT_EXTRA, q);
+        q = tamis_parse_real(p, &ignored);
+        if (!q) return no_field(line, FAULT_EXTRA, p);
+    }
+    return q;
 }
 
 /* Parses the entry at p, which is no blank; returns the character after its line. */
@@ -107,19 +119,15 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     if (!q || line->column < rule->base || line->column - rule->base >= rule->cols)
         return no_field(line, FAULT_COLUMN, p);
     if (rule->no_diagonal && line->row == line->column) return no_field(line, FAULT_DIAGONAL, p);
+    if (rule->skipped > 0 && !(q = skip_numbers(rule, q, rule->skipped, line))) return NULL;
     if (rule->value != TAMIS_LINE_NO_VALUE) {
         p = skip_separator(q, rule->separator);
         if (!p) return no_separator(line, FAULT_VALUE, q);
         q = parse_value(rule, p, &line->value);
         if (!q) return no_field(line, FAULT_VALUE, p);
+        line->inexact = !tamis_number_kept(p, q, line->value);
     }
-    for (int i = 0; i < rule->extra; i++) {
-        double ignored;
-        p = skip_separator(q, rule->separator);
-        if (!p) return no_separator(line, FAULT_EXTRA, q);
-        q = tamis_parse_real(p, &ignored);
-        if (!q) return no_field(line, FAULT_EXTRA, p);
-    }
+    if (rule->extra > 0 && !(q = skip_numbers(rule, q, rule->extra, line))) return NULL;
     p = tamis_skip_blanks(q);
     if (*p == '\n') return p + 1;
     if (p >= end) return end;
@@ -147,7 +155,7 @@ static void parse_chunk(const line_work *work, line_chunk *chunk) {
     const tamis_line_rule rule = *work->rule; /* copies: the compiler then knows that no store changes them */
     const tamis_entries entries = *work->entries;
     line_fields line = {0};
-    int64_t at = chunk->place, row_most = -1, column_most = -1;
+    int64_t at = chunk->place, row_most = -1, column_most = -1, below = 0, above = 0, inexact = 0;
     for (const char *p = chunk->begin;;) {
         if (!tamis_is_digit(*p) || p >= chunk->end) {
             p = find_entry(&rule, p, chunk->end);
@@ -163,8 +171,14 @@ static void parse_chunk(const line_work *work, line_chunk *chunk) {
         line.column -= rule.base;
         if (line.row > row_most) row_most = line.row;
         if (line.column > column_most) column_most = line.column;
+        below += line.column < line.row;
+        above += line.column > line.row;
+        inexact += line.inexact;
         tamis_entries_set(&entries, at++, line.row, line.column, line.value);
     }
+    chunk->below = below;
+    chunk->above = above;
+    chunk->inexact = inexact;
     chunk->count = at - chunk->place;
     chunk->row_most = row_most;
     chunk->column_most = column_most;
@@ -241,6 +255,10 @@ static tamis_status report_fault(const line_work *work, const line_chunk *chunk)
     const tamis_line_rule *const rule = work->rule;
     const tamis_text *const text = work->text;
     const char *const at = chunk->fault_at;
+    const bool id =
+        chunk->fault == FAULT_ROW || chunk->fault == FAULT_COLUMN || chunk->fault == FAULT_SEPARATOR; /* "12X" */
+    if (rule->names && id && *at != '\n' && *at != rule->separator && at < text->end && work->reading->options.report)
+        work->reading->options.report->other_ids = true;
     switch (chunk->fault) {
     case FAULT_ROW: return index_fault(work, at, rule->row_name, rule->rows);
     case FAULT_COLUMN: return index_fault(work, at, rule->column_name, rule->cols);
@@ -262,6 +280,22 @@ static const char *find_line(const line_work *work, const line_chunk *chunk, int
     return p ? p : text->end;
 }
 
+/* Once more, line by line, through a chunk with entries on the other side of the diagonal than those before it. */
+static tamis_status note_triangles(const line_work *work, const line_chunk *chunk) {
+    tamis_triangles *const triangles = work->rule->triangles;
+    const int64_t others = triangles->side < 0 ? chunk->above : chunk->below;
+    if (triangles->side != 0 && others == 0) return TAMIS_OK;
+    const char *p = find_entry(work->rule, chunk->begin, chunk->end);
+    for (int64_t i = 0; i < chunk->count; i++) {
+        line_fields line = {0};
+        const char *const next = parse_line(work->rule, p, chunk->end, &line);
+        TRY(tamis_triangles_note(triangles, work->text, p, line.row - work->rule->base,
+                                 line.column - work->rule->base));
+        p = find_entry(work->rule, next, chunk->end);
+    }
+    return TAMIS_OK;
+}
+
 /* Closes the gaps, looks for the first error, and notes how large the matrix is so far. */
 static tamis_status gather(const line_work *work) {
     tamis_entries *const entries = work->entries;
@@ -273,6 +307,8 @@ static tamis_status gather(const line_work *work) {
             return tamis_text_fail(work->text, find_line(work, chunk, rule->count - before),
                                    "the end of the file after entry %lld, the last", (long long)rule->count);
         if (chunk->fault != FAULT_NONE) return report_fault(work, chunk);
+        if (rule->triangles && chunk->below + chunk->above > 0) TRY(note_triangles(work, chunk));
+        if (work->reading->options.report) work->reading->options.report->inexact += chunk->inexact;
         tamis_entries_move(entries, entries->count, chunk->place, chunk->count);
         entries->count += chunk->count;
         if (chunk->row_most >= entries->rows) entries->rows = chunk->row_most + 1;

@@ -3,8 +3,14 @@
 #define TAMIS_IO_LINES_H
 
 #include "io/entries.h"
+#include "io/triangles.h"
 
-typedef enum tamis_line_value { TAMIS_LINE_NO_VALUE = 0, TAMIS_LINE_REAL, TAMIS_LINE_INTEGER } tamis_line_value;
+typedef enum tamis_line_value {
+    TAMIS_LINE_NO_VALUE = 0,
+    TAMIS_LINE_REAL,
+    TAMIS_LINE_INTEGER,
+    TAMIS_LINE_UNSIGNED
+} tamis_line_value;
 
 typedef struct tamis_line_rule {
     const char *comments; /* characters that begin a comment line */
@@ -14,9 +20,12 @@ typedef struct tamis_line_rule {
     const char *row_name, *column_name, *value_name; /* with their article: "a row index" */
     tamis_line_value value;
     bool keep_values;
-    bool no_diagonal; /* of a skew-symmetric matrix */
-    int extra;        /* further numbers in a line, read past */
-    int64_t count;    /* entries there must be; -1: any */
+    bool no_diagonal;           /* of a skew-symmetric matrix */
+    tamis_triangles *triangles; /* of a symmetric matrix: notes what may stand in both; else NULL */
+    bool names;                 /* an id that is no integer may be a name: the report says so */
+    int skipped;                /* numbers between the indices and the value, read past */
+    int extra;                  /* further numbers in a line, read past */
+    int64_t count;              /* entries there must be; -1: any */
 } tamis_line_rule;
 
 /* Parses the lines from `body` to the end of the file. The entries are in the order of the file; rows and cols are set

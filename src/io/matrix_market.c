@@ -1,5 +1,6 @@
 /*
- * Matrix Market: coordinate and array; real, integer and pattern; general, symmetric and skew-symmetric.
+ * Matrix Market: coordinate and array; real, integer, unsigned-integer and pattern; general, symmetric and
+ * skew-symmetric.
  *   %%MatrixMarket matrix coordinate real symmetric
  *   % comments
  *   rows columns entries                 array: rows columns
@@ -11,7 +12,7 @@
 #include "io/line_rows.h"
 #include "sparse/check.h"
 
-typedef enum market_field { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN } market_field;
+typedef enum market_field { FIELD_REAL, FIELD_INTEGER, FIELD_UNSIGNED, FIELD_PATTERN } market_field;
 typedef enum market_symmetry { GENERAL, SYMMETRIC, SKEW } market_symmetry;
 
 typedef struct market_header {
@@ -31,16 +32,23 @@ typedef struct market_word {
 enum { NOT_READ = -1 };
 
 static const market_word shapes[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
-static const market_word field_words[] = {{"real", FIELD_REAL},       {"double", FIELD_REAL},
-                                          {"integer", FIELD_INTEGER}, {"pattern", FIELD_PATTERN},
-                                          {"complex", NOT_READ},      {NULL, 0}};
+static const market_word field_words[] = {{"real", FIELD_REAL},
+                                          {"double", FIELD_REAL},
+                                          {"integer", FIELD_INTEGER},
+                                          {"pattern", FIELD_PATTERN},
+                                          {"unsigned-integer", FIELD_UNSIGNED},
+                                          {"complex", NOT_READ},
+                                          {NULL, 0}};
 static const market_word symmetry_words[] = {
     {"general", GENERAL}, {"symmetric", SYMMETRIC}, {"skew-symmetric", SKEW}, {"hermitian", NOT_READ}, {NULL, 0}};
 
+/* The first line; blanks and blank lines before it, which some editors leave, do no harm. */
+static const char *find_banner(const tamis_text *text) { return tamis_skip_comments(text, text->begin, ""); }
+
 bool tamis_sniff_matrix_market(const tamis_text *text) {
-    const char *p = text->begin;
+    const char *const start = find_banner(text), *p = start;
     while (*p == '%') p++;
-    return p > text->begin && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
+    return p > start && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
 }
 
 /* The word at *p, blanks before it skipped, among `words`. */
@@ -64,7 +72,7 @@ static tamis_status take_word(const tamis_text *text, const char **p, const mark
 
 static tamis_status take_kind(const tamis_text *text, market_header *header) {
     static const market_word objects[] = {{"matrix", 0}, {NULL, 0}};
-    const char *p = text->begin;
+    const char *p = find_banner(text);
     if (!tamis_sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
     while (*p == '%') p++;
     p += 12;
@@ -72,12 +80,12 @@ static tamis_status take_kind(const tamis_text *text, market_header *header) {
     TRY(take_word(text, &p, objects, "matrix", &ignored));
     TRY(take_word(text, &p, shapes, "coordinate or array", &array));
     const char *const field_at = p;
-    TRY(take_word(text, &p, field_words, "real, integer or pattern", &field));
+    TRY(take_word(text, &p, field_words, "real, integer, unsigned-integer or pattern", &field));
     const char *const symmetry_at = p;
     TRY(take_word(text, &p, symmetry_words, "general, symmetric or skew-symmetric", &symmetry));
     *header = (market_header){.array = array, .field = (market_field)field, .symmetry = (market_symmetry)symmetry};
     if (header->array && header->field == FIELD_PATTERN)
-        return tamis_text_fail(text, field_at, "real or integer for an array");
+        return tamis_text_fail(text, field_at, "real, integer or unsigned-integer for an array");
     if (header->field == FIELD_PATTERN && header->symmetry == SKEW)
         return tamis_text_fail(text, symmetry_at, "general or symmetric for a pattern");
     return tamis_text_line_end(text, &p, "the symmetry");
@@ -85,7 +93,7 @@ static tamis_status take_kind(const tamis_text *text, market_header *header) {
 
 static tamis_status take_header(const tamis_text *text, market_header *header) {
     TRY(take_kind(text, header));
-    const char *const start = tamis_skip_comments(text, tamis_next_line(text, text->begin), "%");
+    const char *const start = tamis_skip_comments(text, tamis_next_line(text, find_banner(text)), "%");
     const char *p = start;
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a row count", &header->rows));
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a column count", &header->cols));
@@ -105,7 +113,10 @@ typedef struct array_target {
     const tamis_entries *entries; /* or, where NULL, a dense matrix */
     int64_t at;
     const tamis_dense *dense;
+    tamis_read_report *report; /* NULL: nobody asks which numbers changed */
 } array_target;
+
+static const char *const value_names[] = {"a number", "an integer", "an integer of 0 or more", NULL};
 
 static void put(array_target *target, int64_t row, int64_t column, double value) {
     if (target->entries)
@@ -116,17 +127,14 @@ static void put(array_target *target, int64_t row, int64_t column, double value)
     }
 }
 
-static tamis_status take_value(const tamis_text *text, const market_header *header, const char **p, double *value) {
+static tamis_status take_value(const tamis_text *text, const market_header *header, array_target *target,
+                               const char **p, double *value) {
     const char *const start = tamis_skip_comments(text, *p, "%");
-    int64_t integer = 0;
-    const char *after;
-    if (header->field == FIELD_INTEGER) {
-        after = tamis_parse_integer(start, &integer);
-        *value = (double)integer;
-    } else {
-        after = tamis_parse_real(start, value);
-    }
-    if (!after) return tamis_text_fail(text, start, header->field == FIELD_INTEGER ? "an integer" : "a number");
+    const char *const after = header->field == FIELD_REAL
+                                  ? tamis_parse_real(start, value)
+                                  : tamis_parse_integer_real(start, header->field == FIELD_INTEGER, value);
+    if (!after) return tamis_text_fail(text, start, "%s", value_names[header->field]);
+    tamis_note_number(target->report, start, after, *value);
     *p = after;
     return tamis_text_line_end(text, p, "the value");
 }
@@ -135,10 +143,11 @@ static tamis_status read_array(const tamis_text *text, const market_header *head
     const char *p = header->body;
     const bool half = header->symmetry != GENERAL;
     const double sign = header->symmetry == SKEW ? -1 : 1;
-    for (int64_t column = 0; column < header->cols; column++) {
+    const int64_t columns = header->rows > 0 ? header->cols : 0; /* no value stands for a column without rows */
+    for (int64_t column = 0; column < columns; column++) {
         for (int64_t row = half ? column : 0; row < header->rows; row++) {
             double value = 0;
-            if (header->symmetry != SKEW || row != column) TRY(take_value(text, header, &p, &value));
+            if (header->symmetry != SKEW || row != column) TRY(take_value(text, header, target, &p, &value));
             put(target, row, column, value);
             if (half && row != column) put(target, column, row, sign * value);
         }
@@ -155,7 +164,8 @@ static tamis_status array_size(const tamis_text *text, const market_header *head
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
+tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_read_report *report,
+                                     tamis_owned_dense **array) {
     market_header header;
     TRY(take_header(text, &header));
     if (!header.array)
@@ -167,7 +177,7 @@ tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, ta
     TRY(tamis_owned_dense_create(header.rows, header.cols, type, TAMIS_ROW_MAJOR, &result));
     tamis_dense dense = *tamis_owned_dense_view(result);
     dense.stride = tamis_dense_stride(&dense);
-    array_target target = {.dense = &dense};
+    array_target target = {.dense = &dense, .report = report};
     const tamis_status status = read_array(text, &header, &target);
     if (status != TAMIS_OK)
         tamis_owned_dense_free(result);
@@ -184,7 +194,7 @@ static tamis_status read_array_entries(const tamis_reading *reading, const marke
     TRY(tamis_entries_create(reading, size, wide, tamis_wants_values(reading), entries));
     entries->rows = header->rows;
     entries->cols = header->cols;
-    array_target target = {.entries = entries};
+    array_target target = {.entries = entries, .report = reading->options.report};
     TRY(read_array(&reading->text, header, &target));
     entries->count = target.at;
     return TAMIS_OK;
@@ -193,7 +203,9 @@ static tamis_status read_array_entries(const tamis_reading *reading, const marke
 /* ---- coordinates */
 
 static tamis_status read_coordinates(const tamis_reading *reading, const market_header *header, tamis_line_list *list) {
-    static const tamis_line_value values[] = {TAMIS_LINE_REAL, TAMIS_LINE_INTEGER, TAMIS_LINE_NO_VALUE};
+    static const tamis_line_value values[] = {TAMIS_LINE_REAL, TAMIS_LINE_INTEGER, TAMIS_LINE_UNSIGNED,
+                                              TAMIS_LINE_NO_VALUE};
+    tamis_triangles triangles = {0};
     const tamis_line_rule rule = {.comments = "%",
                                   .separator = ' ',
                                   .base = 1,
@@ -201,19 +213,26 @@ static tamis_status read_coordinates(const tamis_reading *reading, const market_
                                   .cols = header->cols,
                                   .row_name = "a row index",
                                   .column_name = "a column index",
-                                  .value_name = header->field == FIELD_INTEGER ? "an integer" : "a number",
+                                  .value_name = value_names[header->field],
                                   .value = values[header->field],
                                   .keep_values = tamis_wants_values(reading),
                                   .no_diagonal = header->symmetry == SKEW,
+                                  .triangles = header->symmetry == GENERAL ? NULL : &triangles,
                                   .count = header->count};
     const tamis_line_form form = {.rule = &rule,
                                   .body = header->body,
                                   .mirror = header->symmetry == GENERAL ? 0
                                             : header->symmetry == SKEW  ? -1
                                                                         : 1};
-    TRY(tamis_read_line_list(reading, &form, list));
-    return list->as_rows || list->mirrored || form.mirror == 0 ? TAMIS_OK
-                                                               : tamis_entries_mirror(&list->entries, form.mirror);
+    const char *const name = reading->text.name;
+    tamis_status status = tamis_read_line_list(reading, &form, list);
+    if (status == TAMIS_OK)
+        status = list->as_rows ? tamis_triangles_check_rows(&triangles, name, &list->rows)
+                               : tamis_triangles_check_entries(&triangles, name, &list->entries, list->mirrored);
+    tamis_triangles_free(&triangles);
+    if (status == TAMIS_OK && !list->as_rows && !list->mirrored && form.mirror != 0)
+        status = tamis_entries_mirror(&list->entries, form.mirror);
+    return status;
 }
 
 tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_sparse **matrix) {

@@ -1,10 +1,14 @@
 /*
  * METIS graphs: line 1 "vertices edges [fmt [constraints]]", then a line for each vertex with its neighbours, counted
  * from 1. fmt is up to three digits: vertex sizes, vertex weights, edge weights are there (1) or not (0). Lines that
- * begin with % are comments; a blank line is a vertex without neighbours. Each edge is listed at both of its ends.
+ * begin with % are comments; a blank line is a vertex without neighbours. Each edge is listed at both of its ends. That
+ * is checked by sums over all neighbours of a hash of the edge from here and of the edge from there, which are the same
+ * only where both are listed; what is missing is looked for only when they differ.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "io/lists.h"
 #include "io/rows.h"
 
 typedef struct graph_header {
@@ -14,11 +18,43 @@ typedef struct graph_header {
     const char *body;
 } graph_header;
 
+/* Of all (vertex, neighbour) less those of all (neighbour, vertex): zero where every edge is listed twice. */
+typedef struct graph_sums {
+    uint64_t edges, weights;
+    bool comments; /* among the vertices: their lines are not known by their numbers */
+} graph_sums;
+
 enum { MOST_CONSTRAINTS = 1 << 20, REPORT_EVERY = 1 << 16 };
 
 static const char *skip_percent_lines(const tamis_text *text, const char *p) {
     for (const char *q = tamis_skip_blanks(p); *q == '%'; q = tamis_skip_blanks(p)) p = tamis_next_line(text, q);
     return p;
+}
+
+static inline uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* Two random numbers of a vertex: products of one of each end's stand for the edge from here and from there. */
+typedef struct vertex_hash {
+    uint64_t here, there;
+} vertex_hash;
+
+static inline vertex_hash hash_of(int64_t vertex) {
+    const uint64_t first = mix((uint64_t)vertex + 0x9e3779b97f4a7c15u);
+    return (vertex_hash){first | 1, (first ^ first >> 32) * 0xd6e8feb86659fd93u};
+}
+
+static inline void add_edge(graph_sums *sums, vertex_hash from, int64_t neighbour, bool weighted, double weight) {
+    const vertex_hash to = hash_of(neighbour);
+    const uint64_t difference = from.here * to.there - to.here * from.there;
+    sums->edges += difference;
+    if (!weighted) return;
+    uint64_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    sums->weights += difference * (mix(bits + 1) | 1);
 }
 
 static tamis_status take_format(const tamis_text *text, const char **p, int64_t *sizes, int64_t *weights,
@@ -63,6 +99,7 @@ static tamis_status take_header(const tamis_reading *reading, graph_header *head
 }
 
 bool tamis_sniff_metis(const tamis_text *text) {
+    if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
     const char *p = tamis_skip_comments(text, text->begin, "%");
     int numbers = 0;
     int64_t ignored;
@@ -83,7 +120,11 @@ static tamis_status skip_numbers(const tamis_text *text, const char **p, int64_t
 }
 
 /* One vertex: the rest of the line at *p. */
-static tamis_status take_vertex(const tamis_text *text, const graph_header *header, const char **p, tamis_rows *list) {
+static tamis_status take_vertex(const tamis_reading *reading, const graph_header *header, int64_t vertex,
+                                const char **p, graph_sums *sums, tamis_rows *list) {
+    const tamis_text *const text = &reading->source->text;
+
+    const vertex_hash from = hash_of(vertex);
     if (header->skipped > 0) TRY(skip_numbers(text, p, header->skipped));
     for (;;) {
         const char *const start = tamis_skip_blanks(*p);
@@ -99,35 +140,118 @@ static tamis_status take_vertex(const tamis_text *text, const graph_header *head
             const char *const weight_at = tamis_skip_blanks(*p);
             *p = tamis_parse_real(weight_at, &weight);
             if (!*p) return tamis_text_fail(text, weight_at, "an edge weight");
+            tamis_note_number(reading->options.report, weight_at, *p, weight);
         }
         if (list->count == header->edges * 2)
             return tamis_text_fail(text, start, "no more neighbours after %lld, twice the edge count of the first line",
                                    (long long)list->count);
         if (!tamis_is_blank(**p) && !tamis_at_line_end(text, *p)) return tamis_text_fail(text, *p, "a blank");
+        add_edge(sums, from, neighbour - 1, header->weighted, weight);
         tamis_rows_add(list, neighbour - 1, weight);
     }
 }
 
 /* From p on, past comments and on to the next windows: the line of a vertex, or the end of the file. */
-static tamis_status find_vertex(tamis_source *source, const char **p) {
-    *p = skip_percent_lines(&source->text, *p);
+static tamis_status find_vertex(tamis_source *source, const char **p, bool *comments) {
+    const char *from = *p;
+    *p = skip_percent_lines(&source->text, from);
+    *comments |= *p != from;
     while (*p >= source->text.end && !source->ended) {
         TRY(tamis_source_next(source));
-        *p = skip_percent_lines(&source->text, source->text.begin);
+        from = source->text.begin;
+        *p = skip_percent_lines(&source->text, from);
+        *comments |= *p != from;
     }
     return TAMIS_OK;
+}
+
+/* The neighbours of a vertex that are `of`: the first of them, in a row that rises, and how many there are. */
+static int64_t count_neighbours(const tamis_sparse *S, int64_t vertex, int64_t of, int64_t *first) {
+    int64_t low = tamis_index_load(S->offsets, S->offset_type, vertex);
+    const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
+    for (int64_t high = end; low < high;) {
+        const int64_t middle = low + (high - low) / 2;
+        if (tamis_index_load(S->columns, S->index_type, middle) < of)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *first = low;
+    while (low < end && tamis_index_load(S->columns, S->index_type, low) == of) low++;
+    return low - *first;
+}
+
+static tamis_status refuse_edge(const tamis_reading *reading, const graph_header *header, const graph_sums *sums,
+                                int64_t vertex, int64_t neighbour, bool weights) {
+    char line[32] = "";
+    if (!sums->comments) snprintf(line, sizeof line, ":%lld", (long long)header->line + (long long)vertex + 1);
+    return tamis_fail(
+        TAMIS_ERROR_FORMAT,
+        "%s%s: vertex %lld has the neighbour %lld, but vertex %lld does not have %lld%s: expected each edge "
+        "at both of its ends",
+        reading->text.name, line, (long long)vertex + 1, (long long)neighbour + 1, (long long)neighbour + 1,
+        (long long)vertex + 1, weights ? " with that weight" : "");
+}
+
+/* The first edge that is not the same at both of its ends, in a copy whose rows rise. */
+static tamis_status find_fault(const tamis_reading *reading, const graph_header *header, const graph_sums *sums,
+                               const tamis_sparse *S) {
+    const bool weights = sums->edges == 0;
+    for (int64_t vertex = 0; vertex < S->rows; vertex++) {
+        const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
+        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, vertex); t < end; t++) {
+            const int64_t neighbour = tamis_index_load(S->columns, S->index_type, t);
+            int64_t here, there;
+            const int64_t times = count_neighbours(S, vertex, neighbour, &here);
+            const int64_t back = count_neighbours(S, neighbour, vertex, &there);
+            bool fault = weights ? false : times > back;
+            if (weights && times == 1 && back == 1)
+                fault = tamis_element_load(S->values, S->value_type, here) !=
+                        tamis_element_load(S->values, S->value_type, there);
+            if (fault) return refuse_edge(reading, header, sums, vertex, neighbour, weights);
+        }
+    }
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: edges that are listed more than once have other weights at one end",
+                      reading->text.name);
+}
+
+static tamis_status check_symmetry(const tamis_reading *reading, const graph_header *header, const graph_sums *sums,
+                                   const tamis_rows *list) {
+    if (sums->edges == 0 && sums->weights == 0) return TAMIS_OK;
+    if (sums->edges == 0 && !list->values)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: an edge has another weight at one of its ends than at the other",
+                          reading->text.name);
+    const tamis_sparse view = {.rows = list->rows,
+                               .cols = list->cols,
+                               .nnz = list->count,
+                               .index_type = list->index_type,
+                               .offset_type = list->offset_type,
+                               .value_type = list->value_type,
+                               .offsets = list->offsets,
+                               .columns = list->columns,
+                               .values = list->values};
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = options.offset_type = TAMIS_I64;
+    options.value_type = TAMIS_F64;
+    options.sort = true;
+    tamis_owned_sparse *sorted = NULL;
+    TRY(tamis_convert(&view, &options, &sorted));
+    const tamis_status status = find_fault(reading, header, sums, tamis_owned_sparse_view(sorted));
+    tamis_owned_sparse_free(sorted);
+    return status;
 }
 
 static tamis_status take_vertices(const tamis_reading *reading, const graph_header *header, tamis_rows *list) {
     tamis_source *const source = reading->source;
     const tamis_text *const text = &source->text;
     const char *p = header->body;
+    graph_sums sums = {0};
     for (int64_t vertex = 0; vertex < header->vertices; vertex++) {
-        TRY(find_vertex(source, &p));
+        TRY(find_vertex(source, &p, &sums.comments));
         if (p >= text->end)
             return tamis_text_fail(text, p, "the line of vertex %lld of %lld", (long long)vertex + 1,
                                    (long long)header->vertices);
-        TRY(take_vertex(text, header, &p, list));
+        TRY(take_vertex(reading, header, vertex, &p, &sums, list));
         tamis_rows_set_offset(list, vertex + 1, list->count);
         if (vertex % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reading->progress, (double)vertex / (double)header->vertices, text->name));
@@ -141,7 +265,7 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%lld: %lld edges need %lld neighbours, but the file lists %lld",
                           text->name, (long long)header->line, (long long)header->edges, (long long)header->edges * 2,
                           (long long)list->count);
-    return TAMIS_OK;
+    return check_symmetry(reading, header, &sums, list);
 }
 
 tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse **matrix) {

@@ -190,6 +190,18 @@ double tamis_npy_real(const tamis_npy *npy, int64_t at) {
     return value;
 }
 
+int64_t tamis_npy_inexact(const tamis_npy *npy, int64_t count) {
+    int64_t inexact = 0;
+    if (npy->size < 8 || (npy->kind != 'u' && npy->kind != 'i')) return 0;
+    for (int64_t at = 0; at < count; at++) {
+        const uint64_t bits = element_bits(npy, at);
+        const uint64_t magnitude = npy->kind == 'i' && bits >> 63 ? 0 - bits : bits;
+        const double rounded = (double)magnitude;
+        inexact += rounded >= 0x1p64 || (uint64_t)rounded != magnitude;
+    }
+    return inexact;
+}
+
 int tamis_npy_header(char *header, const char *descr, bool fortran_order, int dimensions, const int64_t *shape) {
     enum { PREFIX = MAGIC_BYTES + 4, ALIGNMENT = 64 };
     memcpy(header, magic, MAGIC_BYTES);
@@ -223,13 +235,15 @@ static bool same_type(const tamis_npy *npy, tamis_type type) {
 #endif
 }
 
-tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
+tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_read_report *report,
+                            tamis_owned_dense **array) {
     tamis_npy npy;
     TRY(tamis_npy_open(text->name, (const unsigned char *)text->begin, text->end - text->begin, text->end - text->begin,
                        &npy));
     TRY(tamis_npy_need_number(&npy));
     if (npy.dimensions < 1 || npy.dimensions > 2)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %d dimensions, expected 1 or 2", text->name, npy.dimensions);
+    report->inexact = tamis_npy_inexact(&npy, npy.count);
     const int64_t rows = npy.shape[0], cols = npy.dimensions == 2 ? npy.shape[1] : 1;
     const tamis_layout layout = npy.fortran_order && npy.dimensions == 2 ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR;
     TRY(tamis_owned_dense_create(rows, cols, type, layout, array));

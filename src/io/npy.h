@@ -33,6 +33,9 @@ tamis_status tamis_npy_need_integer(const tamis_npy *npy);
 double tamis_npy_real(const tamis_npy *npy, int64_t at);
 int64_t tamis_npy_integer(const tamis_npy *npy, int64_t at);
 
+/* Of the first `count` elements, how many are integers that a double does not hold. */
+int64_t tamis_npy_inexact(const tamis_npy *npy, int64_t count);
+
 /* Writes a header for `dimensions` sizes; the elements follow. descr: "<f4". Returns its length. */
 enum { TAMIS_NPY_HEADER = 256 };
 int tamis_npy_header(char *header, const char *descr, bool fortran_order, int dimensions, const int64_t *shape);

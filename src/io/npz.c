@@ -182,9 +182,10 @@ static tamis_status take_indices(const tamis_text *archive, const char *member, 
     return TAMIS_OK;
 }
 
-static tamis_status take_values(const tamis_text *archive, sparse_archive *sparse, tamis_type type, void **to) {
+static tamis_status take_values(const tamis_reading *reading, sparse_archive *sparse, tamis_type type, void **to) {
     if (!*to) return TAMIS_OK;
-    TRY(load_array(archive, "data.npy", &sparse->data));
+    TRY(load_array(&reading->text, "data.npy", &sparse->data));
+    if (reading->options.report) reading->options.report->inexact = tamis_npy_inexact(&sparse->data.npy, sparse->nnz);
     const bool taken = take_over(&sparse->data, 'f', tamis_type_size(type), sparse->nnz, to);
     for (int64_t t = 0; t < sparse->nnz && !taken; t++)
         tamis_element_store(*to, type, t, tamis_npy_real(&sparse->data.npy, t));
@@ -204,7 +205,7 @@ static tamis_status read_csr(const tamis_reading *reading, sparse_archive *spars
     list.count = sparse->nnz;
     TRY_GOTO(read, take_indices(archive, "indices.npy", &sparse->first, list.count, list.cols, list.index_type,
                                 &list.columns));
-    TRY_GOTO(read, take_values(archive, sparse, list.value_type, &list.values));
+    TRY_GOTO(read, take_values(reading, sparse, list.value_type, &list.values));
 read:
     return tamis_rows_finish(reading, status, &list, matrix);
 }
@@ -228,7 +229,7 @@ static tamis_status read_coo(const tamis_reading *reading, sparse_archive *spars
                                 &entries.row_indices));
     TRY_GOTO(read, take_indices(archive, "col.npy", &sparse->first, sparse->nnz, sparse->cols, entries.index_type,
                                 &entries.columns));
-    TRY_GOTO(read, take_values(archive, sparse, entries.value_type, &entries.values));
+    TRY_GOTO(read, take_values(reading, sparse, entries.value_type, &entries.values));
 read:
     return tamis_entries_finish(reading, status, &entries, matrix);
 }
@@ -258,7 +259,7 @@ static tamis_status read_csc(const tamis_reading *reading, sparse_archive *spars
     TRY_GOTO(read, take_columns(archive, sparse, &entries));
     TRY_GOTO(read, take_indices(archive, "indices.npy", &sparse->first, sparse->nnz, sparse->rows, entries.index_type,
                                 &entries.row_indices));
-    TRY_GOTO(read, take_values(archive, sparse, entries.value_type, &entries.values));
+    TRY_GOTO(read, take_values(reading, sparse, entries.value_type, &entries.values));
 read:
     return tamis_entries_finish(reading, status, &entries, matrix);
 }

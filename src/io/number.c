@@ -37,6 +37,25 @@ const char *tamis_parse_integer(const char *p, int64_t *value) {
     return p;
 }
 
+const char *tamis_parse_integer_real(const char *p, bool is_signed, double *value) {
+    int64_t integer;
+    if (!is_signed && !tamis_is_digit(*p)) return NULL;
+    const char *after = tamis_parse_integer(p, &integer);
+    if (after) {
+        *value = (double)integer;
+        return after;
+    }
+    if (is_signed || !tamis_is_digit(*p)) return NULL;
+    uint64_t number = 0;
+    for (after = p; tamis_is_digit(*after); after++) {
+        const uint64_t digit = (uint64_t)(*after - '0');
+        if (number > (UINT64_MAX - digit) / 10) return NULL;
+        number = number * 10 + digit;
+    }
+    *value = (double)number;
+    return after;
+}
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 /* Eight characters at once: all digits? then their value. */
 static inline bool eight_digits(const char *p, uint64_t *value) {
@@ -196,6 +215,33 @@ const char *tamis_parse_real(const char *p, double *value) { return parse_decima
 
 const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value) {
     return parse_decimal(p, decimals, scale, false, value);
+}
+
+/* Digits, behind them at most a point and zeros: the number of digits, 0 for anything else. */
+static int64_t integer_digits(const char *p, const char *end) {
+    const char *q = p;
+    while (q < end && tamis_is_digit(*q)) q++;
+    const int64_t count = q - p;
+    if (q < end && *q == '.') q++;
+    while (q < end && *q == '0') q++;
+    return q == end ? count : 0;
+}
+
+bool tamis_number_holds(const char *p, const char *end, double value) {
+    enum { MOST = 320 };
+    char text[MOST];
+    if (*p == '-' || *p == '+') p++;
+    if (!tamis_is_digit(*p) && *p != '.') return true; /* inf or nan by its name */
+    if (isinf(value)) return false;
+    if (value == 0) {
+        while (p < end && (*p == '0' || *p == '.')) p++;
+        return p == end || !tamis_is_digit(*p);
+    }
+    while (p < end && *p == '0') p++;
+    const int64_t digits = integer_digits(p, end);
+    if (digits == 0) return true;
+    const int length = snprintf(text, sizeof text, "%.0f", fabs(value));
+    return length == digits && memcmp(text, p, (size_t)digits) == 0;
 }
 
 int tamis_format_integer(char *text, int64_t value) {

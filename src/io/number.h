@@ -32,6 +32,9 @@ static inline const char *tamis_parse_index(const char *p, int64_t *value) {
 /* An optional sign and digits; NULL when there is no digit or the number does not fit. */
 const char *tamis_parse_integer(const char *p, int64_t *value);
 
+/* The same, or one without a sign that 64 bits hold, as a double. */
+const char *tamis_parse_integer_real(const char *p, bool is_signed, double *value);
+
 /*
  * A decimal number: sign, digits with an optional point, an optional exponent after e, E, d or D (Fortran writes D), or
  * inf, infinity or nan in any case. Correctly rounded; too large is infinity, too small is zero, as strtod has it.
@@ -44,6 +47,16 @@ TAMIS_PRIVATE_API const char *tamis_parse_real(const char *p, double *value);
  * exponent the value is divided by 10^scale, and the exponent's letter may be missing ("1.5-103").
  */
 const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value);
+
+/* Whether the number from `p` to `end` in the text, which became `value`, did not change more than decimal fractions
+   must: an integer is the same, and what is finite and not zero stays so. */
+bool tamis_number_holds(const char *p, const char *end, double value);
+
+/* The same at once for numbers of which no more can have changed. */
+static inline bool tamis_number_kept(const char *p, const char *end, double value) {
+    const double magnitude = value < 0 ? -value : value;
+    return (magnitude > 0 && magnitude < 9007199254740992.0) || tamis_number_holds(p, end, value);
+}
 
 /* Writes few digits (15, for a float 6) where they read back as the same number (single: as the same float), else
    enough (17, 9), without a final zero, and returns the length: at most TAMIS_REAL_TEXT - 1. */

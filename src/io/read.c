@@ -32,7 +32,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         const char *name;
         int value, count;
     } choices[] = {
-        {"file_format", (int)options->file_format, TAMIS_FILE_NPZ + 1},
+        {"file_format", (int)options->file_format, TAMIS_FILE_SVMLIGHT + 1},
         {"format", (int)options->format, TAMIS_COO + 1},
         {"value_type", (int)options->value_type, TAMIS_BF16 + 1},
         {"index_type", (int)options->index_type, TAMIS_I64 + 1},
@@ -41,6 +41,9 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         {"duplicates", (int)options->duplicates, TAMIS_DUPLICATES_LAST + 1},
         {"threads", options->threads, INT_MAX},
     };
+    if (options->report) *options->report = (tamis_read_report){0};
+    if (options->value_column != 0 && options->value_column != 3 && options->value_column != 4)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.value_column = %d: expected 0, 3 or 4", options->value_column);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].value < 0 || choices[i].value >= choices[i].count)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %d: expected 0 to %d", choices[i].name,
@@ -52,7 +55,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
 static bool can_take_windows(const tamis_source *source, const tamis_file_row *row) {
     const tamis_text *const text = &source->text;
     const char *const data = tamis_skip_comments(text, text->begin, "%#");
-    return row && row->lines && data - text->begin < (text->end - text->begin) / 2;
+    return row->lines && data - text->begin < (text->end - text->begin) / 2;
 }
 
 static const tamis_file_row *find_row(const tamis_source *source, const tamis_read_options *options) {
@@ -60,20 +63,26 @@ static const tamis_file_row *find_row(const tamis_source *source, const tamis_re
     return given ? tamis_file_row_of(options->file_format) : tamis_find_format(&source->text);
 }
 
-static tamis_status read_text(tamis_source *source, const tamis_read_options *options, tamis_progress progress,
-                              tamis_owned_sparse **matrix) {
+/* What the beginning tells has to be enough, before more is read. */
+static tamis_status check_beginning(const tamis_source *source, const tamis_file_row *row) {
     const tamis_text *const text = &source->text;
-    const tamis_file_row *row = find_row(source, options);
-    if (!source->ended && !can_take_windows(source, row)) {
-        TRY(tamis_source_rest(source));
-        row = find_row(source, options);
-    }
     if (!row)
         return tamis_text_fail(text, text->begin,
                                "the beginning of a matrix: neither the name nor the content identifies its format");
     TRY(tamis_check_signature(text, row->format));
+    if (source->ended || row->sniff(text) || (row->lines && !source->cut)) return TAMIS_OK;
+    return tamis_text_fail(text, text->begin, "the beginning of a file of format %s", row->name);
+}
+
+static tamis_status read_text(tamis_source *source, const tamis_read_options *options, tamis_progress progress,
+                              tamis_owned_sparse **matrix) {
+    const tamis_text *const text = &source->text;
+    const tamis_file_row *row = find_row(source, options);
+    TRY(check_beginning(source, row));
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
+    if (row->sniff(text)) TRY(tamis_source_fill(source)); /* else the reader will find the fault in the beginning */
+    if (!source->ended && !can_take_windows(source, row)) TRY(tamis_source_rest(source));
     progress.low = source->ended ? LOADED : 0;
     progress.high = PARSED;
     const tamis_reading reading = {
@@ -118,11 +127,14 @@ tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t
     return status;
 }
 
-static tamis_status read_dense_text(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
+static tamis_status read_dense_text(tamis_source *source, tamis_type type, tamis_read_report *report,
+                                    tamis_owned_dense **array) {
+    const tamis_text *const text = &source->text;
     const tamis_file_row *const row = tamis_find_format(text);
     if (row) TRY(tamis_check_signature(text, row->format));
-    if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, array);
-    if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, array);
+    if (row && row->sniff(text)) TRY(tamis_source_fill(source));
+    if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, report, array);
+    if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, report, array);
     if (row)
         return tamis_fail(TAMIS_ERROR_FORMAT,
                           "%s: a file of format %s, expected a dense matrix: .npy or a Matrix Market array", text->name,
@@ -138,15 +150,29 @@ static tamis_status check_dense(const char *name, const char *what, tamis_type t
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array) {
-    tamis_clear_error();
+static tamis_status read_dense(const char *path, tamis_type type, tamis_read_report *report,
+                               tamis_owned_dense **array) {
     TRY(check_dense(path, "path", type, array));
     const tamis_progress progress = {0};
     tamis_source source;
-    TRY(tamis_source_open(path, &progress, &source));
-    const tamis_status status = read_dense_text(&source.text, type, array);
+    TRY(tamis_source_open_window(path, 0, &progress, &source));
+    const tamis_status status = read_dense_text(&source, type, report, array);
     tamis_source_close(&source);
     return status;
+}
+
+tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array) {
+    tamis_read_report ignored = {0};
+    tamis_clear_error();
+    return read_dense(path, type, &ignored, array);
+}
+
+tamis_status tamis_read_dense_reported(const char *path, tamis_type type, tamis_read_report *report,
+                                       tamis_owned_dense **array) {
+    tamis_clear_error();
+    if (!report) return tamis_fail(TAMIS_ERROR_ARGUMENT, "report = NULL: expected an address for the report");
+    *report = (tamis_read_report){0};
+    return read_dense(path, type, report, array);
 }
 
 tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
@@ -157,7 +183,8 @@ tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t 
     const tamis_progress progress = {0};
     tamis_source source;
     TRY(tamis_source_from_memory(name, data, bytes, 0, &progress, &source));
-    const tamis_status status = read_dense_text(&source.text, type, array);
+    tamis_read_report ignored = {0};
+    const tamis_status status = read_dense_text(&source, type, &ignored, array);
     tamis_source_close(&source);
     return status;
 }

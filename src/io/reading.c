@@ -13,6 +13,17 @@ tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64
     return TAMIS_OK;
 }
 
+tamis_status tamis_check_backing(const tamis_reading *reading, int64_t rows) {
+    enum { ROWS_A_BYTE = 64 };
+    const int64_t bytes = tamis_source_bytes(reading->source);
+    if (rows <= TAMIS_ROWS_ALWAYS || rows / ROWS_A_BYTE <= bytes) return TAMIS_OK;
+    return tamis_fail(
+        TAMIS_ERROR_FORMAT,
+        "%s: %lld rows from a file of %lld bytes would nearly all be empty: renumber the ids of a list (--relabel, or "
+        "relabel in the options), or ask the library for a COO",
+        reading->text.name, (long long)rows, (long long)bytes);
+}
+
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
                                 tamis_owned_sparse **matrix) {
     TRY(tamis_check_sizes(reading, view->rows, view->cols, view->nnz));

@@ -22,17 +22,25 @@ typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_owned_spar
 typedef bool tamis_sniffer(const tamis_text *text);
 
 tamis_reader tamis_read_matrix_market, tamis_read_harwell_boeing, tamis_read_metis, tamis_read_smtx, tamis_read_edges,
-    tamis_read_docword, tamis_read_ldac, tamis_read_rating_lines, tamis_read_npz;
+    tamis_read_docword, tamis_read_ldac, tamis_read_rating_lines, tamis_read_npz, tamis_read_svmlight;
 tamis_sniffer tamis_sniff_matrix_market, tamis_sniff_harwell_boeing, tamis_sniff_metis, tamis_sniff_smtx,
-    tamis_sniff_edges, tamis_sniff_docword, tamis_sniff_ldac, tamis_sniff_ratings, tamis_sniff_npy, tamis_sniff_npz;
+    tamis_sniff_edges, tamis_sniff_docword, tamis_sniff_ldac, tamis_sniff_ratings, tamis_sniff_npy, tamis_sniff_npz,
+    tamis_sniff_svmlight;
 
 /* Readers of dense matrices. */
-tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_owned_dense **array);
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_owned_dense **array);
+tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_read_report *report,
+                            tamis_owned_dense **array);
+tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_read_report *report,
+                                     tamis_owned_dense **array);
 
 /* Does the reader have to keep values at all? */
 static inline bool tamis_wants_values(const tamis_reading *reading) {
     return reading->options.values != TAMIS_VALUES_NONE;
+}
+
+/* Counts, for the report, a number of the text that fp64 does not hold. */
+static inline void tamis_note_number(tamis_read_report *report, const char *p, const char *end, double value) {
+    if (report && !tamis_number_kept(p, end, value)) report->inexact++;
 }
 
 /* The type that values are parsed to in a list of entries: float or double, never less exact than the result. */
@@ -45,6 +53,11 @@ static inline bool tamis_needs_wide(int64_t size) { return size > (int64_t)INT32
 
 /* Refuses sizes beyond what the result's index types hold, with the reason. */
 tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64_t cols, int64_t nnz);
+
+/* Refuses a CSR whose rows are so many that their offsets alone are out of all proportion to the file: 60 bytes may
+   state any number of rows. Up to TAMIS_ROWS_ALWAYS are made for any file. */
+#define TAMIS_ROWS_ALWAYS ((int64_t)1 << 26)
+tamis_status tamis_check_backing(const tamis_reading *reading, int64_t rows);
 
 /* `view`, a CSR or COO matrix, as the options ask for it. sort: sort the columns of each row. */
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/foreign.h"
 #include "io/unpack.h"
 
 /* A matrix in text shrinks 3 to 100 times; a file built to fill the memory shrinks without limit (xz) or 1030 times
@@ -28,13 +29,19 @@ static tamis_status reserve(tamis_source *source, int64_t capacity) {
     return TAMIS_OK;
 }
 
+/* Bytes of the first look: a small window is not larger. */
+static int64_t probe_of(const tamis_source *source) {
+    return source->window > 0 && source->window < TAMIS_READ_PROBE ? source->window : TAMIS_READ_PROBE;
+}
+
 /* Room for more: called when all of it is used. */
 static tamis_status grow(tamis_source *source) {
     const tamis_unpacker *const from = &source->from;
-    const int64_t input = from->told > 0 ? from->told : from->taken;
-    if (source->capacity > 0) return reserve(source, source->capacity * 2);
+    const int64_t input = from->told > 0 ? from->told : from->taken, now = source->capacity;
     const int64_t times = from->packer && input < INT64_MAX / 16 ? 4 : 1, whole = input * times + FIRST_BLOCK;
-    return reserve(source, source->window > 0 && source->window < whole ? source->window : whole);
+    int64_t wanted = source->window > 0 && source->window < whole ? source->window : whole;
+    if (source->probing && wanted > probe_of(source)) wanted = probe_of(source);
+    return reserve(source, wanted > now ? wanted : now * 2);
 }
 
 static tamis_status check_ratio(const tamis_source *source) {
@@ -53,7 +60,8 @@ static char *find_end(const tamis_source *source) {
     return end > source->memory ? end : NULL;
 }
 
-static bool has_window(const tamis_source *source) {
+static bool has_enough(const tamis_source *source) {
+    if (source->probing) return source->size >= probe_of(source);
     return source->window > 0 && source->size >= source->window && find_end(source);
 }
 
@@ -61,17 +69,19 @@ static bool has_window(const tamis_source *source) {
 static void set_text(tamis_source *source) {
     const bool marked = source->passed == 0 && source->size >= 3 &&
                         memcmp(source->memory, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
-    char *const end = source->ended ? source->memory + source->size : find_end(source);
+    char *const line_end = source->ended ? NULL : find_end(source);
+    char *const end = line_end ? line_end : source->memory + source->size;
+    source->cut = !source->ended && !line_end;
     memmove(end + TAMIS_TEXT_PADDING, end, (size_t)(source->memory + source->size - end));
     memset(end, 0, TAMIS_TEXT_PADDING);
     source->text.begin = source->memory + (marked ? 3 : 0);
     source->text.end = end;
 }
 
-/* Reads on until there is a window, or all. */
+/* Reads on until there is a beginning, a window, or all. */
 static tamis_status fill(tamis_source *source) {
     tamis_unpacker *const from = &source->from;
-    while (!from->ended && !has_window(source)) {
+    while (!from->ended && !has_enough(source)) {
         size_t got = 0;
         if (source->size == source->capacity) TRY(grow(source));
         const int64_t room = source->capacity - source->size;
@@ -89,8 +99,10 @@ static tamis_status fill(tamis_source *source) {
 /* Takes `from`, which is open. */
 static tamis_status begin(const tamis_unpacker *from, int64_t window, const tamis_progress *progress,
                           tamis_source *source) {
-    *source = (tamis_source){.text.name = from->name, .window = window, .from = *from, .progress = *progress};
-    const tamis_status status = fill(source);
+    *source = (tamis_source){
+        .text.name = from->name, .probing = true, .window = window, .from = *from, .progress = *progress};
+    tamis_status status = fill(source);
+    if (status == TAMIS_OK) status = tamis_refuse_foreign(&source->text);
     if (status != TAMIS_OK) tamis_source_close(source);
     return status;
 }
@@ -103,8 +115,19 @@ tamis_status tamis_source_open_window(const char *path, int64_t window, const ta
     return begin(&from, window, progress, source);
 }
 
+/* No line ends in the beginning, and there are zero bytes: of endless zeros the memory would not see the end. */
+static tamis_status refuse_binary(const tamis_source *source) {
+    const tamis_text *const text = &source->text;
+    const char *const zero = source->cut ? memchr(text->begin, '\0', (size_t)(text->end - text->begin)) : NULL;
+    return zero ? tamis_text_fail(text, zero, "a text without zero bytes") : TAMIS_OK;
+}
+
 tamis_status tamis_source_open(const char *path, const tamis_progress *progress, tamis_source *source) {
-    return tamis_source_open_window(path, 0, progress, source);
+    TRY(tamis_source_open_window(path, 0, progress, source));
+    tamis_status status = refuse_binary(source);
+    if (status == TAMIS_OK) status = tamis_source_fill(source);
+    if (status != TAMIS_OK) tamis_source_close(source);
+    return status;
 }
 
 tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
@@ -123,7 +146,16 @@ static void bring_rest(tamis_source *source, char *to) {
     memmove(to, end + TAMIS_TEXT_PADDING, (size_t)(source->memory + source->size - end));
 }
 
+tamis_status tamis_source_fill(tamis_source *source) {
+    const bool probing = source->probing;
+    source->probing = false;
+    if (source->ended || !probing) return TAMIS_OK;
+    bring_rest(source, source->memory + (source->text.end - source->memory));
+    return fill(source);
+}
+
 tamis_status tamis_source_next(tamis_source *source) {
+    source->probing = false;
     const int64_t used = source->text.end - source->memory;
     source->text.lines_before = tamis_text_line(&source->text, source->text.end) - 1;
     bring_rest(source, source->memory);
@@ -133,6 +165,7 @@ tamis_status tamis_source_next(tamis_source *source) {
 }
 
 tamis_status tamis_source_rest(tamis_source *source) {
+    source->probing = false;
     if (source->ended) return TAMIS_OK;
     bring_rest(source, source->memory + (source->text.end - source->memory));
     source->window = 0;
@@ -144,6 +177,11 @@ int64_t tamis_source_room(const tamis_source *source, const char *p) {
     if (source->ended) return source->text.end - p;
     const int64_t times = from->packer ? MOST_RATIO : 1;
     return from->told > 0 && from->told < INT64_MAX / 2 / times ? from->told * times : INT64_MAX / 2;
+}
+
+int64_t tamis_source_bytes(const tamis_source *source) {
+    const int64_t seen = source->passed + source->size;
+    return !source->ended && !source->from.packer && source->from.told > seen ? source->from.told : seen;
 }
 
 double tamis_source_share(const tamis_source *source) {

@@ -13,6 +13,8 @@
 typedef struct tamis_source {
     tamis_text text;
     bool ended;             /* the file has nothing behind the text */
+    bool probing;           /* of the first window only the beginning has been read */
+    bool cut;               /* no line ends in the text, which is not the whole file */
     char *memory;           /* what tamis_source_close frees */
     int64_t size, capacity; /* bytes of the file in memory, and room */
     int64_t window;         /* the least bytes of a window; 0: all */
@@ -21,22 +23,31 @@ typedef struct tamis_source {
     tamis_progress progress; /* of reading */
 } tamis_source;
 
-/* All of it. */
+/* The beginning of a file is looked at before more of it is read: as much as its format may need to be found. */
+#ifndef TAMIS_READ_PROBE
+#define TAMIS_READ_PROBE (1 << 20) /* bytes; the fuzz build makes it a few */
+#endif
+
+/* All of it, unless its beginning is binary data without a line end. */
 TAMIS_PRIVATE_API tamis_status tamis_source_open(const char *path, const tamis_progress *progress,
                                                  tamis_source *source);
 TAMIS_PRIVATE_API void tamis_source_close(tamis_source *source); /* of one that is zero, too */
 
-/* The first window alone: lines that come to `window` bytes, or one that is longer. 0: all of it. */
-tamis_status tamis_source_open_window(const char *path, int64_t window, const tamis_progress *progress,
-                                      tamis_source *source);
+/* The beginning alone, which is of no kind that foreign.c knows. tamis_source_fill makes it the first window: lines
+   that come to `window` bytes, or one that is longer; 0: all of it. */
+TAMIS_PRIVATE_API tamis_status tamis_source_open_window(const char *path, int64_t window,
+                                                        const tamis_progress *progress, tamis_source *source);
 tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
                                       const tamis_progress *progress, tamis_source *source);
+TAMIS_PRIVATE_API tamis_status tamis_source_fill(tamis_source *source);
 /* The next window in the place of this one. */
 tamis_status tamis_source_next(tamis_source *source);
 /* All that is left behind the window. */
 tamis_status tamis_source_rest(tamis_source *source);
 /* At most so many bytes of content from `p`, which is in the text, to the end of the file. */
 int64_t tamis_source_room(const tamis_source *source, const char *p);
+/* The least that the content comes to, as far as is known: all of it where the source has ended. */
+int64_t tamis_source_bytes(const tamis_source *source);
 /* How much of the file has been read, 0 to 1; 1 where that is not known. */
 double tamis_source_share(const tamis_source *source);
 

@@ -22,7 +22,7 @@
 #include <zstd.h>
 #endif
 
-enum { INPUT_BLOCK = 256 << 10, MAGIC_MOST = 6, STEP = 1 << 30 };
+enum { INPUT_BLOCK = 256 << 10, MAGIC_MOST = 6, STEP = 1 << 30, MOST_PADDING = 64 << 20 };
 
 /* step: unpacks what is in the input, or ends the content. start is NULL where the build does not include it. */
 typedef struct tamis_packer {
@@ -61,9 +61,17 @@ static tamis_status fill(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
+/* Where in the packed file the next byte of the input stands, counted from 0. */
+static int64_t place_of(const tamis_unpacker *u) { return u->taken - (u->end - u->at); }
+
+static tamis_status truncated(const tamis_unpacker *u) {
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged: truncated", u->name, u->packer->name);
+}
+
 #if TAMIS_HAVE_ZLIB || TAMIS_HAVE_LZMA || TAMIS_HAVE_ZSTD
 static tamis_status broken(const tamis_unpacker *u, const char *reason) {
-    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged: %s", u->name, u->packer->name, reason);
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged at byte %lld: %s", u->name, u->packer->name,
+                      (long long)place_of(u), reason);
 }
 
 static tamis_status no_memory(const tamis_unpacker *u) {
@@ -91,11 +99,27 @@ static tamis_status start_gzip(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
-/* Another member may follow; anything else, such as zeros, is left alone. */
+/* Zeros to the end of the file, as tapes and block devices pad it; the first other byte is no member. */
+static tamis_status end_padding(tamis_unpacker *u) {
+    const int64_t start = place_of(u);
+    do {
+        while (u->at < u->end && *u->at == 0) u->at++;
+        if (u->at < u->end || place_of(u) - start > MOST_PADDING)
+            return tamis_fail(TAMIS_ERROR_FORMAT,
+                              "%s: the gzip data end at byte %lld of the file, and what stands behind them is no gzip "
+                              "member: expected one, or zeros up to the end",
+                              u->name, (long long)start);
+        if (!u->input_ended) TRY(fill(u));
+    } while (u->at < u->end);
+    u->ended = true;
+    return TAMIS_OK;
+}
+
+/* Another member may follow. */
 static tamis_status next_member(tamis_unpacker *u) {
     while (u->end - u->at < 2 && !u->input_ended) TRY(fill(u));
-    u->ended = u->end - u->at < 2 || u->at[0] != 0x1f || u->at[1] != 0x8b;
-    if (!u->ended) inflateReset(u->state);
+    if (u->end - u->at < 2 || u->at[0] != 0x1f || u->at[1] != 0x8b) return end_padding(u);
+    inflateReset(u->state);
     return TAMIS_OK;
 }
 
@@ -155,7 +179,7 @@ static tamis_status xz_failed(const tamis_unpacker *u, lzma_ret result) {
     case LZMA_MEMLIMIT_ERROR: return broken(u, "decompression needs more than 768 MiB");
     case LZMA_FORMAT_ERROR: return broken(u, "not the xz format");
     case LZMA_OPTIONS_ERROR: return broken(u, "an option that liblzma does not support");
-    case LZMA_BUF_ERROR: return broken(u, "truncated");
+    case LZMA_BUF_ERROR: return truncated(u);
     default: return broken(u, "bad block");
     }
 }
@@ -372,8 +396,7 @@ tamis_status tamis_unpacker_read(tamis_unpacker *u, char *to, size_t room, size_
     while (*got == 0 && !u->ended) {
         if (u->at == u->end && !u->input_ended) TRY(fill(u));
         TRY(u->packer->step(u, to, room, got));
-        if (*got == 0 && !u->ended && u->input_ended && u->at == u->end)
-            return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged: truncated", u->name, u->packer->name);
+        if (*got == 0 && !u->ended && u->input_ended && u->at == u->end) return truncated(u);
     }
     return TAMIS_OK;
 }

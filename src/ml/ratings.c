@@ -13,6 +13,7 @@
 #include "io/formats.h"
 #include "io/source.h"
 #include "ml/names.h"
+#include "sparse/element.h"
 
 enum { USER = 0, ITEM, RATING, TIME, FIELDS, REPORT_EVERY = 1 << 14, LINE_BYTES_LEAST = 4 };
 
@@ -30,7 +31,7 @@ typedef struct rating_reader {
     bool quotes;    /* a field may be quoted */
     tamis_names *users, *items;
     int32_t *row_indices, *columns;
-    float *values;
+    void *values; /* of options->value_type */
     int64_t count, skipped;
 } rating_reader;
 
@@ -186,7 +187,9 @@ static tamis_status take_id(rating_reader *reader, field *id, const char *what) 
 static tamis_status take_rating(const rating_reader *reader, const field *f, double *rating) {
     const tamis_text *const text = &reader->source.text;
     if (!is_number(f, rating)) return tamis_text_fail(text, f->begin, "a rating");
-    if (!(fabs(*rating) <= (double)FLT_MAX)) return tamis_text_fail(text, f->begin, "a rating that fp32 can hold");
+    const bool single = reader->options->value_type == TAMIS_F32;
+    if (!(fabs(*rating) <= (single ? (double)FLT_MAX : DBL_MAX)))
+        return tamis_text_fail(text, f->begin, "a rating that %s can hold", single ? "fp32" : "fp64");
     return TAMIS_OK;
 }
 
@@ -213,7 +216,7 @@ static tamis_status take_line(rating_reader *reader, const char *line, const cha
     }
     reader->row_indices[reader->count] = (int32_t)user;
     reader->columns[reader->count] = (int32_t)item;
-    reader->values[reader->count++] = (float)rating;
+    tamis_element_store(reader->values, reader->options->value_type, reader->count++, rating);
     return TAMIS_OK;
 }
 
@@ -228,8 +231,7 @@ static tamis_status make_room(rating_reader *reader) {
     reader->row_indices = memory;
     TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
     reader->columns = memory;
-    TRY(tamis_allocate(lines, sizeof(float), "ratings", &memory));
-    reader->values = memory;
+    TRY(tamis_allocate(lines, tamis_type_size(reader->options->value_type), "ratings", &reader->values));
     return TAMIS_OK;
 }
 
@@ -256,10 +258,15 @@ static tamis_status make_matrix(const rating_reader *reader, tamis_owned_sparse 
                                   .nnz = reader->count,
                                   .row_indices = reader->row_indices,
                                   .columns = reader->columns,
+                                  .value_type = reader->options->value_type,
                                   .values = reader->values};
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.offset_type = entries.nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
-    options.duplicates = reader->options->sum ? TAMIS_DUPLICATES_SUM : TAMIS_DUPLICATES_LAST;
+    options.value_type = reader->options->value_type;
+    options.sort = true;
+    options.duplicates = reader->options->keep  ? TAMIS_DUPLICATES_KEEP
+                         : reader->options->sum ? TAMIS_DUPLICATES_SUM
+                                                : TAMIS_DUPLICATES_LAST;
     options.values = TAMIS_VALUES_ONES;
     return tamis_convert(&entries, &options, matrix);
 }
@@ -274,10 +281,30 @@ static tamis_status take_options(const tamis_ratings_options *given, tamis_ratin
     if (!(fabs(options->missing_value) <= (double)FLT_MAX))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.missing_value = %g, expected a number that fp32 can hold",
                           options->missing_value);
+    if (options->value_type != TAMIS_F32 && options->value_type != TAMIS_F64)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.value_type = %d: expected fp32 or fp64",
+                          (int)options->value_type);
+    if (options->keep < 0 || options->keep > 1 || (options->keep && options->sum))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.keep = %d: expected 0, or 1 without sum", options->keep);
     if (options->known_only && (!options->users || !options->items))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = NULL: known_only needs both dictionaries",
                           options->users ? "items" : "users");
     return TAMIS_OK;
+}
+
+/* Of a large file: is its beginning one of ratings? Before all of it is read. */
+static tamis_status check_beginning(rating_reader *reader) {
+    const tamis_text *const text = &reader->source.text;
+    const char *const zero = memchr(text->begin, '\0', (size_t)(text->end - text->begin));
+    if (zero) return tamis_text_fail(text, zero, "a text without zero bytes");
+    const char *const line = find_first(reader), *const end = end_of_line(text, line);
+    if (reader->source.cut || line >= text->end) return TAMIS_OK;
+    field fields[FIELDS];
+    int count = 0;
+    double rating = 0;
+    TRY(split_line(reader, line, end, fields, &count));
+    if (count <= ITEM) return tamis_text_fail(text, end, "an item after the user");
+    return count > RATING ? take_rating(reader, &fields[RATING], &rating) : TAMIS_OK;
 }
 
 static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_owned_sparse **matrix) {
@@ -285,8 +312,10 @@ static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_
     reader->progress = (tamis_progress){.report = options->progress, .context = options->progress_context, .high = 1};
     tamis_progress opening = reader->progress;
     opening.high = 0.5;
-    TRY(tamis_source_open(path, &opening, &reader->source));
+    TRY(tamis_source_open_window(path, 0, &opening, &reader->source));
     TRY(tamis_check_signature(&reader->source.text, TAMIS_FILE_RATINGS));
+    if (!reader->source.ended) TRY(check_beginning(reader));
+    TRY(tamis_source_fill(&reader->source));
     if (!reader->users) TRY(tamis_names_create(&reader->users));
     if (!reader->items) TRY(tamis_names_create(&reader->items));
     TRY(take_lines(reader));

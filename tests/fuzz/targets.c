@@ -118,6 +118,7 @@ static const fuzz_target targets[] = {
     {"docword", read_sparse, TAMIS_FILE_DOCWORD},
     {"ldac", read_sparse, TAMIS_FILE_LDAC},
     {"ratings", read_sparse, TAMIS_FILE_RATINGS},
+    {"svmlight", read_sparse, TAMIS_FILE_SVMLIGHT},
     {"npz", read_sparse, TAMIS_FILE_NPZ},
     {"dense", read_dense, TAMIS_FILE_NPY},
     {"number", read_number, TAMIS_FILE_AUTO},

@@ -105,6 +105,11 @@ static void refuses_with_the_line(void **state) {
         {TITLE CARDS "RUA   3 3\n", "b.rua:3: found '3', expected rows, columns and entries", TAMIS_ERROR_FORMAT},
         {TITLE CARDS "RUA   3 -3 4\n", "b.rua:3: found '3', expected rows, columns and entries of 0 or more",
          TAMIS_ERROR_FORMAT},
+        {TITLE CARDS "RSA                        3             3             4             0\n" FORMATS POINTERS
+                     "  1  2  1  3\n",
+         "b.rua:6: the entry (1, 2) stands in the file of a symmetric matrix that also has (2, 1): expected one of the "
+         "two, or a matrix that is declared general",
+         TAMIS_ERROR_FORMAT},
         {TITLE CARDS "RSA   3 2 4 0\n", "b.rua:3: 3 rows and 2 columns, but a symmetric matrix is square",
          TAMIS_ERROR_FORMAT},
         {TITLE CARDS "RUA   3 3 999999 0\n" FORMATS,

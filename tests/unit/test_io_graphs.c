@@ -215,9 +215,61 @@ static void refuses_bad_smtx(void **state) {
         io_refuse("b.smtx", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
+/* A large graph whose first vertex is alone, which does not look like one: in windows all the same. */
+static void large_graphs_are_read(void **state) {
+    (void)state;
+    enum { SIZE = 400001, ROOM = SIZE * 8 + 64 };
+    char *const content = malloc(ROOM);
+    assert_non_null(content);
+    size_t used = (size_t)snprintf(content, ROOM, "%d %d\n\n", (int)SIZE, (int)SIZE / 2);
+    for (int i = 2; i <= SIZE; i++)
+        used += (size_t)snprintf(content + used, ROOM - used, "%d\n", i % 2 ? i - 1 : i + 1);
+    for (int threads = 1; threads < 3; threads++) {
+        tamis_owned_sparse *matrix = NULL;
+        tamis_read_options options = io_options();
+        options.threads = threads;
+        if (tamis_read_sparse_memory("large.graph", content, used, &options, &matrix) != TAMIS_OK)
+            fail_msg("%s", tamis_last_error());
+        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+        assert_int_equal(S->nnz, SIZE - 1);
+        for (int t = 0; t < SIZE - 1; t++) assert_int_equal(((const int32_t *)S->columns)[t], t % 2 ? t : t + 2);
+        tamis_owned_sparse_free(matrix);
+    }
+    free(content);
+}
+
+#define ENDS ": expected each edge at both of its ends"
+
+/* An edge that is listed at one end alone, or with other weights: the vertex is named, and its line where that is
+ * known. */
+static void one_sided_edges_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"3 2\n2\n3\n1 2\n", "u.graph:2: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
+        {"4 2\n2 3\n1\n\n1\n", "u.graph:2: vertex 1 has the neighbour 3, but vertex 3 does not have 1" ENDS},
+        {"3 2\n2 2\n1\n1\n", "u.graph:2: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
+        {"%a\n3 2\n2\n%b\n3\n1 2\n", "u.graph: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
+        {"3 2 1\n2 5\n1 5 3 7\n2 8\n",
+         "u.graph:3: vertex 2 has the neighbour 3, but vertex 3 does not have 2 with that weight" ENDS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("u.graph", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    tamis_read_options options = io_options();
+    options.values = TAMIS_VALUES_NONE;
+    io_refuse("u.graph", cases[4].content, &options, TAMIS_ERROR_FORMAT,
+              "u.graph: an edge has another weight at one of its ends than at the other");
+    io_expect("u.graph", "2 2 1\n2 5 2 6\n1 6 1 5\n", NULL, "csr 2x2 4| 0 1 5| 0 1 6| 1 0 6| 1 0 5");
+    io_refuse("u.graph", "2 2 1\n2 5 2 6\n1 6 1 7\n", NULL, TAMIS_ERROR_FORMAT,
+              "u.graph: edges that are listed more than once have other weights at one end");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_metis),
+        cmocka_unit_test(one_sided_edges_are_refused),
+        cmocka_unit_test(large_graphs_are_read),
         cmocka_unit_test(refuses_bad_metis),
         cmocka_unit_test(reads_edge_lists),
         cmocka_unit_test(tells_which_ids_were_renumbered),

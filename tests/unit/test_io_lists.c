@@ -103,7 +103,7 @@ static void refuses_bad_ratings(void **state) {
 static void names_of_formats(void **state) {
     (void)state;
     static const char *const names[] = {"auto",    "matrix-market", "harwell-boeing", "metis", "smtx", "edges",
-                                        "docword", "ldac",          "ratings",        "npy",   "npz"};
+                                        "docword", "ldac",          "ratings",        "npy",   "npz",  "svmlight"};
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
         tamis_file_format format = TAMIS_FILE_NPZ;
         assert_string_equal(tamis_file_format_name((tamis_file_format)i), names[i]);
@@ -115,7 +115,7 @@ static void names_of_formats(void **state) {
     assert_int_equal(tamis_file_format_from_name("mtx", &format), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(),
                         "name = \"mtx\": expected auto, matrix-market, harwell-boeing, metis, smtx, edges, docword, "
-                        "ldac, ratings, npy or npz");
+                        "ldac, ratings, npy, npz or svmlight");
     assert_int_equal(format, TAMIS_FILE_NPY);
     assert_int_equal(tamis_file_format_from_name(NULL, &format), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_file_format_from_name("npz", NULL), TAMIS_ERROR_ARGUMENT);

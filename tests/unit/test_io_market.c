@@ -63,14 +63,15 @@ static void refuses_with_the_line(void **state) {
         {"%%MatrixMarket vector coordinate real general\n", "b.mtx:1: found 'vector', expected matrix",
          TAMIS_ERROR_FORMAT},
         {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n",
-         "b.mtx:1: complex matrices are not supported; expected real, integer or pattern", TAMIS_ERROR_UNSUPPORTED},
+         "b.mtx:1: complex matrices are not supported; expected real, integer, unsigned-integer or pattern",
+         TAMIS_ERROR_UNSUPPORTED},
         {"%%MatrixMarket matrix coordinate real Hermitian\n1 1 1\n1 1 1 0\n",
          "b.mtx:1: hermitian matrices are not supported; expected general, symmetric or skew-symmetric",
          TAMIS_ERROR_UNSUPPORTED},
         {"%%MatrixMarket matrix coordinate real\n1 1 0\n",
          "b.mtx:1: found the end of the line, expected general, symmetric or skew-symmetric", TAMIS_ERROR_FORMAT},
         {"%%MatrixMarket matrix array pattern general\n1 1\n",
-         "b.mtx:1: found 'pattern', expected real or integer for an array", TAMIS_ERROR_FORMAT},
+         "b.mtx:1: found 'pattern', expected real, integer or unsigned-integer for an array", TAMIS_ERROR_FORMAT},
         {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n",
          "b.mtx:1: found 'skew-symmetric', expected general or symmetric for a pattern", TAMIS_ERROR_FORMAT},
         {REAL "% sizes to come\n\n",
@@ -252,8 +253,194 @@ static void reads_tight_arrays(void **state) {
     }
 }
 
+/* Sizes that no bytes of the file back: answered at once, or refused, but never counted through. */
+static void sizes_alone_cost_nothing(void **state) {
+    (void)state;
+    tamis_read_options wide = io_options();
+    wide.index_type = TAMIS_I64;
+    static const char *const kinds[] = {"array real general", "array integer general", "coordinate real general",
+                                        "coordinate pattern general"};
+    for (int i = 0; i < 4; i++) {
+        char content[128], sizes[64];
+        snprintf(content, sizeof content, "%%%%MatrixMarket matrix %s\n0 36028797018963967%s\n", kinds[i],
+                 i < 2 ? "" : " 0");
+        io_expect("w.mtx", content, &wide, "csr 0x36028797018963967 0");
+        snprintf(content, sizeof content, "%%%%MatrixMarket matrix %s\n2000000000 %d%s\n", kinds[i], i < 2 ? 0 : 3,
+                 i < 2 ? "" : " 0");
+        snprintf(sizes, sizeof sizes, "a file of %zu bytes", strlen(content));
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse_memory("w.mtx", content, strlen(content), &wide, &matrix),
+                         TAMIS_ERROR_FORMAT);
+        assert_non_null(strstr(tamis_last_error(), "w.mtx: 2000000000 rows from "));
+        assert_non_null(strstr(tamis_last_error(), sizes));
+        wide.format = TAMIS_COO; /* needs no offsets */
+        snprintf(sizes, sizeof sizes, "coo 2000000000x%d 0", i < 2 ? 0 : 3);
+        io_expect("w.mtx", content, &wide, sizes);
+        wide.format = TAMIS_CSR;
+    }
+    io_refuse(
+        "docword.w", "2000000000\n9\n1\n1 1 1\n", &wide, TAMIS_ERROR_FORMAT,
+        "docword.w: 2000000000 rows from a file of 21 bytes would nearly all be empty: renumber the ids of a list "
+        "(--relabel, or relabel in the options), or ask the library for a COO");
+    io_refuse("w.txt", "0 0\n2000000000 1\n", &wide, TAMIS_ERROR_FORMAT,
+              "w.txt: 2000000001 rows from a file of 17 bytes would nearly all be empty: renumber the ids of a list "
+              "(--relabel, or relabel in the options), or ask the library for a COO");
+    io_expect("w.csv", "0,2000000000,5\n", &wide, "csr 1x2000000001 1| 0 2000000000 5");
+}
+
+/* A dense matrix of any number of columns without a row, read and written. */
+static void columns_without_rows_are_written(void **state) {
+    (void)state;
+    static const char content[] = "%%MatrixMarket matrix array real general\n0 36028797018963967\n";
+    static const char *const endings[] = {".mtx", ".npy"};
+    for (int i = 0; i < 2; i++) {
+        tamis_owned_dense *array = NULL, *back = NULL;
+        char *const path = io_temporary(endings[i]);
+        assert_int_equal(tamis_read_dense_memory("w.mtx", content, sizeof content - 1, TAMIS_F32, &array), TAMIS_OK);
+        assert_int_equal(tamis_write_dense(path, tamis_owned_dense_view(array)), TAMIS_OK);
+        assert_int_equal(tamis_read_dense(path, TAMIS_F32, &back), TAMIS_OK);
+        assert_true(tamis_owned_dense_view(back)->cols == 36028797018963967);
+        tamis_owned_dense_free(array);
+        tamis_owned_dense_free(back);
+        remove(path);
+        free(path);
+    }
+}
+
+static const char BOTH[] = "expected one of the two, or a matrix that is declared general";
+
+/* What a symmetric file stores in both triangles is an error that names the entry and its line. */
+static void both_triangles_are_refused(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"real symmetric", "integer symmetric", "real skew-symmetric"};
+    for (int i = 0; i < 3; i++) {
+        char content[256], message[256];
+        snprintf(content, sizeof content, "%%%%MatrixMarket matrix coordinate %s\n3 3 3\n2 1 5\n%%\n3 2 1\n1 2 5\n",
+                 kinds[i]);
+        snprintf(message, sizeof message,
+                 "s.mtx:6: the entry (1, 2) stands in the file of a symmetric matrix that also has (2, 1): %s", BOTH);
+        io_refuse("s.mtx", content, NULL, TAMIS_ERROR_FORMAT, message);
+        tamis_read_options options = io_options();
+        options.format = TAMIS_COO;
+        io_refuse("s.mtx", content, &options, TAMIS_ERROR_FORMAT, message);
+        options.values = TAMIS_VALUES_NONE;
+        io_refuse("s.mtx", content, &options, TAMIS_ERROR_FORMAT, message);
+    }
+    io_refuse(
+        "s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 2\n3 3\n2 1\n", NULL, TAMIS_ERROR_FORMAT,
+        "s.mtx:5: the entry (2, 1) stands in the file of a symmetric matrix that also has (1, 2): expected one of "
+        "the two, or a matrix that is declared general");
+    /* either triangle, also both as long as each entry stands once; the same place twice in one triangle */
+    io_expect("s.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 5\n1 3 6\n2 2 1\n", NULL,
+              "csr 3x3 5| 0 1 5| 0 2 6| 1 0 5| 1 1 1| 2 0 6");
+    io_expect("s.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 5\n3 1 6\n2 2 1\n", NULL,
+              "csr 3x3 5| 0 1 5| 0 2 6| 1 0 5| 1 1 1| 2 0 6");
+    io_expect("s.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n2 1 5\n1 3 6\n1 3 7\n", NULL,
+              "csr 3x3 6| 0 1 5| 0 2 6| 0 2 7| 1 0 5| 2 0 6| 2 0 7");
+}
+
+/* The same in a file of several windows, whose lines are gone when the end is reached. */
+static void both_triangles_of_large_files_are_refused(void **state) {
+    (void)state;
+    enum { SIZE = 300000, ROOM = SIZE * 24 + 256 };
+    char *const content = malloc(ROOM);
+    assert_non_null(content);
+    for (int kind = 0; kind < 3; kind++) {
+        size_t used = (size_t)snprintf(content, ROOM, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n",
+                                       (int)SIZE, (int)SIZE, (int)SIZE);
+        for (int i = 2; i <= SIZE; i++) used += (size_t)snprintf(content + used, ROOM - used, "%d %d 1\n", i, i - 1);
+        used += (size_t)snprintf(content + used, ROOM - used, kind == 0 ? "1 3 1\n" : "7 8 1\n");
+        tamis_read_options options = io_options();
+        options.threads = 1;
+        options.format = kind == 2 ? TAMIS_COO : TAMIS_CSR;
+        if (kind > 0) {
+            io_refuse_bytes(
+                "s.mtx", content, used, &options, TAMIS_ERROR_FORMAT,
+                "s.mtx:300002: the entry (7, 8) stands in the file of a symmetric matrix that also has (8, 7): "
+                "expected one of the two, or a matrix that is declared general");
+            continue;
+        }
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse_memory("s.mtx", content, used, &options, &matrix), TAMIS_OK);
+        assert_int_equal(tamis_owned_sparse_view(matrix)->nnz, 2 * SIZE);
+        tamis_owned_sparse_free(matrix);
+    }
+    free(content);
+}
+
+/* How a banner may be written, and the fields that it may state. */
+static void banners_are_read(void **state) {
+    (void)state;
+    static const char body[] = "%\n2 2 2\n1 1 1\n2 2 18446744073709551615\n";
+    static const char *const before[] = {"", " ", "\t", "\n", "\r\n \n", "\xef\xbb\xbf", "\xef\xbb\xbf \n"};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        char content[256];
+        snprintf(content, sizeof content, "%s%%%%MatrixMarket matrix coordinate unsigned-integer symmetric\n%s",
+                 before[i], body);
+        io_expect("u.mtx", content, NULL, "csr 2x2 2| 0 0 1| 1 1 1.8446744073709552e+19");
+        io_expect("u", content, NULL, "csr 2x2 2| 0 0 1| 1 1 1.8446744073709552e+19");
+    }
+    io_expect("u.mtx", "%%MatrixMarket matrix array unsigned-integer general\n1 2\n7\n8\n", NULL,
+              "csr 1x2 2| 0 0 7| 0 1 8");
+    io_refuse("u.mtx", "%%MatrixMarket matrix coordinate unsigned-integer general\n1 1 1\n1 1 -3\n", NULL,
+              TAMIS_ERROR_FORMAT, "u.mtx:3: found '-3', expected an integer of 0 or more");
+    io_refuse("u.mtx", " %%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 3\n", NULL, TAMIS_ERROR_FORMAT,
+              "u.mtx:3: found '2', expected a column index from 1 to 1");
+}
+
+/* The report counts what even doubles do not hold. */
+static void inexact_numbers_are_counted(void **state) {
+    (void)state;
+    static const struct {
+        const char *kind, *number;
+        int inexact;
+    } cases[] = {
+        {"real", "9007199254740992", 0},
+        {"real", "9007199254740993", 1},
+        {"real", "-9007199254740993.0", 1},
+        {"real", "0.1", 0},
+        {"real", "1e400", 1},
+        {"real", "-1e-400", 1},
+        {"real", "0.000e5", 0},
+        {"real", "inf", 0},
+        {"real", "nan", 0},
+        {"real", "1e23", 0},
+        {"real", "-0", 0},
+        {"integer", "9007199254740993", 1},
+        {"real", "1e39", 0},
+        {"integer", "9007199254740994", 0},
+        {"unsigned-integer", "18446744073709551615", 1},
+        {"real", "1.5e300", 0},
+        {"integer", "-9223372036854775807", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int array = 0; array < 2; array++) {
+            char content[256];
+            snprintf(content, sizeof content, "%%%%MatrixMarket matrix %s %s general\n1 1%s\n%s%s\n",
+                     array ? "array" : "coordinate", cases[i].kind, array ? "" : " 1", array ? "" : "1 1 ",
+                     cases[i].number);
+            tamis_read_report report;
+            memset(&report, 0xff, sizeof report);
+            tamis_read_options options = io_options();
+            options.report = &report;
+            tamis_owned_sparse *matrix = NULL;
+            if (tamis_read_sparse_memory("n.mtx", content, strlen(content), &options, &matrix) != TAMIS_OK)
+                fail_msg("%s", tamis_last_error());
+            if (report.inexact != cases[i].inexact) fail_msg("%s: %d inexact", cases[i].number, (int)report.inexact);
+            for (size_t r = 0; r < sizeof report.reserved / sizeof *report.reserved; r++)
+                assert_true(report.reserved[r] == 0);
+            tamis_owned_sparse_free(matrix);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_triangles_are_refused),
+        cmocka_unit_test(both_triangles_of_large_files_are_refused),
+        cmocka_unit_test(banners_are_read),
+        cmocka_unit_test(inexact_numbers_are_counted),
+        cmocka_unit_test(sizes_alone_cost_nothing),
+        cmocka_unit_test(columns_without_rows_are_written),
         cmocka_unit_test(reads_every_kind),
         cmocka_unit_test(refuses_with_the_line),
         cmocka_unit_test(a_zero_byte_is_an_error),

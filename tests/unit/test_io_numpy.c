@@ -88,6 +88,39 @@ static void keeps_the_layout(void **state) {
     tamis_owned_dense_free(array);
 }
 
+/* Integers that no double holds are counted, whatever type is asked for. */
+static void inexact_integers_are_counted(void **state) {
+    (void)state;
+    static const int64_t some[] = {9007199254740992, 9007199254740993, -9007199254740993, INT64_MAX, INT64_MIN, 7};
+    static const struct {
+        const char *descr;
+        int inexact;
+    } cases[] = {{"<i8", 3}, {"<u8", 3}, {"<f8", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char header[128];
+        unsigned char file[512];
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (6,), }", cases[i].descr);
+        const size_t bytes = npy(file, header, some, sizeof some);
+        char *const path = io_temporary(".npy");
+        FILE *const out = fopen(path, "w");
+        assert_non_null(out);
+        assert_int_equal(fwrite(file, 1, bytes, out), bytes);
+        fclose(out);
+        tamis_owned_dense *array = NULL;
+        tamis_read_report report;
+        memset(&report, 0xff, sizeof report);
+        assert_int_equal(tamis_read_dense_reported(path, TAMIS_F32, &report, &array), TAMIS_OK);
+        assert_int_equal(report.inexact, cases[i].inexact);
+        assert_int_equal(report.times_column, 0);
+        tamis_owned_dense_free(array);
+        remove(path);
+        free(path);
+    }
+    tamis_owned_dense *array = NULL;
+    assert_int_equal(tamis_read_dense_reported("a.npy", TAMIS_F32, NULL, &array), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "report = NULL: expected an address for the report");
+}
+
 static void refuses_bad_archives(void **state) {
     (void)state;
     io_refuse_bytes("b.npz", "PK\5\6", 4, NULL, TAMIS_ERROR_FORMAT,
@@ -382,13 +415,10 @@ static void scipy_reads_what_is_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_bad_npy),
-        cmocka_unit_test(keeps_the_layout),
-        cmocka_unit_test(refuses_bad_archives),
-        cmocka_unit_test(notices_wrong_checksums),
-        cmocka_unit_test(survives_damage),
-        cmocka_unit_test(reads_what_scipy_writes),
-        cmocka_unit_test(scipy_reads_what_is_written),
+        cmocka_unit_test(refuses_bad_npy),         cmocka_unit_test(keeps_the_layout),
+        cmocka_unit_test(refuses_bad_archives),    cmocka_unit_test(inexact_integers_are_counted),
+        cmocka_unit_test(notices_wrong_checksums), cmocka_unit_test(survives_damage),
+        cmocka_unit_test(reads_what_scipy_writes), cmocka_unit_test(scipy_reads_what_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

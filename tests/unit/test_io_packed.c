@@ -140,7 +140,45 @@ static void says_what_is_broken(void **state) {
                         "c.zst: the Zstandard data are damaged: truncated");
 }
 
-/* 400 MiB of zeros in 60 kB (xz): refused long before the end. */
+/* Behind a gzip member stands another one, or zeros up to the end, as tapes have them. */
+static void refuses_what_is_no_member(void **state) {
+    (void)state;
+#if TAMIS_HAVE_ZLIB
+    static unsigned char packed[ROOM];
+    char message[256];
+    const size_t first = pack_gzip(content, 60, packed, ROOM);
+    const size_t second = pack_gzip(content + 60, sizeof content - 61, packed + first, ROOM - first);
+    const size_t bytes = first + second;
+    memset(packed + bytes, 0, 3 << 9);
+    io_expect_bytes("m.gz", packed, bytes + (3 << 9), NULL, expected);
+    io_expect_bytes("m.gz", packed, bytes + 1, NULL, expected);
+    static const char *const ends[] = {"X", "\x1f", "garbage", "\0\0\0X"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t more = i == 3 ? 4 : strlen(ends[i]);
+        memcpy(packed + bytes, ends[i], more);
+        snprintf(message, sizeof message,
+                 "m.gz: the gzip data end at byte %zu of the file, and what stands behind them is no gzip member: "
+                 "expected one, or zeros up to the end",
+                 bytes);
+        io_refuse_bytes("m.gz", packed, bytes + more, NULL, TAMIS_ERROR_FORMAT, message);
+    }
+    packed[first] = 'X'; /* the second member is lost */
+    snprintf(message, sizeof message,
+             "m.gz: the gzip data end at byte %zu of the file, and what stands behind them is no gzip member: expected "
+             "one, or zeros up to the end",
+             first);
+    io_refuse_bytes("m.gz", packed, bytes, NULL, TAMIS_ERROR_FORMAT, message);
+    packed[first] = 0x1f;
+    packed[first + 2] = 7; /* its method is not known */
+    tamis_owned_sparse *matrix = NULL;
+    assert_int_equal(tamis_read_sparse_memory("m.gz", packed, bytes, NULL, &matrix), TAMIS_ERROR_FORMAT);
+    assert_non_null(strstr(tamis_last_error(), "m.gz: the gzip data are damaged at byte "));
+#else
+    skip_because("built without the compression library");
+#endif
+}
+
+/* 400 MiB of blank lines in 60 kB (xz): refused long before the end. */
 static void refuses_bombs(void **state) {
     (void)state;
 #if TAMIS_HAVE_LZMA
@@ -148,10 +186,12 @@ static void refuses_bombs(void **state) {
     unsigned char *const zeros = calloc(1, ZEROS), *const packed = malloc(ROOM);
     assert_non_null(zeros);
     assert_non_null(packed);
-    const size_t one = pack_xz(zeros, ZEROS, packed, ROOM);
-    assert_true(one * TIMES < ROOM);
-    for (size_t i = 1; i < TIMES; i++) memcpy(packed + i * one, packed, one);
-    io_refuse_bytes("bomb.mtx.xz", packed, one * TIMES, NULL, TAMIS_ERROR_FORMAT,
+    memset(zeros, '\n', ZEROS); /* behind a heading: blank lines, which are no entries */
+    const size_t heading = pack_xz(content, 60, packed, ROOM);
+    const size_t one = pack_xz(zeros, ZEROS, packed + heading, ROOM - heading);
+    assert_true(heading + one * TIMES < ROOM);
+    for (size_t i = 1; i < TIMES; i++) memcpy(packed + heading + i * one, packed + heading, one);
+    io_refuse_bytes("bomb.mtx.xz", packed, heading + one * TIMES, NULL, TAMIS_ERROR_FORMAT,
                     "bomb.mtx.xz: expands to more than 1200 times its size: this is not a matrix");
     free(zeros);
     free(packed);
@@ -164,7 +204,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unpacks),         cmocka_unit_test(unpacked_lines_are_counted),
         cmocka_unit_test(survives_damage), cmocka_unit_test(says_what_is_broken),
-        cmocka_unit_test(refuses_bombs),
+        cmocka_unit_test(refuses_bombs),   cmocka_unit_test(refuses_what_is_no_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

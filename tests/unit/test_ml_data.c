@@ -2,6 +2,7 @@
 #include <tamis/structure.h>
 
 #include <math.h>
+#include <sys/resource.h>
 
 #include "base/random.h"
 #include "test_ml_support.h"
@@ -18,7 +19,7 @@ static void expect_ratings(const char *ending, const char *content, const tamis_
     assert_string_equal(tamis_last_error(), "");
     assert_int_equal(skipped, 0);
     assert_int_equal(tamis_validate(tamis_owned_sparse_view(ratings)), TAMIS_OK);
-    assert_int_equal(tamis_owned_sparse_view(ratings)->value_type, TAMIS_F32);
+    assert_int_equal(tamis_owned_sparse_view(ratings)->value_type, options ? options->value_type : TAMIS_F32);
     char *const text = io_text_of(tamis_owned_sparse_view(ratings));
     assert_string_equal(text, matrix);
     free(text);
@@ -113,6 +114,52 @@ static void titles_and_missing_ratings_are_options(void **state) {
     expect_ratings(".csv", "user;item\na,b\n", &options, "csr 1x1 1| 0 0 -2.5", "a", "b");
     expect_ratings(".csv", "user,item\n", &options, "csr 0x0 0", "", "");
     expect_ratings(".csv", "", &options, "csr 0x0 0", "", "");
+}
+
+/* A repeated pair keeps what was said of it, and a rating all its digits. */
+static void all_ratings_are_kept(void **state) {
+    (void)state;
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    options.keep = 1;
+    expect_ratings(".csv", "a,x,1\nb,x,2\na,x,3\n", &options, "csr 2x1 3| 0 0 1| 0 0 3| 1 0 2", "a|b", "x");
+    options.value_type = TAMIS_F64;
+    expect_ratings(".csv", "a,x,16777217\na,y,1e39\n", &options, "csr 1x2 2| 0 0 16777217| 0 1 9.9999999999999994e+38",
+                   "a", "x|y");
+    tamis_owned_sparse *ratings = NULL;
+    tamis_names *users = NULL, *items = NULL;
+    options.sum = true;
+    assert_int_equal(tamis_read_ratings("x.csv", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "options.keep = 1: expected 0, or 1 without sum");
+    options = (tamis_ratings_options)TAMIS_RATINGS_OPTIONS_INIT;
+    options.value_type = TAMIS_F16;
+    assert_int_equal(tamis_read_ratings("x.csv", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "options.value_type = 2: expected fp32 or fp64");
+}
+
+/* Of a file of 1 GB, of which nothing is on the disk, the beginning is enough to refuse it. */
+static void large_files_of_no_ratings_are_refused_early(void **state) {
+    (void)state;
+    static const char *const begins[] = {"no-ratings\n", "a,b,1\n\0\n", "a,b,1,2,3,4\n"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        char *const path = ml_file(".csv", "");
+        FILE *const file = fopen(path, "w");
+        assert_non_null(file);
+        fwrite(begins[i], 1, i == 1 ? 8 : strlen(begins[i]), file);
+        for (int line = 0; line < 200000; line++) fputs("a,b,1\n", file);
+        assert_int_equal(fseeko(file, (off_t)1 << 30, SEEK_SET), 0);
+        fputc('\n', file);
+        fclose(file);
+        struct rusage before, after;
+        getrusage(RUSAGE_SELF, &before);
+        tamis_owned_sparse *ratings = NULL;
+        tamis_names *users = NULL, *items = NULL;
+        tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+        options.header = false;
+        assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_ERROR_FORMAT);
+        getrusage(RUSAGE_SELF, &after);
+        assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 64 << 10);
+        ml_remove(path);
+    }
 }
 
 static void ids_of_any_length_are_read(void **state) {
@@ -366,6 +413,8 @@ int main(void) {
         cmocka_unit_test(wrong_ratings_are_refused),
         cmocka_unit_test(titles_and_missing_ratings_are_options),
         cmocka_unit_test(ids_of_any_length_are_read),
+        cmocka_unit_test(all_ratings_are_kept),
+        cmocka_unit_test(large_files_of_no_ratings_are_refused_early),
         cmocka_unit_test(dictionaries_go_on),
         cmocka_unit_test(ratings_refuse_wrong_arguments),
         cmocka_unit_test(ratings_survive_failing_memory_and_cancelling),

@@ -31,7 +31,7 @@ static const char *index_at(int i) { return i <= TAMIS_I64 ? tamis_index_type_na
 static const char *kind_at(int i) { return i <= TAMIS_KIND_WINDOW ? tamis_kind_name((tamis_kind)i) : NULL; }
 
 static const char *file_format_at(int i) {
-    return i <= TAMIS_FILE_NPZ ? tamis_file_format_name((tamis_file_format)i) : NULL;
+    return i <= TAMIS_FILE_SVMLIGHT ? tamis_file_format_name((tamis_file_format)i) : NULL;
 }
 
 /* Whether an earlier algorithm has that name: families of devices may use the same one. */
@@ -70,6 +70,9 @@ bool tool_device_is_present(int i) {
     return i == 0 || (tamis_device_at(i - 1, NULL, &why) == TAMIS_OK && !*why);
 }
 
+/* The types in their order, and behind them what keeps every number. */
+const tool_choices tool_kept_types = {"a type",
+                                      .names = (const char *const[]){"fp32", "fp64", "fp16", "bf16", "auto", NULL}};
 const tool_choices tool_types = {"a type", .name_at = type_at};
 const tool_choices tool_model_types = {"a type for models", .name_at = model_type_at};
 const tool_choices tool_operations = {"an operation", .name_at = operation_at};
@@ -91,6 +94,7 @@ const tool_choices tool_written_formats = {"a format that is written",
                                            .names = (const char *const[]){"auto", "matrix-market", "npz", "npy", NULL}};
 const tool_choices tool_values = {"a treatment of values",
                                   .names = (const char *const[]){"as-filed", "none", "ones", NULL}};
+const tool_choices tool_value_columns = {"a column", .names = (const char *const[]){"auto", "3", "4", NULL}};
 const tool_choices tool_duplicates = {"a treatment of duplicates",
                                       .names = (const char *const[]){"keep", "sum", "last", NULL}};
 const tool_choices tool_repeats = {"a treatment of repeated entries",

@@ -29,8 +29,13 @@ static const struct {
     const char *ending;
     file_kind kind;
 } endings[] = {
-    {".csv", LIST},   {".tsv", LIST}, {".ratings", LIST},         {".data", LIST},    {".el", LIST},
-    {".edges", LIST}, {".wel", LIST}, {".txt", LIST_OF_FEATURES}, {".ldac", COUNTED}, {".dat", LIST_OF_FEATURES},
+    {".csv", LIST},       {".tsv", LIST},
+    {".ratings", LIST},   {".data", LIST},
+    {".el", LIST},        {".edges", LIST},
+    {".wel", LIST},       {".txt", LIST_OF_FEATURES},
+    {".ldac", COUNTED},   {".dat", LIST_OF_FEATURES},
+    {".svm", COUNTED},    {".svmlight", COUNTED},
+    {".libsvm", COUNTED},
 };
 
 static size_t without_packing(const char *name) {
@@ -65,6 +70,7 @@ static file_kind kind_of(const tool_data_request *request) {
     case TAMIS_FILE_AUTO: return kind_by_name(request->spec, tool_method_of_documents(request->method));
     case TAMIS_FILE_EDGES:
     case TAMIS_FILE_RATINGS: return LIST;
+    case TAMIS_FILE_SVMLIGHT:
     case TAMIS_FILE_LDAC: return COUNTED;
     default: return SIZED;
     }

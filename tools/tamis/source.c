@@ -11,6 +11,7 @@
 
 #include "exit.h"
 #include "generate.h"
+#include "list_names.h"
 #include "progress.h"
 #include "ranks.h"
 #include "text.h"
@@ -73,27 +74,63 @@ static int generate_source(const char *spec, const tamis_read_options *options, 
     return code;
 }
 
+void tool_source_tell(const char *path, const tamis_read_report *report) {
+    if (report->times_column == 3)
+        tool_note(
+            "%s: the third column looks like times: the edges have no weights (--value-column 3 reads it as weights)",
+            path);
+    if (report->times_column == 4)
+        tool_note("%s: the fourth column, times, is not read (--value-column 4 reads it as weights)", path);
+    if (report->undirected)
+        tool_note("%s: its first line says that the edges have no direction: --undirected stores each in both", path);
+    if (report->labels) tool_note("%s: the labels of the lines are not part of the matrix", path);
+    if (report->inexact > 0)
+        tool_note(
+            "%s: %s number%s changed: fp64, the widest type, does not hold integers beyond 2^53 and what is out of "
+            "its range",
+            path, tool_word_count(report->inexact).text, report->inexact == 1 ? "" : "s");
+}
+
 static int read_source(const char *path, const tamis_read_options *options, tool_source *source) {
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     if (options) reading = *options;
+    const bool names_too = reading.report != NULL;
+    reading.report = &source->report;
     reading.progress = tool_progress_reading;
     bool titles = false;
     reading.titles = &titles;
     tool_matrix_name(path, source->name, sizeof source->name);
     reading.progress_context = source->name;
-    const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
-    tool_progress_clear();
-    if (status != TAMIS_OK) return tool_file_error(status, path);
-    if (titles) tool_note(TOOL_TITLES_NOTE, path);
     struct stat information;
     const bool standard = strcmp(path, "-") == 0;
-    if ((standard ? fstat(STDIN_FILENO, &information) : stat(path, &information)) == 0)
-        source->bytes = information.st_size;
+    const off_t begin = standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    const bool is_file = (standard ? fstat(STDIN_FILENO, &information) : stat(path, &information)) == 0 &&
+                         S_ISREG(information.st_mode); /* which can be read again */
+    const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
+    tool_progress_clear();
+    if (status == TAMIS_ERROR_FORMAT && source->report.other_ids && names_too && is_file) {
+        tool_named_list list;
+        if (standard && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) return tool_file_error(status, path);
+        const int code = tool_list_read_names(path, &reading, &source->report, &list);
+        if (code) return code;
+        source->matrix = list.matrix;
+        source->rows = list.rows;
+        source->columns = list.columns;
+    } else if (status != TAMIS_OK) {
+        return tool_file_error(status, path);
+    }
+    if (titles) tool_note(TOOL_TITLES_NOTE, path);
+    tool_source_tell(path, &source->report);
+    if (is_file) source->bytes = information.st_size;
     return 0;
 }
 
 tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type) {
+    static tamis_read_report names_too; /* that it is there says so; tool_source has the report */
+    static const int value_columns[] = {0, 3, 4};
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
+    options.report = &names_too;
+    options.value_column = value_columns[reading->value_column];
     options.file_format = (tamis_file_format)reading->format;
     options.relabel = reading->relabel;
     options.undirected = reading->undirected;
@@ -113,7 +150,8 @@ int tool_source_open(const char *spec, const tamis_read_options *options, tool_s
 }
 
 void tool_source_close(tool_source *source) {
-    tamis_owned_sparse_free(source->matrix);
+    tool_named_list list = {source->matrix, source->rows, source->columns};
+    tool_named_list_free(&list);
     *source = (tool_source){0};
 }
 

@@ -1,0 +1,100 @@
+/* The signatures of files that hold matrices in other formats, or that are taken for a matrix by mistake. One row each:
+   a user who is told the format can convert it. */
+#include "io/foreign.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/status.h"
+
+typedef struct foreign_row {
+    const char *bytes;
+    int count, at;
+    bool binary; /* letters that a text may begin with: only of a file with zero bytes */
+    const char *what, *instead;
+} foreign_row;
+
+#define SIGNATURE(bytes) bytes, sizeof(bytes) - 1
+
+static const char by_hand[] = "convert it to .mtx or .npz";
+static const char hdf5[] =
+    "convert it in Python: h5py.File(FILE) has its arrays, scipy.sparse.save_npz writes them (AnnData: "
+    "anndata.read_h5ad(FILE).X)";
+static const char matlab_5[] = "convert it in Python: scipy.io.mmwrite(\"OUT.mtx\", scipy.io.loadmat(FILE)[\"NAME\"])";
+static const char matlab_7[] = "save it by MATLAB's save with -v7 and convert that in Python: "
+                               "scipy.io.mmwrite(\"OUT.mtx\", scipy.io.loadmat(FILE)[\"NAME\"])";
+static const char parquet[] = "convert it in Python: pandas.read_parquet(FILE).to_csv(\"OUT.csv\", index=False)";
+static const char feather[] = "convert it in Python: pandas.read_feather(FILE).to_csv(\"OUT.csv\", index=False)";
+static const char sqlite[] = "export a table: sqlite3 -csv FILE 'select * from TABLE' > OUT.csv";
+static const char pickle[] =
+    "convert it in Python: scipy.sparse.save_npz(\"OUT.npz\", pickle.load(open(FILE, \"rb\")))";
+static const char utf_16[] = "convert it: iconv -f UTF-16 -t UTF-8 FILE > OUT";
+
+/* The more special ones first: a MATLAB 7.3 file is an HDF5 file behind its heading. */
+static const foreign_row rows[] = {
+    {SIGNATURE("MATLAB 7.3 MAT-file"), 0, true, "a MATLAB 7.3 file", matlab_7},
+    {SIGNATURE("MATLAB 5.0 MAT-file"), 0, true, "a MATLAB file", matlab_5},
+    {SIGNATURE("\x89HDF\r\n\x1a\n"), 0, false, "an HDF5 file", hdf5},
+    {SIGNATURE("\x89HDF\r\n\x1a\n"), 512, false, "an HDF5 file", hdf5},
+    {SIGNATURE("\x89HDF\r\n\x1a\n"), 1024, false, "an HDF5 file", hdf5},
+    {SIGNATURE("\x89HDF\r\n\x1a\n"), 2048, false, "an HDF5 file", hdf5},
+    {SIGNATURE("PAR1"), 0, true, "a Parquet file", parquet},
+    {SIGNATURE("PARE"), 0, true, "an encrypted Parquet file", parquet},
+    {SIGNATURE("ARROW1"), 0, true, "an Arrow (Feather) file", feather},
+    {SIGNATURE("FEA1"), 0, true, "a Feather file", feather},
+    {SIGNATURE("SQLite format 3\0"), 0, false, "an SQLite database", sqlite},
+    {SIGNATURE("\x80\x02"), 0, true, "a Python pickle", pickle},
+    {SIGNATURE("\x80\x03"), 0, true, "a Python pickle", pickle},
+    {SIGNATURE("\x80\x04\x95"), 0, false, "a Python pickle", pickle},
+    {SIGNATURE("\x80\x05\x95"), 0, false, "a Python pickle", pickle},
+    {SIGNATURE("ustar"), 257, true, "a tar archive", "unpack it: tar -xf FILE"},
+    {SIGNATURE("BZh91AY&SY"), 0, false, "a bzip2 file", "unpack it: bunzip2 FILE"},
+    {SIGNATURE("7z\xbc\xaf\x27\x1c"), 0, false, "a 7-Zip archive", "unpack it: 7z x FILE"},
+    {SIGNATURE("\x04\x22\x4d\x18"), 0, false, "an LZ4 file", "unpack it: unlz4 FILE"},
+    {SIGNATURE("\x1f\x9d"), 0, false, "a file of compress (.Z)", "unpack it: gunzip FILE"},
+    {SIGNATURE("\x5d\0\0"), 0, false, "an LZMA file", "unpack it: unlzma FILE"},
+    {SIGNATURE("Rar!\x1a\x07"), 0, false, "a RAR archive", "unpack it: unrar x FILE"},
+    {SIGNATURE("RDX2\n"), 0, true, "a file of R", "write it by Matrix::writeMM"},
+    {SIGNATURE("RDX3\n"), 0, true, "a file of R", "write it by Matrix::writeMM"},
+    {SIGNATURE("X\n\0\0"), 0, false, "a file of R", "write it by Matrix::writeMM"},
+    {SIGNATURE("%PDF-"), 0, false, "a PDF file", by_hand},
+    {SIGNATURE("\x7f"
+               "ELF"),
+     0, false, "a program", by_hand},
+    {SIGNATURE("\xff\xfe"), 0, false, "a text in UTF-16", utf_16},
+    {SIGNATURE("\xfe\xff"), 0, false, "a text in UTF-16", utf_16},
+    {SIGNATURE("version https://git-lfs"), 0, false, "a pointer of Git LFS", "fetch the file: git lfs pull"},
+    {SIGNATURE("<!DOCTYPE html"), 0, false, "a web page", "the download of the file has failed"},
+    {SIGNATURE("<html"), 0, false, "a web page", "the download of the file has failed"},
+};
+
+static bool matches(const tamis_text *text, const foreign_row *row) {
+    const char *const at = text->begin + row->at;
+    if (text->end - text->begin < row->at + row->count) return false;
+    const bool same = row->bytes[0] == '<' ? strncasecmp(at, row->bytes, (size_t)row->count) == 0
+                                           : memcmp(at, row->bytes, (size_t)row->count) == 0;
+    return same && (!row->binary || memchr(text->begin, '\0', (size_t)(text->end - text->begin)));
+}
+
+/* A zip archive whose first file is no array is no .npz. The file's header: its name of `length` bytes is at 30. */
+static bool is_other_zip(const tamis_text *text) {
+    enum { LENGTH_AT = 26, NAME_AT = 30, ENDING = 4 };
+    const unsigned char *const bytes = (const unsigned char *)text->begin;
+    const int64_t size = text->end - text->begin;
+    if (size < NAME_AT || memcmp(bytes, "PK\3\4", 4) != 0) return false;
+    const int64_t length = bytes[LENGTH_AT] | bytes[LENGTH_AT + 1] << 8;
+    if (length < ENDING || NAME_AT + length > size) return size > NAME_AT + length;
+    return memcmp(bytes + NAME_AT + length - ENDING, ".npy", ENDING) != 0;
+}
+
+static tamis_status refuse(const tamis_text *text, const char *what, const char *instead) {
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s, which Tamis does not read: %s", text->name, what, instead);
+}
+
+tamis_status tamis_refuse_foreign(const tamis_text *text) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (matches(text, &rows[i])) return refuse(text, rows[i].what, rows[i].instead);
+    if (is_other_zip(text))
+        return refuse(text, "a ZIP archive without arrays of NumPy", "unpack it (unzip FILE) and read the file in it");
+    return TAMIS_OK;
+}

@@ -1,0 +1,10 @@
+/* Files of other programs, which are known by their first bytes. */
+#ifndef TAMIS_IO_FOREIGN_H
+#define TAMIS_IO_FOREIGN_H
+
+#include "io/text.h"
+
+/* Names what the beginning of a file is, and what converts it; TAMIS_OK for what may be a format of ours. */
+tamis_status tamis_refuse_foreign(const tamis_text *text);
+
+#endif

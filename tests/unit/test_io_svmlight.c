@@ -1,0 +1,120 @@
+/* svmlight and libsvm files, and what tells them from lda-c. */
+#include "test_io_support.h"
+
+static void reads_svmlight(void **state) {
+    (void)state;
+    static const struct {
+        const char *reason, *content, *expected;
+    } cases[] = {
+        {"classes, from 1", "+1 1:0.5 3:-2e1\n-1 2:1\n", "csr 2x3 3| 0 0 0.5| 0 2 -20| 1 1 1"},
+        {"from 0 as soon as an index is 0", "+1 1:0.5 3:2\n-1 0:1\n", "csr 2x4 3| 0 1 0.5| 0 3 2| 1 0 1"},
+        {"regression, comments, blank lines, CRLF", "# a: b\r\n0.5 2:1 # c 9:9\r\n\r\n-1.5e3 1:2#d\r\n",
+         "csr 2x2 2| 0 1 1| 1 0 2"},
+        {"ranking", "3 qid:1 1:1 2:0.2\n2 qid:1 2:7\n", "csr 2x2 3| 0 0 1| 0 1 0.20000000000000001| 1 1 7"},
+        {"several labels", "1,2 5:1\n3 1:2\n", "csr 2x5 2| 0 4 1| 1 0 2"},
+        {"rows without entries", "1\n-1 1:2\n0 \n", "csr 3x1 1| 1 0 2"},
+        {"in any order, the same twice, zeros", "1 3:1 1:0 3:2\n", "csr 1x3 3| 0 2 1| 0 0 0| 0 2 2"},
+        {"no last line end", "1 1:1 2:2", "csr 1x2 2| 0 0 1| 0 1 2"},
+        {"nothing", "", "csr 0x0 0"},
+    };
+    tamis_read_report report;
+    tamis_read_options options = io_options();
+    options.report = &report;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print_message("%s\n", cases[i].reason);
+        io_expect("a.svm", cases[i].content, &options, cases[i].expected);
+        assert_true(report.labels);
+        options.file_format = TAMIS_FILE_SVMLIGHT;
+        io_expect("a", cases[i].content, &options, cases[i].expected);
+        options.file_format = TAMIS_FILE_AUTO;
+    }
+    options.values = TAMIS_VALUES_NONE;
+    io_expect("a.libsvm.gz", "1 2:3\n", &options, "csr 1x2 1| 0 1");
+    options.format = TAMIS_COO;
+    io_expect("a.svmlight", "1 2:3\n", &options, "coo 1x2 1| 0 1");
+}
+
+static void refuses_bad_svmlight(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"x 1:1\n", "b.svm:1: found 'x', expected a label: a number"},
+        {"1:1 2:2\n", "b.svm:1: found '1:1', expected a label: a number"},
+        {"1 1:1\n1 2\n", "b.svm:2: found '2', expected index:value"},
+        {"1 1:\n", "b.svm:1: found the end of the line, expected a number after the index"},
+        {"1 1:2x\n", "b.svm:1: found '2x', expected a number after the index"},
+        {"1 -1:2\n", "b.svm:1: found '-1:2', expected index:value"},
+        {"1 1 :2\n", "b.svm:1: found '1', expected index:value"},
+        {"1 1:1 qid:3\n", "b.svm:1: found 'qid:3', expected index:value"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("b.svm", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    tamis_read_options options = io_options();
+    io_refuse("b.svm", "1 3000000000:1\n", &options, TAMIS_ERROR_OVERFLOW,
+              "b.svm: 1 rows and 3000000000 columns need index_type = int64");
+}
+
+/* By the content: never what is lda-c, also with a wrong count; and not another text. */
+static void is_told_from_lda_c(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *content, *expected;
+    } cases[] = {
+        {"s", "+1 1:1 2:1\n-1 1:1\n", "csr 2x2 3| 0 0 1| 0 1 1| 1 0 1"},
+        {"s.txt", "+1 1:1 2:1\n-1 1:1\n", "csr 2x2 3| 0 0 1| 0 1 1| 1 0 1"},
+        {"s.dat", "1 1:1 2:1\n0 1:1\n", "csr 2x2 3| 0 0 1| 0 1 1| 1 0 1"},
+        {"s.data", "1 1:1 2:1 3:1\n1 1:1\n0 2:1 3:1\n", "csr 3x3 6| 0 0 1| 0 1 1| 0 2 1| 1 0 1| 2 1 1| 2 2 1"},
+        {"l", "2 1:1 2:1\n1 1:1\n", "csr 2x3 3| 0 1 1| 0 2 1| 1 1 1"},
+        {"l.dat", "2 1:1 2:1\n1 1:1\n", "csr 2x3 3| 0 1 1| 0 2 1| 1 1 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_expect(cases[i].name, cases[i].content, NULL, cases[i].expected);
+    io_refuse("l", "2 1:1 2:1\n3 1:1 2:2\n", NULL, TAMIS_ERROR_FORMAT,
+              "l:2: found the end of the line, expected term 3 of 3");
+    io_refuse("l.ldac", "3 1:1 2:1\n2 1:1 2:2\n", NULL, TAMIS_ERROR_FORMAT,
+              "l.ldac:1: found the end of the line, expected term 3 of 3");
+    io_refuse(
+        "l", "3 1:1 2:1\n2 1:1 2:2\n1 5:1\n", NULL, TAMIS_ERROR_FORMAT,
+        "l:1: found '3', expected the beginning of a matrix: neither the name nor the content identifies its format");
+    io_refuse("t", "12:30 breakfast\n", NULL, TAMIS_ERROR_FORMAT,
+              "t:1: found '12:30', expected the beginning of a matrix: neither the name nor the content identifies its "
+              "format");
+}
+
+/* Several windows, in any of which the index 0 may be. */
+static void large_files_are_read(void **state) {
+    (void)state;
+    enum { ROWS = 300000, ROOM = ROWS * 24 };
+    char *const content = malloc(ROOM);
+    assert_non_null(content);
+    for (int zero = 0; zero < 2; zero++) {
+        size_t used = 0;
+        for (int i = 0; i < ROWS; i++)
+            used +=
+                (size_t)snprintf(content + used, ROOM - used, "%d %d:1 %d:2\n", i % 2 ? 1 : -1, i % 9 + 1, i % 9 + 10);
+        if (zero) used += (size_t)snprintf(content + used, ROOM - used, "1 0:3\n");
+        tamis_owned_sparse *matrix = NULL;
+        tamis_read_options options = io_options();
+        options.threads = 1;
+        assert_int_equal(tamis_read_sparse_memory("l", content, used, &options, &matrix), TAMIS_OK);
+        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+        assert_int_equal(S->rows, ROWS + zero);
+        assert_int_equal(S->nnz, 2 * ROWS + zero);
+        assert_int_equal(S->cols, 18 + zero);
+        assert_int_equal(((const int32_t *)S->columns)[0], zero);
+        assert_int_equal(tamis_validate(S), TAMIS_OK);
+        tamis_owned_sparse_free(matrix);
+    }
+    free(content);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_svmlight),
+        cmocka_unit_test(refuses_bad_svmlight),
+        cmocka_unit_test(is_told_from_lda_c),
+        cmocka_unit_test(large_files_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
