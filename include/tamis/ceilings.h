@@ -29,8 +29,8 @@ typedef struct tamis_ceilings {
     uint64_t reserved[6];
 } tamis_ceilings;
 
-/* Returns the ceilings. The first call on a machine may run the probe: until two runs of it agree, four at most. Doubtful
-   ceilings are measured again by a later process, a minute later at the earliest. */
+/* Returns the ceilings. The first call on a machine may run the probe: until two runs of it agree, four at most.
+   Doubtful ceilings are measured again by a later process, a minute later at the earliest. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
 
 /* Measures them anew, and keeps the result in the place of what was known. With TAMIS_PROBE=0 it is

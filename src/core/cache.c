@@ -9,8 +9,7 @@
 tamis_status tamis_cache_describe(tamis_cache_description *description) {
     tamis_clear_error();
     if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: expected an address for the result");
-    *description = (tamis_cache_description){.plans = tamis_remembered_count(),
-                                              .ceilings = tamis_ceilings_count()};
+    *description = (tamis_cache_description){.plans = tamis_remembered_count(), .ceilings = tamis_ceilings_count()};
     tamis_program_cache_measure(description->path, sizeof description->path, &description->entries, &description->bytes,
                                 &description->most_bytes);
     return TAMIS_OK;

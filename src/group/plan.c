@@ -40,21 +40,9 @@ enum {
 };
 
 static const char *const fact_names[EQUAL_FACTS] = {
-    "S.cols",
-    "options.operation",
-    "options.edge",
-    "options.type",
-    "options.inner",
-    "options.width",
-    "options.batch",
-    "options.d_is_b",
-    "options.transpose",
-    "options.output_type",
-    "options.math",
-    "options.keep_softmax",
-    "options.any_order",
-    "options.exchange",
-    "a gradient instead of a plan"};
+    "S.cols",        "options.operation",    "options.edge",      "options.type",      "options.inner",
+    "options.width", "options.batch",        "options.d_is_b",    "options.transpose", "options.output_type",
+    "options.math",  "options.keep_softmax", "options.any_order", "options.exchange",  "a gradient instead of a plan"};
 
 enum { EDGE_NUMBERS = 3 };
 

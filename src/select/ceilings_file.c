@@ -85,7 +85,8 @@ int64_t tamis_ceilings_files(bool remove) {
     if (!listing) return 0;
     for (const struct dirent *at = readdir(listing); at; at = readdir(listing)) {
         const size_t length = strlen(at->d_name);
-        if (strncmp(at->d_name, prefix, strlen(prefix)) != 0 || length < 4 || strcmp(at->d_name + length - 4, ".txt"))
+        if (strncmp(at->d_name, prefix, strlen(prefix)) != 0 || length < 4 ||
+            strcmp(at->d_name + length - 4, ".txt") != 0)
             continue;
         snprintf(path, sizeof path, "%s/%.255s", folder, at->d_name);
         if (!remove || unlink(path) == 0) count++;

@@ -72,7 +72,7 @@ typedef struct tool_bench_results {
     double baseline, gather; /* medians in seconds; 0 where not measured */
     double clock;            /* MHz just after; NaN where it is not to be had */
     tool_interval versus;    /* of the baseline's median */
-    tamis_load load;          /* while they were measured */
+    tamis_load load;         /* while they were measured */
     bool interrupted;
 } tool_bench_results;
 
