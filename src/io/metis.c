@@ -98,14 +98,35 @@ static tamis_status take_header(const tamis_reading *reading, graph_header *head
     return TAMIS_OK;
 }
 
+/* Whether the first numbers of the lines are numbers of vertices. */
+static bool names_vertices(const char *p, int64_t vertices) {
+    enum { NUMBERS = 256 };
+    for (int i = 0; i < NUMBERS; i++) {
+        int64_t vertex;
+        p += strspn(p, " \t\r\n");
+        const char *const after = tamis_parse_index(p, &vertex);
+        if (!after) return true; /* the end, or what the reader will speak of */
+        if (vertex < 1 || vertex > vertices) return false;
+        p = after;
+    }
+    return true;
+}
+
+/* "vertices edges [format [weights]]": numbers that such a graph can have, since the first line of an edge list looks
+   alike. */
 bool tamis_sniff_metis(const tamis_text *text) {
     if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
-    const char *p = tamis_skip_comments(text, text->begin, "%");
+    const char *p = tamis_skip_comments(text, text->begin, "%"), *third = NULL;
     int numbers = 0;
-    int64_t ignored;
-    for (const char *after; numbers < 5 && (after = tamis_parse_index(p, &ignored)); numbers++)
+    int64_t sizes[5] = {0}, most;
+    for (const char *after; numbers < 5 && (after = tamis_parse_index(p, &sizes[numbers])); numbers++) {
+        if (numbers == 2) third = p;
         p = tamis_skip_blanks(after);
-    return numbers >= 2 && numbers <= 4 && *p == '\n' && tamis_is_digit(*tamis_skip_blanks(p + 1));
+    }
+    if (numbers < 2 || numbers > 4 || *p != '\n' || !tamis_is_digit(*tamis_skip_blanks(p + 1))) return false;
+    if (third && (strspn(third, "01") > 3 || tamis_is_digit(third[strspn(third, "01")]))) return false;
+    if (__builtin_mul_overflow(sizes[0], sizes[0] + 1, &most)) most = INT64_MAX;
+    return sizes[1] <= most / 2 && (numbers > 2 || names_vertices(p + 1, sizes[0]));
 }
 
 static tamis_status skip_numbers(const tamis_text *text, const char **p, int64_t count) {

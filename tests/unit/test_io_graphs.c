@@ -23,6 +23,18 @@ static void reads_metis(void **state) {
     }
 }
 
+/* Without a name the content decides: an edge list's first line can look like a graph's. */
+static void lists_are_no_graphs(void **state) {
+    (void)state;
+    io_expect("standard input", "0 1 1200000001\n1 2 1200000500\n2 0 1200000100\n", NULL, "csr 3x3 3| 0 1| 1 2| 2 0");
+    io_expect("standard input", "0 1\n1 2\n2 0\n", NULL, "csr 3x3 3| 0 1| 1 2| 2 0");
+    io_expect("standard input", "1 2\n1 3\n", NULL, "csr 4x4 2| 1 2| 1 3");
+    io_expect("standard input", "4 5\n6 1\n", NULL, "csr 7x7 2| 4 5| 6 1");
+    io_expect("standard input", "1 2 0.5\n1 3 2\n", NULL, "csr 4x4 2| 1 2 0.5| 1 3 2");
+    io_expect("standard input", "3 2\n2\n1 3\n2\n", NULL, "csr 3x3 4| 0 1| 1 0| 1 2| 2 1");
+    io_expect("standard input", "3 2 1\n2 5\n1 5 3 7\n2 7\n", NULL, "csr 3x3 4| 0 1 5| 1 0 5| 1 2 7| 2 1 7");
+}
+
 static void refuses_bad_metis(void **state) {
     (void)state;
     static const struct {
@@ -270,6 +282,7 @@ int main(void) {
         cmocka_unit_test(reads_metis),
         cmocka_unit_test(one_sided_edges_are_refused),
         cmocka_unit_test(large_graphs_are_read),
+        cmocka_unit_test(lists_are_no_graphs),
         cmocka_unit_test(refuses_bad_metis),
         cmocka_unit_test(reads_edge_lists),
         cmocka_unit_test(tells_which_ids_were_renumbered),
