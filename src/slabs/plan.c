@@ -1,4 +1,6 @@
 /* Making a plan out of core: checks, slabs, and two sets of buffers of the largest piece's size. */
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/reserved.h"
@@ -157,6 +159,26 @@ static tamis_status make_with_source(tamis_slab_plan *plan) {
     return status;
 }
 
+/* The first thing that does not fit is not the last: cuts again with more memory, until all fits, so that the message
+   has a number that is enough. */
+static tamis_status cut(tamis_slab_plan *plan) {
+    tamis_slab_report *const report = &plan->report;
+    const int64_t given = report->device_memory;
+    tamis_message first;
+    tamis_status status = tamis_slab_cut(plan);
+    if (status != TAMIS_ERROR_MEMORY || plan->memory_wanted == 0) return status;
+    tamis_message_keep(&first);
+    while (status == TAMIS_ERROR_MEMORY && plan->memory_wanted > report->device_memory) {
+        const int64_t more = report->device_memory + report->device_memory / 16;
+        *report = (tamis_slab_report){.device_memory = plan->memory_wanted > more ? plan->memory_wanted : more};
+        plan->tiles.count = plan->memory_wanted = 0;
+        status = tamis_slab_cut(plan);
+    }
+    const char *const reason = strstr(first.text, "since ");
+    return tamis_fail(TAMIS_ERROR_MEMORY, "slabs.device_memory = %lld: expected at least %lld, %s", (long long)given,
+                      (long long)report->device_memory, reason ? reason : first.text);
+}
+
 static tamis_status make(tamis_slab_plan *plan, const tamis_sparse *S, const tamis_options *options,
                          const tamis_slab_options *slabs) {
     const double start = tamis_clock_seconds();
@@ -164,7 +186,7 @@ static tamis_status make(tamis_slab_plan *plan, const tamis_sparse *S, const tam
     TRY(check_options(plan, options));
     TRY(check_memory(plan, slabs));
     TRY(check_matrix(plan, S));
-    TRY(tamis_slab_cut(plan));
+    TRY(cut(plan));
     TRY(make_with_source(plan));
     plan->report.setup_seconds = tamis_clock_seconds() - start;
     return TAMIS_OK;

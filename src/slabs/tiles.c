@@ -41,6 +41,7 @@ static tamis_status too_small(const cutting *c, const char *what, int64_t number
     const bool of_softmax = times == TIMES_SOFTMAX;
     if (__builtin_mul_overflow(bytes, times, &needed) || __builtin_add_overflow(needed, 256, &needed))
         needed = INT64_MAX;
+    c->plan->memory_wanted = needed;
     return tamis_fail(TAMIS_ERROR_MEMORY,
                       "slabs.device_memory = %lld: expected at least %lld, since %s %lld of S takes %lld bytes%s",
                       (long long)c->plan->report.device_memory, (long long)needed, what, (long long)number,

@@ -354,6 +354,41 @@ static void test_errors_of_making(void **state) {
 #undef MAKE
 }
 
+/* Of matrices whose later rows and columns need more than the first: what the message says is enough, the first time.
+ */
+static void test_what_is_needed(void **state) {
+    enum { ROWS = 60, NNZ = ROWS * (ROWS + 1) / 2 };
+    static int32_t rising[ROWS + 1], taken[NNZ];
+    (void)state;
+    for (int32_t i = 0, t = 0; i < ROWS; i++) {
+        for (int32_t j = 0; j <= i; j++) taken[t++] = (j * 7 + i) % ROWS;
+        rising[i + 1] = t;
+    }
+    const tamis_sparse S = {
+        .rows = ROWS, .cols = ROWS, .nnz = NNZ, .offset_type = TAMIS_I32, .offsets = rising, .columns = taken};
+    for (int operation = 0; operation < 3; operation++) {
+        for (int64_t memory = 1; memory < 1 << 20; memory *= 3) {
+            tamis_slab_options slabs = {.device_memory = memory};
+            tamis_options o = TAMIS_OPTIONS_INIT;
+            tamis_slab_plan *plan = NULL;
+            long long enough = 0;
+            o.operation = (tamis_operation)operation;
+            o.edge = operation == TAMIS_OP_FUSED ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_MASK;
+            o.inner = 8;
+            o.width = operation == TAMIS_OP_SDDMM ? 0 : 5;
+            if (tamis_slab_plan_create(device, &S, &o, &slabs, &plan) != TAMIS_OK) {
+                const char *const at = strstr(tamis_last_error(), "at least ");
+                if (!at || sscanf(at, "at least %lld", &enough) != 1) fail_msg("%s", tamis_last_error());
+                assert_true(enough > memory);
+                slabs.device_memory = enough;
+                if (tamis_slab_plan_create(device, &S, &o, &slabs, &plan) != TAMIS_OK)
+                    fail_msg("with %lld: %s", enough, tamis_last_error());
+            }
+            tamis_slab_plan_destroy(plan);
+        }
+    }
+}
+
 static void test_errors_of_executing(void **state) {
     const tamis_slab_options slabs = {.device_memory = 4096};
     const tamis_options o = small_options();
@@ -414,9 +449,9 @@ static void test_memory_runs_out(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_errors_of_making),
-                                       cmocka_unit_test(test_errors_of_executing),
-                                       cmocka_unit_test(test_memory_runs_out)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases), cmocka_unit_test(test_errors_of_making), cmocka_unit_test(test_what_is_needed),
+        cmocka_unit_test(test_errors_of_executing), cmocka_unit_test(test_memory_runs_out)};
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     step = argc > 2 ? atoi(argv[2]) : test_whole() ? 1 : test_rounds(2, 5);
     if (tamis_device_open(device_name, &device) != TAMIS_OK) return 1;
