@@ -75,6 +75,21 @@ def test_older_files_and_several(tmp_path):
     checked(page, tmp_path)
 
 
+def test_what_the_data_cannot_support_stands_at_the_top(tmp_path):
+    """One method, without peers, on a busy machine: no table of the fastest, and sentences that say why."""
+    path = tmp_path / "thin.jsonl"
+    path.write_text("\n".join([
+        '{"record": "run", "device": "cpu", "model": "chip", "measured": true, "doubtful": true, "fp32_gflops": [1, 2], "memory_gbs": [1, 4]}',
+        line("a", 32, "cpu-rows", 2.0, gflops=20, type="fp32", disturbed=True, passed=None)]), encoding="utf-8")
+    page = report.render(results.load([path]))
+    top = page[:page.index("<section")]
+    assert "Which method for which matrix" not in page
+    for words in ("are doubtful", "faster than the ceiling", "other processes used the machine", "not compared with the oracle", "there are no speed-ups",
+                  "one method of Tamis was measured", "There is one matrix"):
+        assert words in top, words
+    checked(page, tmp_path)
+
+
 def test_what_was_compared_of_a_result_is_said(page, tmp_path):
     path = tmp_path / "part.jsonl"
     path.write_text(line("a", 32, "x", 1, passed=True, relative_error=1e-9, compared_share=0.1234), encoding="utf-8")

@@ -10,6 +10,7 @@ from .. import _words as words
 from .._cases import OPERATIONS, Cases
 from ..results import Results
 from . import panels, sections
+from .limits import limits
 from .sections import Page
 
 HERE = Path(__file__).resolve().parent
@@ -91,6 +92,7 @@ def render(results: Results, title: Optional[str] = None) -> str:
                           "body": environment.get_template(f"{name}.html").render(given, several=len(cases.machines) > 1)})
     texts = {name: (HERE / name).read_text(encoding="utf-8") for name in ("palette.css", "page.css", "page.js")}
     return environment.get_template("page.html").render(
-        title=title or _title(results), machines=_machines(cases), sentence=_sentence(results, cases), wrong=_wrong(cases), sections=found,
+        title=title or _title(results), machines=_machines(cases), sentence=_sentence(results, cases), wrong=_wrong(cases),
+        limits=limits(cases), sections=found,
         version=_version(), files=[path.rpartition("/")[2] for path in results.files], style=texts["palette.css"] + texts["page.css"],
         script=texts["page.js"])

@@ -13,6 +13,7 @@ from .._cases import OPERATIONS, RANGES, Case, Cases, Machine
 from ..plot import COLOURS, Style
 from ..results import Matrix, Measurement, Results, Traffic
 from . import drawing
+from .limits import compares
 
 
 @dataclass
@@ -27,7 +28,8 @@ class Page:
 # ---- which method for which matrix
 
 def answer(page: Page) -> dict[str, Any]:
-    return {"machines": [_answer(machine) for machine in page.cases.machines],
+    machines = [_answer(machine) for machine in page.cases.machines] if compares(page.cases) else []
+    return {"machines": machines,
             "stand_ins": any(case.stand_in for case in page.cases.all)}
 
 
@@ -73,8 +75,8 @@ def _left_out(mean: figures.Mean) -> str:
 # ---- speed-ups and the floor
 
 def speedups(page: Page) -> dict[str, Any]:
-    return {"machines": [{"machine": machine, "peers": list(_peer_rows(machine)), "floors": list(_floor_rows(machine))}
-                         for machine in page.cases.machines]}
+    rows = [{"machine": machine, "peers": list(_peer_rows(machine)), "floors": list(_floor_rows(machine))} for machine in page.cases.machines]
+    return {"machines": [one for one in rows if one["peers"] or one["floors"]]}
 
 
 _ROWS = [*OPERATIONS.items(), (None, "All")]
