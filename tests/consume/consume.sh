@@ -28,6 +28,14 @@ cc -o "$work/static" "$source/main.c" $(pkg-config --cflags tamis) "$(dirname "$
 # shellcheck disable=SC2046
 cc -o "$work/model" "$source/model.c" $(pkg-config --cflags --libs tamis_ml)
 LD_LIBRARY_PATH=$(dirname "$libraries") "$work/model"
+# the manual's line, for each of its examples
+for example in "$source"/../../docs/examples/*.c; do
+    ! grep -q '<tamis/mpi.h>' "$example" || continue
+    module=tamis
+    ! grep -q '<tamis/ml.h>' "$example" || module=tamis_ml
+    # shellcheck disable=SC2046
+    cc -std=c17 "$example" $(pkg-config --cflags --libs $module) -o "$work/example" || { echo "the line of the manual does not link $example"; exit 1; }
+done
 if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046
     g++ -std=c++17 -Wall -Wextra -Werror -o "$work/cxx" "$source/header.cpp" $(pkg-config --cflags --libs tamis)
