@@ -22,6 +22,16 @@ typedef struct tamis_gpu_cost {
 
 static inline double tamis_gpu_cost_of(tamis_gpu_cost cost, double bytes) { return cost.one + cost.byte * bytes; }
 
+/* Cells on tensor cores of which each number of the factors is three of fp16; splitting rows comes first. */
+typedef struct tamis_gpu_fitted_cells {
+    double cell_ps, cell_column_ps, nonzero_ps, begin; /* a cell, each column of A and B in it, a nonzero */
+    double wide;     /* so many times a column of K that is more than 128: rows of A are copied for each cell */
+    double gathered; /* so many times a cell of columns that do not lie together */
+    double split;    /* so many times the time to read and write the rows that are split */
+    double value_ps; /* a number of S, if the edge reads it */
+    double highs;    /* of numbers of 16 bits, or rounded to TF32: share of cell_column_ps */
+} tamis_gpu_fitted_cells;
+
 /* What ends in _ps, and each tamis_gpu_cost, is picoseconds of the whole device and is scaled; other times are seconds
    and are not. */
 typedef struct tamis_gpu_fitted {
@@ -91,15 +101,7 @@ typedef struct tamis_gpu_fitted {
         double begin;
     } tensor;
 
-    struct { /* gpu-tensor on compute capability 9.0: the same, three products of fp16; and splitting rows comes first
-              */
-        double cell_ps, cell_column_ps, nonzero_ps, begin;
-        double wide;     /* so many times a column of K that is more than 128: rows of A are copied for each cell */
-        double gathered; /* so many times a cell of columns that do not lie together */
-        double split;    /* so many times the time to read and write the rows that are split */
-        double value_ps; /* a number of S, if the edge reads it */
-        double highs;    /* of numbers of 16 bits, or rounded to TF32: share of cell_column_ps */
-    } wgmma;
+    tamis_gpu_fitted_cells wgmma[2]; /* gpu-tensor on compute capability 9.0: SDDMM by cells of 128 x 128, of 64 x 64 */
     struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 numbers of S, nonzeros, panels; and each
                 column */
         double cell_ps, cell_column_ps, nonzero_ps, panel_ps;

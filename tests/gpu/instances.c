@@ -64,6 +64,17 @@ static tamis_edge next_edge(tamis_operation operation) {
     return (tamis_edge)((7 * turn + turn / 8) % (TAMIS_EDGE_SOFTMAX + 1));
 }
 
+void instance_set_pattern(instance *x, instance_pattern pattern) {
+    x->pattern = pattern;
+    x->rows = pattern == INSTANCE_DENSE ? INSTANCE_DENSE_ROWS : ROWS;
+}
+
+/* Columns of panels of 128 and of 256 rows over their nonzeros. */
+static const double fresh_of[INSTANCE_PATTERNS][2] = {
+    [INSTANCE_MESH] = {0.12, 0.11},
+    [INSTANCE_DENSE] = {(double)INSTANCE_DENSE_ROWS / (128 * INSTANCE_LENGTH),
+                        (double)INSTANCE_DENSE_ROWS / (256 * INSTANCE_LENGTH)}};
+
 instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, tamis_operation operation,
                        tamis_type type, int64_t k, tamis_random *random) {
     instance x = {.device = device,
@@ -71,7 +82,6 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
                   .operation = operation,
                   .edge = next_edge(operation),
                   .type = type,
-                  .rows = ROWS,
                   .inner = operation == TAMIS_OP_SPMM ? 0 : k,
                   .width = operation == TAMIS_OP_SDDMM ? 0 : k,
                   .parameters = ""};
@@ -87,6 +97,7 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
     x.output_type = tamis_type_size(type) == 2 && tamis_random_below(random, 4) == 0 ? TAMIS_F32 : type;
     if (tamis_random_below(random, 3) == 0 && type == TAMIS_F32) x.math = TAMIS_MATH_TF32;
     x.keep_softmax = x.hub && x.edge == TAMIS_EDGE_SOFTMAX;
+    instance_set_pattern(&x, (instance_pattern)tamis_random_below(random, INSTANCE_PATTERNS));
     return x;
 }
 
@@ -94,6 +105,7 @@ static tamis_evidence evidence_of(const instance *x) {
     return (tamis_evidence){.profile = profile_of(x->rows, x->hub, !x->unsorted),
                             .ceilings = tamis_gpu_default_ceilings(),
                             .fresh_share = 1,
+                            .panel_fresh = {fresh_of[x->pattern][0], fresh_of[x->pattern][1]},
                             .expected_calls = x->calls};
 }
 

@@ -45,7 +45,7 @@ static const struct allowed {
     {"one_pass.simt", 32, "rows of fp64 on sm_80, for which the assembler hands out all registers"},
     {"split_rows.cu", 8, "columns of 16-bit numbers, where four groups share a multiprocessor"},
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
-    {"sddmm_wgmma.cu", 64, "saved around divisions, of batches"},
+    {"sddmm_wgmma.cu", 32, "saved around exp and divisions, of neighbouring columns and long K"},
     {"spmm_wgmma.cu", 64,
      "what builders know ahead, of batches and gathered cells; the merging kernel's program has it unused"},
     {"back_wgmma.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
@@ -132,6 +132,10 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                         /* other kernels, maybe */
                         x.math = x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32;
                         prepare(&x);
+                        for (int pattern = 0; pattern < INSTANCE_PATTERNS; pattern++) {
+                            instance_set_pattern(&x, (instance_pattern)pattern);
+                            prepare(&x);
+                        }
                         x.unsorted = true;
                         prepare(&x);
                     }

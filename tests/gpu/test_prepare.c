@@ -161,7 +161,7 @@ static void math_is_honoured(const tamis_algorithm *algorithm, tamis_operation o
     x.index_type = x.offset_type = TAMIS_I32;
     x.calls = 1000000; /* the set-up of cells is nothing */
     x.once = false;
-    x.rows = INSTANCE_ROWS; /* so that splitting rows is little, too */
+    instance_set_pattern(&x, INSTANCE_ALIKE); /* so that cells are few, and splitting rows is little, too */
     x.math = math;
     products = "no";
     if (instance_prepare(&x, &p) != TAMIS_OK) {

@@ -68,9 +68,11 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
  */
 #if SAMPLES_REAL
 typedef real sample;
+FUNCTION sample sample_of(real y, real alpha) { return y; } /* what is stored with beta = 0 */
 FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real beta) { out[t] = y; }
 #else
 typedef output sample;
+FUNCTION sample sample_of(real y, real alpha) { return output_of(alpha * y); }
 FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real beta) {
     out[t] = output_of(beta == 0 ? alpha * y : alpha * y + beta * real_of_output(out[t]));
 }

@@ -66,6 +66,11 @@ FUNCTION void copy_4(uint32 to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
 
+/* Waits for `count` threads, whole warps, that come to barrier `number` of 1 to 15: some of the group. */
+FUNCTION void some_meet(int number, int count) {
+    asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(count) : "memory");
+}
+
 /* Products and bulk copies go another way to shared memory than threads do: what threads and their copies wrote there,
    and a gate made known, they see after this. It waits for what the thread reads and writes. */
 FUNCTION void proxies_meet(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

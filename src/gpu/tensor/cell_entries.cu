@@ -106,6 +106,7 @@ KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 sid
         const int32 within = sums[row] - count;
         row_offsets[c * side + row] = (index)((r < rows ? (int64)offsets[r] : 0) + first - within);
         if (row % 16 == 0) record->begins[row / 16] = within;
+        if (row >= side / 16 && row <= 8) record->begins[row] = sums[side - 1];
     }
     if (row == 0) {
         record->list = tile << shift;
@@ -114,7 +115,6 @@ KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 sid
         record->last = (int32)min64((int64)1 << shift, cols - (tile << shift)) - 1;
         record->first_cell = (int32)(panel * tiles);
         record->end_cell = (int32)((panel + 1) * tiles);
-        record->begins[8] = sums[side - 1];
         counts[c] = sums[side - 1];
         if (c == panels * tiles - 1) counts[c + 1] = 0;
     }

@@ -1,5 +1,7 @@
 #include "gpu/tensor/cells.h"
 
+#include <math.h>
+
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/panel_index.h"
@@ -27,8 +29,8 @@ static tamis_status keep_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     TRY(tamis_gpu_add_kept(p, &to->records, to->count, RECORD_BYTES, "records of the cells"));
     TRY(tamis_gpu_add_kept(p, &to->row_offsets, to->count * to->rows, tamis_index_size(p->problem.index_type),
                            "rows of the cells"));
-    /* kernels may read them in pairs, from an even one on */
-    return tamis_gpu_add_kept(p, &to->entries, p->problem.nnz + 2, 2, "entries of the cells");
+    /* kernels read them in pairs, or copy whole pieces of 16 bytes */
+    return tamis_gpu_add_kept(p, &to->entries, p->problem.nnz + 8, 2, "entries of the cells");
 }
 
 /* Cells of the columns that a panel has, some at a time. */
@@ -114,6 +116,13 @@ done:
 bool tamis_gpu_cells_align(const tamis_problem *problem) {
     const double cells = (double)panels_of(problem, 128) * (double)problem->cols;
     return problem->evidence->panel_fresh[0] * (double)problem->nnz > 0.8 * cells;
+}
+
+/* Of halves of panels: what panels of 128 rows have in common beside those of 256, these have beside those of 128. */
+double tamis_gpu_cells_about(const tamis_problem *p, int64_t side) {
+    const double *const fresh = p->evidence->panel_fresh;
+    const double more = side == 64 && fresh[1] > 0 && fresh[1] < fresh[0] ? fmin(2, fresh[0] / fresh[1]) : 1;
+    return (double)p->nnz * fresh[0] * more / (double)side;
 }
 
 tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells) {

@@ -21,6 +21,9 @@ typedef struct tamis_gpu_tensor_cells {
 /* Whether panels have nearly all columns anyway: then cells are to be aligned. */
 bool tamis_gpu_cells_align(const tamis_problem *problem);
 
+/* How many cells of side x side there will be, by the panels that were looked at: side is 128 or 64. */
+double tamis_gpu_cells_about(const tamis_problem *problem, int64_t side);
+
 /* Makes them; the plan keeps their memory. `rows`, `columns` and `aligned` are set before. Columns of S must rise
  * within rows.
  */

@@ -9,24 +9,29 @@
 
 /* What a cell's copies begin with, read one cell ahead; its record two ahead. */
 typedef struct cell_ahead {
-    int64 panel, list;
+    int64 panel, list, entries;
+    int32 count;                           /* of entries */
     uint32 own[DESCRIBED], columns[LINES]; /* of this thread: to describe, and to copy */
 } cell_ahead;
 typedef struct record_ahead {
-    int64 panel, list;
-    int32 last;
+    int64 panel, list, entries;
+    int32 last, count;
 } record_ahead;
 
 FUNCTION void look_for_record(record_ahead &ahead, int64 c, const int64 *records) {
     const cell_record *const record = (const cell_record *)records + c;
     ahead.panel = record->panel;
     ahead.list = record->list;
+    ahead.entries = record->entries;
     ahead.last = record->last;
+    ahead.count = record->begins[8];
 }
 
 FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const index *lists, int item) {
     cell.panel = record.panel;
     cell.list = record.list;
+    cell.entries = record.entries;
+    cell.count = record.count;
     if (!lists) return; /* columns lie together */
 #pragma unroll
     for (int i = 0; i < DESCRIBED; i++) cell.own[i] = (uint32)lists[record.list + min(item + COPIERS * i, record.last)];

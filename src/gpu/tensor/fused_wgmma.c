@@ -40,12 +40,9 @@ bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
            problem->width > 0 && problem->width <= 2 * BLOCK && problem->nnz > 0;
 }
 
-/* Panels of 64 rows: what those of 128 have in common beside those of 256, halves have beside these. */
 double tamis_fused_wgmma_cells(const tamis_problem *p) {
-    const double *const fresh = p->evidence->panel_fresh;
     const int64_t panels = up(p->rows, SIDE) / SIDE, most = panels * (filled(p) / SIDE);
-    const double more = fresh[1] > 0 && fresh[1] < fresh[0] ? fmin(2, fresh[0] / fresh[1]) : 1;
-    return fmin((double)most, (double)p->nnz * fresh[0] * more / SIDE + (double)panels / 2);
+    return fmin((double)most, tamis_gpu_cells_about(p, SIDE) + (double)panels / 2);
 }
 
 /* Rows of A, B and D are split in memory first: read, and written in as many bytes. */

@@ -60,20 +60,25 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
                  100 * (double)p->nnz / (64 * 64 * cells));
         return;
     }
-    const double fresh = p->evidence->panel_fresh[0], cells = (double)p->nnz * fresh / 128;
     const bool by_wgmma = tamis_wgmma_takes(p, &p->evidence->profile), spmm = p->operation == TAMIS_OP_SPMM;
-    prediction->call_seconds = spmm       ? tamis_spmm_wgmma_seconds(p, cells)
-                               : by_wgmma ? tamis_wgmma_seconds(p, cells)
-                                          : seconds_of(p, cells);
+    tamis_wgmma_cells cells = {.side = SIDE, .count = tamis_gpu_cells_about(p, SIDE)};
+    if (spmm)
+        cells.seconds = tamis_spmm_wgmma_seconds(p, cells.count);
+    else if (by_wgmma)
+        cells = tamis_wgmma_predict(p);
+    else
+        cells.seconds = seconds_of(p, cells.count);
+    prediction->call_seconds = cells.seconds;
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
-             "about %.3g cells of 128 x 128 %s%s, %.1f %% of them %s; the cells are sorted once", cells,
-             spmm ? "numbers of S" : "products",
+             "about %.3g cells of %d x %d %s%s, %.1f %% of them %s; the cells are sorted once", cells.count, cells.side,
+             cells.side, spmm ? "numbers of S" : "products",
              p->type != TAMIS_F32         ? ""
              : p->math == TAMIS_MATH_TF32 ? " of inputs rounded to TF32"
                                           : " of inputs split into two of eleven bits",
-             fresh > 0 ? 100 / (128 * fresh) : 0, spmm ? "not 0" : "wanted");
+             cells.count > 0 ? 100 * (double)p->nnz / (cells.side * cells.side * cells.count) : 0,
+             spmm ? "not 0" : "wanted");
 }
 
 typedef struct tensor_state {

@@ -1,26 +1,22 @@
 #include "gpu/tensor/wgmma.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "gpu/model.h"
 #include "gpu/tensor/split.h"
 
-enum { SIDE = 128, TILE = SIDE * 128, GROUP = 384 };
+enum { LINE = 128 /* bytes */, LARGE = 128, SMALL = 64 /* rows and columns of a cell */ };
 
 static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
 static int64_t slice(const tamis_problem *p) { return tamis_splits(p) ? 32 : 64; } /* numbers of a row in a line */
-static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, SIDE); }    /* of A in a slice */
-static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + up(p->cols, SIDE); }
+static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, LARGE); }   /* of A in a slice */
+static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + up(p->cols, LARGE); }
 
-/* Slices whose rows of A stay for a whole panel, and else slices that a loop takes at once, of which there are a
-   multiple: an odd number of them gets one of zeros. */
+/* Slices of K; if there are no more than these, the rows of A stay for a whole panel. */
 enum { RESIDENT_MOST = 4 };
-static int64_t slices_of(const tamis_problem *p) {
-    const int64_t slices = up(p->inner, slice(p)) / slice(p);
-    return slices <= RESIDENT_MOST || slices % 3 == 0 ? slices : up(slices, 2);
-}
-static int64_t at_once(int64_t slices) { return slices % 4 == 0 ? 4 : slices % 3 == 0 ? 3 : 2; }
+static int64_t slices_of(const tamis_problem *p) { return up(p->inner, slice(p)) / slice(p); }
 
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile) {
     const tamis_gpu_device *const device = problem->device;
@@ -31,44 +27,110 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
                                                  : tamis_fused_wgmma_takes(problem) && profile->duplicates == 0);
 }
 
+/* ------------------------------------------------------------------------------------------ predicting */
+
 /* Rows are split in memory first: read, and written in as many bytes. */
-double tamis_wgmma_seconds(const tamis_problem *problem, double cells) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
-    const double inner = (double)problem->inner, bytes = 2 * (double)tamis_type_size(problem->type);
-    const double split = f->wgmma.split * bytes * (double)(problem->rows + problem->cols) * inner;
-    const double share = tamis_splits(problem) ? 1 : f->wgmma.highs;
-    const double wide = problem->inner > RESIDENT_MOST * slice(problem) ? f->wgmma.wide : 1;
-    const double cell = f->wgmma.cell_ps + share * wide * f->wgmma.cell_column_ps * inner;
-    const double nonzero = f->wgmma.nonzero_ps + tamis_gpu_value_ps(problem, f->wgmma.value_ps);
-    const double picoseconds =
-        cells * cell * (tamis_gpu_cells_align(problem) ? 1 : f->wgmma.gathered) + (double)problem->nnz * nonzero;
-    return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
-           f->wgmma.begin;
+static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
+    const tamis_gpu_fitted_cells *const f = &tamis_gpu_fitted_for(p)->wgmma[side == SMALL];
+    const double bytes = 2 * (double)tamis_type_size(p->type), inner = (double)(slices_of(p) * slice(p));
+    const double split = f->split * bytes * (double)(p->rows + p->cols) * inner;
+    const double share = tamis_splits(p) ? 1 : f->highs;
+    const double wide = slices_of(p) > RESIDENT_MOST ? f->wide : 1;
+    const double cell = f->cell_ps + share * wide * f->cell_column_ps * inner;
+    const double nonzero = f->nonzero_ps + tamis_gpu_value_ps(p, f->value_ps);
+    const double picoseconds = cells * cell * (tamis_gpu_cells_align(p) ? 1 : f->gathered) + (double)p->nnz * nonzero;
+    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds)) + f->begin;
+}
+
+/* Small cells fit patterns better whose panels of 128 rows share few more columns than those of 64. Cells of
+   neighbouring columns are full of them either way. */
+tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *p) {
+    tamis_wgmma_cells large = {.side = LARGE, .count = tamis_gpu_cells_about(p, LARGE)};
+    tamis_wgmma_cells small = {.side = SMALL, .count = tamis_gpu_cells_about(p, SMALL)};
+    large.seconds = seconds_of(p, LARGE, large.count);
+    small.seconds = seconds_of(p, SMALL, small.count);
+    return tamis_gpu_cells_align(p) || large.seconds <= small.seconds ? large : small;
 }
 
 /* ------------------------------------------------------------------------------------------ the kernels */
 
-static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
+/*
+ * How a kernel is built. Cells of 128: one group a multiprocessor, of twelve warps; or of twenty where K is so short
+ * that writing takes most of the time. Cells of 64: groups of five warps, as many as registers and shared memory
+ * allow. Registers of the warps that copy, and of those that multiply, must be at hand when the group begins.
+ */
+typedef struct shape {
+    int64_t resident, across, sharing, buffers, entries, slots, shared_bytes;
+    int copiers, less, more;
+    bool spare, late;
+} shape;
+
+/* Whether a cell of neighbouring columns has so many entries, on average, that more place for them pays off. */
+static bool is_crowded(const tamis_problem *p) {
+    return (double)p->nnz > 5000.0 / (LARGE * LARGE) * (double)tiled_rows(p) * (double)up(p->cols, LARGE);
+}
+
+static shape shape_of(const tamis_problem *p, int64_t side, bool aligned) {
     enum { /* bytes of shared memory, as the kernel lays it out */
-           MOST = 227 << 10,
-           STAGED = 8 * 16 * 136 * 4,
-           NOTES = 3 * (SIDE * 8 + TAMIS_GPU_CELL_RECORD),
+           MOST = 228 << 10,
+           RESERVED = 1 << 10, /* of each group */
            GATES = 256,
-           SLOTS_MOST = 8
+           CELLS = 2,
+           SLOTS_MOST = 8,
+           LARGE_PITCH = 136
     };
+    const int64_t slices = slices_of(p), resident = slices <= RESIDENT_MOST ? slices : 0, tile = side * LINE;
+    const bool large = side == LARGE, many = large && aligned && resident == 1;
+    shape s = {.resident = resident,
+               .across = many ? 2 : 1,
+               .sharing = large                            ? 1
+                          : resident == 1 || resident == 2 ? 4
+                                                           : 3,
+               .buffers = large && resident <= 2 ? 2 : 1,
+               .entries = !large                     ? 1024
+                          : aligned && is_crowded(p) ? 9216
+                                                     : 5632,
+               .copiers = large ? 128 : 32,
+               .less = !large    ? 0
+                       : many    ? 32
+                       : aligned ? 40
+                                 : 56,
+               .more = !large    ? 0
+                       : many    ? 112
+                       : aligned ? 232
+                                 : 224,
+               .spare = large && !many,
+               .late = large && aligned && !many};
+    const int64_t note = side * (8 + (int64_t)tamis_index_size(p->index_type)) + TAMIS_GPU_CELL_RECORD + 2 * s.entries;
+    const int64_t staged = side * (large ? LARGE_PITCH : side) * 4, slot = resident ? tile : 2 * tile;
+    const int64_t rest = s.buffers * resident * tile + staged + CELLS * note + GATES;
+    const int64_t fit = (MOST / s.sharing - RESERVED - rest) / slot;
+    s.slots = fit < SLOTS_MOST ? fit : SLOTS_MOST;
+    s.shared_bytes = rest + s.slots * slot;
+    return s;
+}
+
+static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
     tamis_gpu_definitions definitions = {.used = 0};
-    const int64_t slices = slices_of(&p->problem), resident = slices <= RESIDENT_MOST ? slices : 0;
-    const int64_t notes = NOTES + 3 * SIDE * (int64_t)tamis_index_size(p->problem.index_type);
-    const int64_t buffers = resident > 2 ? 1 : 2; /* of the panel's rows of A */
-    const int64_t slot = resident ? TILE : 2 * TILE, rest = buffers * resident * TILE + STAGED + notes + GATES;
-    const int64_t slots = (MOST - rest) / slot < SLOTS_MOST ? (MOST - rest) / slot : SLOTS_MOST;
-    state->shared_bytes = rest + slots * slot;
-    tamis_gpu_define_problem(&definitions, p, GROUP, 32);
+    const int64_t side = state->cells.rows, slices = slices_of(&p->problem);
+    const shape s = shape_of(&p->problem, side, state->cells.aligned);
+    state->shared_bytes = s.shared_bytes;
+    state->sharing = s.sharing;
+    state->group = (int)(2 * side * s.across) + s.copiers;
+    tamis_gpu_define_problem(&definitions, p, state->group, 32);
     tamis_gpu_define(&definitions, "PRODUCTS", tamis_splits(&p->problem) ? 3 : 1);
-    tamis_gpu_define(&definitions, "RESIDENT", resident);
-    tamis_gpu_define(&definitions, "SLICES_AT_ONCE", at_once(slices));
-    tamis_gpu_define(&definitions, "SLOTS", slots);
+    tamis_gpu_define(&definitions, "SIDE", side);
     tamis_gpu_define(&definitions, "ALIGNED", state->cells.aligned);
+    tamis_gpu_define(&definitions, "RESIDENT", s.resident);
+    tamis_gpu_define(&definitions, "A_BUFFERS", s.buffers);
+    tamis_gpu_define(&definitions, "SLOTS", s.slots);
+    tamis_gpu_define(&definitions, "ENTRIES", s.entries);
+    tamis_gpu_define(&definitions, "GROUPS", s.sharing);
+    tamis_gpu_define(&definitions, "ACROSS", s.across);
+    tamis_gpu_define(&definitions, "SPARE", s.spare);
+    tamis_gpu_define(&definitions, "LATE", s.late);
+    tamis_gpu_define(&definitions, "LESS", s.less);
+    tamis_gpu_define(&definitions, "MORE", s.more);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_wgmma.cu", "sddmm_wgmma", &definitions, state->shared_bytes));
     return tamis_split_compile(p, 1,
                                &(tamis_split){.lows = tamis_splits(&p->problem),
@@ -76,15 +138,24 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
                                               .aligned = state->cells.aligned});
 }
 
+/* As many groups as find place; and runs of some cells, so short that those at work find each other's rows of B in L2,
+   as many for each group. */
+static void share_cells(const tamis_prepared *p, tamis_wgmma *state) {
+    const int64_t most = p->device->limits.multiprocessors * state->sharing, count = state->cells.count;
+    const int64_t run = state->cells.rows == LARGE ? 8 : 2;
+    state->groups = count < most ? count : most;
+    const int64_t rounds = count / (most * run);
+    state->runs = (state->groups > 1 ? state->groups : 1) * (rounds > 1 ? rounds : 1);
+}
+
 tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state) {
     const tamis_problem *const problem = &p->problem;
-    const int64_t multiprocessors = p->device->limits.multiprocessors;
-    state->cells.rows = state->cells.columns = SIDE;
+    state->cells.rows = state->cells.columns = tamis_wgmma_predict(problem).side;
     state->cells.aligned = tamis_gpu_cells_align(problem);
     TRY(compile(p, state)); /* while the cells are made */
     TRY(tamis_gpu_tensor_cells_build(p, &state->cells));
-    state->groups = state->cells.count < multiprocessors ? state->cells.count : multiprocessors;
-    p->scratch_bytes = (size_t)(tiled(problem) * (4 + slices_of(problem) * 128)); /* scales, split rows */
+    share_cells(p, state);
+    p->scratch_bytes = (size_t)(tiled(problem) * (4 + slices_of(problem) * LINE)); /* scales, split rows */
     return TAMIS_OK;
 }
 
@@ -105,13 +176,15 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
                               .scales = x->scratch,
                               .split = split};
     const tamis_gpu_launch by_cells = {
-        .groups = {state->groups, 1}, .group_size = GROUP, .shared_bytes = state->shared_bytes, .early = true};
+        .groups = {state->groups, 1}, .group_size = state->group, .shared_bytes = state->shared_bytes, .early = true};
     TRY(tamis_split_launch(p, stream, 1, &common, &rows));
     return tamis_gpu_launch_kernel(
         p, stream, 0, by_cells, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("slices", slices), tamis_gpu_integer("tiled_rows", rows.tiled_rows),
                             tamis_gpu_integer("tiled", rows.tiled), tamis_gpu_place("scales", x->scratch),
-                            tamis_gpu_place("split", split), tamis_gpu_integer("cell_count", cells->count),
+                            tamis_gpu_place("split", split), tamis_gpu_integer("run_count", state->runs),
+                            tamis_gpu_integer("each", cells->count / state->runs),
+                            tamis_gpu_integer("more", cells->count % state->runs),
                             tamis_gpu_memory("lists", cells->lists), tamis_gpu_memory("records", cells->records),
                             tamis_gpu_memory("row_offsets", cells->row_offsets),
                             tamis_gpu_memory("entries", cells->entries)));

@@ -1,14 +1,19 @@
 /*
  * SDDMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: it computes the whole
- * product of a panel of 128 rows of A and 128 rows of B, and picks the nonzeros from it.
+ * product of SIDE = 128 or 64 rows of A and as many rows of B, and picks the nonzeros from it.
  *
- * A group stays on a multiprocessor and takes a run of cells. Four of its warps copy into a ring in shared memory: the
- * split rows of B of a cell (split_rows.cu), 32 of K at a time, those of A when the panel changes, and the description
- * of the cell. Two sets of four warps multiply 64 rows each: high x low and low x high first, then high x high. Each
- * product begins at zero for each 16 or 32 of K and is added in fp32 registers, because tensor cores truncate when they
- * accumulate, and the error of a sum that stays there grows in proportion to K (Ootomo and Yokota, arXiv 2203.03341). A
- * warp then writes its 16 rows of products to shared memory, and its lanes take those that the cell's entries name, 16
- * bits each, in P's own order.
+ * A group takes runs of cells. Some of its warps copy: into a ring in shared memory the split rows of B of a cell
+ * (split_rows.cu), 32 of K at a time; the rows of A when the panel changes; and the description and the entries of the
+ * cell. Sets of four warps multiply 64 rows by COLUMNS columns: high x high, and high x low and low x high. The first
+ * begin at zero for each 16 or 32 of K and are added in fp32 registers, because tensor cores truncate when they
+ * accumulate, and the error of a sum that stays there grows in proportion to K (Ootomo and Yokota, arXiv 2203.03341).
+ * The other two are 2^-11 of these, and so is their error: they stay there for all of K if they have registers of their
+ * own (SPARE). A warp then writes its 16 rows of products to shared memory, and its lanes take those that the cell's
+ * entries name, 16 bits each, in P's own order. If LATE, it does so while the tensor cores multiply its next cell.
+ *
+ * The runs that groups are at lie together: they find each other's rows of B in L2. A row of B of a mesh is needed by
+ * panels that are far apart in the order of cells, and comes from memory once for each if every group has a share of
+ * neighbouring cells.
  *
  * PRODUCTS: 3 as above; 1 if the highs are everything: for fp16 and bf16, and with math = tf32, which has eleven bits.
  * Then lines have 64 of K, whose products begin at zero.
@@ -16,88 +21,208 @@
  * A result is recomputed in fp32 if it is not finite or doubtful: if its row or column has numbers of which fp16 keeps
  * too few bits, and the result is so small that this could be visible.
  *
- * The right choice if cells are dense enough: from about one product in forty on that is needed. ALIGNED: a cell is 128
- * neighbouring columns, for patterns whose panels have nearly all of them; one bulk copy brings a tile, and one thread
- * starts all copies. Shared memory: 64 KiB of A (K to 128; longer rows of A are copied together with those of B), a
- * ring of slots of 16 or 32 KiB, 68 KiB of products, 2 KiB for each of three cells.
+ * The right choice if cells are dense enough: from about one product in forty on that is needed. ALIGNED: the columns of
+ * a cell are neighbours, for patterns whose panels have nearly all of them; one bulk copy brings a tile, and one thread
+ * starts all copies. Cells of 128: a group of twelve warps has the multiprocessor for itself; ACROSS = 2: one of twenty,
+ * for short K, where writing takes most of the time. Cells of 64, which meshes fill better: GROUPS groups of five warps
+ * share it. Shared memory: RESIDENT tiles of A of 16 or 8 KiB (K to 128; longer rows of A are copied together with those
+ * of B), SLOTS slots, 68 or 16 KiB of products, and for each of CELLS cells ENTRIES entries and 1 to 3 KiB. The host
+ * side chooses these (shape_of in sddmm_wgmma.c); registers are 224 or 232, 112, and 96 to 128.
  */
-#define GROUPS 1
 #include "simt.h"
 #include "edges.h"
 #include "hopper.h"
 #include "cell_kernels.h"
 
-#define SIDE 128    /* rows and columns of a cell */
-#define COPIERS 128 /* threads */
+#define COPIERS (SIDE == 128 ? 128 : 32) /* threads */
 #include "copy_kernels.h"
 
-#define LOWS (PRODUCTS == 3) /* lines have highs and lows of 32 of K */
-#define CELLS 3            /* that are described at once */
-#define PITCH 136          /* floats from row to row of staged products: no bank conflicts */
-#define MULTIPLIERS 8      /* warps */
-#define AT_ONCE 8          /* entries of a lane */
-#define A_BUFFERS (RESIDENT > 2 ? 1 : 2)
-#define UNROLLED (RESIDENT ? RESIDENT : SLICES_AT_ONCE) /* slices, of which all are a multiple */
-#define SLOT_BYTES (RESIDENT ? TILE : 2 * TILE)
+#define LOWS        (PRODUCTS == 3)         /* lines have highs and lows of 32 of K */
+#define MULTIPLIERS (SIDE / 16 * ACROSS)    /* warps */
+#define COLUMNS     (SIDE / ACROSS)         /* of a set of four warps */
+#define SUMS        (COLUMNS / 2)           /* of a thread */
+#define VALUED      (HAS_VALUES && EDGE != EDGE_MASK)
+#define AT_ONCE     (COLUMNS / (LATE && (VALUED || INDEX == 64) ? 32 : 16)) /* entries of a lane */
+#define EACH_TIME   (32 * ACROSS)           /* entries that warps with the same rows take together */
+#define PITCH       (SIDE == 128 ? 136 : 64) /* floats from row to row of staged products */
+#define SLOT_BYTES  (RESIDENT ? TILE : 2 * TILE)
+#define CELLS       2                       /* that are described at once */
 
 /* What the plan says of a cell, and the scales of its rows. */
 typedef struct cell_notes {
     index offsets[SIDE]; /* of the nonzeros of a row: from an entry's number in the cell to its place in P */
     float row_scales[SIDE], scales[SIDE];
     cell_record cell;
+    ushort entries[ENTRIES]; /* so many at most; from a multiple of 16 bytes on, as they are copied */
 } cell_notes;
 
-/* Gates: slots full and empty, notes free, rows of A free. */
+/* Gates: slots full and empty, notes full and empty, rows of A free. */
 #define FULL(i)   (gates + 8 * (i))
 #define EMPTY(i)  (gates + 8 * (SLOTS + (i)))
 #define NOTED(i)  (gates + 8 * (2 * SLOTS + (i)))
-#define A_FREE(i) (gates + 8 * (2 * SLOTS + CELLS + (i)))
+#define READ(i)   (gates + 8 * (2 * SLOTS + CELLS + (i)))
+#define A_FREE(i) (gates + 8 * (2 * SLOTS + 2 * CELLS + (i)))
+
+/* ------------------------------------------------------------------------------------------ the cells of a group */
+
+/* Runs of neighbouring cells, as many for each group; those that groups are at lie together. */
+typedef struct runs {
+    int count, each, more; /* runs; cells of each, and runs that have one more */
+} runs;
+typedef struct walk {
+    int cell, end, run; /* cell = -1: none is left */
+} walk;
+
+FUNCTION void next_cell(walk &at, const runs &of) {
+    if (++at.cell < at.end) return;
+    at.run += (int)GROUPS_X;
+    at.cell = at.run < of.count ? first_cell(at.run, of.each, of.more) : -1;
+    at.end = at.run < of.count ? first_cell(at.run + 1, of.each, of.more) : 0;
+}
+
+FUNCTION walk first_of(const runs &of) {
+    const int run = (int)GROUP_X;
+    const walk at = {first_cell(run, of.each, of.more), first_cell(run + 1, of.each, of.more), run};
+    return at;
+}
 
 /* ------------------------------------------------------------------------------------------ copying */
 
+/* Where the entries of a cell begin in their notes, and what is copied of them: whole pieces of 16 bytes. */
+FUNCTION int entries_before(int64 entries) { return (int)(entries & 7); }
+FUNCTION int entries_copied(int64 entries, int count) { return entries_before(entries) + count + 7 & ~7; }
+
 /* What describes a cell; one thread. */
-#define NOTE_BYTES (uint32)(sizeof(cell_notes) - (ALIGNED ? 0 : 4 * SIDE))
-FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const index *row_offsets,
-                         const float *row_scales, const float *scales, uint32 gate) {
+FUNCTION void copy_notes(cell_notes *into, int64 c, const cell_ahead &cell, const int64 *records,
+                         const index *row_offsets, const ushort *entries, const float *row_scales, const float *scales,
+                         uint32 gate) {
     const uint32 to = shared_address(into);
+    const uint32 plain = (uint32)(sizeof(index) * SIDE + 4 * SIDE * (1 + ALIGNED) + sizeof(cell_record));
+    const uint32 more = 2 * (uint32)min(entries_copied(cell.entries, cell.count), ENTRIES);
+    gate_expect(gate, plain + more);
     copy_bulk(to, row_offsets + c * SIDE, sizeof(index) * SIDE, gate);
     copy_bulk(shared_address(into->row_scales), row_scales, 4 * SIDE, gate);
     if (ALIGNED) copy_bulk(shared_address(into->scales), scales, 4 * SIDE, gate);
     copy_bulk(shared_address(&into->cell), records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
+    if (more)
+        copy_bulk(shared_address(into->entries), entries + (cell.entries - entries_before(cell.entries)), more, gate);
 }
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
+FUNCTION void multiply(float *d, uint64 x, uint64 y, int add) {
+#if COLUMNS == 128
+    multiply_64x128(d, x, y, add);
+#else
+    multiply_64x64(d, x, y, add);
+#endif
+}
+
 /*
- * What a slice takes, each step from zero: first high x low and low x high, then high x high; or the latter alone. 64
- * rows at x and 128 at y; 16 of K are 32 bytes, the low parts follow after 64. Short sums have no errors of their own
- * beside which those of 32 of K at once could hide: they take 16 at once.
+ * Of a slice, 64 rows at x and COLUMNS at y; 16 of K are 32 bytes, the low parts follow after 64. High x low and low x
+ * high: 2^11 times what they are.
  */
-#define STEPS (!LOWS ? 1 : RESIDENT == 1 || RESIDENT == 2 ? 3 : 2)
-#define CROSSED(step) (LOWS && (step) == 0)
-FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
-    PRODUCTS_PIN(d, 64);
+FUNCTION void multiply_crossed(float *d, uint64 x, uint64 y, int add) {
+    if (!add) PRODUCTS_PIN(d, SUMS);
     products_begin();
-    if (CROSSED(step)) {
-        multiply_64x128(d, x, y + 4, 0);
-        multiply_64x128(d, x + 4, y, 1);
-        multiply_64x128(d, x + 2, y + 6, 1);
-        multiply_64x128(d, x + 6, y + 2, 1);
-    } else if (STEPS == 3) {
-        multiply_64x128(d, x + 2 * (step - 1), y + 2 * (step - 1), 0);
-    } else {
-#pragma unroll
-        for (int k = 0; k < (LOWS ? 2 : 4); k++) multiply_64x128(d, x + 2 * k, y + 2 * k, k > 0);
-    }
+    multiply(d, x, y + 4, add);
+    multiply(d, x + 4, y, 1);
+    multiply(d, x + 2, y + 6, 1);
+    multiply(d, x + 6, y + 2, 1);
     products_commit();
 }
 
-/* What has come of it, added. The pins keep reading and adding on their side of the products before and after. */
-FUNCTION void add_step(float *sum, int step, float *d) {
-    PRODUCTS_PIN(d, 64);
+/* High x high from zero, in so many parts. Short sums have no errors of their own beside which those of 32 of K at once
+   could hide: they take 16 at once. */
+#define PARTS (LOWS && (RESIDENT == 1 || RESIDENT == 2) ? 2 : 1)
+FUNCTION void multiply_highs(float *d, uint64 x, uint64 y, int part) {
+    PRODUCTS_PIN(d, SUMS);
+    products_begin();
 #pragma unroll
-    for (int i = 0; i < 64; i++) sum[i] = CROSSED(step) ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
-    PRODUCTS_PIN(sum, 64);
+    for (int k = 0; k < (LOWS ? 2 : 4) / PARTS; k++) multiply(d, x + 2 * (k + part), y + 2 * (k + part), k > 0);
+    products_commit();
+}
+
+/* The pins keep reading and adding on their side of the products before and after. */
+FUNCTION void add_products(float *sum, float *d, float factor) {
+    PRODUCTS_PIN(d, SUMS);
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) sum[i] = factor == 1 ? sum[i] + d[i] : fmaf(d[i], factor, sum[i]);
+    PRODUCTS_PIN(sum, SUMS);
+}
+
+/* The ring of slots as a warp that multiplies goes through it: rows of A at `a` if they stay. */
+typedef struct ring_place {
+    uint32 gates, ring, a, a_half, b_half; /* the last two: bytes to the first of the set's rows */
+    turn slot;
+    int last;    /* the slot before, unless it is free */
+    uint64 x, y; /* what is multiplied */
+} ring_place;
+
+FUNCTION void take_slot(ring_place &at, int s) {
+    const uint32 gates = at.gates, here = at.ring + at.slot.place * SLOT_BYTES;
+    gate_wait(FULL(at.slot.place), at.slot.passed);
+    if (!ALIGNED) proxies_meet();
+    at.x = operand_of((RESIDENT ? at.a + s * TILE : here + TILE) + at.a_half);
+    at.y = operand_of(here + at.b_half);
+}
+
+FUNCTION void free_last(ring_place &at, int lane) {
+    const uint32 gates = at.gates;
+    if (lane == 0) gate_arrive(EMPTY(at.last));
+}
+
+/*
+ * Slice s of a cell in two halves: the first begins products, the second waits for them and adds them. The first slice
+ * begins the sums. High x low and low x high are added after the last slice if they have registers of their own
+ * (APART_CROSSED), otherwise by each; then they are multiplied while high x high is added, and a slot is free when the
+ * next slice has begun.
+ */
+#define APART_CROSSED (LOWS && SPARE)
+FUNCTION void begin_slice(float *sum, float (*d)[SUMS], ring_place &at, int s, int begins_sums, int lane) {
+    take_slot(at, s);
+    if (begins_sums) {
+        multiply_highs(sum, at.x, at.y, 0);
+        if (PARTS == 2 && SPARE) multiply_highs(d[1], at.x, at.y, 1);
+    } else if (SPARE || !LOWS) {
+        multiply_highs(d[LOWS], at.x, at.y, 0);
+    }
+    if (LOWS) multiply_crossed(d[0], at.x, at.y, APART_CROSSED && !begins_sums);
+    if (APART_CROSSED && !begins_sums) {
+        PRODUCTS_WAIT(2);
+        free_last(at, lane);
+    }
+}
+
+FUNCTION void end_slice(float *sum, float (*d)[SUMS], ring_place &at, int begins_sums, int lane) {
+    float *const highs = d[SPARE && LOWS];
+    if (LATE) __syncwarp(); /* lanes have written, some more than others */
+    PRODUCTS_WAIT(APART_CROSSED);
+    if (begins_sums) PRODUCTS_PIN(sum, SUMS);
+    if (LOWS && !SPARE) {
+        add_products(sum, d[0], 0x1p-11f);
+        if (!begins_sums) {
+            multiply_highs(highs, at.x, at.y, 0);
+            PRODUCTS_WAIT(0);
+        }
+    }
+    if (PARTS == 2 && !(SPARE && begins_sums)) {
+        if (!begins_sums) add_products(sum, highs, 1);
+        multiply_highs(highs, at.x, at.y, 1);
+        PRODUCTS_WAIT(0);
+    }
+    at.last = at.slot.place;
+    next_turn(at.slot, SLOTS);
+    if (!APART_CROSSED) free_last(at, lane);
+    if (PARTS == 2 || !begins_sums) add_products(sum, highs, 1);
+}
+
+/* After the last slice. */
+FUNCTION void end_sums(float *sum, float (*d)[SUMS], ring_place &at, int lane) {
+    if (!APART_CROSSED) return;
+    PRODUCTS_WAIT(0);
+    free_last(at, lane);
+    add_products(sum, d[0], 0x1p-11f);
 }
 
 FUNCTION float plain_product(const element *x, const element *y, int64 inner) {
@@ -109,70 +234,207 @@ FUNCTION float plain_product(const element *x, const element *y, int64 inner) {
 
 /* ------------------------------------------------------------------------------------------ writing */
 
-/* The entries k, k + 32, .. of a cell; from `count` on the first place of the warp's own rows. */
-FUNCTION void read_entries(int *entry, const ushort *from, int k, int count, int warp) {
+/* An entry of cell_entries.cu. */
+FUNCTION int row_of_entry(int entry) { return entry >> 7; }
+FUNCTION int column_of_entry(int entry) {
+    return SIDE == 128 ? entry & 127 : (entry >> 1 & 63) ^ (entry >> 7 & 7) << 3;
+}
+
+/* Where its product is staged, such that writing has no bank conflicts: rows of 136 floats, or of 64 whose groups of
+   eight are exchanged as entries have them. */
+FUNCTION int staged_at(int entry) { return SIDE == 128 ? entry + row_of_entry(entry) * (PITCH - SIDE) : entry >> 1; }
+FUNCTION int staged_column(int row, int column) { return SIDE == 128 ? column : column ^ (row & 7) << 3; }
+
+/* What a lane has still to write of a cell: its entries k, k + EACH_TIME, .. of `count`. */
+typedef struct writing {
+    int k, count, none; /* an entry of the warp's own rows, for what is beyond */
+    const ushort *entries;
+    const cell_notes *noted;
+    int next[AT_ONCE]; /* those at k, unless LATE, which leaves no registers for them */
+} writing;
+
+FUNCTION void read_entries(int *entry, const writing &of, int k) {
 #pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) entry[i] = k + 32 * i < count ? from[k + 32 * i] : warp * 16 * SIDE;
+    for (int i = 0; i < AT_ONCE; i++) entry[i] = k + EACH_TIME * i < of.count ? of.entries[k + EACH_TIME * i] : of.none;
 }
 
 /* The numbers that S has there, if the edge asks for them; the first one for entries that are not there. */
-FUNCTION void read_values(element *s, int edge, int has_values, const element *values, const index *row_offsets,
-                          const int *entry, int k, int count) {
+FUNCTION void read_values(element *s, int edge, int has_values, const element *values, const writing &of,
+                          const int *entry, int k) {
+    if (!has_values || edge == EDGE_MASK) return;
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++)
-        s[i] = value_at(edge, has_values, values, k + 32 * i < count ? row_offsets[entry[i] >> 7] + k + 32 * i : 0);
+        s[i] = value_at(
+            edge, has_values, values,
+            k + EACH_TIME * i < of.count ? of.noted->offsets[row_of_entry(entry[i])] + k + EACH_TIME * i : 0);
 }
 
-KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 slices, int64 tiled_rows, int64 tiled,
-                   IN(index, lists), IN(int64, records), IN(index, row_offsets), IN(ushort, entries), IN(float, scales),
-                   IN(char, split)) {
+FUNCTION float staged_product(const float *staged, const writing &of, int entry) {
+    return staged[staged_at(entry)] * fabsf(of.noted->row_scales[row_of_entry(entry)]);
+}
+
+/* The arguments of the kernel that writing needs. */
+typedef struct problem {
+    const element *values, *a, *b;
+    int64 a_stride, b_stride, inner;
+    sample *out;
+    const index *lists;
+} problem;
+
+/* AT_ONCE entries one by one: what is not finite is computed again. */
+FUNCTION void write_again(const problem &p, const float *staged, const writing &of, EDGE_PARAMETERS) {
+#pragma unroll 1
+    for (int k = of.k; k < of.k + EACH_TIME * AT_ONCE && k < of.count; k += EACH_TIME) {
+        const int entry = of.entries[k], row = row_of_entry(entry);
+        const int64 t = of.noted->offsets[row] + k;
+        float x = staged_product(staged, of, entry);
+        if (!(fabsf(x) < INFINITY)) {
+            const cell_record *const cell = &of.noted->cell;
+            const int64 place = cell->list + column_of_entry(entry), column = ALIGNED ? place : (int64)p.lists[place];
+            x = plain_product(p.a + (cell->panel * SIDE + row) * p.a_stride, p.b + column * p.b_stride, p.inner);
+        }
+        finish_sample(p.out, p.values, t, x, EDGE_ARGUMENTS);
+    }
+}
+
+/* Reads what the first step of writing needs: entries, and values. */
+FUNCTION void begin_writing(const problem &p, writing &of, element *s, int edge, int has_values) {
+    read_entries(of.next, of, of.k);
+    read_values(s, edge, has_values, p.values, of, of.next, of.k);
+}
+
+/* The next AT_ONCE entries, whose values are s; reads those of the ones after them. */
+FUNCTION void write_some(const problem &p, const float *staged, writing &of, element *s, EDGE_PARAMETERS) {
+    int entry[AT_ONCE];
+    float x[AT_ONCE], nothing = 0; /* or NaN */
+    index t[AT_ONCE];
+    element next[AT_ONCE];
+    if (LATE) read_entries(of.next, of, of.k);
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) entry[i] = of.next[i];
+    read_entries(of.next, of, of.k + EACH_TIME * AT_ONCE);
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+        x[i] = staged_product(staged, of, entry[i]);
+        t[i] = of.noted->offsets[row_of_entry(entry[i])] + of.k + EACH_TIME * i;
+        nothing = fmaf(x[i], 0.0f, nothing);
+    }
+    read_values(next, EDGE, HAS_VALUES, p.values, of, of.next, of.k + EACH_TIME * AT_ONCE);
+    if (nothing != 0) {
+        write_again(p, staged, of, EDGE_ARGUMENTS);
+    } else if (beta == 0) { /* one test for all */
+        sample y[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            y[i] = sample_of(edge_value(EDGE, HAS_VALUES, x[i], HAS_VALUES ? real_of(s[i]) : 1.0f, edge_scale,
+                                        edge_slope, edge_epsilon),
+                             alpha);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            sample *const to = p.out + t[i];
+            if (of.k + EACH_TIME * i < of.count) *to = y[i];
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            if (of.k + EACH_TIME * i < of.count) finish_value(p.out, s[i], t[i], x[i], EDGE_ARGUMENTS);
+    }
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) s[i] = next[i];
+    of.k += EACH_TIME * AT_ONCE;
+}
+
+/* Warps with the same rows wait for each other. */
+FUNCTION void meet(int strip) {
+#if ACROSS > 1
+    some_meet(1 + strip, EACH_TIME);
+#else
+    __syncwarp();
+#endif
+}
+
+/* A warp's products of its 16 rows, to shared memory, when none is read there any more; what is doubtful as NaN. */
+FUNCTION void stage(float *mine, float *sum, const cell_notes *noted, int strip, int first_column, int lane,
+                    int64 inner) {
+    const float *const row_scales = noted->row_scales + strip * 16, *const scales = noted->scales + first_column;
+    int tiny = row_scales[lane % 16] < 0;
+#pragma unroll
+    for (int i = 0; i < COLUMNS / 32; i++) tiny |= scales[lane + 32 * i] < 0;
+    if (__any_sync(0xffffffffu, tiny)) {
+#pragma unroll
+        for (int i = 0; i < SUMS; i++) {
+            const int column = i / 4 * 8 + lane % 4 * 2 + i % 2, row = lane / 4 + i / 2 % 2 * 8;
+            if ((scales[column] < 0 || row_scales[row] < 0) && fabsf(sum[i]) < DOUBT * (float)inner)
+                sum[i] = float_of_bits(0x7fc00000u);
+        }
+    }
+    meet(strip);
+#pragma unroll
+    for (int j = 0; j < COLUMNS / 8; j++) {
+        const int column = 8 * j + lane % 4 * 2;
+        const float2 by = *(const float2 *)(scales + column);
+        const float left = fabsf(by.x), right = fabsf(by.y);
+        float *const to = mine + lane / 4 * PITCH + staged_column(lane / 4, first_column + column);
+        *(float2 *)to = make_float2(sum[4 * j] * left, sum[4 * j + 1] * right);
+        *(float2 *)(to + 8 * PITCH) = make_float2(sum[4 * j + 2] * left, sum[4 * j + 3] * right);
+    }
+    meet(strip);
+}
+
+KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 each, int32 more, int32 slices,
+                   int64 tiled_rows, int64 tiled, IN(index, lists), IN(int64, records), IN(index, row_offsets),
+                   IN(ushort, entries), IN(float, scales), IN(char, split)) {
     extern __shared__ __align__(1024) char memory[];
     SDDMM_MEMBER;
     MEMBER(scales, scratch_apart);
     MEMBER(split, 4 * scratch_apart);
     const uint32 base = shared_address(memory), ring = base + A_BUFFERS * RESIDENT * TILE;
     float *const staged = (float *)(memory + A_BUFFERS * RESIDENT * TILE + SLOTS * SLOT_BYTES);
-    cell_notes *const notes = (cell_notes *)(staged + MULTIPLIERS * 16 * PITCH);
+    cell_notes *const notes = (cell_notes *)(staged + SIDE * PITCH);
     const uint32 gates = shared_address(notes + CELLS);
     const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32;
-    const int begin = (int)(cell_count * GROUP_X / GROUPS_X), end = (int)(cell_count * (GROUP_X + 1) / GROUPS_X);
     if (LOCAL_ID == 0) {
         for (int i = 0; i < SLOTS; i++) {
             gate_make(FULL(i), ALIGNED ? 1 : COPIERS);
             gate_make(EMPTY(i), MULTIPLIERS);
         }
-        for (int i = 0; i < CELLS; i++) gate_make(NOTED(i), MULTIPLIERS);
+        for (int i = 0; i < CELLS; i++) {
+            gate_make(NOTED(i), ALIGNED ? 1 : COPIERS);
+            gate_make(READ(i), MULTIPLIERS);
+        }
         for (int i = 0; i < A_BUFFERS; i++) gate_make(A_FREE(i), MULTIPLIERS);
         proxies_meet(); /* bulk copies use the gates, too */
     }
     __syncthreads();
     wait_for_last_launch();
-    turn slot = {0, 0}, note = {0, 0}, a_place = {0, 0};
+    turn note = {0, 0}, a_place = {0, 0};
+    const runs of = {run_count, each, more};
+    walk next = first_of(of);
+    int c = next.cell;
+    next_cell(next, of);
     if (warp >= MULTIPLIERS) { /* copies */
-        REGISTERS_LESS(56);
+#if MORE
+        REGISTERS_LESS(LESS);
+#endif
         const int item = LOCAL_ID - MULTIPLIERS * 32;
         if (ALIGNED && item >= 32) return; /* one thread begins all copies */
         const int64 slice_bytes = (tiled - tiled_rows) * 128;
         const char *const columns_split = split + tiled_rows * slices * 128;
-        int64 panel = -1;
+        turn slot = {0, 0};
+        int changed = 1; /* the panel, from the cell before to this one */
         cell_ahead here;
         record_ahead record;
-        if (begin < end) {
-            look_for_record(record, begin, records);
+        if (c >= 0) {
+            look_for_record(record, c, records);
             look_ahead(here, record, ALIGNED ? 0 : lists, item);
-            look_for_record(record, begin + 1 < end ? begin + 1 : begin, records);
+            look_for_record(record, next.cell >= 0 ? next.cell : c, records);
         }
-        for (int c = begin; c < end; c++) {
-            const int changed = here.panel != panel;
-            gate_wait(NOTED(note.place), note.passed ^ 1);
-            cell_notes *const into = notes + note.place;
-            next_turn(note, CELLS);
+        while (c >= 0) {
             const uint32 a_to = base + a_place.place * RESIDENT * TILE;
             if (RESIDENT && changed) {
                 gate_wait(A_FREE(a_place.place), a_place.passed ^ 1);
                 next_turn(a_place, A_BUFFERS);
             }
-            panel = here.panel;
 #pragma unroll 1
             for (int s = 0; s < slices; s++) {
                 const uint32 gate = FULL(slot.place), to = ring + slot.place * SLOT_BYTES;
@@ -180,16 +442,12 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
                 gate_wait(EMPTY(slot.place), slot.passed ^ 1);
                 next_turn(slot, SLOTS);
                 if (item == 0) {
-                    gate_expect(gate, (tiles_of_a + ALIGNED) * TILE + (s == 0 ? NOTE_BYTES : 0));
-                    if (s == 0)
-                        copy_notes(into, c, records, row_offsets, scales + panel * SIDE,
-                                   scales + tiled_rows + here.list, gate);
+                    if (tiles_of_a + ALIGNED > 0) gate_expect(gate, (tiles_of_a + ALIGNED) * TILE);
 #pragma unroll 1
                     for (int i = 0; i < tiles_of_a; i++)
                         copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE,
-                                  split + ((s + i) * tiled_rows * 128 + panel * TILE), TILE, gate);
+                                  split + ((s + i) * tiled_rows * 128 + here.panel * TILE), TILE, gate);
                 }
-                if (s == 0 && !ALIGNED) copy_4(shared_address(into->scales + item), scales + tiled_rows + here.own[0]);
                 if (!ALIGNED) {
                     gather_tile(to, columns_split + s * 128, slices * 128, here, item);
                     gate_arrive_with_copies(gate);
@@ -198,124 +456,85 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
                     gate_arrive(gate);
                 }
             }
-            if (c + 1 < end) {
+            gate_wait(READ(note.place), note.passed ^ 1);
+            cell_notes *const into = notes + note.place;
+            if (item == 0)
+                copy_notes(into, c, here, records, row_offsets, entries, scales + here.panel * SIDE,
+                           scales + tiled_rows + here.list, NOTED(note.place));
+            if (!ALIGNED) {
+#pragma unroll
+                for (int i = 0; i < DESCRIBED; i++)
+                    copy_4(shared_address(into->scales + item + COPIERS * i), scales + tiled_rows + here.own[i]);
+                gate_arrive_with_copies(NOTED(note.place));
+            } else if (item == 0) {
+                gate_arrive(NOTED(note.place));
+            }
+            next_turn(note, CELLS);
+            changed = next.cell != c + 1 || record.panel != here.panel;
+            c = next.cell;
+            next_cell(next, of);
+            if (c >= 0) {
                 look_ahead(here, record, ALIGNED ? 0 : lists, item);
-                if (c + 2 < end) look_for_record(record, c + 2, records);
+                if (next.cell >= 0) look_for_record(record, next.cell, records);
             }
         }
         return;
     }
-    REGISTERS_MORE(224);
-    float *const mine = staged + warp * 16 * PITCH;
-    const uint32 a_half = warp / 4 * 64 * 128; /* warps 4 i .. 4 i + 3 have rows 64 i .. 64 i + 63 */
-    float sum[64], products[2][64];
-    for (int c = begin; c < end; c++) {
-        gate_wait(FULL(slot.place), slot.passed); /* with which the notes come */
+#if MORE
+    REGISTERS_MORE(MORE);
+#endif
+    const int across = warp / 4 % ACROSS, down = warp / 4 / ACROSS; /* of this warp's set */
+    const int strip = 4 * down + warp % 4;                         /* its 16 rows */
+    const problem p = {values, a, b, a_stride, b_stride, inner, out, lists};
+    float *const mine = staged + strip * 16 * PITCH;
+    ring_place at = {gates, ring, 0, (uint32)(down * 64 * 128), (uint32)(across * COLUMNS * 128), {0, 0}, 0, 0, 0};
+    float sum[SUMS], d[1 + SPARE][SUMS];
+    element s[AT_ONCE];
+    writing left = {0, 0, strip * 16 << 7, entries, notes, {0}};
+    int before = -1; /* the place of its notes */
+#define WRITE_SOME write_some(p, staged, left, s, EDGE_ARGUMENTS)
+    while (c >= 0) { /* multiplies a cell and, if LATE, writes the one before meanwhile */
         const cell_notes *const noted = notes + note.place;
-        const cell_record *const cell = &noted->cell;
-        const ushort *const from = entries + cell->entries;
-        const int count = cell->begins[warp + 1];
-        int k = cell->begins[warp] + lane, entry[AT_ONCE];
-        if (ALIGNED) read_entries(entry, from, k, count, warp);
-#pragma unroll
-        for (int i = 0; i < 64; i++) sum[i] = 0;
-        const uint32 a_at = base + a_place.place * RESIDENT * TILE;
-        for (int first = 0; first < slices; first += UNROLLED) {
-            uint64 x = 0, y = 0;
-            turn last = slot;
-#pragma unroll
-            for (int g = 0; g < STEPS * UNROLLED; g++) { /* while one step is multiplied the one before is added */
-                if (g % STEPS == 0) {
-                    const uint32 at = ring + slot.place * SLOT_BYTES;
-                    gate_wait(FULL(slot.place), slot.passed);
-                    if (!ALIGNED) proxies_meet();
-                    x = operand_of((RESIDENT ? a_at + g / STEPS * TILE : at + TILE) + a_half);
-                    y = operand_of(at);
-                }
-                multiply_step(products[g % 2], g % STEPS, x, y);
-                if (g > 0) {
-                    PRODUCTS_WAIT(1);
-                    if (g % STEPS == 0 && lane == 0) gate_arrive(EMPTY(last.place));
-                    add_step(sum, (g - 1) % STEPS, products[(g - 1) % 2]);
-                }
-                if (g % STEPS == 0) {
-                    last = slot;
-                    next_turn(slot, SLOTS);
-                }
-            }
-            PRODUCTS_WAIT(0);
-            if (lane == 0) gate_arrive(EMPTY(last.place));
-            add_step(sum, STEPS - 1, products[(STEPS * UNROLLED - 1) % 2]);
+        at.a = base + a_place.place * RESIDENT * TILE;
+        begin_slice(sum, d, at, 0, 1, lane);
+        if (LATE && RESIDENT == 1)
+            while (left.k < left.count) WRITE_SOME;
+        else if (LATE && left.k < left.count)
+            WRITE_SOME;
+        end_slice(sum, d, at, 1, lane);
+#pragma unroll 1
+        for (int i = 1; i < (RESIDENT ? RESIDENT : slices); i++) {
+            begin_slice(sum, d, at, i, 0, lane);
+            if (LATE && left.k < left.count) WRITE_SOME;
+            end_slice(sum, d, at, 0, lane);
         }
-        if (RESIDENT && cell->panel != cell->next_panel) {
+        if (LATE && RESIDENT != 1)
+            while (left.k < left.count) WRITE_SOME;
+        end_sums(sum, d, at, lane);
+        __syncwarp();
+        if (LATE && before >= 0 && lane == 0) gate_arrive(READ(before));
+        gate_wait(NOTED(note.place), note.passed);
+        if (RESIDENT && (next.cell != c + 1 || noted->cell.panel != noted->cell.next_panel)) {
             if (lane == 0) gate_arrive(A_FREE(a_place.place));
             next_turn(a_place, A_BUFFERS);
         }
-        if (!ALIGNED) read_entries(entry, from, k, count, warp); /* not before: proxies_meet waits for what is read */
-        element s[AT_ONCE];
-        if (ALIGNED) read_values(s, EDGE, HAS_VALUES, values, noted->offsets, entry, k, count);
-        const float *const row_scales = noted->row_scales + warp * 16;
-        const float4 four = *(const float4 *)(noted->scales + 4 * lane);
-        const int tiny = four.x < 0 || four.y < 0 || four.z < 0 || four.w < 0 || row_scales[lane % 16] < 0;
-        if (__any_sync(0xffffffffu, tiny)) { /* what is doubtful shall be computed again */
-#pragma unroll
-            for (int i = 0; i < 64; i++) {
-                const int column = i / 4 * 8 + lane % 4 * 2 + i % 2, row = lane / 4 + i / 2 % 2 * 8;
-                if ((noted->scales[column] < 0 || row_scales[row] < 0) && fabsf(sum[i]) < DOUBT * (float)inner)
-                    sum[i] = float_of_bits(0x7fc00000u);
-            }
-        }
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < 16; j++) {
-            const float2 by = *(const float2 *)(noted->scales + 8 * j + lane % 4 * 2);
-            const float left = fabsf(by.x), right = fabsf(by.y);
-            float *const at = mine + lane / 4 * PITCH + 8 * j + lane % 4 * 2;
-            *(float2 *)at = make_float2(sum[4 * j] * left, sum[4 * j + 1] * right);
-            *(float2 *)(at + 8 * PITCH) = make_float2(sum[4 * j + 2] * left, sum[4 * j + 3] * right);
-        }
-        if (!ALIGNED) read_values(s, EDGE, HAS_VALUES, values, noted->offsets, entry, k, count);
-        __syncwarp();
-        for (; k < count; k += 32 * AT_ONCE) {
-            int next[AT_ONCE];
-            float x[AT_ONCE], nothing = 0; /* or NaN */
-            index t[AT_ONCE];
-            element next_s[AT_ONCE];
-            read_entries(next, from, k + 32 * AT_ONCE, count, warp);
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                const int row = entry[i] >> 7;
-                x[i] = staged[entry[i] + row * (PITCH - SIDE)] * fabsf(noted->row_scales[row]);
-                t[i] = noted->offsets[row] + k + 32 * i;
-                nothing = fmaf(x[i], 0.0f, nothing);
-            }
-            if (nothing != 0) { /* what is not finite, again */
-#pragma unroll
-                for (int i = 0; i < AT_ONCE; i++)
-                    if (!(fabsf(x[i]) < INFINITY) && k + 32 * i < count) {
-                        const int64 at = cell->list + (entry[i] & 127), column = ALIGNED ? at : (int64)lists[at];
-                        x[i] = plain_product(a + (cell->panel * SIDE + (entry[i] >> 7)) * a_stride, b + column * b_stride,
-                                             inner);
-                    }
-            }
-            if (k + 32 * AT_ONCE < count)
-                read_values(next_s, EDGE, HAS_VALUES, values, noted->offsets, next, k + 32 * AT_ONCE, count);
-            if (beta == 0) { /* one test for all */
-#pragma unroll
-                for (int i = 0; i < AT_ONCE; i++)
-                    if (k + 32 * i < count)
-                        finish_value(out, s[i], t[i], x[i], edge_scale, edge_slope, edge_epsilon, edge_kind, has_values,
-                                     alpha, 0);
-            } else {
-#pragma unroll
-                for (int i = 0; i < AT_ONCE; i++)
-                    if (k + 32 * i < count) finish_value(out, s[i], t[i], x[i], EDGE_ARGUMENTS);
-            }
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) entry[i] = next[i], s[i] = next_s[i];
-        }
-        __syncwarp();
-        if (lane == 0) gate_arrive(NOTED(note.place));
+        left.k = noted->cell.begins[strip] + 32 * across + lane;
+        left.count = noted->cell.begins[strip + 1];
+        left.noted = noted;
+        left.entries = entries_before(noted->cell.entries) + left.count <= ENTRIES
+                           ? noted->entries + entries_before(noted->cell.entries)
+                           : entries + noted->cell.entries;
+        begin_writing(p, left, s, EDGE, HAS_VALUES);
+        stage(mine, sum, noted, strip, across * COLUMNS, lane, inner);
+        before = note.place;
         next_turn(note, CELLS);
+        if (!LATE) {
+            while (left.k < left.count) WRITE_SOME;
+            __syncwarp();
+            if (lane == 0) gate_arrive(READ(before));
+        }
+        c = next.cell;
+        next_cell(next, of);
     }
+    while (LATE && left.k < left.count) WRITE_SOME;
 }

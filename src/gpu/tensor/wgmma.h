@@ -9,15 +9,23 @@
 /* What a plan knows of SDDMM. */
 typedef struct tamis_wgmma {
     tamis_gpu_tensor_cells cells;
-    int64_t groups, shared_bytes;
+    int64_t groups, sharing, shared_bytes; /* groups, those on a multiprocessor */
+    int64_t runs;                          /* of cells */
+    int group;                             /* threads */
 } tamis_wgmma;
 
 /* Whether these kernels take the problem: SDDMM of columns that do not fall within rows; SpMM where none repeats,
    either, since a cell has one place for it. */
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile);
 
-/* What a call of SDDMM takes for so many cells of 128 x 128; of SpMM; of fused, of cells of its own. */
-double tamis_wgmma_seconds(const tamis_problem *problem, double cells);
+/* The cells that SDDMM is computed by, and what a call takes. */
+typedef struct tamis_wgmma_cells {
+    int side; /* rows and columns of a cell */
+    double count, seconds;
+} tamis_wgmma_cells;
+tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *problem);
+
+/* What a call of SpMM takes for so many cells of 128 x 128; of fused, of cells of its own. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
 double tamis_fused_wgmma_cells(const tamis_problem *problem); /* of 64 x 64 */
 double tamis_fused_wgmma_seconds(const tamis_problem *problem, double *cells);

@@ -197,6 +197,17 @@ static inline void ptx_cp_async_mbarrier_arrive_noinc_shared_cta_b64(unsigned ga
 static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned gate, unsigned turn) {
     while ((gate_at(gate)->turns & 1) == (turn & 1)) emulated_wait();
 }
+static emulated_gate emulated_some[16]; /* barriers of some of the group */
+static inline void ptx_barrier_cta_sync(int number, int count) {
+    emulated_gate *const at = emulated_some + number;
+    const unsigned turns = at->turns;
+    if (at->pending == 0) at->pending = (unsigned short)count;
+    if (--at->pending == 0) {
+        at->turns++;
+        return;
+    }
+    while (at->turns == turns) emulated_wait();
+}
 static inline void ptx_mbarrier_expect_tx_shared_cta_b64(unsigned, unsigned) {}
 static inline void ptx_cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(unsigned to, const void *from,
                                                                                       unsigned bytes, unsigned) {
