@@ -1,5 +1,6 @@
 # What depends on the machine's load.
 # on a machine that does other things
+s/interrupted after [0-9]+ of [0-9]+ cases; the completed measurements have been written/interrupted/
 /ceilings are doubtful, and so are the floors/d
 /^  doubtful: .* while they were measured/d
 /other processes used/d
