@@ -88,7 +88,7 @@ struct tamis_slab_plan {
     int64_t slab_room, piece_room;
     tamis_slab_tiles tiles;
     int64_t memory_wanted; /* by what did not fit; 0: all has fitted so far */
-    void *whole[2]; /* B and D, where they stay */
+    void *whole[2];        /* B and D, where they stay */
     tamis_slab_set sets[TAMIS_SLAB_SETS];
     tamis_slab_report report;
 };
