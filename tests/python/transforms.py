@@ -8,7 +8,7 @@ import numpy as np
 
 WORKS = "works"
 SPARSE = "sampled_addmm returns a sparse tensor, of which torch.func and forward mode know nothing: use sddmm("
-NO_SPARSE = "Attempted to wrap sparse Tensor"
+NO_SPARSE = "Skip calling `torch.compiler.disable()`d function"
 NO_STRIDES = "Sparse CSR tensors do not have "
 NO_SECOND = "sampled_addmm has no second derivatives, since PyTorch loses those of sparse tensors: use sddmm("
 NO_META = "Tensor on device cpu is not on the expected device meta!"
@@ -98,7 +98,7 @@ def rendered(transforms, operations, table) -> str:
                 cell = f"error {found.index(cell) + 1}"
             cells.append(cell)
         lines.append(f"| {how} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *[f"{number}. `{error}`..." for number, error in enumerate(found, 1)], ""])
+    return "\n".join([*lines, "", *[f"{number}. ``{error}``..." for number, error in enumerate(found, 1)], ""])
 
 
 # ------------------------------------------------------------------------------ the same by dense matrices

@@ -29,6 +29,7 @@ _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in v
 
 _WIDE = ("exp", "softmax")  # whose results autocast computes in fp32, as torch.exp and torch.softmax
 _HALF = (torch.float16, torch.bfloat16)
+_eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # of sparse tensors, which torch.compile does not know
 
 
 def _edge(edge: str) -> int:
@@ -179,6 +180,7 @@ def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     return sddmm(pattern, *none, values, edge="softmax")
 
 
+@_eager
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0, out: Optional[Tensor] = None) -> Tensor:
     """torch.sparse.sampled_addmm: alpha * (mat1 mat2) at the places of input + beta * input, for every type and with gradients.
 
