@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from numbers import Integral
 from typing import Any
 
@@ -120,3 +121,33 @@ def mask(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, wind
         must(lib.tamis_mask_columns(device.handle, arrays.stream, made, c.TAMIS_I64, view(offsets, "offsets").pointer,
                                     c.TAMIS_I64 if wide else c.TAMIS_I32, view(columns, "columns").pointer))
     return offsets if wide else arrays.narrow(offsets), columns, (made.members * rows, made.members * cols)
+
+
+def only_true(mask: Any) -> tuple[Any, Any]:
+    """A sparse matrix of bool without the entries that say False, and which of its entries remain; None: all of them, or it is not of bool."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(mask, torch.Tensor):
+        return _only_true_tensor(torch, mask)
+    if getattr(mask, "format", None) not in ("csr", "csc", "coo") or mask.dtype != bool or bool(mask.data.all()):
+        return mask, None
+    keep = mask.data
+    library = sys.modules[type(keep).__module__.partition(".")[0]]
+    if mask.format == "coo":
+        return type(mask)((keep[keep], (mask.row[keep], mask.col[keep])), shape=mask.shape), keep
+    before = library.concatenate([library.zeros(1, mask.indptr.dtype), keep.cumsum().astype(mask.indptr.dtype)])
+    return type(mask)((keep[keep], mask.indices[keep], before[mask.indptr]), shape=mask.shape), keep
+
+
+def _only_true_tensor(torch: Any, mask: Any) -> tuple[Any, Any]:
+    if mask.dtype is not torch.bool or mask.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo) or mask.dim() != 2:
+        return mask, None
+    keep = mask._values() if mask.layout is torch.sparse_coo else mask.values()
+    if bool(keep.all()):
+        return mask, None
+    if mask.layout is torch.sparse_coo:
+        return torch.sparse_coo_tensor(mask._indices()[:, keep], keep[keep], mask.shape), keep
+    by_rows = mask.layout is torch.sparse_csr
+    offsets, places = (mask.crow_indices(), mask.col_indices()) if by_rows else (mask.ccol_indices(), mask.row_indices())
+    before = torch.nn.functional.pad(keep.cumsum(0), (1, 0))[offsets.long()].to(offsets.dtype)
+    make = torch.sparse_csr_tensor if by_rows else torch.sparse_csc_tensor
+    return make(before, places[keep], keep[keep], mask.shape), keep

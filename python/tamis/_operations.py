@@ -7,6 +7,7 @@ from . import _declarations as c
 from ._call import FUSED, SDDMM, SPMM, compute, settings
 from ._errors import ArgumentError, renamed
 from ._kinds import NumPy, kind_of
+from ._mask import only_true
 from ._pattern import Pattern
 from ._views import view
 
@@ -81,9 +82,11 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
               out: Any = None, math: str = "exact") -> Any:
     """Sparse attention: the row softmax of scale * Q K^T at the nonzeros of mask, times V.
 
-    mask: (N, M), a sparse matrix as S in `sddmm`, of which only the pattern counts; a query without nonzeros gives zeros.
+    mask: (N, M), a sparse matrix as S in `sddmm`, of which only the pattern counts: every entry attends whatever its value, 0 too, and two
+    entries at one place count twice. Of a matrix of bool, entries that say False do not attend. A query without entries gives zeros.
     Q: (..., N, d); K: (..., M, d); V: (..., M, e). Leading dimensions, such as (batch, heads), share the mask and run in one call.
-    scale: 1 / sqrt(d) if None. bias: (nnz,) or (..., nnz), added to the scores in the order of mask's entries.
+    scale: 1 / sqrt(d) if None. bias: (nnz,) or (..., nnz), added to the scores in the order of mask's entries; -inf keeps a place out, and
+    a query of which all places are kept out gives zeros.
     Returns the result (..., N, e); with return_lse also the logarithm of the sum of the exponentials of each row's scores, (..., N).
     Errors as in `sddmm`.
 
@@ -103,6 +106,11 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     if scale is None:
         scale = 1.0 / max(width, 1) ** 0.5
     how = settings("softmax", scale, math=math, keep_softmax=return_lse, as_pattern=True)
+    mask, kept = only_true(mask)
+    if kept is not None and bias is not None:
+        if getattr(bias, "shape", (0,))[-1:] != tuple(kept.shape):
+            raise ArgumentError(f"bias has shape {tuple(getattr(bias, 'shape', ()))}: expected {kept.shape[0]} numbers, one for each entry of mask")
+        bias = bias[..., kept]
     try:
         if not return_lse:
             return compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias)[0]

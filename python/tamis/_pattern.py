@@ -10,7 +10,7 @@ from typing import Any
 from . import _declarations as c
 from . import _device
 from ._library import lib, must
-from ._mask import Host, make
+from ._mask import Host, make, only_true
 from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 
@@ -29,7 +29,8 @@ def options_of(form: tuple, how: Any, **more: Any) -> c.tamis_options:
 class Pattern:
     """A sparse matrix that many calls use: its arrays are checked once, and the plans that calls need are made once and kept.
 
-    S is a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC or COO), or (offsets, columns) or (offsets, columns, values) with `shape`.
+    S is a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC or COO), or (offsets, columns) or (offsets, columns, values) with `shape`. Of a
+    matrix of bool, which is a mask, the entries that say False are left out.
     Every function of this package takes a Pattern as S. Its arrays are not copied: their structure must not change as long as the
     pattern exists; values may, in place or by `values=` of a call. Any number of threads may use one pattern.
 
@@ -47,7 +48,7 @@ class Pattern:
     """
 
     def __init__(self, S: Any, shape: tuple[int, int] | None = None):
-        self._start(S.sparse if isinstance(S, Pattern) else sparse(S, shape=shape))
+        self._start(S.sparse if isinstance(S, Pattern) else sparse(only_true(S)[0], shape=shape))
 
     def _start(self, s: Sparse, known: bool = False) -> None:
         if not known:
@@ -160,7 +161,7 @@ class Pattern:
         with self._lock:
             handle = self._plans.get(key)
             if handle is None or handle.value is None:
-                struct = self.sparse.with_values(used.pointer, used.type or form[1], used.apart)
+                struct = self.sparse.with_values(used.pointer, used.type if used.pointer else form[1], used.apart)
                 handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=EXPECTED_CALLS), gradient)
                 if len(self._plans) >= MOST_PLANS:
                     self.recipes.clear()

@@ -32,7 +32,7 @@ class Plan:
         s = pattern.sparse
         if s.transposed and form[0] != SDDMM:  # CSC: the CSR of the transpose
             how = how._replace(transpose=not how.transpose)
-        self._handle: Handle | None = Handle(s, s.with_values(used.pointer, used.type or form[1]), options_of(form, how, **more))
+        self._handle: Handle | None = Handle(s, s.with_values(used.pointer, used.type if used.pointer else form[1]), options_of(form, how, **more))
 
     def __call__(self, *operands: Any, out: Any = None, alpha: float = 1.0, beta: float = 0.0, values: Any = None) -> Any:
         """Computes with these operands: A, B of sddmm; B of spmm; A, B, D of fused. They have the plan's type, layout and sizes.

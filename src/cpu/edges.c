@@ -203,13 +203,16 @@ static void load_scores(const span *r, scores *x) {
     for (int t = 0; t < r->count; t++) x->dp[t] *= r->job->dp_factor;
 }
 
+/* What scores are relative to: their exponentials are zeros, not NaN, in a row or piece that is all masked. */
+static double shift_of(double most) { return most == -INFINITY ? 0 : most; }
+
 /* The largest score, the sum of exponentials, and the sum of exponentials times dp. A piece whose entries are all
    masked adds nothing. */
 static void sum_piece(const scores *x, piece row, double *part) {
     double most = -INFINITY, sum = 0, weighted = 0;
     for (int t = row.begin; t < row.end; t++) most = x->y[t] > most ? x->y[t] : most;
-    for (int t = row.begin; t < row.end && most > -INFINITY; t++) {
-        const double e = exp(x->y[t] - most);
+    for (int t = row.begin; t < row.end; t++) {
+        const double e = exp(x->y[t] - shift_of(most));
         sum += e;
         weighted += e * x->dp[t];
     }
@@ -219,16 +222,16 @@ static void sum_piece(const scores *x, piece row, double *part) {
 /* The same if the largest score and the sum are known. */
 static void weigh_piece(const scores *x, piece row, bool has_dp, double *part) {
     double weighted = 0;
-    const int end = has_dp && part[0] > -INFINITY ? row.end : row.begin;
-    for (int t = row.begin; t < end; t++) weighted += exp(x->y[t] - part[0]) * x->dp[t];
+    const int end = has_dp ? row.end : row.begin;
+    for (int t = row.begin; t < end; t++) weighted += exp(x->y[t] - shift_of(part[0])) * x->dp[t];
     part[2] = weighted;
 }
 
 /* Turns y into p, and dp into ds. */
 static void finish_piece(scores *x, piece row, const double *part) {
-    const double mean = part[2] / part[1];
+    const double sum = part[1] == 0 ? 1 : part[1], mean = part[2] / sum; /* all masked: zeros */
     for (int t = row.begin; t < row.end; t++) {
-        x->y[t] = exp(x->y[t] - part[0]) / part[1];
+        x->y[t] = exp(x->y[t] - shift_of(part[0])) / sum;
         x->dp[t] = x->y[t] * (x->dp[t] - mean);
     }
 }
@@ -306,7 +309,7 @@ static void merge(const tamis_edge_job *job, int64_t member, int64_t first, int6
     }
     for (int64_t s = first; s <= last; s++) {
         const double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
-        const double factor = known ? 1 : exp(part[0] - whole[0]);
+        const double factor = known ? 1 : exp(part[0] - shift_of(whole[0]));
         whole[1] = known ? part[1] : whole[1] + factor * part[1];
         whole[2] += factor * part[2];
     }

@@ -100,7 +100,7 @@ double tamis_softmax_bounds(const tamis_options *options, int64_t count, const d
         most = fmax(most, scale * x[t] + (s ? s[t] : 0));
         finite = finite && isfinite(p[t]);
     }
-    if (!finite || !isfinite(most)) { /* all of the row is NaN, which has no error */
+    if (!finite || !isfinite(most)) { /* all of the row is NaN, or it is masked: neither has an error */
         for (int64_t t = 0; t < count; t++) d[t] = own[t] = 0;
         return 0;
     }

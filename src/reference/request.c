@@ -77,10 +77,11 @@ tamis_status tamis_oracle_apply_edge(const tamis_request *r, double *sampled) {
     for (int64_t i = 0; i < r->rows; i++) most[i] = -INFINITY, sum[i] = 0;
     for (int64_t t = 0; t < nnz; t++) most[rows[t]] = fmax(most[rows[t]], sampled[t]);
     for (int64_t t = 0; t < nnz; t++) {
-        sampled[t] = exp(sampled[t] - most[rows[t]]);
+        sampled[t] = exp(sampled[t] - (most[rows[t]] == -INFINITY ? 0 : most[rows[t]]));
         sum[rows[t]] += sampled[t];
     }
-    for (int64_t t = 0; t < nnz; t++) sampled[t] /= sum[rows[t]];
+    for (int64_t t = 0; t < nnz; t++) /* a row whose scores are all -infinity has zeros */
+        if (sum[rows[t]] != 0) sampled[t] /= sum[rows[t]];
 done:
     tamis_release(most);
     tamis_release(sum);

@@ -242,5 +242,10 @@ tamis_status tamis_xla_read(const xla_frame *frame, bool device, call *c) {
          c->statistics.view.type != (c->form.type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32)))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "statistics has %lld rows and %lld columns",
                           (long long)c->statistics.view.rows, (long long)c->statistics.view.cols);
+    for (int i = 0; c->form.keep && i < c->leading; i++) /* the library reads those of each member */
+        if (c->statistics.lengths[i] != c->output.lengths[i])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                              "a leading dimension of statistics is %lld, that of the output %lld",
+                              (long long)c->statistics.lengths[i], (long long)c->output.lengths[i]);
     return find_batch(c);
 }

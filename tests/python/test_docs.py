@@ -22,7 +22,8 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages([str(pathlib.Pa
 
 
 @pytest.mark.parametrize("page", ["docs/manual/python.md", "docs/manual/python-attention.md", "docs/manual/python-graphs.md",
-                                  "docs/manual/python-recommender.md", "docs/manual/python-topics.md", "README.md"])
+                                  "docs/manual/python-recommender.md", "docs/manual/python-topics.md", "docs/manual/python-transforms.md",
+                                  "README.md"])
 @pytest.mark.filterwarnings("ignore:Sparse")
 def test_manual(source, page):
     """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch and JAX need them."""
@@ -104,6 +105,14 @@ def test_docstrings(name):
         pytest.importorskip("matplotlib")
     result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert result.failed == 0
+
+
+def test_the_page_of_transforms_has_the_tables_that_are_tested(source):
+    """`python tests/python/transforms.py` prints them."""
+    import transforms
+    page = (source / "docs/manual/python-transforms.md").read_text("utf-8")
+    for tables in ((transforms.TORCH, transforms.TORCH_OPERATIONS, transforms.TORCH_TABLE), (transforms.JAX, transforms.JAX_OPERATIONS, transforms.JAX_TABLE)):
+        assert transforms.rendered(*tables) in page
 
 
 def public(name):

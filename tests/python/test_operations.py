@@ -252,3 +252,62 @@ def test_duplicates_and_unsorted_columns():
     B = np.arange(6, dtype="float32").reshape(3, 2)
     close(tamis.spmm((offsets, columns, values), B), dense @ B)
     close(tamis.sddmm((offsets, columns, values), B, B), values * (B[[0, 0, 0, 2]] * B[columns]).sum(1))
+
+
+# ------------------------------------------------------------------------------ masks, and values of fp32 beside operands of 16 bits
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_a_mask_of_bool_means_what_it_says(format):
+    """Entries that say False do not attend; a bias has a number for each entry, also of these."""
+    random = np.random.default_rng(3)
+    stored = random.random((6, 5)) < 0.7
+    true = stored & (random.random((6, 5)) < 0.6)
+    rows, columns = stored.nonzero()
+    mask = scipy_sparse.coo_array((true[rows, columns], (rows, columns)), shape=(6, 5)).asformat(format)
+    assert mask.nnz == stored.sum() > true.sum()
+    entries = mask.tocoo()
+    bias = random.random(mask.nnz)
+    Q, K, V = (random.random((n, 3)) for n in (6, 5, 5))
+    before = mask.copy()
+    for given in (None, bias):
+        scores = Q @ K.T / 3**0.5
+        if given is not None:
+            scores[entries.row, entries.col] += given
+        weights = np.where(true, np.exp(scores), 0)
+        want = weights / np.maximum(weights.sum(1, keepdims=True), 1e-300) @ V
+        np.testing.assert_allclose(tamis.attention(mask, Q, K, V, bias=given), want, atol=1e-12)
+    pattern = tamis.Pattern(mask)
+    assert pattern.nnz == true.sum()
+    np.testing.assert_array_equal(tamis.spmm(pattern, np.eye(5), values=np.ones(pattern.nnz)), true)
+    assert (mask != before).nnz == 0 and mask.nnz == before.nnz  # it is not changed
+    with pytest.raises(ValueError, match=r"bias has shape \(3,\): expected \d+ numbers, one for each entry of mask"):
+        tamis.attention(mask, Q, K, V, bias=bias[:3])
+
+
+def test_a_query_that_the_bias_masks_gives_zeros():
+    mask = scipy_sparse.csr_array(np.tril(np.ones((4, 4), bool)))
+    Q, K, V = (np.random.default_rng(n).random((4, 3)) for n in range(3))
+    bias = np.where(mask.tocoo().row == 2, -np.inf, 0.0)
+    out, lse = tamis.attention(mask, Q, K, V, bias=bias, return_lse=True)
+    assert (out[2] == 0).all() and lse[2] == -np.inf
+    rest = [0, 1, 3]
+    np.testing.assert_allclose(out[rest], tamis.attention(mask, Q, K, V)[rest], atol=1e-12)
+
+
+@pytest.mark.parametrize("kept", ["pattern", "plan", "neither"])
+@pytest.mark.parametrize("own", [True, False])
+def test_values_of_fp32_beside_fp16(kept, own):
+    """A pattern's plan took them for numbers of 16 bits."""
+    random = np.random.default_rng(1)
+    S = scipy_sparse.csr_array(np.where(random.random((9, 8)) < 0.5, random.random((9, 8)), 0).astype("float32"))
+    B = random.random((8, 3)).astype("float16")
+    values = S.data if own else random.random(S.nnz, "float32")
+    want = scipy_sparse.csr_array((values, S.indices, S.indptr), S.shape) @ B.astype("float32")
+    given = {} if own else {"values": values}
+    if kept == "plan":
+        with tamis.plan("spmm", S, width=3, type="float16") as plan:
+            got = plan(B, **given)
+    else:
+        got = tamis.spmm(tamis.Pattern(S) if kept == "pattern" else S, B, **given)
+    np.testing.assert_allclose(got.astype("float32"), want, rtol=2e-3)

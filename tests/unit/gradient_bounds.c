@@ -175,15 +175,18 @@ static void differentiate_softmax(const gradient_case *c, units e, int64_t membe
     for (int64_t t = 0; t < nnz; t++) {
         row_facts *const row = &rows[c->row_of[t]];
         const double size = fabs(scale * a->x[t].is) + fabs(value_of(c, member, t));
+        row->count++;
+        if (score_of(c, member, a, t) == -INFINITY) continue; /* masked: the weight is 0, exactly */
         row->most = fmax(row->most, score_of(c, member, a, t));
         row->off = fmax(row->off, fabs(scale) * a->x[t].off + 4 * e.u * size);
-        row->count++;
     }
     for (int64_t t = 0; t < nnz; t++)
-        rows[c->row_of[t]].sum += exp(score_of(c, member, a, t) - rows[c->row_of[t]].most);
+        if (score_of(c, member, a, t) > -INFINITY)
+            rows[c->row_of[t]].sum += exp(score_of(c, member, a, t) - rows[c->row_of[t]].most);
     for (int64_t t = 0; t < nnz; t++) {
         row_facts *const row = &rows[c->row_of[t]];
-        const double is = exp(score_of(c, member, a, t) - row->most) / row->sum;
+        const bool masked = score_of(c, member, a, t) == -INFINITY;
+        const double is = masked ? 0 : exp(score_of(c, member, a, t) - row->most) / row->sum;
         a->p[t] = (about){is, is * (expm1(2 * row->off) + (row->count + 20) * e.u) + 2 * e.l};
         const about term = product(e, a->p[t], a->dp[t]);
         row->mean.is += term.is;

@@ -182,11 +182,16 @@ static void check_output(const char *what, const gradient_case *c, double got, d
     fail_msg("%s, %s: an output of %.9g, expected %.9g within %.3g", what, tamis_type_name(c->type), got, want, off);
 }
 
+/* A row whose scores are all -infinity is masked: its weights are zeros. */
+static double weight_of(const row_facts *row, double score) {
+    return row->most == -INFINITY ? 0 : exp(score - row->most) / row->sum;
+}
+
 static void check_samples(const gradient_case *c, const facts *f, const kept *k, const char *what) {
     const int64_t nnz = c->shape.nnz;
     for (int64_t at = 0; at < nnz * c->shape.batch; at++) {
         const row_facts *const row = &f->rows[at / nnz * c->rows + c->row_of[at % nnz]];
-        const double p = c->here.alpha * exp(f->scores[at] - row->most) / row->sum;
+        const double p = c->here.alpha * weight_of(row, f->scores[at]);
         check_output(what, c, output_at(c, k, at / nnz, at % nnz, 0), p, 2 * fabs(p) * row->relative);
     }
 }
@@ -199,7 +204,7 @@ static void check_sums(const gradient_case *c, const facts *f, const kept *k, co
         memset(size, 0, (size_t)all * sizeof *size);
         for (int64_t t = 0; t < nnz; t++) {
             const row_facts *const row = &f->rows[m * c->rows + c->row_of[t]];
-            const double p = exp(f->scores[m * nnz + t] - row->most) / row->sum;
+            const double p = weight_of(row, f->scores[m * nnz + t]);
             for (int64_t l = 0; l < width; l++) {
                 const double term = c->here.alpha * p * gradient_real(&c->in[IN_D], m, c->column_of[t], l);
                 sum[c->row_of[t] * width + l] += term;

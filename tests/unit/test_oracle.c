@@ -105,8 +105,7 @@ static void test_products(void **state) {
 
 static void test_softmax_rows(void **state) {
     (void)state;
-    /* a row of one entry is 1 whatever its score; a row whose biases are all -infinity is 0 / 0; an empty row is beta
-     */
+    /* a row of one entry is 1 whatever its score; a row whose biases are all -infinity, and an empty row, are beta */
     int32_t starts[] = {0, 1, 3, 3}, at[] = {1, 0, 1};
     double bias[] = {100, -INFINITY, -INFINITY}, x[6] = {1, 1, 1, 1, 1, 1}, e[6] = {5, 5, 5, 5, 5, 5};
     const tamis_sparse S = {
@@ -116,7 +115,8 @@ static void test_softmax_rows(void **state) {
     assert_int_equal(tamis_reference_fused(&S, &Q, &B, &B, &call.options, &call.execution, e), TAMIS_OK);
     near(e[0], 0 + 10);
     near(e[1], 4 + 10);
-    assert_true(isnan(e[2]) && isnan(e[3]));
+    near(e[2], 10);
+    near(e[3], 10);
     near(e[4], 10);
 }
 

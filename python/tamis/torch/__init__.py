@@ -5,8 +5,8 @@
     C = tamis.torch.spmm(pattern, B, values=samples)        sums over neighbours
     out = tamis.torch.attention(q, k, v, pattern)           softmax over neighbours, then the sum
 
-They are operators of PyTorch: autograd, torch.compile(fullgraph=True) and vmap know them, on the CPU and on CUDA, in the current
-stream. Second derivatives are those of the linear edges. `tamis.torch.nn` has layers, `tamis.torch.dglsp` the names of dgl.sparse.
+They are operators of PyTorch: autograd in both modes and of every order, torch.func, torch.compile(fullgraph=True) and export know them,
+on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.dglsp` the names of dgl.sparse.
 """
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
-from . import _direct
+from . import _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
 from ._kernels import _how
 from ._ops import CALLS
 from ._pattern import Pattern
 
 _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
-_EDGES = {"scale": c.TAMIS_EDGE_SCALE, "mask": c.TAMIS_EDGE_MASK, "softmax": c.TAMIS_EDGE_SOFTMAX}
+_EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
+
+_WIDE = ("exp", "softmax")  # whose results autocast computes in fp32, as torch.exp and torch.softmax
+_HALF = (torch.float16, torch.bfloat16)
+_eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # of sparse tensors, which torch.compile does not know
 
 
 def _edge(edge: str) -> int:
@@ -51,15 +55,21 @@ def _recorded(*tensors: Optional[Tensor]) -> bool:
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
 
 
-def _autocast(kind: str, tensors: tuple) -> tuple:
-    """Under autocast, operands in its type."""
+def _autocast_type(kind: str) -> Optional[torch.dtype]:
+    """The type of autocast; None: it is off."""
+    if kind not in ("cpu", "cuda"):
+        return None
     try:
-        enabled = torch.is_autocast_enabled(kind)
-        dtype = torch.get_autocast_dtype(kind) if enabled else None
+        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
     except TypeError:  # before PyTorch 2.4
-        enabled = torch.is_autocast_enabled() if kind == "cuda" else torch.is_autocast_cpu_enabled()
-        dtype = (torch.get_autocast_gpu_dtype() if kind == "cuda" else torch.get_autocast_cpu_dtype()) if enabled else None
-    if not enabled:
+        if kind == "cuda":
+            return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+        return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+
+
+def _autocast(dtype: Optional[torch.dtype], tensors: tuple) -> tuple:
+    """Operands in the type of autocast."""
+    if dtype is None:
         return tensors
     return tuple(None if x is None or x.dtype == torch.float64 else x.to(dtype) for x in tensors)
 
@@ -83,7 +93,8 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     if plain((A, B, values)) and A is not None and B is not None:
         return _direct.run((SDDMM, pattern, _how(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
     _check_tensors({"A": A, "B": B}, values=values)
-    A, B, values = _autocast(A.device.type, (A, B, values))
+    dtype = _autocast_type(A.device.type)
+    A, B, values = _autocast(torch.float32 if dtype is not None and edge in _WIDE else dtype, (A, B, values))
     return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
                   edge == "softmax" and _recorded(A, B, values))[0]
 
@@ -103,7 +114,10 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     if plain((B, values)) and B is not None:
         return _direct.run((SPMM, pattern, _how(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
     _check_tensors({"B": B}, values=values)
-    B, values = _autocast(B.device.type, (B, values))
+    dtype = _autocast_type(B.device.type)
+    B, = _autocast(dtype, (B,))
+    if dtype is not None and values is not None and not (values.dtype == torch.float32 and B.dtype in _HALF):  # which the operator takes as they are
+        values, = _autocast(dtype, (values,))
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 
 
@@ -124,7 +138,7 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
         return _direct.run((FUSED, pattern, _how(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
-    A, B, D, values = _autocast(A.device.type, (A, B, D, values))
+    A, B, D, values = _autocast(_autocast_type(A.device.type), (A, B, D, values))
     return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
                   epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
 
@@ -133,8 +147,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, *, scale: Optio
     """Sparse attention: the row softmax of scale * q k^T + bias at the pattern's places, times v.
 
     q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). scale: 1 /
-    sqrt(d) if None. bias: (nnz,) or (..., nnz). Returns (..., N, e); a query without places gives zeros. Gradients to q, k, v and
-    bias. Errors as in `sddmm`.
+    sqrt(d) if None. bias: (nnz,) or (..., nnz); -inf keeps a place out. Returns (..., N, e); a query without places, or with none left,
+    gives zeros. Gradients to q, k, v and bias. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> pattern = tamis.torch.Pattern.from_torch(torch.ones(3, 3).tril().to_sparse_csr())
@@ -166,6 +180,7 @@ def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     return sddmm(pattern, *none, values, edge="softmax")
 
 
+@_eager
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0, out: Optional[Tensor] = None) -> Tensor:
     """torch.sparse.sampled_addmm: alpha * (mat1 mat2) at the places of input + beta * input, for every type and with gradients.
 
@@ -184,6 +199,9 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
     if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape != (input.shape[0], mat2.shape[0]) or mat2.shape[1] != input.shape[-1]:
         raise _errors.ArgumentError(f"mat1 has shape {tuple(mat1.shape)} and mat2 {tuple(mat2.shape)}: expected ({input.shape[0]}, K) and "
                                     f"(K, {input.shape[-1]}), since input is {tuple(input.shape)}")
+    if _ops.REGISTERED and (_ops._transforms() or _ops.forward_mode()):
+        raise NotImplementedError("sampled_addmm returns a sparse tensor, of which torch.func and forward mode know nothing: use "
+                                  "sddmm(pattern, mat1, mat2.t(), edge='mask'), which returns its values")
     pattern = Pattern.from_torch(input)
     assert pattern.values is not None
     if out is not None:
@@ -209,9 +227,35 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return one.data_ptr() == other.data_ptr() or torch.equal(one, other)
 
 
+class _Once(torch.autograd.Function):
+    """The values of a sparse tensor that autograd records: what PyTorch makes of its second derivatives is wrong, without a word."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        ctx.save_for_backward(values)
+        return values.view_as(values)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return _Refused.apply(grad, *ctx.saved_tensors) if torch.is_grad_enabled() else grad
+
+
+class _Refused(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, grad: Tensor, values: Tensor) -> Tensor:
+        return grad.view_as(grad)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> Any:
+        raise NotImplementedError("sampled_addmm has no second derivatives, since PyTorch loses those of sparse tensors: use sddmm(pattern, mat1, "
+                                  "mat2.t(), edge='mask'), which has them")
+
+
 def _csr(pattern: Pattern, values: Tensor) -> Tensor:
     """A tensor of a pattern that is checked already."""
     checks = {} if torch.__version__.startswith("1.") else {"check_invariants": False}
+    if values.requires_grad:
+        values = _Once.apply(values)
     return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **checks)
 
 

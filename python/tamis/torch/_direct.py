@@ -13,7 +13,7 @@ from torch import Tensor
 from .._call import FUSED, SDDMM, SPMM, Settings, compute
 from .._recipe import key_of
 from . import _kernels as k
-from . import _ops, _twice
+from . import _formulas, _ops
 
 NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 FORWARD = {SDDMM: "sddmm", SPMM: "spmm", FUSED: "fused"}
@@ -25,6 +25,8 @@ _forward_mode = getattr(torch.autograd.forward_ad, "_current_level", None)
 _traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 _modes, _transforms, _PLAIN = _ops._modes, _ops._transforms, _ops._PLAIN
 POSSIBLE = _ops.REGISTERED and _forward_mode is not None
+# whether a gradient is several, of is_grads_batched=True, which maps otherwise than torch.vmap
+_batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
 
 
 def plain(tensors: tuple) -> bool:
@@ -34,7 +36,7 @@ def plain(tensors: tuple) -> bool:
     if torch.autograd.forward_ad._current_level >= 0:
         return False
     for x in tensors:
-        if type(x) not in _PLAIN:
+        if type(x) not in _PLAIN or (x is not None and x.is_meta):
             return False
     return True
 
@@ -104,14 +106,12 @@ class _Recorded(torch.autograd.Function):
         sizes = (pattern.rows, pattern.cols, pattern.coo)
         numbers = {SDDMM: (*sizes, *edge), SPMM: (*sizes, how.transpose), FUSED: (*sizes, *edge, how.transpose)}[operation]
         calls = _ops.CALLS
-        if not torch.is_grad_enabled():
-            if plain((grad, values, *tensors)):
-                calls = _ops.KERNELS
-        else:  # create_graph=True
-            twice = _twice.gradients(calls, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers,
-                                     wanted)
-            if twice is not None:
-                return (None, twice[-1], *twice[:-1])
+        if _ops.again():
+            found = _formulas.gradients(calls, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers,
+                                        wanted)
+            return (None, found[-1], *found[:-1])
+        if plain((grad, values, *tensors)) and not _batched(grad):
+            calls = _ops.KERNELS
         if operation != SPMM and len(tensors) == count:
             tensors.append(tensors[0].new_empty((0,)))  # no statistics
         found = calls[BACKWARD[operation]](grad, pattern.index, pattern.columns, values, *tensors, *numbers, wanted)

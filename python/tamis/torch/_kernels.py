@@ -52,17 +52,26 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
-    if pattern is None or pattern.sparse.moved():  # what is there now is another tensor
+    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # what is there now is another tensor
         index, columns = index.detach(), columns.detach()
         s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
         pattern = Pattern._of(s)
         with _lock:
             _alive[key] = pattern
             if not keep:
+                pattern.content = index.clone(), columns.clone()  # type: ignore[attr-defined]
                 _unnamed[key] = pattern
                 while len(_unnamed) > MOST_UNNAMED:
                     _unnamed.popitem(last=False)
     return pattern
+
+
+def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
+    """Whether a pattern of bare tensors still has their content: what torch.compile computes, it may write over without a new version."""
+    content = getattr(pattern, "content", None)
+    if content is None or (index.is_cuda and torch.cuda.is_current_stream_capturing()):
+        return True
+    return torch.equal(content[0], index) and torch.equal(content[1], columns)
 
 
 def sddmm(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, rows: int, cols: int, coo: bool, edge: int,

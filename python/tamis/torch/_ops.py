@@ -9,9 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
+from . import _formulas, _vmap
 from . import _kernels as k
-from . import _twice
+from ._fakes import FAKES
 
 _PATTERN = "Tensor index, Tensor columns, Tensor? values"
 _SIZES = "SymInt rows, SymInt cols, bool coo"
@@ -28,63 +30,19 @@ SCHEMAS = {
 }
 KERNELS = {name: getattr(k, name) for name in SCHEMAS}
 REGISTERED = hasattr(torch.library, "register_fake")
-
-
-# ------------------------------------------------------------------------------ shapes
-
-
-def _statistics(keep: bool, edge: int, a: Tensor, lead: Any, rows: Any) -> Tensor:
-    if not (keep and edge == k.SOFTMAX):
-        return a.new_empty((0,))
-    return a.new_empty((*lead, rows, 2), dtype=torch.float64 if a.dtype == torch.float64 else torch.float32)
-
-
-def _sddmm_fake(index, columns, values, a, b, rows, cols, coo, edge, scale, slope, epsilon, keep):
-    lead = k.lead_of(a, b, values)
-    return a.new_empty((*lead, columns.shape[0])), _statistics(keep, edge, a, lead, rows)
-
-
-def _spmm_fake(index, columns, values, b, rows, cols, coo, transpose):
-    out = cols if transpose else rows
-    lead = k.lead_of(b, values)
-    return b.new_empty((*lead, out)) if b.dim() == 1 else b.new_empty((*lead, out, b.shape[-1]))
-
-
-def _fused_fake(index, columns, values, a, b, d, rows, cols, coo, edge, scale, slope, epsilon, transpose, keep):
-    lead, out = k.lead_of(a, b, d, values), cols if transpose else rows
-    return a.new_empty((*lead, out, d.shape[-1])), _statistics(keep, edge, a, lead, out)
-
-
-def _gradients_fake(wanted, *of):
-    like = of[0]
-    return tuple(k._like(x) if wants and x is not None else like.new_empty((0,)) for wants, x in zip(wanted, of))
-
-
-def _values_gradient_fake(values, like, wants):
-    return values.new_empty(values.shape) if wants and values is not None else like.new_empty((0,))
-
-
-def _sddmm_backward_fake(grad, index, columns, values, a, b, statistics, rows, cols, coo, edge, scale, slope, epsilon, wanted):
-    return (*_gradients_fake(wanted, a, b), _values_gradient_fake(values, a, wanted[2]))
-
-
-def _spmm_backward_fake(grad, index, columns, values, b, rows, cols, coo, transpose, wanted):
-    return (*_gradients_fake(wanted, b), _values_gradient_fake(values, b, wanted[1]))
-
-
-def _fused_backward_fake(grad, index, columns, values, a, b, d, statistics, rows, cols, coo, edge, scale, slope, epsilon, transpose, wanted):
-    return (*_gradients_fake(wanted, a, b, d), _values_gradient_fake(values, a, wanted[3]))
-
-
-FAKES = {"sddmm": _sddmm_fake, "spmm": _spmm_fake, "fused": _fused_fake, "sddmm_backward": _sddmm_backward_fake,
-         "spmm_backward": _spmm_backward_fake, "fused_backward": _fused_backward_fake}
+if REGISTERED:
+    from torch._functorch.utils import enable_single_level_autograd_function as _single_level
+    _Function: Any = torch.autograd.function._SingleLevelFunction
+    _JVP = torch._C._functorch.TransformType.Jvp
+else:
+    _Function = torch.autograd.Function
 
 
 # ------------------------------------------------------------------------------ gradients
 
 
-class _Gradient(torch.autograd.Function):
-    """What autograd keeps of an operator, and the operator that it calls. `tensors` inputs are tensors, the rest numbers; outputs after
+class _Gradient(_Function):
+    """What autograd keeps of an operator, and the operators that it calls. `tensors` inputs are tensors, the rest numbers; outputs after
     the first, softmax's numbers, have no gradient."""
 
     name = ""
@@ -96,7 +54,12 @@ class _Gradient(torch.autograd.Function):
         statistics = () if isinstance(output, Tensor) else (output[1],)
         if statistics:
             ctx.mark_non_differentiable(*statistics)
-        ctx.save_for_backward(*inputs[:cls.tensors], *statistics)
+        kept = (*inputs[:cls.tensors], *statistics)
+        ctx.save_for_backward(*kept)
+        if forward_mode():
+            ctx.save_for_forward(*kept)
+            of = output if isinstance(output, Tensor) else output[0]
+            ctx.output = tuple(of.shape), of.dtype  # not the tensor itself, which keeps this
         ctx.numbers = inputs[cls.tensors:-1] if statistics else inputs[cls.tensors:]  # without `keep`
         ctx.count = len(inputs)
         ctx.set_materialize_grads(False)
@@ -107,43 +70,84 @@ class _Gradient(torch.autograd.Function):
         if grad is not None:
             need = ctx.needs_input_grad
             wanted = [need[place] for place in cls.places]
-            found = None
-            if REGISTERED and torch.is_grad_enabled():  # create_graph=True
+            if REGISTERED and again():
                 index, columns, values, *tensors = ctx.saved_tensors
                 operands = tuple(tensors[:len(cls.places) - 1])
-                found = _twice.gradients(CALLS, cls.name, grad, index, columns, values, operands, ctx.numbers, wanted)
-            if found is None:
+                found = _formulas.gradients(CALLS, cls.name, grad, index, columns, values, operands, ctx.numbers, wanted)
+            else:
                 found = CALLS[cls.name + "_backward"](grad, *ctx.saved_tensors, *ctx.numbers, wanted)
             for place, wants, gradient in zip(cls.places, wanted, found):
                 results[place] = gradient if wants else None
         return tuple(results)
+
+    @staticmethod
+    def _tangents(cls: Any, ctx: Any, changes: tuple) -> Any:
+        kept = ctx.saved_tensors
+        if not _transforms():
+            found = cls._tangent(ctx, kept, changes)
+        else:  # autograd has switched off forward mode, also for the levels of torch.func below, which have tangents of their own
+            with forward_ad._set_fwd_grad_enabled(True):
+                kept = tuple(None if x is None else torch._VF._unpack_dual(x, level=0)[0] for x in kept)
+                found = cls._tangent(ctx, kept, changes)
+        return found if cls.name == "spmm" else (found, None)
+
+    @classmethod
+    def _tangent(cls, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
+        index, columns, values, *tensors = kept
+        operands = cls.places[:-1]
+        found = _formulas.tangent(CALLS, cls.name, index, columns, values, tuple(tensors[:len(operands)]), ctx.numbers, changes[2],
+                                  tuple(changes[place] for place in operands))
+        shape, dtype = ctx.output
+        return tensors[0].new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)
+
+
+def forward_mode() -> bool:
+    """Whether there may be tangents: within torch.func.jvp, jacfwd or a dual level. What torch.compile has compiled has the former alone."""
+    if forward_ad._current_level >= 0:
+        return True
+    return REGISTERED and _transforms() and any(level.key() == _JVP for level in torch._C._functorch.get_interpreter_stack() or ())
+
+
+def again() -> bool:
+    """Whether a gradient may be differentiated: with create_graph=True, within torch.func, or in forward mode."""
+    return torch.is_grad_enabled() or forward_mode()
 
 
 def _gradient_of(name: str) -> Any:
     """The function of autograd for an operator, which runs without recording what is inside."""
 
     def forward(ctx: Any, *inputs: Any) -> Any:
-        output = _below(name, inputs)
+        output = _forward(name, inputs)
         _Gradient._keep(made, ctx, inputs, output)
         return output
 
     made: Any = type(f"Tamis{name.title()}", (_Gradient,), {"name": name, "tensors": TENSORS[name], "places": PLACES[name]})
     made.forward = staticmethod(forward)
     made.backward = staticmethod(lambda ctx, grad, _=None: _Gradient._gradients(made, ctx, grad))
-    if not REGISTERED:
+    if REGISTERED:
+        made.jvp = staticmethod(lambda ctx, *changes: _Gradient._tangents(made, ctx, changes))
+    else:
         made.backward = staticmethod(torch.autograd.function.once_differentiable(made.backward))
     return made
+
+
+def _forward(name: str, inputs: tuple) -> Any:
+    """What a function of autograd runs, which has switched off recording: of its own level of torch.func, but not of those below."""
+    if not REGISTERED or not _transforms():
+        return _below(name, inputs)
+    with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+        return _below(name, inputs)
 
 
 def _refusal_of(name: str) -> Any:
     """Of an operator that is a derivative itself."""
 
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise NotImplementedError(f"tamis::{name} has no derivative: second derivatives are those of spmm, and of the edges scale, mask and "
-                                  f"residual")
+    def refused(ctx: Any, *_: Any) -> Any:
+        raise NotImplementedError(f"tamis::{name} has no derivative: differentiate the gradient of {name[:-9]} with create_graph=True, or use "
+                                  f"torch.func")
 
-    return type(f"Tamis{name.title().replace('_', '')}", (torch.autograd.Function,), {
-        "forward": staticmethod(lambda ctx, *inputs: _below(name, inputs)), "backward": staticmethod(backward)})
+    return type(f"Tamis{name.title().replace('_', '')}", (_Function,), {
+        "forward": staticmethod(lambda ctx, *inputs: _forward(name, inputs)), "backward": staticmethod(refused), "jvp": staticmethod(refused)})
 
 
 _below_autograd = torch._C._AutoDispatchBelowAutograd
@@ -156,7 +160,7 @@ def _below(name: str, inputs: tuple) -> Any:
     plain = not REGISTERED or (_modes() == 0 and not _transforms())
     if plain:
         for x in inputs[:TENSORS[name]]:
-            if type(x) not in _PLAIN:
+            if type(x) not in _PLAIN or (x is not None and x.is_meta):
                 plain = False
     if plain:
         return KERNELS[name](*inputs)
@@ -175,42 +179,20 @@ def _autograd_of(name: str) -> Any:
     gradient, tensors = GRADIENTS[name], TENSORS[name]
 
     def run(*inputs: Any) -> Any:
-        if torch.is_grad_enabled():
+        recorded = forward_mode()
+        if not recorded and torch.is_grad_enabled():
             for x in inputs[:tensors]:
                 if x is not None and x.requires_grad:
-                    try:
-                        return gradient.apply(*inputs)
-                    except RuntimeError as error:
-                        if "setup_context" not in str(error):
-                            raise
-                        raise NotImplementedError(f"tamis::{name} has no derivative for torch.func (grad, vjp, jacrev): use torch.autograd.grad or "
-                                                  f"backward") from None
-        return _below(name, inputs)
+                    recorded = True
+                    break
+        if not recorded:
+            return _below(name, inputs)
+        if not _transforms():
+            return gradient.apply(*inputs)
+        with _single_level():  # this entry is one level of torch.func: the levels below are entries of their own
+            return gradient.apply(*inputs)
 
     return run
-
-
-# ------------------------------------------------------------------------------ vmap: the mapped dimension is one of the batch
-
-
-def _vmap_of(name: str, matrices: tuple[int, ...], values: int = 2) -> Any:
-    """The rule of vmap: mapped operands get their dimension in front; patterns are shared."""
-
-    def rule(info: Any, dims: tuple, *arguments: Any) -> Any:
-        given = list(arguments)
-        for place, dim in enumerate(dims):
-            if dim is None or not isinstance(given[place], Tensor):
-                continue
-            if place not in (*matrices, values):
-                raise NotImplementedError(f"vmap over the pattern of tamis::{name}: map over operands and values of one pattern")
-            given[place] = given[place].movedim(dim, 0)
-        lead = max((given[place].shape[:-2] for place in matrices), key=len)
-        for place in matrices:  # one that is not mapped, but has a batch of its own
-            if 2 < given[place].dim() < len(lead) + 2:
-                given[place] = given[place].unsqueeze(0).expand(*lead, *given[place].shape[-2:])
-        out = CALLS[name](*given)
-        return (out, 0) if isinstance(out, Tensor) else (out, (0, 0 if out[1].numel() else None))
-    return rule
 
 
 # ------------------------------------------------------------------------------ registration
@@ -223,10 +205,8 @@ def _registered() -> dict[str, Any]:
         torch.library.impl(qualified, ("cpu", "cuda"), KERNELS[name])
         torch.library.register_fake(qualified, FAKES[name])
         torch.library.impl(qualified, "Autograd", _autograd_of(name))
-    if hasattr(torch.library, "register_vmap"):
-        torch.library.register_vmap("tamis::sddmm", _vmap_of("sddmm", (3, 4)))
-        torch.library.register_vmap("tamis::spmm", _vmap_of("spmm", (3,)))
-        torch.library.register_vmap("tamis::fused", _vmap_of("fused", (3, 4, 5)))
+        if hasattr(torch.library, "register_vmap"):
+            torch.library.register_vmap(qualified, _vmap.rule_of(name, lambda: CALLS))
     return {name: getattr(torch.ops.tamis, name).default for name in SCHEMAS}
 
 

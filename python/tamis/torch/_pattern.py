@@ -1,8 +1,9 @@
 """Patterns of tensors."""
 from __future__ import annotations
 
+import contextlib
 import operator
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
 import torch
 from torch import Tensor
@@ -11,6 +12,10 @@ from .. import _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
 from . import _kernels
+
+functorch: Any = getattr(torch._C, "_functorch", None)
+_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+_transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 
 
 class _Tensors:
@@ -37,10 +42,26 @@ class _Tensors:
         return array.int()
 
 
+def _bare(x: Tensor, name: str) -> Tensor:
+    """The tensor within those of torch.func: whatever is computed there is wrapped, also what depends on no operand."""
+    while functorch.is_functorch_wrapped_tensor(x):
+        if functorch.is_batchedtensor(x):
+            raise NotImplementedError(f"vmap over the {name} of a pattern: map over operands and values of one pattern")
+        x = functorch.get_unwrapped(x)
+    return x
+
+
+def _abstract(x: Tensor) -> bool:
+    """Whether a tensor has no content: torch.compile's, torch.export's, or of the device meta."""
+    return x.is_meta or type(x) not in (Tensor, torch.nn.Parameter)
+
+
 def _sizes(shape: Any) -> tuple[int, int]:
     """The numbers of rows and columns."""
     try:
-        rows, cols = map(operator.index, shape)
+        rows, cols = shape
+        if not _compiling():
+            rows, cols = operator.index(rows), operator.index(cols)
     except (TypeError, ValueError):
         raise _errors.ArgumentError(f"shape = {shape!r}: expected (rows, cols)") from None
     return rows, cols
@@ -70,20 +91,31 @@ class Pattern:
                 raise _errors.ArgumentError(f"{name} are {getattr(tensor, 'dtype', type(tensor).__name__)}: expected a tensor of int32 or int64")
             if tensor.dim() != 1:
                 raise _errors.ArgumentError(f"{name} have shape {tuple(tensor.shape)}: expected a vector")
+        if _transforms():
+            index, columns = _bare(index, "rows or offsets"), _bare(columns, "columns")
         self.index, self.columns, self.values = index, columns, values
-        self.rows, self.cols, self.coo = int(rows), int(cols), coo
-        self.nnz = int(columns.shape[0])
-        if index.is_inference() or columns.is_inference():  # such tensors have no versions
-            self._current = lambda: self._checked  # type: ignore[method-assign]
-        else:
-            self._versions = index._version, columns._version
-        self._checked = _kernels.pattern_of(index, columns, self.rows, self.cols, coo, keep=True)
+        self.rows, self.cols, self.coo = rows, cols, coo
+        self.nnz = columns.shape[0]
+        self._versions: Optional[tuple[int, int]] = None
+        self._known: Any = None
+        if not _compiling() and not _abstract(index) and not _abstract(columns):  # else the operators check the tensors that they get
+            if not index.is_inference() and not columns.is_inference():  # such tensors have no versions
+                self._versions = index._version, columns._version
+            with _plain():
+                self._known = _kernels.pattern_of(index, columns, rows, cols, coo, keep=True)
+
+    @property
+    def _checked(self) -> Any:
+        """The pattern with its plans; one that was made within torch.compile is checked at its first use outside."""
+        if self._known is None:
+            self._known = _kernels.pattern_of(self.index, self.columns, int(self.rows), int(self.cols), self.coo, keep=True)
+        return self._known
 
     def _current(self) -> Any:
         """What was checked; anew, where the tensors were changed in place."""
-        if (self.index._version, self.columns._version) != self._versions:
+        if self._versions is not None and (self.index._version, self.columns._version) != self._versions:
             return _kernels.pattern_of(self.index, self.columns, self.rows, self.cols, self.coo)
-        return self._checked
+        return self._known if self._known is not None else self._checked
 
     @staticmethod
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
@@ -125,25 +157,37 @@ class Pattern:
         if edge_index.dtype not in (torch.int32, torch.int64):
             raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
         if num_nodes is None:
+            if _compiling():
+                raise _errors.ArgumentError("num_nodes = None: expected a number within torch.compile and torch.export, since they do not know "
+                                            "the content of edge_index")
+            if edge_index.is_meta:
+                raise _errors.ArgumentError("num_nodes = None: expected a number, since edge_index is on the device meta")
             num_nodes = int(edge_index.max()) + 1 if edge_index.shape[1] else 0
         return Pattern(edge_index[1], edge_index[0], num_nodes, num_nodes, True)
 
     @staticmethod
     def from_torch(matrix: Tensor) -> Pattern:
-        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients.
+        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients. Entries of a COO tensor at one place
+        are added, as PyTorch adds them.
+
+        A mask, which is a tensor of bool, dense or sparse, keeps what is True; its `values` are None. The numbers of another matrix do not
+        say where to attend: pass them as `bias=pattern.values` if they are to be added to scores; there -inf keeps a place out, and 0 does not.
 
         >>> import torch, tamis.torch
         >>> pattern = tamis.torch.Pattern.from_torch(torch.tensor([[0., 2.], [3., 0.]]).to_sparse_coo())
         >>> pattern.values
         tensor([2., 3.])
+        >>> tamis.torch.Pattern.from_torch(torch.ones(3, 3, dtype=torch.bool).tril())
+        <tamis.torch.Pattern 3 x 3, 6 nonzeros, cpu>
         """
-        _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO")
-        if matrix.layout is torch.sparse_csr and matrix.dim() == 2:
-            return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
-        if matrix.layout is torch.sparse_coo and matrix.dim() == 2:
-            indices = matrix._indices()
-            values = matrix.values() if matrix.is_coalesced() else matrix._values()
-            return Pattern(indices[0], indices[1], matrix.shape[0], matrix.shape[1], True, values)
+        _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO, or a mask of bool")
+        if matrix.dim() == 2:
+            if matrix.dtype is torch.bool:
+                return _masked(matrix)
+            if matrix.layout is torch.sparse_csr:
+                return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
+            if matrix.layout is torch.sparse_coo:
+                return _of_coo(matrix)
         raise _errors.ArgumentError(f"the tensor has layout {matrix.layout} and {matrix.dim()} dimensions: expected a matrix in sparse_csr or "
                                     f"sparse_coo; convert it, for instance by to_sparse_csr()")
 
@@ -159,8 +203,10 @@ class Pattern:
         >>> tamis.torch.Pattern.mask(6, causal=True, window=2, global_tokens=1)
         <tamis.torch.Pattern 6 x 6, 18 nonzeros, cpu>
         """
-        offsets, columns, shape = _mask.make(_Tensors(device), rows, cols, **parts)
-        return Pattern(offsets, columns, shape[0], shape[1], False)
+        if not _compiling():
+            return Pattern(*_made(rows, cols, device, tuple(parts.items())), False)
+        rows, cols = operator.index(rows), None if cols is None else operator.index(cols)  # not symbols: a mask of this size
+        return Pattern(*_constant(rows, cols, device, tuple(parts.items())), False)
 
     @staticmethod
     def causal(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
@@ -219,3 +265,67 @@ class Pattern:
 
     def __reduce__(self) -> Any:
         return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
+
+
+@contextlib.contextmanager
+def _plain() -> Iterator[None]:
+    """Within it, tensors are those of no transform of torch.func, since nothing that is mapped or differentiated is computed."""
+    if not _transforms():
+        yield
+        return
+    with torch._C._DisableFuncTorch():
+        yield
+
+
+def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
+    """The tensors of a mask, and its shape."""
+    with _plain():
+        offsets, columns, shape = _mask.make(_Tensors(device), rows, cols, **dict(parts))
+    return offsets, columns, shape[0], shape[1]
+
+
+def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
+    """The same for torch.compile and torch.export, which make a mask when they compile: its arguments are numbers of the program."""
+    from torch.utils._python_dispatch import _disable_current_modes
+    with _disable_current_modes():
+        return _made(rows, cols, device, parts)
+
+
+if hasattr(getattr(torch, "compiler", None), "assume_constant_result"):
+    _constant = torch.compiler.assume_constant_result(_constant)
+
+
+def _of_coo(matrix: Tensor) -> Pattern:
+    """Entries at one place are added; if there are none such, they keep their order, which autograd knows only of sorted entries."""
+    rows, cols = matrix.shape
+    indices = matrix._indices()
+    if matrix.is_coalesced():
+        return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
+    places = indices[0] * cols + indices[1]
+    found, rank = torch.unique(places, return_inverse=True)
+    if found.numel() < places.numel():
+        matrix = matrix.coalesce()
+        indices = matrix._indices()
+        return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
+    values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
+    return Pattern(indices[0], indices[1], rows, cols, True, values)
+
+
+def _masked(mask: Tensor) -> Pattern:
+    """What is True, by rows: each place once."""
+    rows, cols = mask.shape
+    if mask.layout is torch.strided:
+        places = mask.reshape(-1).nonzero().squeeze(1)
+    else:
+        if mask.layout is torch.sparse_coo:
+            (row, column), kept = mask._indices(), mask._values()
+        elif mask.layout is torch.sparse_csr:
+            offsets, column, kept = mask.crow_indices(), mask.col_indices(), mask.values()
+            row = torch.repeat_interleave(torch.arange(rows, device=mask.device), offsets.diff())
+        else:
+            raise _errors.ArgumentError(f"the mask has layout {mask.layout}: expected a dense tensor, sparse_csr or sparse_coo; convert it, for "
+                                        f"instance by to_sparse_csr()")
+        places = torch.unique(row[kept].long() * cols + column[kept].long())
+    row, column = places // max(cols, 1), places % max(cols, 1)
+    offsets = torch.nn.functional.pad(torch.bincount(row, minlength=rows).cumsum(0), (1, 0))
+    return Pattern(offsets, column, rows, cols, False)

@@ -124,6 +124,10 @@ INLINE void keep_softmax_row(const tamis_cpu_job *job, int64_t row, real most, r
     pair[1] = sum;
 }
 
+/* What a row's exponentials are divided by. If all of its scores are -infinity, which masks the row, they are zeros,
+   and stay zeros. The sum of a row with NaN is NaN. */
+INLINE real softmax_sum(real sum) { return sum == 0 ? 1 : sum; }
+
 /* The largest of n scores, or -infinity if n = 0. It may skip NaN, since the exponential brings NaN back. */
 static real run_max(const real *x, int64_t n) {
     vector most = vector_of(-(real)__builtin_inff());

@@ -39,7 +39,7 @@ INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
     }
     if (seg->flags & SEGMENT_KEEP) return;
     keep_softmax_row(job, seg->row, state[0], state[1]);
-    if (seg->count > 0 || state[1] != 0) seg->final_scale = (real)job->alpha / state[1];
+    seg->final_scale = (real)job->alpha / softmax_sum(state[1]);
 }
 
 /* The weighted rows of D of a chunk, row by row: whole rows follow one another, and need no list. */

@@ -95,8 +95,8 @@ INLINE real same_softmax(real *x, int64_t n, real state[2]) {
 }
 
 /* Writes a row, or leaves it for the thread that merges it, as sum_segments does. */
-INLINE void same_store(const same_arguments *arguments, int64_t row, bool empty, const sum_shape *shape,
-                       tamis_type type, vector *sum, const real state[2]) {
+INLINE void same_store(const same_arguments *arguments, int64_t row, const sum_shape *shape, tamis_type type,
+                       vector *sum, const real state[2]) {
     const tamis_cpu_job *const job = arguments->job;
     const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
     real *const partial = cut_row_partial(arguments->range, row);
@@ -109,7 +109,7 @@ INLINE void same_store(const same_arguments *arguments, int64_t row, bool empty,
         return;
     }
     if (softmax) keep_softmax_row(job, row, state[0], state[1]);
-    const real scale = softmax && !empty ? (real)job->alpha / state[1] : (real)job->alpha;
+    const real scale = softmax ? (real)job->alpha / softmax_sum(state[1]) : (real)job->alpha;
 #if !defined(TAMIS_KERNEL_F64)
     if (type != REAL && job->real_out) {
         vector kept[SUM_BLOCK]; /* `sum` itself stays in registers */
@@ -220,7 +220,7 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
 #pragma GCC unroll 16
                 for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(carry + k * VECTOR_BYTES) = sum[k];
             } else {
-                same_store(arguments, row, n == 0, &shape, type, sum, state);
+                same_store(arguments, row, &shape, type, sum, state);
             }
         }
         next = group.after ? group.row : group.row_end;

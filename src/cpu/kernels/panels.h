@@ -411,7 +411,7 @@ static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_
     const real most = run_max(x, n), shift = most == -(real)__builtin_inff() ? 0 : most;
     const real sum = run_exp(x, x, n, shift);
     keep_softmax_row(job, row, most, sum);
-    return n > 0 ? (real)job->alpha / sum : (real)job->alpha;
+    return (real)job->alpha / softmax_sum(sum);
 }
 
 /* What the panel from `row` on reads in no order that the hardware foresees: its values, and its rows of A. */

@@ -93,10 +93,11 @@ INLINE void softmax_write(const tamis_cpu_job *job, tamis_type type, const real 
     real exponentials[TAMIS_CPU_CHUNK + 8];
     const real *const x = (const real *)job->samples + begin;
     const real shift = state[0] == -(real)__builtin_inff() ? 0 : state[0];
+    const real sum = softmax_sum(state[1]);
     for (int64_t t = 0; t < n; t += TAMIS_CPU_CHUNK) {
         const int64_t length = n - t < TAMIS_CPU_CHUNK ? n - t : TAMIS_CPU_CHUNK;
         run_exp(exponentials, x + t, length, shift);
-        for (int64_t i = 0; i < length; i++) exponentials[i] /= state[1];
+        for (int64_t i = 0; i < length; i++) exponentials[i] /= sum;
         store_samples(job, type, begin + t, exponentials, length);
     }
 }

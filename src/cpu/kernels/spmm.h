@@ -102,7 +102,8 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
         if (job->edge == TAMIS_EDGE_SOFTMAX) {
             const real *const state = partial_state(partial, job->width);
             keep_softmax_row(job, row, state[0], state[1]);
-            if (offset_at(job, row + 1) > offset_at(job, row)) all.final_scale = (real)job->alpha / state[1];
+            if (offset_at(job, row + 1) > offset_at(job, row))
+                all.final_scale = (real)job->alpha / softmax_sum(state[1]);
         }
         sum(arguments, &all, 1, NULL);
     }
@@ -205,7 +206,7 @@ static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partia
             real *const part = partials[i];
             for (int64_t k = 0; k < padded; k++) part[k] *= factor[0];
         }
-        final_scale /= normaliser;
+        final_scale /= softmax_sum(normaliser);
         keep_softmax_row(job, row, most, normaliser);
     }
     for (int i = 1; i < count; i++) {

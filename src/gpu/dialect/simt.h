@@ -205,6 +205,11 @@ FUNCTION real real_of(element x) { return x; }
 FUNCTION element element_of(real x) { return x; }
 #endif
 
+/* What a row's scores are relative to, and what their exponentials are divided by. If all scores are -infinity, which
+   masks the row, the exponentials are zeros, and stay zeros; NaN stays NaN. */
+#define SHIFT(most)  ((most) == -INFINITY ? (real)0 : (most))
+#define DIVISOR(sum) ((sum) == 0 ? (real)1 : (sum))
+
 #ifndef VALUE
 #define VALUE ELEMENT
 #endif

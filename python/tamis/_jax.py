@@ -1,0 +1,461 @@
+"""What XLA calls for `tamis.jax`, and its derivatives of every order, in both modes, under vmap.
+
+`operation` is one call of the library. Its derivative is a primitive that is linear in the changes of operands: forward mode computes it by
+two bilinear operations, sampled products and spmm, and by what JAX makes of an edge, entry by entry; reverse mode transposes it, which is
+one backward call of the library. Second derivatives are those of the bilinear operations, each of which has the other for its own.
+"""
+from __future__ import annotations
+
+import functools
+import pathlib
+import re
+from typing import Any, NamedTuple, Optional
+
+import jax
+import jax.numpy as jnp
+import numpy
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from . import _declarations as c
+from . import _errors
+from ._device import opened
+from ._library import handlers
+
+SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
+SCALE, MASK, RESIDUAL, QUOTIENT = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_MASK, c.TAMIS_EDGE_RESIDUAL, c.TAMIS_EDGE_QUOTIENT
+SIGMOID, EXP, LEAKY_RELU, SOFTMAX = c.TAMIS_EDGE_SIGMOID, c.TAMIS_EDGE_EXP, c.TAMIS_EDGE_LEAKY_RELU, c.TAMIS_EDGE_SOFTMAX
+NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
+TARGET = "tamis"
+
+
+def _minor_version() -> int:
+    """Of XLA's interface, in the header that jaxlib ships. Some versions of XLA refuse handlers that say they are for another one."""
+    try:
+        header = pathlib.Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
+        found = re.search(r"#define XLA_FFI_API_MINOR (\d+)", header)
+    except OSError:
+        found = None
+    return int(found[1]) if found else 1
+
+
+def _register() -> Any:
+    library = handlers()
+    library.tamis_xla_start(opened("cpu").handle, _minor_version())
+    for platform, handler in (("cpu", library.tamis_xla_cpu), ("CUDA", library.tamis_xla_cuda)):
+        jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(handler), platform=platform)
+    return library
+
+
+_library = _register()
+
+
+class Form(NamedTuple):
+    """What is part of the compiled program."""
+
+    operation: int
+    rows: int
+    cols: int
+    edge: int = c.TAMIS_EDGE_SCALE
+    scale: float = 1.0
+    slope: float = 0.01
+    epsilon: float = 1e-10
+    transpose: bool = False
+    math: int = c.TAMIS_MATH_EXACT
+
+
+# ------------------------------------------------------------------------------ the call
+
+
+def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
+    """One call of the library. flags: backward, keep, has_values, wanted."""
+    numbers = {"operation": form.operation, "rows": form.rows, "cols": form.cols, "edge": form.edge, "transpose": form.transpose,
+               "math": form.math, **dict(zip(("backward", "keep", "has_values", "wanted"), flags))}
+    reals = {"scale": form.scale, "slope": form.slope, "epsilon": form.epsilon}
+    call = jax.ffi.ffi_call(TARGET, results, vmap_method="expand_dims")
+    return call(*arguments, **{name: numpy.int64(value) for name, value in numbers.items()},
+                **{name: numpy.float64(value) for name, value in reals.items()})
+
+
+class Given(NamedTuple):
+    """Operands, and S's values if there are any. All have the same number of leading dimensions, each of which is the batch's, or 1."""
+
+    operands: tuple
+    values: Optional[Any]
+
+    @classmethod
+    def of(cls, form: Form, arrays: Any) -> Given:
+        count = len(NAMES[form.operation])
+        return cls(tuple(arrays[:count]), arrays[count] if len(arrays) > count else None)
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        return jnp.broadcast_shapes(*[x.shape[:-2] for x in self.operands], () if self.values is None else self.values.shape[:-1])
+
+
+def _result(form: Form, columns: Any, given: Given, lead: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the result."""
+    rows = form.cols if form.transpose else form.rows
+    return (*lead, columns.shape[0]) if form.operation == SDDMM else (*lead, rows, given.operands[-1].shape[-1])
+
+
+def _forward_shapes(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool) -> list:
+    given = Given.of(form, arrays)
+    dtype = arrays[0].dtype
+    shapes = [_shaped(_result(form, columns, given, given.lead), dtype)]
+    if keep:
+        shapes.append(_shaped((*given.lead, form.cols if form.transpose else form.rows, 2), "float64" if dtype == "float64" else "float32"))
+    return shapes
+
+
+def _forward(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool = False) -> list:
+    """The result, and with `keep` softmax's numbers of each row."""
+    results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _forward_shapes(offsets, columns, *arrays, form=form, keep=keep))
+    return list(_call(form, results, (False, keep, Given.of(form, arrays).values is not None, 0), offsets, columns, *arrays))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def operation(form: Form, keep: bool, offsets: Any, columns: Any, *arrays: Any) -> tuple:
+    """The operation. arrays: the operands, and the values if there are any."""
+    return tuple(_forward_p.bind(offsets, columns, *arrays, form=form, keep=keep))
+
+
+@functools.partial(operation.defjvp, symbolic_zeros=True)
+def _operation_jvp(form: Form, keep: bool, primals: tuple, tangents: tuple) -> tuple:
+    offsets, columns, *arrays = primals
+    out = operation(form, form.edge == SOFTMAX and form.operation != SPMM, *primals)
+    wanted = tuple(not isinstance(change, jax.custom_derivatives.SymbolicZero) and x.size > 0 for change, x in zip(tangents[2:], arrays))
+    change = jnp.zeros_like(out[0])
+    if any(wanted):
+        changes = [change for change, wants in zip(tangents[2:], wanted) if wants]
+        change = _tangent_p.bind(offsets, columns, *arrays, *out[1:], *changes, form=form, count=len(arrays), wanted=wanted)
+    out = out if keep else out[:1]
+    return out, (change, *[jnp.zeros_like(x) for x in out[1:]])  # softmax's numbers are there for gradients alone
+
+
+# ------------------------------------------------------------------------------ primitives
+
+
+def _shared(found: Any, shape: tuple[int, ...]) -> Any:
+    """What members of a batch shared gets the sum of their gradients."""
+    axes = tuple(axis for axis, (ours, theirs) in enumerate(zip(found.shape, shape)) if ours != theirs)
+    return found.sum(axes, keepdims=True) if axes else found
+
+
+def _primitive(name: str, plain: Any, shapes: Any, several: bool = False, full: bool = False) -> Primitive:
+    """A primitive of arrays (of which the pattern is not mapped) computed by a function. full: the first array, a gradient, has all of the
+    batch."""
+    made = Primitive(name)
+    made.multiple_results = several
+    made.def_impl(plain)
+    made.def_abstract_eval(shapes)
+    mlir.register_lowering(made, mlir.lower_fun(plain, multiple_results=several))
+    place = 1 if full else 0  # of the pattern
+
+    def batch(arrays: tuple, dims: tuple, **settings: Any) -> tuple:
+        if any(dim is not None for dim in dims[place:place + 2]):
+            raise _errors.UnsupportedError("vmap over the pattern: all members share one; use jax.lax.map for several")
+        size = next(x.shape[dim] for x, dim in zip(arrays, dims) if dim is not None)
+        moved = [x if number in (place, place + 1) else jnp.expand_dims(x, 0) if dim is None else jnp.moveaxis(x, dim, 0)
+                 for number, (x, dim) in enumerate(zip(arrays, dims))]
+        if full:
+            moved[0] = jnp.broadcast_to(moved[0], (size, *moved[0].shape[1:]))
+        out = made.bind(*moved, **settings)
+        return (out, [0] * len(out)) if several else (out, 0)
+
+    batching.primitive_batchers[made] = batch
+    return made
+
+
+def _shaped(shape: Any, dtype: Any) -> Any:
+    return jax.core.ShapedArray(tuple(shape), jnp.dtype(dtype))
+
+
+def _sum(terms: list) -> Any:
+    terms = [term for term in terms if term is not None]
+    return functools.reduce(lambda x, y: x + y, terms) if terms else None
+
+
+def _known(change: Any) -> bool:
+    return not isinstance(change, ad.Zero)
+
+
+_forward_p = _primitive("tamis_forward", _forward, _forward_shapes, several=True)
+
+# two bilinear operations: the sampled products of two matrices, and a sparse matrix times a matrix
+
+
+def _products_plain(offsets: Any, columns: Any, a: Any, b: Any, *, rows: int, cols: int) -> Any:
+    return _forward(offsets, columns, a, b, form=Form(SDDMM, rows, cols, MASK))[0]
+
+
+def _products_shape(offsets: Any, columns: Any, a: Any, b: Any, *, rows: int, cols: int) -> Any:
+    return _shaped((*jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2]), columns.shape[0]), a.dtype)
+
+
+def _times_plain(offsets: Any, columns: Any, b: Any, *values: Any, rows: int, cols: int, transpose: bool) -> Any:
+    return _forward(offsets, columns, b, *values, form=Form(SPMM, rows, cols, transpose=transpose))[0]
+
+
+def _times_shape(offsets: Any, columns: Any, b: Any, *values: Any, rows: int, cols: int, transpose: bool) -> Any:
+    lead = jnp.broadcast_shapes(b.shape[:-2], *[x.shape[:-1] for x in values])
+    return _shaped((*lead, cols if transpose else rows, b.shape[-1]), b.dtype)
+
+
+_products_p = _primitive("tamis_products", _products_plain, _products_shape)
+_times_p = _primitive("tamis_times", _times_plain, _times_shape)
+
+
+def _bilinear_jvp(made: Primitive) -> Any:
+    """The change of each of two factors, times the other; there may be one alone."""
+
+    def jvp(primals: tuple, tangents: tuple, **settings: Any) -> tuple:
+        out = made.bind(*primals, **settings)
+        terms = [made.bind(*[change if number == place else x for number, x in enumerate(primals)], **settings)
+                 for place, change in enumerate(tangents) if place >= 2 and _known(change)]
+        return out, jnp.zeros_like(out) if not terms else _sum(terms)
+
+    return jvp
+
+
+def _products_transpose(ct: Any, offsets: Any, columns: Any, a: Any, b: Any, *, rows: int, cols: int) -> list:
+    sizes = {"rows": rows, "cols": cols}
+    if not _known(ct):
+        return [None] * 4
+    if ad.is_undefined_primal(a):
+        return [None, None, _shared(_times_p.bind(offsets, columns, b, ct, **sizes, transpose=False), a.aval.shape), None]
+    return [None, None, None, _shared(_times_p.bind(offsets, columns, a, ct, **sizes, transpose=True), b.aval.shape)]
+
+
+def _times_transpose(ct: Any, offsets: Any, columns: Any, b: Any, *values: Any, rows: int, cols: int, transpose: bool) -> list:
+    sizes = {"rows": rows, "cols": cols}
+    if not _known(ct):
+        return [None] * (3 + len(values))
+    if ad.is_undefined_primal(b):
+        found = _times_p.bind(offsets, columns, ct, *values, **sizes, transpose=not transpose)
+        return [None, None, _shared(found, b.aval.shape), *[None for _ in values]]
+    x, y = (b, ct) if transpose else (ct, b)
+    return [None, None, None, _shared(_products_p.bind(offsets, columns, x, y, **sizes), values[0].aval.shape)]
+
+
+for _made, _transposed in ((_products_p, _products_transpose), (_times_p, _times_transpose)):
+    ad.primitive_jvps[_made] = _bilinear_jvp(_made)
+    ad.primitive_transposes[_made] = _transposed
+
+
+# ------------------------------------------------------------------------------ what an edge makes of the products
+
+
+class _Edge:
+    """An edge at the places of one call. With the transpose, softmax is that of columns, a belongs to rows of S and b to columns."""
+
+    def __init__(self, form: Form, offsets: Any, columns: Any, values: Any, a: Any, b: Any):
+        self.form, self.offsets, self.columns, self.values, self.a, self.b = form, offsets, columns, values, a, b
+        self.s = 1.0 if values is None else values
+        self.lead = (1,) * (a.ndim - 2)
+
+    def products(self, a: Any, b: Any) -> Any:
+        return _products_p.bind(self.offsets, self.columns, a, b, rows=self.form.rows, cols=self.form.cols)
+
+    def times(self, values: Any, b: Any, transpose: bool) -> Any:
+        given = () if values is None else (values,)
+        return _times_p.bind(self.offsets, self.columns, b, *given, rows=self.form.rows, cols=self.form.cols, transpose=transpose)
+
+    @functools.cached_property
+    def x(self) -> Any:
+        return self.products(self.a, self.b)
+
+    @functools.cached_property
+    def value(self) -> Any:
+        form, s = self.form, self.s
+        if form.edge == SOFTMAX:
+            return self._softmax_of_columns() if form.transpose else \
+                operation(form._replace(operation=SDDMM), False, self.offsets, self.columns, self.a, self.b, *([] if self.values is None else [s]))[0]
+        x = self.x
+        y = form.scale * x
+        return {SCALE: lambda: s * x, MASK: lambda: x, RESIDUAL: lambda: s - x, QUOTIENT: lambda: s / jnp.where(x > form.epsilon, x, form.epsilon),
+                SIGMOID: lambda: s * jax.nn.sigmoid(y), EXP: lambda: s * jnp.exp(y),
+                LEAKY_RELU: lambda: s * jnp.where(y < 0, form.slope * y, y)}[form.edge]()
+
+    def _softmax_of_columns(self) -> Any:
+        """No operation samples it. The largest score of a column only keeps the exponentials small, so that it has no derivative."""
+        y = self.form.scale * self.x + (0 if self.values is None else self.values)
+        most = jnp.full((*y.shape[:-1], self.form.cols), -jnp.inf, y.dtype).at[..., self.columns].max(jax.lax.stop_gradient(y))
+        e = jnp.exp(y - jnp.where(jnp.isneginf(most), 0, most)[..., self.columns])
+        total = self.sums(e)
+        return e / self.spread(jnp.where(total == 0, 1, total))
+
+    def sums(self, x: Any) -> Any:
+        """Over each row, with the transpose over each column, (..., rows, 1)."""
+        transpose = self.form.transpose
+        return self.times(x, jnp.ones((*self.lead, self.form.rows if transpose else self.form.cols, 1), x.dtype), transpose)
+
+    def spread(self, x: Any) -> Any:
+        """A number of each row, with the transpose of each column, at the places."""
+        one = jnp.ones((*self.lead, self.form.rows if self.form.transpose else self.form.cols, 1), x.dtype)
+        return self.products(one, x) if self.form.transpose else self.products(x, one)
+
+    def _centred(self, change: Any) -> Any:
+        p = self.value
+        return p * (change - self.spread(self.sums(p * change)))
+
+    def _by_product(self) -> Any:
+        """The derivative of the value by the product, softmax apart."""
+        form, s = self.form, self.s
+        if form.edge in (SCALE, MASK, RESIDUAL):
+            return {SCALE: s, MASK: 1.0, RESIDUAL: -1.0}[form.edge]
+        x = self.x
+        y = form.scale * x
+        if form.edge == QUOTIENT:
+            most = jnp.where(x > form.epsilon, x, form.epsilon)
+            return jnp.where(x > form.epsilon, -s / (most * most), 0)
+        if form.edge == LEAKY_RELU:
+            return s * form.scale * jnp.where(y < 0, form.slope, 1).astype(y.dtype)
+        f = jax.nn.sigmoid(y) if form.edge == SIGMOID else jnp.exp(y)
+        return s * form.scale * (f * (1 - f) if form.edge == SIGMOID else f)
+
+    def _by_value(self) -> Any:
+        """The derivative of the value by S's, softmax and mask apart: the value where S's is 1, since it is linear in it."""
+        if self.form.edge == RESIDUAL:
+            return 1.0
+        return _Edge(self.form, self.offsets, self.columns, None, self.a, self.b).value
+
+    def tangent(self, dx: Any, ds: Any) -> Any:
+        """The change of the value; None stands for zero."""
+        edge, scale = self.form.edge, self.form.scale
+        ds = None if edge == MASK else ds
+        if dx is None and ds is None:
+            return None
+        if edge == SOFTMAX:
+            return self._centred(_sum([None if dx is None else scale * dx, ds]))
+        return _sum([None if dx is None else self._by_product() * dx, None if ds is None else self._by_value() * ds])
+
+    def gradients(self, grad: Any, by_product: bool, by_value: bool) -> tuple:
+        """Of the product and of S's value."""
+        edge, scale = self.form.edge, self.form.scale
+        if edge == SOFTMAX:
+            dy = self._centred(grad)
+            return scale * dy, dy
+        by_value = by_value and self.values is not None and edge != MASK
+        return self._by_product() * grad if by_product else None, self._by_value() * grad if by_value else None
+
+
+def _wide(x: Any) -> Any:
+    """What is between the operations is not rounded to 16 bits."""
+    return x.astype("float32") if x is not None and x.dtype.itemsize == 2 else x
+
+
+# ------------------------------------------------------------------------------ the change of the result, linear in those of the operands
+
+
+def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> Any:
+    """rest: operands and values, softmax's numbers, the changes that are not zero."""
+    shaped = _tangent_shape(offsets, columns, *rest, form=form, count=count, wanted=wanted)
+    operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
+    changes = iter([_wide(x) for x in rest[len(rest) - sum(wanted):]])
+    d = [next(changes) if wants else None for wants in wanted]
+    dv = d[len(operands)] if values is not None else None
+    first, second = (1, 0) if form.transpose and form.operation == FUSED else (0, 1)
+    edge = _Edge(form, offsets, columns, values, operands[first], operands[-1] if form.operation == SPMM else operands[second])
+    if form.operation == SPMM:
+        found = _sum([None if d[0] is None else edge.times(values, d[0], form.transpose),
+                      None if dv is None else edge.times(dv, operands[0], form.transpose)])
+    else:
+        found = edge.tangent(_sum([None if d[first] is None else edge.products(d[first], edge.b),
+                                   None if d[second] is None else edge.products(edge.a, d[second])]), dv)
+        if form.operation == FUSED:
+            found = _sum([None if d[2] is None else edge.times(edge.value, d[2], form.transpose),
+                          None if found is None else edge.times(found, operands[2], form.transpose)])
+    return jnp.zeros(shaped.shape, shaped.dtype) if found is None else jnp.broadcast_to(found, shaped.shape).astype(shaped.dtype)
+
+
+def _tangent_shape(offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> Any:
+    given, matrices = Given.of(form, rest[:count]), len(NAMES[form.operation])
+    places = [place for place, wants in enumerate(wanted) if wants]
+    leads = [x.shape[:-2 if place < matrices else -1] for place, x in zip(places, rest[len(rest) - len(places):])]
+    return _shaped(_result(form, columns, given, jnp.broadcast_shapes(given.lead, *leads)), rest[0].dtype)
+
+
+def _tangent_transpose(ct: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
+    """One backward call of the library."""
+    first = len(rest) - sum(wanted)
+    results: list = [None] * (2 + len(rest))
+    if not _known(ct):
+        return results
+    places = [place for place, wants in enumerate(wanted) if wants]
+    asked = [place for place, change in zip(places, rest[first:]) if ad.is_undefined_primal(change)]
+    found = iter(_gradient_p.bind(ct, offsets, columns, *rest[:first], form=form, count=count,
+                                  wanted=tuple(place in asked for place in range(count))))
+    for number, change in enumerate(rest[first:]):
+        if ad.is_undefined_primal(change):
+            results[2 + first + number] = _shared(next(found), change.aval.shape)
+    return results
+
+
+def _by_jvp(plain: Any) -> Any:
+    """The derivative of a primitive: that of a function of operations that have derivatives. The pattern has none."""
+
+    def jvp(primals: tuple, tangents: tuple, **settings: Any) -> tuple:
+        places = [place for place, change in enumerate(tangents) if _known(change) and jnp.issubdtype(primals[place].dtype, jnp.floating)]
+
+        def of(*changing: Any) -> Any:
+            arrays = list(primals)
+            for place, x in zip(places, changing):
+                arrays[place] = x
+            return plain(*arrays, **settings)
+
+        return jax.jvp(of, [primals[place] for place in places], [tangents[place] for place in places])
+
+    return jvp
+
+
+# ------------------------------------------------------------------------------ gradients
+
+
+def _gradient_plain(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
+    """By the library. Each member of a batch has its own, also of what members share."""
+    lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
+    given = Given.of(form, rest[:count])
+    own = [(x, x.shape[-2:]) for x in given.operands] + ([] if given.values is None else [(given.values, given.values.shape[-1:])])
+    results = [jax.ShapeDtypeStruct((*lead, *shape), x.dtype) for (x, shape), wants in zip(own, wanted) if wants]
+    bits = sum(1 << place for place, wants in enumerate(wanted) if wants)
+    statistics = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rest[count:]]  # the library reads those of each member
+    return list(_call(form, tuple(results), (True, len(rest) > count, given.values is not None, bits), gradient, offsets, columns, *rest[:count],
+                      *statistics))
+
+
+def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
+    lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
+    matrices = len(NAMES[form.operation])
+    return [_shaped((*lead, *x.shape[-2 if place < matrices else -1:]), x.dtype) for place, (x, wants) in enumerate(zip(rest, wanted)) if wants]
+
+
+def _gradient_by_operations(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
+    """The same, by operations that have derivatives."""
+    operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
+    grad, transpose = _wide(gradient), form.transpose
+    wants = [*wanted, *[False] * (4 - len(wanted))]
+    if form.operation == SPMM:
+        edge = _Edge(form, offsets, columns, values, operands[0], operands[0])
+        x, y = (operands[0], grad) if transpose else (grad, operands[0])
+        found = [edge.times(values, grad, not transpose) if wants[0] else None, edge.products(x, y) if wants[1] else None]
+    else:
+        first, second = (1, 0) if transpose and form.operation == FUSED else (0, 1)
+        edge = _Edge(form, offsets, columns, values, operands[first], operands[second])
+        dp, dd = grad, None
+        if form.operation == FUSED:
+            dd = edge.times(edge.value, grad, not transpose) if wants[2] else None
+            dp = edge.products(operands[2], grad) if transpose else edge.products(grad, operands[2])
+        of_x, of_s = edge.gradients(dp, wants[0] or wants[1], wants[count - 1] and values is not None)
+        by = {first: edge.times(of_x, edge.b, False) if wants[first] else None, second: edge.times(of_x, edge.a, True) if wants[second] else None}
+        found = [by[0], by[1], *([dd] if form.operation == FUSED else []), of_s]
+    shapes = _gradient_shapes(gradient, offsets, columns, *rest, form=form, count=count, wanted=wanted)
+    chosen = [of for of, wants in zip(found, wanted) if wants]
+    return [jnp.zeros(to.shape, to.dtype) if of is None else jnp.broadcast_to(of, to.shape).astype(to.dtype) for of, to in zip(chosen, shapes)]
+
+
+_tangent_p = _primitive("tamis_tangent", _tangent_plain, _tangent_shape)
+_gradient_p = _primitive("tamis_gradient", _gradient_plain, _gradient_shapes, several=True, full=True)
+ad.primitive_jvps[_tangent_p] = _by_jvp(_tangent_plain)
+ad.primitive_transposes[_tangent_p] = _tangent_transpose
+ad.primitive_jvps[_gradient_p] = _by_jvp(_gradient_by_operations)

@@ -1,0 +1,277 @@
+"""Patterns of sparse tensors and masks, and those that are made within torch.compile; types that are mixed; rows that are masked; meta tensors."""
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+import tamis  # noqa: E402
+import tamis.torch as tt  # noqa: E402
+from tamis.torch import _kernels, _ops  # noqa: E402
+
+registered = pytest.mark.skipif(not _ops.REGISTERED, reason="operators are registered from PyTorch 2.4")
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"))]
+NODES = 6
+EDGES = ["scale", "mask", "residual", "quotient", "sigmoid", "exp", "leaky_relu", "softmax"]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return torch.device(request.param)
+
+
+# ------------------------------------------------------------------------------ from_torch
+
+
+def test_gradients_of_an_uncoalesced_tensor():
+    """Entries in an order of their own keep it; entries at one place are added. Gradients reach the tensor, and what it was made of."""
+    B = torch.arange(1.0, 7).reshape(3, 2)
+    for indices in ([[1, 0, 0], [2, 1, 0]], [[0, 0, 1, 0], [1, 1, 0, 2]]):
+        given = torch.arange(1.0, 1 + len(indices[0])).requires_grad_()
+        S = torch.sparse_coo_tensor(indices, given, (2, 3))
+        pattern = tt.Pattern.from_torch(S)
+        assert pattern.values.requires_grad
+        found, = torch.autograd.grad(tt.spmm(pattern, B, pattern.values).square().sum(), given)
+        dense = torch.zeros(2, 3).index_put(tuple(torch.tensor(indices)), given, accumulate=True)
+        want, = torch.autograd.grad((dense @ B).square().sum(), given)
+        torch.testing.assert_close(found, want)
+        leaf = torch.sparse_coo_tensor(indices, given.detach(), (2, 3)).requires_grad_()
+        pattern = tt.Pattern.from_torch(leaf)
+        tt.spmm(pattern, B, pattern.values).sum().backward()
+        torch.testing.assert_close(leaf.grad.to_dense() != 0, dense.detach() != 0)
+    kept = tt.Pattern.from_torch(torch.sparse_coo_tensor([[1, 0, 0], [2, 1, 0]], [1.0, 2, 3], (2, 3)))
+    assert kept.index.tolist() == [1, 0, 0] and kept.columns.tolist() == [2, 1, 0] and kept.values.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "coo", "duplicates"])
+def test_a_mask_keeps_what_is_true(device, layout):
+    torch.manual_seed(1)
+    stored = torch.rand(5, 4) < 0.7
+    true = stored & (torch.rand(5, 4) < 0.6)
+    rows, columns = stored.nonzero(as_tuple=True)
+    offsets = torch.nn.functional.pad(stored.sum(1).cumsum(0), (1, 0))
+    said = true[rows, columns]
+    mask = {"dense": lambda: true, "csr": lambda: torch.sparse_csr_tensor(offsets, columns, said, (5, 4)),
+            "coo": lambda: torch.sparse_coo_tensor(torch.stack([rows, columns]), said, (5, 4)),
+            "duplicates": lambda: torch.sparse_coo_tensor(torch.stack([rows, columns]).repeat(1, 2), said.repeat(2), (5, 4))}[layout]().to(device)
+    pattern = tt.Pattern.from_torch(mask)
+    assert pattern.nnz == true.sum() and pattern.values is None
+    q, k, v = (torch.randn(n, 3, device=device) for n in (5, 4, 4))
+    want = torch.softmax((q @ k.t() / 3**0.5).masked_fill(~true.to(device), float("-inf")), -1).nan_to_num(0) @ v
+    torch.testing.assert_close(tt.attention(q, k, v, pattern), want)
+    if layout in ("csr", "coo"):
+        bias = torch.randn(len(rows), device=device)
+        scores = (q @ k.t() / 3**0.5).index_put((rows.to(device), columns.to(device)), bias, accumulate=True)
+        want = torch.softmax(scores.masked_fill(~true.to(device), float("-inf")), -1).nan_to_num(0) @ v
+        torch.testing.assert_close(tamis.attention(mask, q, k, v, bias=bias), want)
+
+
+def test_a_mask_of_numbers_is_a_bias():
+    """0 attends and -inf does not, where the numbers are added to the scores."""
+    numbers = torch.tensor([[0.0, float("-inf"), 0.0], [0.0, 0.0, 0.0], [float("-inf")] * 3])
+    rows, columns = torch.ones(3, 3).nonzero(as_tuple=True)
+    pattern = tt.Pattern.from_torch(torch.sparse_coo_tensor(torch.stack([rows, columns]), numbers.ravel(), (3, 3)))
+    q, k, v = torch.randn(3, 3, 2)
+    got = tt.attention(q, k, v, pattern, bias=pattern.values)
+    want = torch.softmax(q @ k.t() / 2**0.5 + numbers, -1).nan_to_num(0) @ v
+    torch.testing.assert_close(got, want)
+
+
+# ------------------------------------------------------------------------------ rows that a bias masks
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("nodes", [5, 700])
+def test_a_row_without_finite_scores_is_zeros(device, dtype, nodes):
+    """As scaled_dot_product_attention has it: neither it nor its gradients are NaN, nor those of other rows."""
+    torch.manual_seed(2)
+    pattern = tt.Pattern.window(nodes, 2, 1, device=device)
+    rows = torch.repeat_interleave(torch.arange(nodes, device=device), pattern.index.diff().long())
+    bias = torch.randn(pattern.nnz, device=device, dtype=dtype)
+    bias[rows % 3 == 1] = float("-inf")
+    bias[::5] = float("-inf")
+    bias.requires_grad_()
+    q, k, v = (torch.randn(nodes, 4, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
+    dense = torch.full((nodes, nodes), float("-inf"), device=device, dtype=torch.float64)
+    dense[rows, pattern.columns.long()] = bias.detach().double()
+    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+    scores = exact[0] @ exact[1].t() / 2 + dense
+    masked = (scores == float("-inf")).all(1)
+    weights = torch.softmax(scores.masked_fill(masked[:, None], 0), -1).masked_fill(masked[:, None], 0)
+    assert masked.any() and not masked.all()
+    tolerance = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 6e-2}[dtype]
+    want = weights @ exact[2]
+    got = tt.attention(q, k, v, pattern, bias=bias)
+    two_steps = tt.spmm(pattern, v, tt.sddmm(pattern, q, k, bias, edge="softmax", scale=0.5))
+    wanted = torch.autograd.grad(want.square().sum(), exact)
+    for out in (got, two_steps):
+        assert (out[masked] == 0).all()
+        torch.testing.assert_close(out.double(), want, atol=tolerance, rtol=tolerance)
+        found = torch.autograd.grad(out.square().sum(), (q, k, v, bias))
+        for g, w in zip(found, wanted):
+            torch.testing.assert_close(g.double(), w, atol=4 * tolerance, rtol=4 * tolerance)
+        assert (found[3][masked[rows]] == 0).all() and found[3].isfinite().all()
+    soft = tt.softmax(pattern, bias)
+    assert (soft[masked[rows]] == 0).all() and soft.isfinite().all()
+    bad = bias.detach().clone()
+    bad[rows == 4] = float("nan")  # which stays NaN
+    assert tt.attention(q, k, v, pattern, bias=bad)[4].isnan().all() and tt.softmax(pattern, bad)[rows == 4].isnan().all()
+
+
+# ------------------------------------------------------------------------------ values of fp32 beside operands of 16 bits
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("coo", [False, True])
+def test_values_of_fp32(device, dtype, coo):
+    torch.manual_seed(3)
+    full = torch.rand(6, 5) < 0.5
+    rows, columns = full.nonzero(as_tuple=True)
+    pattern = (tt.Pattern.from_coo(rows.contiguous(), columns.contiguous(), (6, 5)) if coo else tt.Pattern.from_torch(full)).to(device)
+    places = (rows * 5 + columns).to(device)
+    for transpose, lead, own in itertools.product((False, True), ((), (2,), None), ((), (2,))):
+        height = 6 if transpose else 5
+        B = torch.randn((height,) if lead is None else (*lead, height, 3), device=device).to(dtype).requires_grad_()
+        values = torch.randn(*own, pattern.nnz, device=device, requires_grad=True)
+        out = tt.spmm(pattern, B, values, transpose=transpose)
+        dense = torch.zeros(*own, 30, device=device).scatter(-1, places.expand(values.shape), values).reshape(*own, 6, 5)
+        want = (dense.transpose(-1, -2) if transpose else dense) @ B.float()
+        assert out.dtype == dtype
+        torch.testing.assert_close(out.float(), want, atol=3e-2, rtol=3e-2)
+        weights = torch.randn_like(want).to(dtype)
+        for chosen in ((B, values), (B,), (values,)):
+            found = torch.autograd.grad((out * weights).float().sum(), chosen, retain_graph=True)
+            wanted = torch.autograd.grad((want * weights.float()).sum(), chosen, retain_graph=True)
+            for g, w, x in zip(found, wanted, chosen):
+                assert g.dtype == x.dtype
+                torch.testing.assert_close(g.float(), w.float(), atol=5e-2, rtol=5e-2)
+
+
+# ------------------------------------------------------------------------------ torch.compile, torch.export, torch.func
+
+
+class Count:
+    """A compiler's backend that counts graphs."""
+
+    def __init__(self):
+        self.graphs = 0
+
+    def __call__(self, graph, inputs):
+        self.graphs += 1
+        return graph
+
+
+def fresh(f, **settings):
+    torch._dynamo.reset()
+    return torch.compile(f, fullgraph=True, **settings)
+
+
+@registered
+@pytest.mark.parametrize("edge", EDGES)
+def test_every_edge_is_one_graph(edge, monkeypatch):
+    """Also the first call of a process, which knows no edge yet."""
+    from tamis import _plan
+    monkeypatch.setattr(_plan, "EDGES", {})
+    pattern, A, B, count = tt.Pattern.causal(NODES), torch.rand(NODES, 3) + 0.1, torch.rand(NODES, 3) + 0.1, Count()
+    got = fresh(lambda a, b: tt.fused(pattern, a, b, b, edge=edge), backend=count)(A, B)
+    torch.testing.assert_close(got, tt.fused(pattern, A, B, B, edge=edge))
+    assert count.graphs == 1
+
+
+@registered
+def test_a_pattern_made_within_a_compiled_function():
+    x = torch.randn(NODES, 3)
+    offsets, columns = tt.Pattern.causal(NODES).index, tt.Pattern.causal(NODES).columns
+    edges = torch.tensor([[0, 1, 5, 2], [1, 1, 0, 4]])
+    functions = {
+        "from_csr": lambda x: tt.spmm(tt.Pattern.from_csr(offsets, columns, (NODES, NODES)), x),
+        "from_coo": lambda x: tt.spmm(tt.Pattern.from_coo(edges[1], edges[0], (NODES, NODES)), x),
+        "from_edge_index": lambda x: tt.spmm(tt.Pattern.from_edge_index(edges, NODES), x),
+        "from a dense mask": lambda x: tt.attention(x, x, x, tt.Pattern.from_torch(torch.ones(NODES, NODES, dtype=torch.bool).tril())),
+        "causal": lambda x: tt.attention(x, x, x, tt.Pattern.causal(NODES)),
+        "window": lambda x: tt.attention(x, x, x, tt.Pattern.window(NODES, 1, 1, global_tokens=1)),
+    }
+    for name, f in functions.items():
+        torch.testing.assert_close(fresh(f, backend="aot_eager")(x), f(x), msg=lambda text: f"{name}: {text}")
+
+    class Module(torch.nn.Module):
+        def forward(self, edges, x):
+            return tt.spmm(tt.Pattern.from_edge_index(edges, NODES), x) + tt.attention(x, x, x, tt.Pattern.causal(NODES))
+
+    program = torch.export.export(Module(), (edges, x))
+    other = edges.flip(1)
+    torch.testing.assert_close(program.module()(other, x), Module()(other, x))
+    with pytest.raises(Exception, match="num_nodes = None: expected a number within torch.compile"):
+        fresh(lambda e, x: tt.spmm(tt.Pattern.from_edge_index(e), x))(edges, x)
+
+
+@registered
+def test_a_pattern_that_left_a_compiled_function_is_checked():
+    made = fresh(lambda offsets, columns: tt.Pattern.from_csr(offsets, columns, (2, 3)), backend="eager")
+    pattern = made(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]))
+    assert tt.spmm(pattern, torch.eye(3)).tolist() == [[1, 0, 1], [0, 1, 0]]
+    bad = made(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 7]))
+    with pytest.raises(ValueError, match="column"):
+        tt.spmm(bad, torch.eye(3))
+
+
+@registered
+def test_bare_tensors_that_are_written_over_without_a_new_version():
+    """As compiled programs reuse memory: what was known of the old content does not hold for the new one."""
+    index, columns = torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1])
+    transposed = lambda: _kernels.spmm(index, columns, None, torch.eye(2), 2, 3, False, True).tolist()  # noqa: E731
+    assert transposed() == [[1, 0], [0, 1], [1, 0]]
+    columns.numpy()[:] = [1, 2, 0]
+    assert transposed() == [[0, 1], [1, 0], [1, 0]]
+
+
+@registered
+def test_a_pattern_made_within_a_transform():
+    x = torch.randn(NODES, 3, dtype=torch.float64)
+    edges = torch.tensor([[0, 1, 5, 2], [1, 1, 0, 4]])
+    for make in (lambda: tt.Pattern.causal(NODES), lambda: tt.Pattern.from_edge_index(edges, NODES), lambda: tt.Pattern.from_edge_index(edges),
+                 lambda: tt.Pattern.from_torch(torch.ones(NODES, NODES, dtype=torch.bool).tril())):
+        pattern = make()
+        for transformed in (torch.func.grad, torch.func.hessian):
+            inside, outside = (transformed(lambda x, p=p: tt.attention(x, x, x, p or make()).sin().sum())(x) for p in (None, pattern))
+            torch.testing.assert_close(inside, outside)
+        torch.testing.assert_close(torch.vmap(lambda x: tt.spmm(make(), x))(torch.stack([x, 2 * x])), tt.spmm(pattern, torch.stack([x, 2 * x])))
+
+
+# ------------------------------------------------------------------------------ autocast, meta
+
+
+@registered
+def test_softmax_is_fp32_under_autocast(device):
+    pattern = tt.Pattern.causal(NODES, device=device)
+    values = torch.randn(pattern.nnz, device=device, requires_grad=True)
+    x = torch.randn(NODES, 3, device=device, requires_grad=True)
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        weights = tt.softmax(pattern, values)
+        assert weights.dtype == torch.float32 and tt.sddmm(pattern, x, x, edge="softmax").dtype == torch.float32
+        assert tt.sddmm(pattern, x, x).dtype == torch.bfloat16
+        out = tt.spmm(pattern, x, weights)
+        assert out.dtype == torch.bfloat16
+    torch.testing.assert_close(weights, tt.softmax(pattern, values))
+    torch.testing.assert_close(out.float(), tt.spmm(pattern, x.bfloat16().float(), weights), atol=2e-2, rtol=2e-2)
+    found = torch.autograd.grad(out.float().square().sum(), (x, values))
+    wanted = torch.autograd.grad(tt.spmm(pattern, x, tt.softmax(pattern, values)).square().sum(), (x, values))
+    for g, w in zip(found, wanted):
+        torch.testing.assert_close(g, w, atol=0.15, rtol=0.1)
+
+
+@registered
+def test_meta_tensors_are_checked():
+    pattern = tt.Pattern.causal(NODES).to("meta")
+    x = torch.empty(NODES, 3, device="meta")
+    assert repr(pattern) == "<tamis.torch.Pattern 6 x 6, 21 nonzeros, meta>"
+    for call, words in ((lambda: tt.spmm(pattern, x[:-1]), "B has shape .*expected 6 rows"), (lambda: tt.sddmm(pattern, x, x[:, :2]), "the same number of columns"),
+                        (lambda: tt.sddmm(pattern, x, x.double()), r"convert one, for instance by B\.to"),
+                        (lambda: tt.spmm(pattern, x, torch.empty(3, device="meta")), "values has 3 elements: expected 21"),
+                        (lambda: tt.fused(pattern, x.expand(2, -1, -1), x.expand(3, -1, -1), x), "leading dimensions differ"),
+                        (lambda: tt.Pattern.from_edge_index(torch.empty(2, 4, dtype=torch.int64, device="meta")), "expected a number, since edge_index")):
+        with pytest.raises(ValueError, match=words):
+            call()
