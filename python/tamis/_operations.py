@@ -24,7 +24,7 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     out: the array of samples to write, (..., nnz); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
     math: "tf32" lets tensor cores round fp32 operands.
 
-    Returns the samples as a sparse matrix of S's kind with S's index arrays, and those of a Pattern, of three arrays or of a batch as
+    Returns the samples as a sparse matrix of S's kind, with copies of S's index arrays, and those of a Pattern, of three arrays or of a batch as
     an array (..., nnz) in the order of S's entries, of A's library and device. Raises ValueError, MemoryError or RuntimeError with
     the library's message.
 

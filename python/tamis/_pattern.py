@@ -129,7 +129,9 @@ class Pattern:
         raise TypeError("a tamis.Pattern holds plans of this process: send the matrix, and make the pattern there")
 
     def matrix(self, values: Any) -> Any:
-        """The sparse matrix with this pattern and these values, of the kind that the pattern was made from; arrays are shared.
+        """The sparse matrix with this pattern and these values, of the kind that the pattern was made from.
+
+        Index arrays are copied. The values are not, unless they are the matrix's own.
 
         >>> import numpy as np, scipy.sparse, tamis
         >>> S = scipy.sparse.csr_array(np.eye(2, dtype=np.float32))

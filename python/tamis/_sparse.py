@@ -1,6 +1,7 @@
 """Sparse matrices of other libraries as views: scipy.sparse, cupyx.scipy.sparse, torch sparse tensors, or three arrays.
 
-Nothing is copied. CSC is the CSR of the transpose: `transposed` says so.
+Nothing is copied on the way in. CSC is the CSR of the transpose: `transposed` says so. A matrix that is made of a result has index arrays of
+its own, as those of SciPy's own operations have: SciPy and PyTorch sort, sum and drop entries in place.
 """
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import copy
 import ctypes
 import sys
 from typing import Any, Callable
+
+import numpy
 
 from . import _declarations as c
 from . import _errors, _types
@@ -119,12 +122,23 @@ def _same_device(views: list[View], name: str) -> str:
     return devices[0]
 
 
+def _meet(values: Any, own: Any) -> bool:
+    """Whether these values are, or are among, the matrix's own: `out=S.data`."""
+    return values is own or (isinstance(values, numpy.ndarray) and isinstance(own, numpy.ndarray) and numpy.may_share_memory(values, own))
+
+
 def _scipy(S: Any, name: str) -> Sparse:
     """scipy.sparse and cupyx.scipy.sparse: arrays and matrices in CSR, CSC or COO."""
 
     def matrix(values: Any) -> Any:
         other = copy.copy(S)
-        other.data = values
+        if S.format != "coo":
+            other.indptr, other.indices = S.indptr.copy(), S.indices.copy()
+        elif hasattr(S, "coords"):
+            other.coords = tuple(index.copy() for index in S.coords)
+        else:  # CuPy, and SciPy before 1.13
+            other.row, other.col = S.row.copy(), S.col.copy()
+        other.data = values.copy() if _meet(values, S.data) else values
         return other
 
     if len(S.shape) != 2:
@@ -149,15 +163,15 @@ def _torch(S: Any, name: str) -> Sparse:
     if S.layout is torch.sparse_csr:
         offsets, columns = S.crow_indices(), S.col_indices()
         return Sparse(name, shape, False, offsets, None, columns, S.values(),
-                      lambda values: torch.sparse_csr_tensor(offsets, columns, values, shape))
+                      lambda values: torch.sparse_csr_tensor(offsets.clone(), columns.clone(), values, shape))
     if S.layout is torch.sparse_csc:
         offsets, columns = S.ccol_indices(), S.row_indices()
         return Sparse(name, shape, True, offsets, None, columns, S.values(),
-                      lambda values: torch.sparse_csc_tensor(offsets, columns, values, shape))
+                      lambda values: torch.sparse_csc_tensor(offsets.clone(), columns.clone(), values, shape))
     if S.layout is torch.sparse_coo:
         indices = S._indices()
         return Sparse(name, shape, False, None, indices[0], indices[1], S._values(),
-                      lambda values: torch.sparse_coo_tensor(indices, values, shape))
+                      lambda values: torch.sparse_coo_tensor(indices.clone(), values, shape))
     raise _errors.ArgumentError(f"{name} has the layout {S.layout}: expected sparse_csr, sparse_csc or sparse_coo; convert it by "
                                 f"{name}.to_sparse_csr()")
 

@@ -93,11 +93,62 @@ def test_kinds_of_scipy(random, form, planned, kind):
     close(tamis.fused(given, B, A, R, transpose=True), back @ R)
 
 
-def test_result_shares_the_index_arrays(random):
-    S = matrix(random)
-    A, B = operands(random, "float32", (ROWS, INNER), (COLS, INNER))
-    P = tamis.sddmm(S, A, B)
-    assert P.indices is S.indices and P.indptr is S.indptr and P.data is not S.data
+def disordered(form, kind):
+    """Columns out of order, an entry twice, a stored zero: what in-place methods of SciPy change. Index arrays that SciPy's copies would share."""
+    rows, cols = np.array([0, 0, 0, 1, 2, 2], "int32"), np.array([2, 0, 2, 1, 1, 0], "int32")
+    data = np.array([1, 2, 3, 4, 0, 6], "float32")
+    if form == "coo":
+        return getattr(scipy_sparse, f"coo_{kind}")((data, (rows, cols)), (3, 3))
+    return getattr(scipy_sparse, f"{form}_{kind}")((data, cols, np.array([0, 3, 4, 6], "int32")), (3, 3))
+
+
+IN_PLACE = {
+    "sort_indices": lambda P: P.sort_indices() if hasattr(P, "sort_indices") else P.sum_duplicates(),
+    "sum_duplicates": lambda P: P.sum_duplicates(),
+    "eliminate_zeros": lambda P: P.eliminate_zeros(),
+    "max": lambda P: P.max(axis=1),
+    "argmax": lambda P: P.argmax(axis=0),
+    "times": lambda P: P.__imul__(2),
+    "setdiag": lambda P: P.setdiag(7),
+    "assignment": lambda P: P.__setitem__((0, 0), 9) if P.format != "coo" else None,
+    "prune": lambda P: P.prune() if hasattr(P, "prune") else None,
+    "resize": lambda P: P.resize((2, 2)),
+    "indices": lambda P: [index.fill(0) for index in (P.coords if P.format == "coo" else (P.indices, P.indptr))],
+    "data": lambda P: P.data.fill(-1),
+}
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("made", ["sddmm", "out", "pattern"])
+@pytest.mark.parametrize("change", IN_PLACE)
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_nothing_done_to_a_result_changes_the_matrix(form, kind, made, change):
+    S = disordered(form, kind)
+    A, B = np.array([[0, 0], [1, 1], [1, 2]], "float32"), np.ones((3, 2), "float32")  # the first row's samples are zeros
+    if made == "pattern":
+        pattern = tamis.Pattern(S)
+        P = pattern.matrix(S.data)
+    else:
+        P = tamis.sddmm(S, A, B, **({"out": S.data} if made == "out" else {}))
+    arrays = [*(S.coords if form == "coo" else (S.indices, S.indptr)), S.data]
+    before = [array.copy() for array in arrays]
+    assert type(P) is type(S) and P.shape == S.shape
+    IN_PLACE[change](P)
+    assert all(np.array_equal(array, was) for array, was in zip(arrays, before))
+    if made == "pattern":  # and the pattern, which looks at the same arrays, computes as before
+        assert np.array_equal(tamis.sddmm(pattern, A, B), tamis.sddmm(disordered(form, kind), A, B).data)
+
+
+def test_nothing_done_to_a_result_changes_a_tensor():
+    torch = pytest.importorskip("torch")
+    A, B = torch.ones(2, 2), torch.ones(3, 2)
+    for layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo):
+        S = torch.tensor([[1.0, 0, 2], [0, 3, 0]]).to_sparse(layout=layout)
+        P = tamis.sddmm(S, A, B)
+        other = torch.tensor([[0, 5.0, 5], [5, 0, 0]]).to_sparse(layout=layout)
+        P.t_() if layout is torch.sparse_coo else P.copy_(other)
+        assert S.to_dense().tolist() == [[1, 0, 2], [0, 3, 0]]
 
 
 def test_three_arrays_and_wide_indices(random):
