@@ -7,7 +7,7 @@ shift 4
 passed=0 failed=0
 for target in "$@"; do
     mkdir -p "$found/$target"
-    if TAMIS_FUZZ_TARGET=$target "$fuzzer" -max_total_time="$seconds" -max_len=1500 -timeout=10 -rss_limit_mb=2500 \
+    if TAMIS_FUZZ_TARGET=$target "$fuzzer" -max_total_time="$seconds" -max_len=2000 -timeout=10 -rss_limit_mb=2500 \
         -malloc_limit_mb=2000 -verbosity=0 -print_final_stats=1 -artifact_prefix="$found/crash-$target-" \
         "$found/$target" "$seeds/$target" >"$found/$target.log" 2>&1; then
         echo "$target: $(sed -n 's/^stat::number_of_executed_units: //p' "$found/$target.log") inputs in $seconds s"

@@ -19,7 +19,7 @@
    TB of offsets. */
 enum { MOST_LINES = 1 << 16 };
 
-static void demand(bool holds, const char *what) {
+void fuzz_demand(bool holds, const char *what) {
     if (holds) return;
     fprintf(stderr, "%s: %s\n", what, tamis_last_error());
     abort();
@@ -49,14 +49,14 @@ static int64_t read_as(const fuzz_target *target, const uint8_t *data, size_t si
     tamis_owned_sparse *matrix = NULL;
     const tamis_status status = tamis_read_sparse_memory("fuzz", data, size, &options, &matrix);
     if (status != TAMIS_OK) {
-        demand(*tamis_last_error() != '\0' && !matrix, "refused without a message");
+        fuzz_demand(*tamis_last_error() != '\0' && !matrix, "refused without a message");
         return -1;
     }
-    demand(*tamis_last_error() == '\0', "accepted with a message");
+    fuzz_demand(*tamis_last_error() == '\0', "accepted with a message");
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
-    demand(tamis_validate(S) == TAMIS_OK, "accepted an invalid matrix");
-    demand(S->format == format && S->index_type == options.index_type, "not what was asked for");
-    demand(!S->values || S->value_type == options.value_type, "not the type that was asked for");
+    fuzz_demand(tamis_validate(S) == TAMIS_OK, "accepted an invalid matrix");
+    fuzz_demand(S->format == format && S->index_type == options.index_type, "not what was asked for");
+    fuzz_demand(!S->values || S->value_type == options.value_type, "not the type that was asked for");
     const int64_t lines = S->rows > S->cols ? S->rows : S->cols;
     tamis_owned_sparse_free(matrix);
     return lines;
@@ -67,7 +67,7 @@ static void read_sparse(const fuzz_target *target, const uint8_t *data, size_t s
     const int64_t lines = read_as(target, data, size, TAMIS_COO, TAMIS_DUPLICATES_KEEP);
     if (lines >= 0 && lines <= MOST_LINES)
         read_as(target, data, size, (tamis_format)(size >> 6 & 1), (tamis_duplicates)(size >> 3 & 1));
-    demand(tamis_memory_live() == live, "leaked");
+    fuzz_demand(tamis_memory_live() == live, "leaked");
 }
 
 static void read_dense(const fuzz_target *target, const uint8_t *data, size_t size) {
@@ -76,13 +76,13 @@ static void read_dense(const fuzz_target *target, const uint8_t *data, size_t si
     tamis_owned_dense *array = NULL;
     const tamis_type type = (tamis_type)(size & 3);
     const tamis_status status = tamis_read_dense_memory("fuzz", data, size, type, &array);
-    demand((status == TAMIS_OK) == (*tamis_last_error() == '\0'), "message and status disagree");
+    fuzz_demand((status == TAMIS_OK) == (*tamis_last_error() == '\0'), "message and status disagree");
     if (status == TAMIS_OK) {
         const tamis_dense *const dense = tamis_owned_dense_view(array);
-        demand(dense->type == type && dense->rows >= 0 && dense->cols >= 0, "not what was asked for");
+        fuzz_demand(dense->type == type && dense->rows >= 0 && dense->cols >= 0, "not what was asked for");
         tamis_owned_dense_free(array);
     }
-    demand(tamis_memory_live() == live, "leaked");
+    fuzz_demand(tamis_memory_live() == live, "leaked");
 }
 
 /* Against the C library, in its C locale. */
@@ -99,9 +99,9 @@ static void read_number(const fuzz_target *target, const uint8_t *data, size_t s
     double value = 0;
     const double expected = strtod(text, &end);
     const char *const after = tamis_parse_real(text, &value);
-    demand(after ? after == end : end == text, "not the same end");
-    demand(!after || memcmp(&value, &expected, sizeof value) == 0 || (isnan(value) && isnan(expected)),
-           "not the same number");
+    fuzz_demand(after ? after == end : end == text, "not the same end");
+    fuzz_demand(!after || memcmp(&value, &expected, sizeof value) == 0 || (isnan(value) && isnan(expected)),
+                "not the same number");
     int64_t integer;
     tamis_parse_integer(text, &integer);
     tamis_parse_index(text, &integer);
@@ -122,6 +122,9 @@ static const fuzz_target targets[] = {
     {"npz", read_sparse, TAMIS_FILE_NPZ},
     {"dense", read_dense, TAMIS_FILE_NPY},
     {"number", read_number, TAMIS_FILE_AUTO},
+    {"model", fuzz_model, TAMIS_FILE_AUTO},
+    {"plans", fuzz_plans, TAMIS_FILE_AUTO},
+    {"program", fuzz_program, TAMIS_FILE_AUTO},
 };
 enum { TARGETS = sizeof targets / sizeof *targets };
 

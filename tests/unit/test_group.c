@@ -1,6 +1,7 @@
 /* Groups of threads against the oracle, and against one device: the table of cases at several numbers of ranks. */
 #include "cmocka_first.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "cpu_device.h"
@@ -82,6 +83,48 @@ static void rows_are_kept(void **state) {
     }
 }
 
+/* Softmax of S^T, of which each rank has a part of each row: a part whose scores are all -infinity adds nothing, be it
+   its owner's (row 0) or another one's (row 1). Both parts of row 2 count alike. Row 3, all of it masked, is no number,
+   as on one device. */
+static void mask_parts(group_rank *self) {
+    static const float masked = -INFINITY, expected[] = {3, 5, 4, NAN};
+    const int own = 2;
+    const int32_t offsets[] = {0, 4}, columns[] = {0, 1, 2, 3};
+    const float values[2][4] = {{masked, 0, 0, masked}, {0, masked, 0, masked}};
+    const float a[] = {0, 0}, b[] = {1}, d[] = {self->rank == 0 ? 5 : 3};
+    float found[] = {-1, -1};
+    const tamis_sparse S = {
+        .rows = 1, .cols = 4, .nnz = 4, .offsets = offsets, .columns = columns, .values = values[self->rank]};
+    const tamis_dense A = {.data = (void *)(uintptr_t)a, .rows = own, .cols = 1};
+    const tamis_dense B = {.data = (void *)(uintptr_t)b, .rows = 1, .cols = 1};
+    const tamis_dense D = {.data = (void *)(uintptr_t)d, .rows = 1, .cols = 1};
+    const tamis_dense E = {.data = found, .rows = own, .cols = 1};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_plan *plan = NULL;
+    o.operation = TAMIS_OP_FUSED;
+    o.edge = TAMIS_EDGE_SOFTMAX;
+    o.inner = o.width = 1;
+    o.transpose = true;
+    if (tamis_group_plan_create(self->group, &S, own, &o, &plan) != TAMIS_OK ||
+        tamis_group_plan_fused(plan, &A, &B, &D, &E, NULL) != TAMIS_OK)
+        group_says(self, "%.200s", tamis_last_error());
+    for (int i = 0; i < own && !self->failed[0]; i++) {
+        const float should = expected[2 * self->rank + i];
+        if (isnan(should) ? !isnan(found[i]) : !(fabsf(found[i] - should) < 1e-6F))
+            group_says(self, "row %d: %g, expected %g", 2 * self->rank + i, (double)found[i], (double)should);
+    }
+    tamis_group_plan_destroy(plan);
+}
+
+static void masked_parts_add_nothing(void **state) {
+    tamis_device *const devices[] = {device, device};
+    tamis_group *groups[2];
+    (void)state;
+    assert_int_equal(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_OK);
+    group_run(2, groups, mask_parts, NULL);
+    for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
+}
+
 /* Three CUDA devices that compute in the host's memory (tests/gpu/emulated): test_group STEP, for every STEP-th case.
  */
 static int step_of_devices;
@@ -113,7 +156,8 @@ int main(int argc, char **argv) {
         setenv("FAKE_CUDA_PAGEABLE", "1", 1);
         return cmocka_run_group_tests(on_devices, NULL, NULL);
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(rows_are_kept)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(rows_are_kept),
+                                       cmocka_unit_test(masked_parts_add_nothing)};
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

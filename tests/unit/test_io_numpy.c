@@ -2,6 +2,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "io/npy.h"
+#include "io/zip.h"
 #include "support/skip.h"
 #include "test_io_support.h"
 
@@ -119,6 +121,48 @@ static void inexact_integers_are_counted(void **state) {
     tamis_owned_dense *array = NULL;
     assert_int_equal(tamis_read_dense_reported("a.npy", TAMIS_F32, NULL, &array), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "report = NULL: expected an address for the report");
+}
+
+/* An index of 2^63 or more is no negative one; nor is it another one's last bits. */
+static void indices_beyond_int64(void **state) {
+    (void)state;
+    static const uint64_t large[] = {(uint64_t)1 << 63, UINT64_MAX, INT64_MAX, 1};
+    static const char *const names[] = {"format.npy", "shape.npy", "indices.npy", "indptr.npy", "data.npy"};
+    static const int64_t shape[] = {1, 3}, offsets[] = {0, 1};
+    static const float value[] = {2};
+    for (int which = 0; which < 4; which++) {
+        unsigned char content[5][512];
+        const size_t bytes[] = {
+            npy(content[0], "{'descr': '|S3', 'fortran_order': False, 'shape': (), }", "csr", 3),
+            npy(content[1], "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", shape, sizeof shape),
+            npy(content[2], "{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }", &large[which], 8),
+            npy(content[3], "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", offsets, sizeof offsets),
+            npy(content[4], "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", value, sizeof value)};
+        tamis_npy array;
+        assert_int_equal(tamis_npy_open("a.npy", content[2], (int64_t)bytes[2], (int64_t)bytes[2], &array), TAMIS_OK);
+        assert_int_equal(tamis_npy_integer(&array, 0), which == 3 ? 1 : INT64_MAX);
+        if (!io_can_write(".npz")) continue;
+        char *const path = io_temporary(".npz");
+        tamis_output output;
+        assert_int_equal(tamis_output_open(path, false, &output), TAMIS_OK);
+        tamis_zip_writer zip = {.output = &output};
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal(tamis_zip_begin(&zip, names[i]), TAMIS_OK);
+            assert_int_equal(tamis_zip_write(&zip, content[i], (int64_t)bytes[i]), TAMIS_OK);
+            assert_int_equal(tamis_zip_end(&zip), TAMIS_OK);
+        }
+        assert_int_equal(tamis_output_close(&output, tamis_zip_finish(&zip)), TAMIS_OK);
+        tamis_owned_sparse *matrix = NULL;
+        const tamis_status status = tamis_read_sparse(path, NULL, &matrix);
+        if (which == 3)
+            assert_int_equal(status, TAMIS_OK);
+        else if (status != TAMIS_ERROR_FORMAT ||
+                 !strstr(tamis_last_error(), "element 0 is 9223372036854775807, expected 0 to 2"))
+            fail_msg("%s", tamis_last_error());
+        tamis_owned_sparse_free(matrix);
+        unlink(path);
+        free(path);
+    }
 }
 
 static void refuses_bad_archives(void **state) {
@@ -415,10 +459,15 @@ static void scipy_reads_what_is_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_bad_npy),         cmocka_unit_test(keeps_the_layout),
-        cmocka_unit_test(refuses_bad_archives),    cmocka_unit_test(inexact_integers_are_counted),
-        cmocka_unit_test(notices_wrong_checksums), cmocka_unit_test(survives_damage),
-        cmocka_unit_test(reads_what_scipy_writes), cmocka_unit_test(scipy_reads_what_is_written),
+        cmocka_unit_test(refuses_bad_npy),
+        cmocka_unit_test(keeps_the_layout),
+        cmocka_unit_test(indices_beyond_int64),
+        cmocka_unit_test(refuses_bad_archives),
+        cmocka_unit_test(inexact_integers_are_counted),
+        cmocka_unit_test(notices_wrong_checksums),
+        cmocka_unit_test(survives_damage),
+        cmocka_unit_test(reads_what_scipy_writes),
+        cmocka_unit_test(scipy_reads_what_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

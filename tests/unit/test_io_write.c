@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/temporaries.h"
 #include "io/output.h"
@@ -159,6 +161,43 @@ static void a_full_disk_leaves_the_old_file(void **state) {
         tamis_owned_sparse *matrix = NULL;
         assert_int_equal(tamis_read_sparse(path, NULL, &matrix), TAMIS_OK);
         assert_int_equal(tamis_owned_sparse_view(matrix)->nnz, 3);
+        tamis_owned_sparse_free(matrix);
+        unlink(path);
+    }
+}
+
+static bool disk_fails;
+
+/* In the place of the C library's: a disk that takes no more says so here, not where the file is written. */
+int fsync(int descriptor) {
+    errno = EIO;
+    return disk_fails ? -1 : (int)syscall(SYS_fsync, descriptor);
+}
+
+static void a_disk_that_fails_leaves_the_old_file(void **state) {
+    (void)state;
+    static const char *const names[] = {"s.mtx", "s.mtx.gz", "s.npz"};
+    tamis_sparse pattern = small;
+    pattern.values = NULL;
+    for (int i = 0; i < 3; i++) {
+        if (!io_can_write(names[i])) continue;
+        char *const path = in_folder(names[i]);
+        for (int old = 0; old < 2; old++) {
+            if (old) assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
+            const int64_t live = tamis_memory_live();
+            disk_fails = true;
+            const tamis_status status = tamis_write_sparse(path, &pattern);
+            disk_fails = false;
+            char message[1200];
+            snprintf(message, sizeof message, "%s: cannot write to the disk: %s", path, strerror(EIO));
+            assert_string_equal(tamis_last_error(), message);
+            assert_int_equal(status, TAMIS_ERROR_FILE);
+            assert_int_equal(tamis_memory_live(), live);
+            assert_int_equal(files_in_folder(), old);
+        }
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse(path, NULL, &matrix), TAMIS_OK);
+        assert_non_null(tamis_owned_sparse_view(matrix)->values);
         tamis_owned_sparse_free(matrix);
         unlink(path);
     }
@@ -325,6 +364,7 @@ int main(void) {
         cmocka_unit_test(writes_nothing_much),
         cmocka_unit_test(follows_links_and_keeps_permissions),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(a_disk_that_fails_leaves_the_old_file),
         cmocka_unit_test(devices_are_written_to_as_they_are),
         cmocka_unit_test(a_rename_that_fails_is_an_error),
         cmocka_unit_test(outputs_are_checked_before),

@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "core/plan.h"
 #include "named_device.h"
 #include "select/choose.h"
+#include "select/measure.h"
 #include "select/remembered.h"
 #include "support/expect.h"
 #include "support/mirror.h"
@@ -201,6 +203,49 @@ static void keys(void **state) {
         assert_int_equal(plans_kept(), kept);
         assert_int_equal(chosen_by(&view, &other), TAMIS_CHOSEN_REMEMBERED);
     }
+    problem_free(&p);
+}
+
+/* What decides on the plan's problem when its pattern looks like this. */
+static tamis_chosen_by chosen_for(const tamis_plan *plan, const tamis_profile *profile) {
+    tamis_evidence evidence = plan->evidence;
+    tamis_problem like = plan->problem;
+    tamis_choice choice = {.algorithm = NULL};
+    tamis_prepared *prepared = NULL;
+    evidence.profile = *profile;
+    like.evidence = &evidence;
+    works(tamis_choose(like.backend, &like, NULL, false, &choice));
+    works(tamis_choose_measured(&like, &plan->device->description, false, &choice, &prepared));
+    like.backend->release(prepared);
+    return choice.chosen_by;
+}
+
+/* All that is known of a pattern is in the key: what only some backends look at, too. */
+static void profiles_are_in_the_key(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    mirror m = mirror_make(device, &p, 0);
+    const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
+    tamis_plan_report report;
+    tamis_plan *const plan = make_plan(&m.S, &o, &report);
+    const tamis_profile seen = plan->evidence.profile;
+    assert_int_equal(chosen_for(plan, &seen), TAMIS_CHOSEN_REMEMBERED);
+    for (int i = 0; i < 6; i++) {
+        tamis_profile other = seen;
+        switch (i) {
+        case 0: other.sorted = !seen.sorted; break;
+        case 1: other.max++; break;
+        case 2: other.empty_rows++; break;
+        case 3: other.variation = 2 * seen.variation + 1; break;
+        case 4: other.bandwidth *= 2; break;
+        default: other.mean_span *= 2; break;
+        }
+        if (chosen_for(plan, &other) != TAMIS_CHOSEN_MEASURED) fail_msg("case %d was remembered", i);
+        if (chosen_for(plan, &other) != TAMIS_CHOSEN_REMEMBERED) fail_msg("case %d was measured again", i);
+    }
+    assert_int_equal(plans_kept(), 7);
+    tamis_plan_destroy(plan);
+    mirror_free(&m);
     problem_free(&p);
 }
 
@@ -703,6 +748,7 @@ int main(int argc, char **argv) {
         /* the first one forks, before any other threads are there */
         cmocka_unit_test_setup(processes_meet, forget),
         cmocka_unit_test_setup(keys, forget),
+        cmocka_unit_test_setup(profiles_are_in_the_key, forget),
         cmocka_unit_test_setup(callers_memory, forget),
         cmocka_unit_test_setup(threads_meet, forget),
         cmocka_unit_test_setup(gradients_measure, forget),

@@ -228,6 +228,49 @@ static void als_finds_known_factors(void **state) {
     drop(&r);
 }
 
+/* The loss by its definition, with lambda as it is or times the numbers of ratings. */
+static void als_loss_is_the_sum(void **state) {
+    (void)state;
+    ratings r = draw(40, 30, 0.5, 2, 0.5, 41);
+    const tamis_sparse S = view_of(&r);
+    for (int weighted = 0; weighted < 2; weighted++) {
+        tamis_model_options options = options_of(TAMIS_ALS);
+        options.factors = 3;
+        options.regularization = 0.75; /* most of the loss */
+        options.weighted = weighted;
+        options.biases = false;
+        options.iterations = 3;
+        options.type = TAMIS_F64;
+        tamis_model *const model = model_of(&options);
+        works(tamis_model_fit(model, &S, NULL));
+        tamis_model_description d;
+        tamis_owned_dense *X, *Y;
+        works(tamis_model_describe(model, &d));
+        works(tamis_model_row_factors(model, &X));
+        works(tamis_model_column_factors(model, &Y));
+        double count[2][64] = {{0}}, expected = 0;
+        for (int64_t t = 0; t < r.nnz; t++) {
+            double error = ((double)r.value[t] - d.mean) / d.scale;
+            for (int f = 0; f < 3; f++) error -= at(X, r.row[t], f) * at(Y, r.column[t], f);
+            expected += error * error;
+            count[0][r.row[t]]++;
+            count[1][r.column[t]]++;
+        }
+        for (int side = 0; side < 2; side++)
+            for (int64_t i = 0; i < (side ? r.cols : r.rows); i++) {
+                double squares = 0;
+                for (int f = 0; f < 3; f++) squares += at(side ? Y : X, i, f) * at(side ? Y : X, i, f);
+                expected += options.regularization * (weighted ? count[side][i] + ML_PRIOR_RATINGS : 1) * squares;
+            }
+        if (!(fabs(d.loss - expected) <= 1e-9 * expected))
+            fail_msg("weighted %d: the loss is %.15g, expected %.15g", weighted, d.loss, expected);
+        tamis_owned_dense_free(X);
+        tamis_owned_dense_free(Y);
+        tamis_model_free(model);
+    }
+    drop(&r);
+}
+
 /* ------------------------------------------------------------------------------------------ stopping, seeds */
 
 static bool same_factors(tamis_model *a, tamis_model *b) {
@@ -491,6 +534,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(als_is_exact),
         cmocka_unit_test(als_never_rises),
         cmocka_unit_test(als_finds_known_factors),
+        cmocka_unit_test(als_loss_is_the_sum),
         cmocka_unit_test(stopping_changes_nothing),
         cmocka_unit_test(former_fingerprints_are_known),
         cmocka_unit_test(tolerance_ends_it),

@@ -5,11 +5,14 @@
 #include "cmocka_first.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <tamis/stream.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "core/plan.h"
@@ -145,6 +148,64 @@ static void test_plans(void **state) {
             }
 }
 
+/* ------------------------------------------------------------------------------------------ the plan's workspace */
+
+#if defined(__has_feature)
+#define TSAN __has_feature(thread_sanitizer)
+#elif defined(__SANITIZE_THREAD__)
+#define TSAN 1
+#else
+#define TSAN 0
+#endif
+
+#if !TSAN /* whose atomic operations hold locks, which a handler of signals would wait for */
+/* One execution asks for the plan's workspace while another one is between looking and taking: whether it is lent lies
+   in a page that refuses the first write to it, and what the refusal calls is the other execution. Only one may get it.
+ */
+static tamis_own_workspace *lent;
+static size_t page;
+static tamis_execution other_given;
+static tamis_loan other_loan;
+static volatile sig_atomic_t refusals;
+
+static tamis_status borrow(tamis_execution *given, tamis_loan *loan) {
+    *given = (tamis_execution)TAMIS_EXECUTION_INIT;
+    return tamis_workspace_take(device, lent, 64, "the test", given, loan);
+}
+
+static void refuse_once(int number) {
+    (void)number;
+    if (refusals++ > 0 || mprotect(lent, page, PROT_READ | PROT_WRITE) != 0 || borrow(&other_given, &other_loan))
+        _exit(3);
+}
+
+static void test_loan(void **state) {
+    static _Alignas(64) char memory[64];
+    struct sigaction before, refusing = {.sa_handler = refuse_once};
+    tamis_execution given;
+    tamis_loan loan;
+    (void)state;
+    if (!is_cpu) return; /* others order executions by their streams */
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    lent = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(lent != MAP_FAILED);
+    lent->memory = memory;
+    atomic_init(&lent->busy, false);
+    assert_int_equal(mprotect(lent, page, PROT_READ), 0);
+    assert_int_equal(sigaction(SIGSEGV, &refusing, &before), 0);
+    const tamis_status status = borrow(&given, &loan);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    assert_int_equal(status, TAMIS_OK);
+    assert_int_equal(refusals, 1);
+    if ((given.workspace == memory) == (other_given.workspace == memory))
+        fail_msg("%s got the plan's workspace", given.workspace == memory ? "two executions" : "no execution");
+    tamis_workspace_give_back(device, &loan);
+    tamis_workspace_give_back(device, &other_loan);
+    assert_false(atomic_load(&lent->busy));
+    munmap(lent, page);
+}
+#endif
+
 /* ------------------------------------------------------------------------------------------ gradients */
 
 typedef struct trainer {
@@ -265,8 +326,14 @@ static int tear_down(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans), cmocka_unit_test(test_gradients),
-                                       cmocka_unit_test(test_profiles)};
+    const struct CMUnitTest tests[] = {
+#if !TSAN
+        cmocka_unit_test(test_loan),
+#endif
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_profiles)
+    };
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     dice = tamis_random_start(seed, 0);

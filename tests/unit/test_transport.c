@@ -1,6 +1,7 @@
 /* The transport between threads, entry by entry; and groups over tables that programs fill themselves. */
 #include "cmocka_first.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,61 @@ static void fails_on_all_ranks(void **state) {
             group_run(3, NULL, bodies[i], transports);
             close_transports(3, transports);
         }
+}
+
+/* ------------------------------------------------------------------------------------------ readers */
+
+/* Rank 2 copies what rank 0 sends when rank 1 aborts. Rank 0, which waits for the end, is told so, and may do what it
+   likes with its memory then: not before rank 2 has its copy. */
+enum { SENT = 32 << 20, PAGE = 4096 };
+
+typedef struct reading {
+    tamis_transport transports[3];
+    char *send, *receive;
+} reading;
+
+/* Whether some of the copy has come; it races with the copy on purpose. */
+#if defined(__GNUC__)
+__attribute__((no_sanitize("thread")))
+#endif
+static bool
+has_begun(const volatile char *receive) {
+    for (int64_t i = 0; i < SENT; i += 256 * PAGE)
+        if (receive[i]) return true;
+    return receive[SENT - 1];
+}
+
+static void abort_while_one_reads(group_rank *self) {
+    const reading *const r = self->context;
+    const tamis_transport *const t = &r->transports[self->rank];
+    const int64_t sends[] = {0, 0, 0, SENT}, receives[] = {0, SENT, SENT, SENT}, nothing_at_all[4] = {0};
+    const tamis_transfer transfer = {.send = r->send,
+                                     .send_starts = self->rank == 0 ? sends : nothing_at_all,
+                                     .receive = r->receive,
+                                     .receive_starts = self->rank == 2 ? receives : nothing_at_all};
+    if (t->exchange_begin(t->context, &transfer) != TAMIS_OK) group_says(self, "%s", tamis_last_error());
+    if (self->rank == 1) {
+        while (!has_begun(r->receive)) sched_yield();
+        t->abort(t->context, "enough");
+    } else if (t->exchange_end(t->context) == TAMIS_OK || strcmp(tamis_last_error(), "rank 1: enough") != 0) {
+        group_says(self, "%s", tamis_last_error());
+    }
+    if (self->rank == 0) memset(r->send, 'x', SENT);
+}
+
+static void readers_are_waited_for(void **state) {
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        reading r = {.send = malloc(SENT), .receive = calloc(1, SENT)};
+        assert_true(r.send && r.receive);
+        memset(r.send, 'a', SENT);
+        open_transports(3, 60, r.transports);
+        group_run(3, NULL, abort_while_one_reads, &r);
+        close_transports(3, r.transports);
+        if (memchr(r.receive, 'x', SENT)) fail_msg("a rank took its memory away from one that read it");
+        free(r.send);
+        free(r.receive);
+    }
 }
 
 /* A rank that fails after the exchange says so: the others learn it with their next call. */
@@ -249,8 +305,10 @@ static void opens_together_or_not(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(carries_data), cmocka_unit_test(fails_on_all_ranks), cmocka_unit_test(group_is_told),
-        cmocka_unit_test(takes_tables), cmocka_unit_test(refuses_tables),     cmocka_unit_test(opens_together_or_not),
+        cmocka_unit_test(carries_data),           cmocka_unit_test(fails_on_all_ranks),
+        cmocka_unit_test(readers_are_waited_for), cmocka_unit_test(group_is_told),
+        cmocka_unit_test(takes_tables),           cmocka_unit_test(refuses_tables),
+        cmocka_unit_test(opens_together_or_not),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -22,6 +22,14 @@ static void spoil_padding(const tamis_dense *output) {
     }
 }
 
+/* The last byte of all. */
+static void spoil_end(const tamis_dense *output) {
+    const bool by_rows = output->layout == TAMIS_ROW_MAJOR;
+    const int64_t lines = by_rows ? output->rows : output->cols, used = by_rows ? output->cols : output->rows;
+    const size_t bytes = (size_t)(lines * output->stride) * tamis_type_size(output->type);
+    if (used < output->stride && bytes > 0) memset((char *)output->data + bytes - 1, 0, 1);
+}
+
 void tool_spoil(const tamis_dense *output, void *memory) {
     static int results = 0;
     const char *const what = getenv("TAMIS_SPOIL");
@@ -30,5 +38,6 @@ void tool_spoil(const tamis_dense *output, void *memory) {
     const char *const when = results == 1 ? "first" : "late";
     if (strcmp(what, "result") == 0 || strcmp(what, when) == 0) spoil_elements(output);
     if (strcmp(what, "padding") == 0) spoil_padding(output);
+    if (strcmp(what, "end") == 0) spoil_end(output);
     if (strcmp(what, "before") == 0 && memory && memory != output->data) memset(memory, 0, 1);
 }

@@ -9,6 +9,7 @@
      first    the same, in the program's first result alone
      late     the same, in all but that
      padding  what lies between the rows, where there is anything
+     end      the last byte behind the last row, where there is anything
      before   what lies before the first element; `memory` is where the output's memory begins, NULL: not known
    The library knows nothing of it. */
 void tool_spoil(const tamis_dense *output, void *memory);
