@@ -125,7 +125,7 @@ bool tamis_sniff_metis(const tamis_text *text) {
     }
     if (numbers < 2 || numbers > 4 || *p != '\n' || !tamis_is_digit(*tamis_skip_blanks(p + 1))) return false;
     if (third && (strspn(third, "01") > 3 || tamis_is_digit(third[strspn(third, "01")]))) return false;
-    if (__builtin_mul_overflow(sizes[0], sizes[0] + 1, &most)) most = INT64_MAX;
+    if (sizes[0] == INT64_MAX || __builtin_mul_overflow(sizes[0], sizes[0] + 1, &most)) most = INT64_MAX;
     return sizes[1] <= most / 2 && (numbers > 2 || names_vertices(p + 1, sizes[0]));
 }
 
