@@ -2,11 +2,15 @@
 """Counts the test cases of one run of ctest: count-tests.py RESULTS.xml RUN EXPECTED
 A program of cmocka counts with each of its cases, any other test as one. Prints each failure, each skip with its reason,
 and last "PASSED FAILED SKIPPED". EXPECTED (tests/expected.txt) has the least number of cases of each run, and the skips
-that are in order. Fewer cases are a failure; other skips are one where TAMIS_CI is set."""
+that are in order. Fewer cases are a failure, and a skip without a reason ("skipped: WHY" in the test's output) is one; other
+skips are one where TAMIS_CI is set."""
 import os
 import re
 import sys
 import xml.etree.ElementTree as tree
+
+
+NONE = "no reason given"
 
 
 def expected(path, run):
@@ -28,13 +32,13 @@ def cases_of(test):
     name, output = test.get("name"), test.findtext("system-out") or ""
     if test.find("skipped") is not None:
         reason = re.search(r"skipped: (.*)", output)
-        return 0, 0, [(name, reason.group(1) if reason else test.find("skipped").get("message"))]
+        return 0, 0, [(name, reason.group(1) if reason else NONE)]
     skips, reason = [], ""
     for line in output.splitlines():
         if line.startswith("skipped: "):
             reason = line[len("skipped: "):]
         elif line.startswith("[  SKIPPED ] ") and not line.endswith("listed below:") and line[13:14].isalpha():
-            skips.append((f"{name}.{line[13:]}", reason or "no reason given"))
+            skips.append((f"{name}.{line[13:]}", reason or NONE))
             reason = ""
     skips = list(dict(reversed(skips)).items()) # cmocka lists them once more at the end, without reasons
     right = len(re.findall(r"^\[       OK \] ", output, re.M))
@@ -58,6 +62,9 @@ def main():
     for name, reason in skipped:
         known = any(pattern.match(name) for pattern in allowed)
         print(f"skipped: {run}: {name}: {reason}")
+        if reason == NONE:
+            print(f"FAILED: {run}: {name} does not say why it is skipped")
+            failed += 1
         if not known and os.environ.get("TAMIS_CI"):
             print(f"FAILED: {run}: {name} should not be skipped here (tests/expected.txt)")
             failed += 1

@@ -2,7 +2,8 @@
 # Python packages in build/python, used by tests alone. Some stand in for what only vendors ship: NVIDIA's run-time compiler
 # and headers, so that every kernel is compiled without a GPU, and Intel's OpenCL for processors, a second implementation
 # beside PoCL. SciPy is Debian's too, but not every python3 sees that one. Says what it installs; does nothing when all is
-# there. Without a network it says so and succeeds: the tests that need the packages are then skipped with that reason.
+# there. Without a network it says so and succeeds: the tests that need the packages are then skipped with that reason. Where
+# TAMIS_CI is set that is a failure. On other processors than x86-64 there are no such packages, and nothing to fail.
 set -eu
 cd "$(dirname "$0")/.."
 folder=build/python
@@ -19,13 +20,20 @@ jinja2>=3                    writes the pages of reports'
 
 give_up() {
     echo "install-python-packages.sh: $*" >&2
+    if [ -n "${TAMIS_CI:-}" ]; then
+        echo 'install-python-packages.sh: TAMIS_CI is set, so that the tests that need these packages must run' >&2
+        exit 1
+    fi
     echo 'install-python-packages.sh: tests that need these packages will be skipped' >&2
     exit 0
 }
 
 list=$(echo "$packages" | sed -n 's/^\([^ ][^ ]*\) .*/\1/p')
 [ "$(cat "$folder/installed" 2>/dev/null || true)" != "$list" ] || exit 0
-[ "$(uname -m)" = x86_64 ] || give_up "they are for x86-64, this is $(uname -m)"
+if [ "$(uname -m)" != x86_64 ]; then
+    echo "install-python-packages.sh: these packages are for x86-64, this is $(uname -m): tests that need them will be skipped" >&2
+    exit 0
+fi
 command -v python3 >/dev/null || give_up 'there is no python3'
 mkdir -p build
 log=build/python.log

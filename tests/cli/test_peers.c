@@ -267,7 +267,7 @@ static void what_cpu_peers_cannot_do_is_said(void **state) {
 static int bench(const char *environment, const char *options, char *text, size_t bytes) {
     char command[1024];
     snprintf(command, sizeof command,
-             "XDG_CACHE_HOME='%s' OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 %s timeout 200 '%s' bench "
+             "XDG_CACHE_HOME='%s' OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 %s timeout 2000 '%s' bench "
              "generate:uniform:rows=200,cols=150,nnz=3k,name=small --inner 16 --repeat 5 --seconds 0.1 %s 2>&1",
              CACHE, environment, TAMIS_PROGRAM, options);
     FILE *output = popen(command, "r");

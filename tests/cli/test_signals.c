@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 /* Seconds: the program has one, and the machine may be busy. */
-static const double SOON = 20, LONG = 60;
+static const double SOON = 200, LONG = 600;
 
 static double now(void) {
     struct timespec at;

@@ -15,7 +15,7 @@ fail() {
 expect() {
     code=$1 text=$2 ranks=$3
     shift 3
-    timeout 100 "$mpirun" -np "$ranks" "$@" >"$work/log" 2>&1
+    timeout 1000 "$mpirun" -np "$ranks" "$@" >"$work/log" 2>&1
     got=$?
     if [ "$code" = 0 ]; then [ $got -eq 0 ] || fail "$* ended with $got"; else [ $got -ne 0 ] && [ $got -ne 124 ] || fail "$* ended with $got"; fi
     [ -n "$text" ] || return 0
@@ -54,7 +54,7 @@ awk 'NR == 4 { $3 = $3 + 1 } { print }' "$work/a.mtx" >"$work/b.mtx"
 expect 1 "rank 1: the values of the matrix differ from rank 0's" 2 sh -c "$(on_rank 1 "$work/b.mtx" "$work/a.mtx") exec $program run spmm \$x --inner 8 --transport mpi"
 expect 1 'rank 1: the size of the matrix differs' 2 sh -c "$(on_rank 1 "$matrix" "$work/a.mtx") exec $program run spmm \$x --inner 8 --transport mpi"
 # a file that cannot be written is found before there are ranks
-timeout 100 "$mpirun" -np 2 "$program" run spmm "$matrix" --inner 8 --transport mpi -o "$work/no/such/folder/c.npy" >"$work/log" 2>&1 &&
+timeout 1000 "$mpirun" -np 2 "$program" run spmm "$matrix" --inner 8 --transport mpi -o "$work/no/such/folder/c.npy" >"$work/log" 2>&1 &&
     fail 'a file was written to no folder'
 grep -q 'no/such/folder' "$work/log" || fail 'no word of the folder'
 # rows by METIS, where it is installed: found by each process alike, and the result in the file's order

@@ -9,7 +9,7 @@ if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
     target_include_directories(test_unload PRIVATE $<TARGET_PROPERTY:tamis_shared,INTERFACE_INCLUDE_DIRECTORIES>)
     target_link_libraries(test_unload PRIVATE ${CMAKE_DL_LIBS})
     add_test(NAME unload COMMAND test_unload $<TARGET_FILE:tamis_shared>)
-    set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT 120)
+    set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 endif()
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
 foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan measured oracle property)
@@ -17,16 +17,16 @@ foreach(test arguments coo dense_arguments device_memory faults floor limits thr
 endforeach()
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c LIBRARIES tamis_test_support
-    TIMEOUT 300)
+    TIMEOUT ${TAMIS_TIMEOUT})
 # Gradients: the oracle's against finite differences, everything else against the oracle.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
 tamis_add_test(NAME test_edge SOURCES test_edge.c LIBRARIES tamis_test_support TIMEOUT 300)
 tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
 tamis_add_test(NAME test_gradient_whole SOURCES test_gradient_whole.c gradient_case.c gradient_bounds.c FOR_DEVICES)
 tamis_add_test(NAME test_softmax_rows SOURCES test_softmax_rows.c softmax_kept.c gradient_case.c
-    gradient_bounds.c TIMEOUT 300)
+    gradient_bounds.c TIMEOUT ${TAMIS_TIMEOUT})
 # Memory of the caller's and what becomes of it; plans that threads share.
 foreach(test allocator shared_plan)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c softmax_kept.c gradient_case.c gradient_bounds.c
-        TIMEOUT 300)
+        TIMEOUT ${TAMIS_TIMEOUT})
 endforeach()

@@ -18,11 +18,11 @@ foreach(compression ZLIB LZMA ZSTD)
     endif()
 endforeach()
 tamis_add_test(NAME test_ml_recommenders SOURCES test_ml_recommenders.c ml_recommender_support.c ml_recommender_implicit.c
-    ml_recommender_ccd.c ml_recommender_sfa.c ml_recommender_defaults.c ml_recommender_noise.c LIBRARIES tamis_ml_static TIMEOUT 300)
+    ml_recommender_ccd.c ml_recommender_sfa.c ml_recommender_defaults.c ml_recommender_noise.c LIBRARIES tamis_ml_static TIMEOUT ${TAMIS_TIMEOUT})
 # Topic models, against plain loops.
 tamis_add_test(NAME test_ml_bound SOURCES test_ml_bound.c topics_reference.c
-    LIBRARIES tamis_ml_static tamis_test_support TIMEOUT 120)
+    LIBRARIES tamis_ml_static tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_ml_topics SOURCES test_ml_topics.c topics_reference.c
-    LIBRARIES tamis_ml_static tamis_test_support TIMEOUT 300)
+    LIBRARIES tamis_ml_static tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
 # Fits on several devices.
 tamis_add_test(NAME test_ml_group SOURCES test_ml_group.c ml_recommender_support.c LIBRARIES tamis_ml_static TIMEOUT 300)

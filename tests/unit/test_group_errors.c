@@ -185,7 +185,7 @@ static void each_fault(group_rank *self) {
 static void one_rank_is_wrong(void **state) {
     tamis_group *groups[RANKS];
     (void)state;
-    open_groups(groups, 30);
+    open_groups(groups, 300);
     group_run(RANKS, groups, each_fault, NULL);
     close_groups(groups);
 }
@@ -269,7 +269,7 @@ static void wrong_calls(group_rank *self) {
 static void all_ranks_are_wrong(void **state) {
     tamis_group *groups[RANKS];
     (void)state;
-    open_groups(groups, 30);
+    open_groups(groups, 300);
     group_run(RANKS, groups, wrong_calls, NULL);
     close_groups(groups);
 }
@@ -324,7 +324,7 @@ static void transposed_prices(group_rank *self) {
 static void explains_sums(void **state) {
     tamis_group *groups[RANKS];
     (void)state;
-    open_groups(groups, 30);
+    open_groups(groups, 300);
     group_run(RANKS, groups, transposed_prices, NULL);
     close_groups(groups);
 }
@@ -362,7 +362,7 @@ static void memory_is_short_for(bool transpose) {
     tamis_status status[RANKS] = {TAMIS_ERROR_MEMORY};
     int64_t n = 0;
     transposes = transpose;
-    open_groups(groups, 30);
+    open_groups(groups, 300);
     const int64_t live = tamis_memory_live();
     while (status[0] == TAMIS_ERROR_MEMORY) {
         assert_true(++n < 1000);
@@ -417,16 +417,16 @@ static void rank_is_late(group_rank *self) {
     if (self->rank == 1) return;
     const double start = seconds();
     expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
-                   "transport threads: after 0.2 seconds these ranks had not come: 1");
-    if (seconds() - start > 10) group_says(self, "it took %g seconds", seconds() - start);
+                   "transport threads: after 2 seconds these ranks had not come: 1");
+    if (seconds() - start > 200) group_says(self, "it took %g seconds", seconds() - start);
     expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
-                   "the group has failed: transport threads: after 0.2 seconds");
+                   "the group has failed: transport threads: after 2 seconds");
 }
 
 static void waits_for_a_limited_time(void **state) {
     tamis_group *groups[RANKS];
     (void)state;
-    open_groups(groups, 0.2);
+    open_groups(groups, 2);
     group_run(RANKS, groups, rank_is_late, NULL);
     close_groups(groups);
 }
@@ -446,14 +446,14 @@ static void rank_leaves(group_rank *self) {
     const double start = seconds();
     expected_error(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_ERROR_DEVICE,
                    "rank 1 has closed its group");
-    if (seconds() - start > 10) group_says(self, "it took %g seconds", seconds() - start);
+    if (seconds() - start > 200) group_says(self, "it took %g seconds", seconds() - start);
     tamis_group_plan_destroy(plan);
 }
 
 static void notices_who_leaves(void **state) {
     tamis_group *groups[RANKS];
     (void)state;
-    open_groups(groups, 60);
+    open_groups(groups, 600);
     group_run(RANKS, groups, rank_leaves, groups);
     close_groups(groups);
 }

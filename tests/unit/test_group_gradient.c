@@ -281,7 +281,7 @@ static void all_cases(void **state) {
     static const int ranks[] = {1, 2, 3, 5, 8};
     (void)state;
     for (int i = 0; i < 5; i++) {
-        tamis_group **const groups = open_groups(&device, 1, ranks[i], 60);
+        tamis_group **const groups = open_groups(&device, 1, ranks[i], 600);
         run_cases(groups, ranks[i], NULL, test_rounds(4, 19));
         close_groups(groups, ranks[i]);
     }
@@ -299,7 +299,7 @@ static void round_all(const gradient_matrix *x) {
 /* Sums without rounding: the same bits as one device, whoever added. */
 static void integers(void **state) {
     static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_RESIDUAL};
-    tamis_group **const groups = open_groups(&device, 1, 5, 60);
+    tamis_group **const groups = open_groups(&device, 1, 5, 600);
     (void)state;
     for (int number = 0; number < 36; number++) {
         const tamis_operation operation = (tamis_operation)(number % 3);
@@ -382,7 +382,7 @@ static void keep_rows(group_rank *self) {
 }
 
 static void rows_are_kept(void **state) {
-    tamis_group **const groups = open_groups(&device, 1, 2, 30);
+    tamis_group **const groups = open_groups(&device, 1, 2, 300);
     (void)state;
     group_run(2, groups, keep_rows, NULL);
     close_groups(groups, 2);
@@ -445,7 +445,7 @@ static void wrong_calls(group_rank *self) {
 }
 
 static void ranks_are_wrong(void **state) {
-    tamis_group **const groups = open_groups(&device, 1, 2, 30);
+    tamis_group **const groups = open_groups(&device, 1, 2, 300);
     (void)state;
     group_run(2, groups, wrong_calls, NULL);
     close_groups(groups, 2);
@@ -472,7 +472,7 @@ static void memory_is_short(void **state) {
     shape.layouts = 0;
     call x = {.c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_EXP, TAMIS_F32, &shape, 0, &dice)};
     x.wanted = outputs_of(x.c);
-    tamis_group **const groups = open_groups(&device, 1, 2, 30);
+    tamis_group **const groups = open_groups(&device, 1, 2, 300);
     const int64_t live = tamis_memory_live();
     tamis_status statuses[2] = {TAMIS_ERROR_MEMORY};
     int64_t n = 0;

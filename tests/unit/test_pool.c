@@ -18,7 +18,7 @@
 #include "base/float_mode.h"
 #include "base/threads.h"
 
-enum { SHARES_MOST = 3000, CHILD_SECONDS = 60 };
+enum { SHARES_MOST = 3000, CHILD_SECONDS = 600 };
 
 /* ------------------------------------------------------------------------------------------ shares */
 

@@ -44,7 +44,7 @@ static void carries_data(void **state) {
     (void)state;
     for (int ranks = 1; ranks <= GROUP_RANKS; ranks++) {
         tamis_transport transports[GROUP_RANKS];
-        open_transports(ranks, 60, transports);
+        open_transports(ranks, 600, transports);
         group_run(ranks, NULL, many_rounds, transports);
         close_transports(ranks, transports);
     }
@@ -103,7 +103,7 @@ static void fails_on_all_ranks(void **state) {
     for (int i = 0; i < 4; i++)
         for (int round = 0; round < 20; round++) {
             tamis_transport transports[3];
-            open_transports(3, 60, transports);
+            open_transports(3, 600, transports);
             for (int r = 0; r < 3 && i == 2; r++) transports[r].name = "g";
             group_run(3, NULL, bodies[i], transports);
             close_transports(3, transports);
@@ -156,7 +156,7 @@ static void readers_are_waited_for(void **state) {
         reading r = {.send = malloc(SENT), .receive = calloc(1, SENT)};
         assert_true(r.send && r.receive);
         memset(r.send, 'a', SENT);
-        open_transports(3, 60, r.transports);
+        open_transports(3, 600, r.transports);
         group_run(3, NULL, abort_while_one_reads, &r);
         close_transports(3, r.transports);
         if (memchr(r.receive, 'x', SENT)) fail_msg("a rank took its memory away from one that read it");
@@ -213,7 +213,7 @@ static void open_and_close(group_rank *self) {
 }
 
 static void fill_tables(int ranks, tamis_transport *transports, later *tables) {
-    open_transports(ranks, 60, transports);
+    open_transports(ranks, 600, transports);
     for (int r = 0; r < ranks; r++) {
         tables[r] = (later){.transport = transports[r]};
         tables[r].transport.name = "mine";
