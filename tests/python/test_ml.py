@@ -187,6 +187,31 @@ def test_partial_fit():
     assert [method.__name__ for method in METHODS if hasattr(method, "partial_fit")] == ["LDA", "SFA", "GaP"]
 
 
+def test_partial_fit_of_what_was_loaded(tmp_path):
+    X = data()
+    model = ml.LDA(factors=3, iterations=1).fit(X)
+    model.save(tmp_path / "a.model")
+    for other in (pickle.loads(pickle.dumps(model)), ml.LDA.load(tmp_path / "a.model")):
+        assert np.isfinite(other.partial_fit(X[:9]).components_).all()
+
+
+def test_an_interrupted_fit_leaves_no_earlier_sizes():
+    """A second fit, of another width, that is stopped after its first iteration."""
+    X = data()
+    model = ml.ALS(factors=2, iterations=2).fit(X)
+    model.set_params(factors=5, iterations=50)
+
+    class Stops(list):
+        def append(self, step):
+            raise KeyboardInterrupt
+
+    start = model._start
+    model._start = lambda: (start(), setattr(model, "history_", Stops()))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :20])
+    assert model.n_features_in_ == 20 and model.n_iter_ == 1 and model.transform(X[:3, :20]).shape == (3, 6)
+
+
 def test_held_out_and_score():
     X = data()
     held = X.copy()
