@@ -25,7 +25,7 @@ from . import _errors, _interrupts, _together, _types
 from ._device import opened
 from ._library import lib, models, text
 from ._library import must as _must
-from ._samples import samples
+from ._samples import in_order, samples
 from ._sparse import Sparse
 from ._streams import settle
 from ._views import dense, view
@@ -311,8 +311,9 @@ class Estimator:
         return W
 
     def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
-        """Predictions at the places of X's entries, (nnz,). factors: those of X's rows, of `transform`.
+        """Predictions at the places of X's entries, (nnz,), in the order in which X stores them. factors: those of X's rows, of `transform`.
 
+        The order is that of `X.data` for CSR, CSC, COO and BSR, of `X.tocsr().data` for SciPy's other formats, and row by row for a dense X.
         factors=None: X's rows are those of the fit; where the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` finds
         their factors.
 
@@ -323,7 +324,7 @@ class Estimator:
         >>> model.predict(X).shape
         (6,)
         """
-        model, s = self._fitted(), self._samples(X)
+        model, s = self._fitted(), self._samples(in_order(X))
         if factors is None and self._rows == 0:
             factors = self.transform(X)
         out = numpy.empty(s.nnz, "float64")
