@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import _declarations as c
-from . import _errors, _types
+from . import _errors, _interrupts, _types
 from ._views import View, _current_stream, torch_device, torch_type, torch_view, view
 
 _NUMPY_DTYPES = {number: numpy.dtype(name) for number, name in _types.NUMPY_NAMES.items() if name != "bfloat16"}
@@ -140,10 +140,7 @@ def _table(allocate: Any, release: Any) -> Any:
     fields: dict[str, Any] = {name: kind for name, kind, *_ in c.tamis_allocator._fields_}
 
     def allocated(_: Any, size: int, stream: int | None) -> int | None:
-        try:
-            return allocate(size, stream)
-        except Exception:  # noqa: BLE001  no exception passes through C; NULL says that there is no memory
-            return None
+        return _interrupts.memory.asked(allocate, size, stream)
 
     def released(_: Any, memory: int, size: int, stream: int | None) -> None:
         release(memory)

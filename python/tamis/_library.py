@@ -9,7 +9,7 @@ import os
 import pathlib
 
 from . import _declarations as c
-from . import _errors
+from . import _errors, _interrupts
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILT = HERE.parents[1] / "build" / "release" / "src"  # of a checkout
@@ -59,7 +59,7 @@ def handlers() -> ctypes.CDLL:
 def must(status: int) -> None:
     """Raises the exception for a status that is not TAMIS_OK."""
     if status:
-        raise _errors.of_status(status, text(lib.tamis_last_error()))
+        raise _interrupts.memory.failure(_errors.of_status(status, text(lib.tamis_last_error())))
 
 
 def text(value: bytes | None) -> str:

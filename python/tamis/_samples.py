@@ -5,6 +5,7 @@ formats, integers, dense arrays, data frames, lists) is converted here, as it is
 """
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any, Optional
 
@@ -33,6 +34,11 @@ def samples(X: Any, name: str = "X", features: Optional[int] = None, of: str = "
     return s
 
 
+def in_order(X: Any) -> Any:
+    """X with its entries in its own order: formats that go over to CSR row by row become COO."""
+    return X.tocoo() if getattr(X, "format", None) in ("csc", "bsr") and hasattr(X, "nnz") else X
+
+
 def _converted(X: Any, name: str) -> Any:
     """X as a matrix in CSR or COO with floating-point values: itself if it is one."""
     if not (isinstance(getattr(X, "format", None), str) and hasattr(X, "nnz")):  # not sparse
@@ -48,7 +54,11 @@ def _converted(X: Any, name: str) -> Any:
     elif X.format not in ("csr", "coo"):
         X = X.tocsr()
     _real(X.dtype, name)
-    return X if X.dtype.kind == "f" else X.astype("float64")
+    if X.dtype.kind == "f":
+        return X
+    other = copy.copy(X)  # X.astype would sort the entries of X, and sum those that are there twice, in place
+    other.data = X.data.astype("float64")
+    return other
 
 
 def _numbers(dense: Any, name: str) -> Any:

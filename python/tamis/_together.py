@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from ctypes import byref
 from typing import Any, Callable, Optional
 
 import numpy
 
 from . import _declarations as c
-from . import _errors, _types
+from . import _errors, _interrupts, _types
 from ._library import lib, models, must, text
 from ._sparse import Sparse
 
@@ -66,38 +65,23 @@ class Ranks:
     def fit(self, fitted: list[Optional[int]], keep: Any, stop: Callable[[BaseException], None]) -> tuple[int, str]:
         """The status of the fit of these models, one a rank, and its message. keep: what is not to be freed until it has ended.
 
-        The library starts the threads of the ranks and waits for them in a thread of ours, since signals come to Python's first one. That one
-        waits too, and tells `stop` of Ctrl-C, which is to end the fit. Ours closes the group, so that an interrupt at any place only leaves it alone.
+        The library starts the threads of the ranks and waits for them in a thread of ours, which closes the group; the caller's tells `stop` of Ctrl-C.
         """
         def one(_: Any, rank: int) -> int:
             part, held = self._parts[rank], self._held[rank]
             return models().tamis_model_fit_group(fitted[rank], self._groups[rank], byref(part[0]), None if part[1] is None else byref(held))
 
-        begun, ended, result, owned = threading.Lock(), threading.Event(), [], [keep]
-        work = c.tamis_rank_work(one)
+        work, owned = c.tamis_rank_work(one), [keep]
 
-        def run() -> None:
-            if not begun.acquire(blocking=False):
-                return
+        def run() -> tuple[int, str]:
             try:
                 status = lib.tamis_group_run(self._count, work, None)
-                result.append((status, text(lib.tamis_last_error())))  # messages belong to a thread
+                return status, text(lib.tamis_last_error())  # messages belong to a thread
             finally:
                 self._close()
                 owned.clear()
-                ended.set()
 
-        while not ended.is_set():
-            try:
-                if not begun.locked():
-                    threading.Thread(target=run, name="tamis.ml fit").start()
-                ended.wait()
-            except BaseException as error:  # noqa: BLE001
-                if isinstance(error, RuntimeError) and not begun.locked():  # no thread to be had
-                    self._close()
-                    raise
-                stop(error)
-        return result[0]
+        return _interrupts.apart(run, stop, self._close)
 
     def _close(self) -> None:
         for group in self._groups:

@@ -9,7 +9,9 @@ Estimators have `fit`, `transform`, `predict`, `get_params`, `set_params`; attri
 from __future__ import annotations
 
 import ctypes
+import functools
 import inspect
+import operator
 import os
 import sys
 import tempfile
@@ -19,11 +21,11 @@ from typing import Any, Optional, Sequence, TypeVar
 import numpy
 
 from . import _declarations as c
-from . import _errors, _together, _types
+from . import _errors, _interrupts, _together, _types
 from ._device import opened
 from ._library import lib, models, text
 from ._library import must as _must
-from ._samples import samples
+from ._samples import in_order, samples
 from ._sparse import Sparse
 from ._streams import settle
 from ._views import dense, view
@@ -55,16 +57,17 @@ def _places(given: Any, name: str) -> numpy.ndarray:
 
 
 class _Model:
-    """The library's model, freed with its last user."""
+    """The library's model, freed with its last user. known: it has learnt, and the estimator has noted its sizes.
 
-    __slots__ = ("value",)
+    Freeing runs no step of Python code: an interrupt within a `__del__` would be printed and lost.
+    """
+
+    __slots__ = ("value", "known", "free")
+    __del__ = property(operator.attrgetter("free"))
 
     def __init__(self, value: Optional[int]):
-        self.value = value
-
-    def __del__(self) -> None:
-        if self.value:
-            models().tamis_model_free(self.value)
+        self.value, self.known = value, False
+        self.free = functools.partial(models().tamis_model_free, value)
 
 
 Self = TypeVar("Self", bound="Estimator")
@@ -124,7 +127,7 @@ class Estimator:
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+        return hasattr(self, "_model") and self._model.known
 
     def _options(self) -> c.tamis_model_options:
         options = c.tamis_model_options()
@@ -153,7 +156,8 @@ class Estimator:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
-        parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data). Ctrl-C stops after a mini-batch.
+        parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data).
+        Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
         Raises ValueError with the first bad entry.
 
         >>> import numpy as np, scipy.sparse
@@ -170,8 +174,8 @@ class Estimator:
             return self._fit_together(s, entries, known)
         self._start()
         held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
-        status = models().tamis_model_fit(self._model.value, byref(s.struct), None if entries is None else byref(held))
-        return self._ended(status, text(lib.tamis_last_error()))
+        model, function = self._model, models().tamis_model_fit
+        return self._learn(lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)))
 
     def _fit_together(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Self:
         """The same on several devices: the first one's model is kept, which is the whole."""
@@ -188,19 +192,30 @@ class Estimator:
         status, message = ranks.fit([one.value for one in fitted], (fitted, self._callback), self._stop)
         return self._ended(status, message)
 
+    def _learn(self: Self, function: Any, first: bool = True) -> Self:
+        """A call that learns, in a thread of its own: its callback is Python code, in which no signal is to be handled."""
+        status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
+        return self._ended(status, message, first)
+
     def _ended(self: Self, status: int, message: str, first: bool = True) -> Self:
-        """After a call that learns. first: the model was made for it, and is nothing if it fails."""
-        if self._stopped is not None:
-            raise self._stopped
-        if status:
+        """After a call that learns. first: the model was made for it, and is nothing if it fails. One that was stopped is as it was after its last
+        mini-batch or iteration, and may be used."""
+        stopped, self._stopped = self._stopped, None
+        if status not in (c.TAMIS_OK, c.TAMIS_ERROR_CANCELLED):
             if first:
                 del self._model
-            raise _errors.renamed(_errors.of_status(status, message), {"S": "X"})
+            error = _errors.renamed(_errors.of_status(status, message), {"S": "X"})
+            raise error if stopped is None else stopped from error
         self._describe()
+        if stopped is not None:
+            raise stopped
+        if status:  # the callback stops for nothing else than what is raised in it
+            raise KeyboardInterrupt
         return self
 
     def _stop(self, error: BaseException) -> None:
-        self._stopped = error
+        if self._stopped is None:
+            self._stopped = error
 
     def fit_transform(self, X: Any, y: Any = None) -> numpy.ndarray:
         """`fit`, then `transform`, of the same X.
@@ -227,7 +242,7 @@ class Estimator:
                     self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
                 return True
             except BaseException as error:  # noqa: BLE001  no exception passes through C
-                self._stopped = error
+                self._stop(error)
                 return False
 
         self._callback = c.tamis_iteration_callback(after)
@@ -252,9 +267,10 @@ class Estimator:
         self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
         self._width, self._rows = described.width, described.rows
         self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"
+        self._model.known = True
 
     def _fitted(self) -> int:
-        if not hasattr(self, "_model"):
+        if not self.__sklearn_is_fitted__():
             raise _not_fitted(type(self).__name__)
         assert self._model.value is not None
         return self._model.value
@@ -295,8 +311,9 @@ class Estimator:
         return W
 
     def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
-        """Predictions at the places of X's entries, (nnz,). factors: those of X's rows, of `transform`.
+        """Predictions at the places of X's entries, (nnz,), in the order in which X stores them. factors: those of X's rows, of `transform`.
 
+        The order is that of `X.data` for CSR, CSC, COO and BSR, of `X.tocsr().data` for SciPy's other formats, and row by row for a dense X.
         factors=None: X's rows are those of the fit; where the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` finds
         their factors.
 
@@ -307,7 +324,7 @@ class Estimator:
         >>> model.predict(X).shape
         (6,)
         """
-        model, s = self._fitted(), self._samples(X)
+        model, s = self._fitted(), self._samples(in_order(X))
         if factors is None and self._rows == 0:
             factors = self.transform(X)
         out = numpy.empty(s.nnz, "float64")
@@ -459,7 +476,7 @@ class Estimator:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name not in ("_model", "_callback", "_stopped")}
-        if hasattr(self, "_model"):
+        if self.__sklearn_is_fitted__():
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model")
                 self.save(path)
@@ -492,12 +509,13 @@ class BatchEstimator(Estimator):
         """
         if self.devices is not None:
             raise _errors.UnsupportedError(f"devices = {self.devices!r}: {type(self).__name__} learns on one device: set device instead")
-        s = self._samples(X) if hasattr(self, "_model") else samples(X)
-        first = not hasattr(self, "_model")
+        first = not self.__sklearn_is_fitted__()
+        s = samples(X) if first else self._samples(X)
+        self._stopped = None
         if first:
             self._start()
-        status = models().tamis_model_partial_fit(self._model.value, byref(s.struct))
-        return self._ended(status, text(lib.tamis_last_error()), first)
+        model, function = self._model, models().tamis_model_partial_fit
+        return self._learn(lambda: function(model.value, byref(s.struct)), first)
 
 
 class ALS(Estimator):

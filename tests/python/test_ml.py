@@ -174,6 +174,32 @@ def test_data_of_every_kind():
         assert np.array_equal(model.transform(kind), model.transform(X))
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_predictions_come_in_the_order_of_the_entries(form, kind, dtype):
+    X = data(dtype="float64")
+    model = ml.ALS(factors=3, iterations=3, dtype="float64").fit(X)
+    everywhere = model.predict(scipy_sparse.csr_array(np.ones(X.shape))).reshape(X.shape)
+    given = getattr(scipy_sparse, f"{form}_{kind}")(X.astype(dtype))
+    if form == "bsr":
+        given = X.astype(dtype).tobsr((2, 5))
+    if form == "coo":  # in no order, and with an entry twice
+        order = np.append(np.random.default_rng(3).permutation(X.nnz), 4)
+        given = type(given)((given.data[order], (given.row[order], given.col[order])), X.shape)
+    if form in ("csr", "csc"):  # columns out of order
+        for a, b in zip(given.indptr, given.indptr[1:]):
+            given.indices[a:b] = given.indices[a:b][::-1].copy()
+            given.data[a:b] = given.data[a:b][::-1].copy()
+        given.has_sorted_indices = False
+    places = given.tocoo() if form in ("csr", "csc", "coo", "bsr") else given.tocsr().tocoo()
+    stored = None if form == "dok" else given.data.copy()
+    assert np.allclose(model.predict(given), everywhere[places.row, places.col], rtol=1e-12)
+    assert np.array_equal(given.data, stored) if form != "dok" else given.nnz == X.nnz
+    W = model.transform(X)
+    assert np.allclose(model.predict(given, W), model.predict(scipy_sparse.coo_array((places.data.astype("float64"), (places.row, places.col)), X.shape), W))
+
+
 def test_partial_fit():
     X = data()
     model = ml.LDA(factors=3)
@@ -185,6 +211,31 @@ def test_partial_fit():
     with pytest.raises(ValueError, match="X has 24 features, but LDA is expecting 25"):
         model.partial_fit(X[:, :24])
     assert [method.__name__ for method in METHODS if hasattr(method, "partial_fit")] == ["LDA", "SFA", "GaP"]
+
+
+def test_partial_fit_of_what_was_loaded(tmp_path):
+    X = data()
+    model = ml.LDA(factors=3, iterations=1).fit(X)
+    model.save(tmp_path / "a.model")
+    for other in (pickle.loads(pickle.dumps(model)), ml.LDA.load(tmp_path / "a.model")):
+        assert np.isfinite(other.partial_fit(X[:9]).components_).all()
+
+
+def test_an_interrupted_fit_leaves_no_earlier_sizes():
+    """A second fit, of another width, that is stopped after its first iteration."""
+    X = data()
+    model = ml.ALS(factors=2, iterations=2).fit(X)
+    model.set_params(factors=5, iterations=50)
+
+    class Stops(list):
+        def append(self, step):
+            raise KeyboardInterrupt
+
+    start = model._start
+    model._start = lambda: (start(), setattr(model, "history_", Stops()))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :20])
+    assert model.n_features_in_ == 20 and model.n_iter_ == 1 and model.transform(X[:3, :20]).shape == (3, 6)
 
 
 def test_held_out_and_score():

@@ -1,0 +1,99 @@
+"""Calls that Ctrl-C meets.
+
+Python handles signals in its first thread, between two steps of whatever Python code runs there, and raises what the handler raises. In a callback
+that C has called nobody catches it: Python prints it, and the library reports a call that was cancelled, or memory that was refused.
+"""
+from __future__ import annotations
+
+import _thread
+import threading
+from typing import Any, Callable, Optional
+
+from . import _errors
+
+MAIN = None  # who waits, among the claims
+WAKE = 0.1  # seconds; the system may give a signal to another thread, and then it wakes nobody here
+
+
+def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abandon: Callable[[], None] = lambda: None) -> Any:
+    """The result of work(), which runs in a thread of its own, where no signal is handled.
+
+    This thread waits until the work has ended. It tells `stop` of what is raised here meanwhile, which is to end the work. If something is raised before
+    the work has begun, then it never begins: `abandon` is called, and the exception goes on.
+    """
+    claims: list[Any] = []  # the first one has the work; appending is one step, which no signal divides
+    results: list[tuple[Any, Optional[BaseException]]] = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
+
+    def run() -> None:
+        me = object()
+        claims.append(me)
+        if claims[0] is not me:
+            return
+        try:
+            results.append((work(), None))
+        except BaseException as error:  # noqa: BLE001  it is raised where the work was asked for
+            results.append((None, error))
+        ended.release()
+
+    def interrupted(error: BaseException) -> None:
+        claims.append(MAIN)
+        if claims[0] is not MAIN:
+            stop(error)
+
+    while not results:
+        try:
+            try:
+                while not results:
+                    if not claims:
+                        _thread.start_new_thread(run, ())
+                    ended.acquire(True, WAKE)
+            except BaseException as error:  # noqa: BLE001
+                interrupted(error)
+                if claims[0] is MAIN:
+                    raise
+        except BaseException as error:  # noqa: BLE001  a second one may come while the first is noted
+            interrupted(error)
+            if claims[0] is not MAIN:
+                continue
+            if isinstance(error, RuntimeError) and "new thread" in str(error):  # there is none to be had
+                return work()
+            abandon()
+            raise
+    result, failure = results[0]
+    if failure is not None:
+        raise failure
+    return result
+
+
+class Memory:
+    """What an allocator in Python has answered to the library, which calls it within a call of an operation."""
+
+    def __init__(self) -> None:
+        self._refused: Optional[BaseException] = None
+
+    def asked(self, allocate: Callable[..., Any], *arguments: Any) -> Any:
+        """What `allocate` returns; None, for the library, if it raises something."""
+        try:
+            memory = allocate(*arguments)
+            self._refused = None if memory else MemoryError("the allocator returned no memory")
+            return memory
+        except BaseException as error:  # noqa: BLE001  no exception passes through C
+            self._refused = error
+            return None
+
+    def failure(self, error: _errors.Error) -> BaseException:
+        """What to raise for the library's error: an allocator that did not come to answer was interrupted before it began."""
+        if not isinstance(error, MemoryError) or "allocator returned NULL" not in str(error):
+            return error
+        refused, self._refused = self._refused, None
+        if refused is None:
+            return KeyboardInterrupt() if threading.current_thread() is threading.main_thread() else error
+        if not isinstance(refused, Exception):
+            return refused
+        error.__cause__ = refused
+        return error
+
+
+memory = Memory()

@@ -1,0 +1,157 @@
+"""Ctrl-C is a KeyboardInterrupt wherever it comes: in a child process, which gets SIGINT while it computes."""
+from __future__ import annotations
+
+import os
+import pathlib
+import random as numbers
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import tamis
+from tamis import _interrupts
+from tamis._errors import ArgumentError, OutOfMemoryError
+
+pytest.importorskip("scipy.sparse")
+
+CHILD = """
+import signal, sys, numpy as np, scipy.sparse, tamis
+from tamis import ml
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it runs in the background
+draw = np.random.default_rng(5)
+counts = draw.integers(1, 6, (60, 25)) * (draw.random((60, 25)) < 0.4)
+X = scipy.sparse.csr_array(counts.astype("float32"))
+
+def interrupted(call):
+    try:
+        try:
+            print("go", flush=True)
+            while True:
+                call()
+        except Exception as error:  # what a caller who tolerates errors would swallow
+            print("swallowed", type(error).__name__, error, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+FIT = """
+name, more, turns = sys.argv[1], eval(sys.argv[2]), int(sys.argv[3])
+method = getattr(ml, name)
+want = method(factors=3, iterations=2, threads=1, **more).fit(X).transform(X)
+model = method(factors=3, iterations=10**6, threads=1, **more)
+for turn in range(turns):
+    interrupted(lambda: model.fit(X))
+    if model.__sklearn_is_fitted__():  # not if it was before the first iteration
+        W = model.transform(X)
+        assert W.shape == want.shape and np.isfinite(W).all() and np.isfinite(model.predict(X, W)).all()
+        assert model.n_iter_ >= 0 and model.n_features_in_ == 25
+    if hasattr(model, "partial_fit") and "devices" not in more:
+        interrupted(lambda: model.partial_fit(X))
+again = model.set_params(iterations=2).fit(X).transform(X)
+assert np.allclose(again, want, rtol=1e-5, atol=1e-6)
+print("intact", flush=True)
+"""
+
+CALLS = """
+turns = int(sys.argv[1])
+model, counted = ml.ALS(factors=3, iterations=2).fit(X), ml.LDA(factors=3, iterations=2).fit(X)
+A, B = np.ones((60, 8), "float32"), np.ones((25, 8), "float32")
+pattern = tamis.Pattern(X)
+calls = [lambda: model.predict(X), lambda: model.score(X), lambda: model.recommend(n=5, seen=X), lambda: model.transform(X), lambda: model.similar([1, 2]),
+         lambda: counted.transform(X), lambda: counted.score(X), lambda: tamis.sddmm(X, A, B), lambda: tamis.spmm(pattern, B),
+         lambda: tamis.fused(pattern, A, B, B), lambda: tamis.plan("spmm", X, width=8)(B)]
+before = [call() for call in calls]
+same = lambda a, b: np.array_equal(a.data, b.data) if scipy.sparse.issparse(a) else np.array_equal(a, b, equal_nan=True)
+for call, was in zip(calls, before):
+    for turn in range(turns):
+        interrupted(call)
+    now = call()
+    assert all(map(same, now, was)) if isinstance(was, tuple) else same(now, was)
+print("intact", flush=True)
+"""
+
+
+def run(code, *arguments):
+    """The lines that the child prints besides "go", for each of which it gets SIGINT a little later; and what it writes to stderr."""
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(tamis.__file__).resolve().parents[1])}
+    child = subprocess.Popen([sys.executable, "-c", CHILD + code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=environment)
+    watch = threading.Timer(100, child.kill)  # of a child that has lost a signal and goes on for ever
+    watch.start()
+    draw, lines = numbers.Random(7), []
+    for line in child.stdout:
+        if line == "go\n":
+            time.sleep(draw.uniform(0.0005, 0.01))
+            child.send_signal(signal.SIGINT)
+        else:
+            lines.append(line.strip())
+    errors = child.stderr.read()
+    child.wait(timeout=60)
+    watch.cancel()
+    return lines, errors
+
+
+def check(lines, errors):
+    assert errors == ""  # no "Exception ignored"
+    assert lines[-1] == "intact" and set(lines[:-1]) == {"interrupted"}
+
+
+@pytest.mark.parametrize("name, more", [(name, {}) for name in ("ALS", "ImplicitALS", "CCD", "LDA", "SFA", "GaP")] +
+                         [(name, {"devices": ["cpu", "cpu"]}) for name in ("ALS", "ImplicitALS")])
+def test_a_fit(name, more):
+    check(*run(FIT, name, repr(more), 15))
+
+
+def test_other_calls():
+    check(*run(CALLS, 4))
+
+
+def test_what_is_raised_before_the_work_begins(monkeypatch):
+    """Then it never begins, and what it was to close is closed; without threads it runs here."""
+    done = []
+
+    def refuses(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_interrupts._thread, "start_new_thread", refuses)
+    with pytest.raises(KeyboardInterrupt):
+        _interrupts.apart(lambda: done.append("work"), lambda error: done.append("stop"), lambda: done.append("abandon"))
+    assert done == ["abandon"]
+
+    def none_left(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_interrupts._thread, "start_new_thread", none_left)
+    assert _interrupts.apart(lambda: 7, lambda error: done.append("stop")) == 7 and done == ["abandon"]
+
+
+def test_what_the_work_raises():
+    def work():
+        raise ArgumentError("wrong")
+
+    with pytest.raises(ArgumentError, match="wrong"):
+        _interrupts.apart(work, lambda error: None)
+
+
+def test_an_allocator_that_is_interrupted():
+    """NULL means that there is no memory, but of an allocator that was interrupted it is no MemoryError."""
+    from tamis._kinds import _table
+    said = OutOfMemoryError("options.allocator returned NULL for workspace: 8 bytes")
+    raised = []
+
+    def allocate(size, stream):
+        raise raised[-1]
+
+    table = _table(allocate, lambda memory: None).contents
+    for error in (KeyboardInterrupt("one"), MemoryError("no room")):
+        raised.append(error)
+        assert not table.allocate(None, 8, None)
+        failure = _interrupts.memory.failure(said)
+        assert failure is error if isinstance(error, KeyboardInterrupt) else failure is said and failure.__cause__ is error
+    assert isinstance(_interrupts.memory.failure(said), KeyboardInterrupt)  # one that was interrupted before its first step has noted nothing
+    other = OutOfMemoryError("the row offsets: 8 bytes")
+    assert _interrupts.memory.failure(other) is other
