@@ -113,7 +113,8 @@ static void fails_on_all_ranks(void **state) {
 /* ------------------------------------------------------------------------------------------ readers */
 
 /* Rank 2 copies what rank 0 sends when rank 1 aborts. Rank 0, which waits for the end, is told so, and may do what it
-   likes with its memory then: not before rank 2 has its copy. */
+   likes with its memory then: not before rank 2 has its copy. Where the copy was quicker than rank 1, the exchange is
+   well. */
 enum { SENT = 32 << 20, PAGE = 4096 };
 
 typedef struct reading {
@@ -144,7 +145,7 @@ static void abort_while_one_reads(group_rank *self) {
     if (self->rank == 1) {
         while (!has_begun(r->receive)) sched_yield();
         t->abort(t->context, "enough");
-    } else if (t->exchange_end(t->context) == TAMIS_OK || strcmp(tamis_last_error(), "rank 1: enough") != 0) {
+    } else if (t->exchange_end(t->context) != TAMIS_OK && strcmp(tamis_last_error(), "rank 1: enough") != 0) {
         group_says(self, "%s", tamis_last_error());
     }
     if (self->rank == 0) memset(r->send, 'x', SENT);
