@@ -101,14 +101,13 @@ TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_
 typedef struct tamis_read_report {
     int64_t inexact;  /* numbers that fp64 does not hold: integers beyond 2^53, and what is beyond its range */
     int times_column; /* edge lists: the column that holds times (3 or 4), which are not read; 0: none was found */
-    bool
-        undirected; /* edge lists: KONECT's first line says that the edges have no direction, but each is stored once */
-    bool bipartite; /* edge lists: KONECT's first line says that the two ids of a line are of different things */
-    bool labels;    /* svmlight: there are labels, which are no part of the matrix */
-    bool other_ids; /* lists of ids: some are no integers or are quoted, which is an error here; tamis_read_ratings
-                       reads them */
-    bool graph;     /* with other_ids: both ids of a line are of the same things */
-    bool weights;   /* with other_ids: the first line has a value */
+    bool undirected;  /* edge lists: KONECT's first line says that edges have no direction, but each is stored once */
+    bool bipartite;   /* edge lists: KONECT's first line says that the two ids of a line are of different things */
+    bool labels;      /* svmlight: there are labels, which are no part of the matrix */
+    bool other_ids;   /* lists of ids: some are no integers or are quoted, which is an error here; tamis_read_ratings
+                         reads them */
+    bool graph;       /* with other_ids: both ids of a line are of the same things */
+    bool weights;     /* with other_ids: the first line has a value */
     uint64_t reserved[8];
 } tamis_read_report;
 
@@ -165,11 +164,12 @@ TAMIS_API tamis_status tamis_write_sparse(const char *path, const tamis_sparse *
 
 /* Reads a dense matrix: .npy (1-D becomes one column) or a Matrix Market array. `type` is that of the result. */
 TAMIS_API tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array);
-/* The same, filling *report: of a dense matrix, `inexact`. */
-TAMIS_API tamis_status tamis_read_dense_reported(const char *path, tamis_type type, tamis_read_report *report,
-                                                 tamis_owned_dense **array);
 TAMIS_API tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
                                                tamis_owned_dense **array);
+
+/* Reads a dense matrix and fills *report: of a dense matrix, `inexact`. */
+TAMIS_API tamis_status tamis_read_dense_reported(const char *path, tamis_type type, tamis_read_report *report,
+                                                 tamis_owned_dense **array);
 
 /* Writes .npy (keeping the layout; bf16 as f4) or a Matrix Market array, according to the extension. */
 TAMIS_API tamis_status tamis_write_dense(const char *path, const tamis_dense *dense);

@@ -61,8 +61,10 @@ static tamis_status fill(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
+#if TAMIS_HAVE_ZLIB || TAMIS_HAVE_LZMA || TAMIS_HAVE_ZSTD
 /* Where in the packed file the next byte of the input stands, counted from 0. */
 static int64_t place_of(const tamis_unpacker *u) { return u->taken - (u->end - u->at); }
+#endif
 
 static tamis_status truncated(const tamis_unpacker *u) {
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged: truncated", u->name, u->packer->name);
