@@ -13,6 +13,7 @@ from .._sparse import Sparse
 SHARE = 0.2        # of a row's entries that are held out, at least one of two or more
 MOST_KEPT = 16384  # entries of a fit that are remembered
 OTHERS = 0.1       # of the places that both have, the share with other values up to which rows are taken for those of the fit
+MOST = 0.9         # what counts as all, of a part of the entries
 AT_ONCE = 1 << 20
 
 
@@ -95,12 +96,14 @@ class Remembered:
     def __init__(self, s: Sparse):
         some = numpy.arange(s.nnz) if s.nnz <= MOST_KEPT else numpy.unique(numpy.random.default_rng(0).integers(s.nnz, size=MOST_KEPT))
         rows, columns, values = Entries(s, "X").at(some)
+        self.count = s.nnz
         keys = rows * s.shape[1] + columns
         order = numpy.argsort(keys, kind="stable")
         self.keys, self.values = keys[order], values[order]
 
     def check(self, s: Sparse) -> None:
-        """Refuses a matrix that has other values where both have entries."""
+        """Refuses a matrix that has other values where both have entries, or that has a part of the fit's and as well others of its own: what was held out has
+        none of them, what was fitted to has nothing else, and the whole has all."""
         given, both, others = Entries(s, "X"), 0, 0
         for start in range(0, s.nnz if len(self.keys) else 0, AT_ONCE):
             rows, columns, values = given.at(numpy.arange(start, min(start + AT_ONCE, s.nnz)))
@@ -109,10 +112,13 @@ class Remembered:
             here = self.keys[at] == keys
             both += int(here.sum())
             others += int((~numpy.isclose(values[here], self.values[at[here]], rtol=1e-2, atol=1e-6)).sum())
-        if others > OTHERS * both:
+        of_fit = both / max(len(self.keys), 1)
+        mixed = both > 0 and of_fit < MOST and of_fit * self.count < MOST * s.nnz
+        if others > OTHERS * both or mixed:
+            what = f"other values than the fit at {others} of {both}" if others else f"entries at {both} of the fit's {len(self.keys)}"
             raise _errors.ArgumentError(
-                f"X has other values than the fit at {others} of {both} places that were looked at: its rows are not those of the fit, as in a split of rows into "
-                f"halves. Use cv=tamis.ml.EntrySplit(), or give what is known of X's rows as observed=")
+                f"X has {what} places that were looked at{'' if others else ', and many of its own'}: its rows are not those of the fit, as in a split of rows "
+                f"into halves. Use cv=tamis.ml.EntrySplit(), or give what is known of X's rows as observed=")
 
 
 def remembered(s: Sparse) -> Optional[Remembered]:
