@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
+import operator
 import os
 import weakref
 from ctypes import byref
@@ -75,10 +77,21 @@ class Report:
     measuring: float
 
 
+class _Owned:
+    """What the library is to destroy with its last user. No step of Python code runs then: an interrupt within a `__del__` would be printed and lost."""
+
+    __slots__ = ("free", "keep")
+    __del__ = property(operator.attrgetter("free"))
+
+    def __init__(self, destroy: Any, value: int | None, keep: Any):
+        self.free: Any = functools.partial(destroy, value)
+        self.keep = keep  # until it is destroyed
+
+
 class Handle:
     """The library's plan, destroyed when the last user is gone: a plan that one thread closes ends after the calls of others."""
 
-    __slots__ = ("value", "workspace", "keep", "gradient", "__weakref__")
+    __slots__ = ("value", "workspace", "owned", "keep", "gradient", "__weakref__")
 
     def __init__(self, S: Sparse, struct: c.tamis_sparse, given: c.tamis_options, gradient: bool = False):
         device = opened(S.device)
@@ -93,6 +106,7 @@ class Handle:
         self.keep = (S, struct, allocator)
         handle, size = ctypes.c_void_p(), ctypes.c_size_t()
         must((lib.tamis_gradient_create if gradient else lib.tamis_plan_create)(device.handle, byref(struct), byref(given), handle))
+        self.owned: _Owned | None = _Owned(lib.tamis_gradient_destroy if gradient else lib.tamis_plan_destroy, handle.value, self.keep)
         self.value = handle.value
         must((lib.tamis_gradient_workspace_size if gradient else lib.tamis_plan_workspace_size)(handle, size))
         self.workspace = size.value if device.on_gpu else 0
@@ -100,11 +114,7 @@ class Handle:
 
     def free(self) -> None:
         """Frees the library's plan, which no call may be using."""
-        value, self.value = getattr(self, "value", None), None
-        if value:
-            (lib.tamis_gradient_destroy if self.gradient else lib.tamis_plan_destroy)(value)
-
-    __del__ = free
+        self.value = self.owned = None
 
     def bring_workspace(self, execution: c.tamis_execution, like: Any) -> Any:
         """Gives an execution on a GPU scratch memory of the caller's allocator, which must stay until the call has returned."""
@@ -124,6 +134,8 @@ def _after_fork() -> None:
     for handle in list(alive):
         if handle.keep[0].device != "cpu":
             handle.value = None
+            if handle.owned is not None:
+                handle.owned.free = int  # which does nothing
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -134,7 +134,7 @@ def public(name):
 INNER = {"Pattern.plan_of", "Pattern.gradient_of", "SparseMatrix.softmax", "GATConv.reset_parameters", "Estimator", "BatchEstimator"}
 
 
-@pytest.mark.parametrize("name", ["tamis", "tamis.torch", "tamis.torch.nn", "tamis.torch.dglsp", "tamis.jax", "tamis.ml", "tamis.plot"])
+@pytest.mark.parametrize("name", ["tamis", "tamis.torch", "tamis.torch.nn", "tamis.torch.dglsp", "tamis.jax", "tamis.ml", "tamis.ml.metrics", "tamis.plot"])
 def test_everything_public_has_an_example(name):
     for other in ("torch", "jax"):
         if name.startswith((f"tamis.{other}", f"tamis._{other}")):

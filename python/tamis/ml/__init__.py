@@ -20,15 +20,17 @@ from typing import Any, Optional, Sequence, TypeVar
 
 import numpy
 
-from . import _declarations as c
-from . import _errors, _interrupts, _together, _types
-from ._device import opened
-from ._library import lib, models, text
-from ._library import must as _must
-from ._samples import in_order, samples
-from ._sparse import Sparse
-from ._streams import settle
-from ._views import dense, view
+from .. import _declarations as c
+from .. import _errors, _interrupts, _together, _types
+from .._device import opened
+from .._library import lib, models, text
+from .._library import must as _must
+from .._samples import in_order, samples
+from .._sparse import Sparse
+from .._streams import settle
+from .._views import dense, view
+from . import _held
+from ._split import EntrySplit
 
 
 def must(status: int) -> None:
@@ -78,6 +80,11 @@ class Estimator:
 
     _method = -1
     _counts = False  # whether X's values may not be negative
+    _uses = False  # whether missing entries of X count as zeros
+    _scores_rows = False  # whether `score` takes rows for those of the fit
+    _remembered: Optional[_held.Remembered] = None
+    _stopped: Optional[BaseException] = None
+    _model: _Model
     device: str
     devices: Optional[Sequence[str]]
     dtype: str
@@ -170,6 +177,7 @@ class Estimator:
         s = samples(X)
         entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
                           for part, name in ((held_out, "held_out"), (observed, "observed")))
+        self._remembered = _held.remembered(s) if self._scores_rows else None
         if self.devices is not None:
             return self._fit_together(s, entries, known)
         self._start()
@@ -230,7 +238,7 @@ class Estimator:
 
     def _start(self) -> None:
         self.history_: list[dict[str, Any]] = []
-        self._stopped: Optional[BaseException] = None
+        self._stopped = None
         options = self._options()
 
         def after(_: Any, iteration: Any) -> bool:
@@ -379,10 +387,12 @@ class Estimator:
         return found, cosines
 
     def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
-        """How well held-out entries X are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of words.
+        """How well entries that the factors of their rows have not seen are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of
+        words; of uses the share of those held out that is among the first ten recommended (recall), without what is known.
 
-        observed: what is known of X's rows, from which their factors are found. None: X's rows are those of the fit; for LDA, GaP and
-        models that keep none, X itself is known, so that the score is that of entries that the factors have seen.
+        observed: what is known of X's rows; their factors are found from it, and X is scored. None: for ALS and CCD, if X has as many rows as the fit, they are
+        the rows of the fit, whose factors the model has; X that contradicts this is refused. In all other cases a fifth of each row's entries is held out, the
+        factors are found from the rest, and the held-out entries are scored.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
@@ -392,11 +402,22 @@ class Estimator:
         True
         """
         model, s = self._fitted(), self._samples(X)
-        known = s if observed is None and (self._counts or self._rows == 0) else None if observed is None else self._samples(observed, "observed")
+        known: Optional[Sparse] = None
+        if observed is not None:
+            known = self._samples(observed, "observed")
+            if known.shape[0] != s.shape[0]:
+                raise _errors.ArgumentError(f"observed has {known.shape[0]} rows and X {s.shape[0]}: expected the same rows")
+        elif self._scores_rows and self._rows == s.shape[0]:
+            if self._remembered is not None:
+                self._remembered.check(s)
+        else:
+            s, known = _held.divided(s, self._counts or self._uses)
+        if s.nnz == 0:
+            raise _errors.ArgumentError("X has no entries: nothing can be scored")
         held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
         result = c.tamis_score()
         must(models().tamis_model_score(model, byref(held), known is not None, 0, result))
-        return result.log_likelihood if self._counts else -result.rmse
+        return result.recall if self._uses else result.log_likelihood if self._counts else -result.rmse
 
     def _factors(self, function: Any) -> numpy.ndarray:
         owned = ctypes.c_void_p()
@@ -535,6 +556,7 @@ class ALS(Estimator):
     """
 
     _method = c.TAMIS_ALS
+    _scores_rows = True
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
@@ -553,6 +575,7 @@ class ImplicitALS(Estimator):
     """
 
     _method = c.TAMIS_IMPLICIT_ALS
+    _uses = True
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
@@ -571,6 +594,7 @@ class CCD(Estimator):
     """
 
     _method = c.TAMIS_CCD
+    _scores_rows = True
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
@@ -639,4 +663,4 @@ class GaP(BatchEstimator):
         self._set(locals())
 
 
-__all__ = ["ALS", "BatchEstimator", "CCD", "LDA", "SFA", "Estimator", "GaP", "ImplicitALS"]
+__all__ = ["ALS", "BatchEstimator", "CCD", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "LDA", "SFA"]

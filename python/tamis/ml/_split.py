@@ -1,0 +1,91 @@
+"""Splits of a matrix for cross-validation."""
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import numpy
+
+from .. import _errors
+from .._samples import samples
+from . import _held
+
+
+class EntrySplit:
+    """Cross-validation of estimators that predict entries: as cv= of scikit-learn's GridSearchCV, cross_val_score and others; or by `entries`.
+
+    A search divides X by rows, and gives an estimator whole rows. `split` makes n_splits folds of rows. The rows of a fold are new to the estimator: its
+    `score` holds out a fifth of each row's entries, finds the row's factors from the rest, and measures how well those held out are predicted. Folds never have
+    as many rows as the fit, so that they are not taken for the rows of the fit. random_state: the seed of the order of the rows.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ALS, EntrySplit
+    >>> random = np.random.default_rng(1)
+    >>> full = random.random((40, 2)) @ random.random((2, 20))
+    >>> X = scipy.sparse.csr_array(np.float32(full * (random.random((40, 20)) < 0.5)))
+    >>> [(len(train), len(test)) for train, test in EntrySplit(4).split(X)]
+    [(30, 10), (30, 10), (30, 10), (30, 10)]
+    >>> [ALS(factors=2).fit(X[train]).score(X[test]) > -0.5 for train, test in EntrySplit(2).split(X)]
+    [True, True]
+    """
+
+    def __init__(self, n_splits: int = 5, *, random_state: int = 0):
+        self.n_splits, self.random_state = n_splits, random_state
+
+    def __repr__(self) -> str:
+        return f"EntrySplit(n_splits={self.n_splits}, random_state={self.random_state})"
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds.
+
+        >>> from tamis.ml import EntrySplit
+        >>> EntrySplit(3).get_n_splits()
+        3
+        """
+        if not isinstance(self.n_splits, (int, numpy.integer)) or isinstance(self.n_splits, bool) or self.n_splits < 2:
+            raise _errors.ArgumentError(f"n_splits = {self.n_splits!r}: expected a whole number of 2 or more")
+        return int(self.n_splits)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
+        """For each fold the numbers of the rows to fit to, and of those to score on.
+
+        >>> import numpy as np
+        >>> from tamis.ml import EntrySplit
+        >>> sorted(row for _, test in EntrySplit(3).split(np.ones((7, 2))) for row in test.tolist())
+        [0, 1, 2, 3, 4, 5, 6]
+        """
+        folds, rows = self.get_n_splits(), int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        if rows < max(folds, 3):
+            raise _errors.ArgumentError(f"X has {rows} rows: expected {max(folds, 3)} or more for n_splits = {folds}")
+        order = numpy.random.default_rng(self.random_state).permutation(rows)
+        parts = numpy.array_split(order, folds)
+        if folds == 2 and 2 * len(parts[0]) == rows:
+            parts = [order[:rows // 2 + 1], order[rows // 2 + 1:]]
+        for part in parts:
+            yield numpy.setdiff1d(order, part), numpy.sort(part)
+
+    def entries(self, X: Any) -> Iterator[tuple[Any, Any]]:
+        """For each fold X without some entries of each row, and X with these alone: matrices of SciPy with all rows, for estimators that keep them.
+
+        Each entry is in one fold's second matrix; those of a place that is there twice are summed. A row with fewer entries than folds has none in some.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import EntrySplit
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 1], [4, 2, 1]]))
+        >>> for train, test in EntrySplit(3).entries(X):
+        ...     print(train.nnz, test.nnz, (train + test != X).nnz)
+        4 2 0
+        4 2 0
+        4 2 0
+        """
+        import scipy.sparse
+        folds, s = self.get_n_splits(), samples(X)
+        rows, columns, values = _held.summed(*_held.entries(s, "X"))
+        kind = getattr(getattr(X, "dtype", None), "name", "float64")
+        values = values.astype(kind if kind in ("float32", "float64") else "float64")
+        draw = numpy.random.default_rng(self.random_state)
+        of = (_held.places(rows, draw.random(len(rows))) + draw.integers(folds, size=s.shape[0])[rows]) % folds
+        for fold in range(folds):
+            yield tuple(scipy.sparse.csr_array((values[part], (rows[part], columns[part])), s.shape) for part in (of != fold, of == fold))  # type: ignore
+
+
+__all__: list[str] = ["EntrySplit"]

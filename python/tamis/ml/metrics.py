@@ -1,0 +1,183 @@
+"""How good rankings are: precision, recall, NDCG and MAP of the first k, where items that were seen are left out.
+
+Each function takes a ranking, columns (rows, n) with the best first, as `recommend` returns them (-1: none is left), and the entries that were held out, a sparse
+matrix of as many rows. Relevant are its entries of at least `threshold`, or above 0 if that is None. Columns in `seen` are left out of the ranking, and are
+not relevant; what follows moves up, so that a ranking needs k columns besides. The result is the mean over the rows with any that is relevant.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import numpy
+
+from .. import _errors
+from .._samples import samples
+from . import _held
+
+
+def _whole(k: Any) -> int:
+    if not isinstance(k, (int, numpy.integer)) or isinstance(k, bool) or k < 1:
+        raise _errors.ArgumentError(f"k = {k!r}: expected a whole number of 1 or more")
+    return int(k)
+
+
+def _rows_of(matrix: Any, name: str, count: Optional[int] = None, columns: Optional[int] = None) -> tuple[numpy.ndarray, ...]:
+    s = samples(matrix, name)
+    if (count is not None and s.shape[0] != count) or (columns is not None and s.shape[1] != columns):
+        raise _errors.ArgumentError(f"{name} has shape {tuple(s.shape)}: expected {count} rows{'' if columns is None else f' and {columns} columns'}")
+    rows, places, values = _held.summed(*_held.entries(s, name))
+    return rows, places, values, numpy.array(s.shape)
+
+
+def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[float]) -> tuple[numpy.ndarray, list[numpy.ndarray]]:
+    """For each row with relevant columns: the values of the first k (0: not relevant) and those of all that are relevant, largest first."""
+    k = _whole(k)
+    ranks = numpy.asarray(ranking)
+    if ranks.ndim != 2 or ranks.dtype.kind not in "iu":
+        raise _errors.ArgumentError(f"ranking has shape {ranks.shape} and elements of {ranks.dtype}: expected numbers of columns, "
+                                    f"(rows, n), as `recommend` and `rank` return them")
+    rows, columns, values, (_, width) = _rows_of(held_out, "held_out", len(ranks))
+    if ranks.size and ranks.max() >= width:
+        raise _errors.ArgumentError(f"ranking has the column {ranks.max()}, and held_out {width} columns")
+    out = numpy.zeros(0, "int64")
+    if seen is not None:
+        seen_rows, seen_columns, _, _ = _rows_of(seen, "seen", len(ranks), int(width))
+        out = seen_rows * width + seen_columns
+    keys = rows * width + columns
+    relevant = (values > 0 if threshold is None else values >= threshold) & ~numpy.isin(keys, out)
+    keys, values, rows = keys[relevant], values[relevant], rows[relevant]
+    ends = numpy.searchsorted(rows, numpy.arange(len(ranks) + 1))
+    found, all_of = [], []
+    for row in numpy.flatnonzero(numpy.diff(ends)):
+        places = ranks[row][ranks[row] >= 0].astype("int64")
+        if len(numpy.unique(places)) != len(places):
+            raise _errors.ArgumentError(f"ranking has a column twice in row {row}")
+        given = places + row * width
+        given = given[~numpy.isin(given, out)][:k]
+        mine, worth = keys[ends[row]:ends[row + 1]], values[ends[row]:ends[row + 1]]
+        at = numpy.minimum(numpy.searchsorted(mine, given), len(mine) - 1)
+        line = numpy.zeros(k)
+        line[:len(given)] = numpy.where(mine[at] == given, worth[at], 0)
+        hit = numpy.zeros(k, bool)
+        hit[:len(given)] = mine[at] == given
+        found.append(numpy.stack([hit.astype("float64"), line]))
+        all_of.append(numpy.sort(worth)[::-1])
+    if not found:
+        raise _errors.ArgumentError("held_out has no relevant entry that is not in seen: nothing can be measured")
+    return numpy.stack(found), all_of
+
+
+def precision_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None) -> float:
+    """The share of the first k that is relevant; places that are empty count as misses.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml.metrics import precision_at_k
+    >>> held_out = scipy.sparse.csr_array(np.float32([[1, 0, 1, 0]]))
+    >>> precision_at_k([[0, 1, 2, 3]], held_out, k=2)
+    0.5
+    """
+    found, _ = _hits(ranking, held_out, k, seen, threshold)
+    return float(found[:, 0].mean(1).mean())
+
+
+def recall_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None) -> float:
+    """The share of the relevant columns that is among the first k.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml.metrics import recall_at_k
+    >>> held_out = scipy.sparse.csr_array(np.float32([[1, 0, 1, 0]]))
+    >>> recall_at_k([[1, 0, 2, 3]], held_out, k=3, seen=scipy.sparse.csr_array(np.float32([[0, 1, 0, 0]])))
+    1.0
+    """
+    found, all_of = _hits(ranking, held_out, k, seen, threshold)
+    return float(numpy.mean(found[:, 0].sum(1) / [len(worth) for worth in all_of]))
+
+
+def ndcg_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None, graded: bool = False) -> float:
+    """The discounted gain, 1 / log2(place + 1) of each relevant column, over the best that a ranking could have. graded: times the entry's value.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml.metrics import ndcg_at_k
+    >>> held_out = scipy.sparse.csr_array(np.float32([[1, 0, 1, 0]]))
+    >>> ndcg_at_k([[0, 2, 1, 3]], held_out, k=2)
+    1.0
+    """
+    found, all_of = _hits(ranking, held_out, k, seen, threshold)
+    discount = 1 / numpy.log2(numpy.arange(2, found.shape[2] + 2))
+    if graded and any(worth[-1] < 0 or worth[0] == 0 for worth in all_of):
+        raise _errors.ArgumentError("held_out has relevant values that are not above 0: expected graded=False, or a threshold above 0")
+    best = [(worth[:len(discount)] if graded else numpy.ones(min(len(worth), len(discount)))) @ discount[:len(worth)] for worth in all_of]
+    return float(numpy.mean(found[:, int(graded)] @ discount / best))
+
+
+def map_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None) -> float:
+    """The mean average precision: the precision at the place of each hit among the first k, summed, over the most hits that there could be.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml.metrics import map_at_k
+    >>> held_out = scipy.sparse.csr_array(np.float32([[1, 0, 1, 0]]))
+    >>> map_at_k([[0, 1, 3, 2]], held_out, k=4)
+    0.75
+    """
+    found, all_of = _hits(ranking, held_out, k, seen, threshold)
+    hits = found[:, 0]
+    precision = numpy.cumsum(hits, 1) / numpy.arange(1, hits.shape[1] + 1)
+    return float(numpy.mean((precision * hits).sum(1) / [min(len(worth), hits.shape[1]) for worth in all_of]))
+
+
+def rank(scores: Any, k: int = 10, *, seen: Any = None) -> numpy.ndarray:
+    """The ranking of dense scores (rows, columns): the k largest of each row that are not in `seen`; of equal ones the lower column; -1 where none is left.
+
+    >>> from tamis.ml.metrics import rank
+    >>> rank([[0.5, 0.9, 0.7]], k=2)
+    array([[1, 2]])
+    """
+    k, numbers = _whole(k), numpy.array(scores, "float64")
+    if numbers.ndim != 2:
+        raise _errors.ArgumentError(f"scores has shape {numbers.shape}: expected (rows, columns)")
+    if numpy.isnan(numbers).any():
+        raise _errors.ArgumentError("scores has the value nan: expected numbers")
+    left = numpy.ones(numbers.shape, bool)
+    if seen is not None:
+        rows, columns, _, _ = _rows_of(seen, "seen", *numbers.shape)
+        left[rows, columns] = False
+    order = numpy.lexsort((-numbers, ~left), axis=1)[:, :k]
+    ranking = numpy.full((len(numbers), k), -1)
+    ranking[:, :order.shape[1]] = numpy.where(numpy.take_along_axis(left, order, 1), order, -1)
+    return ranking
+
+
+_ALL: dict[str, Callable[..., float]] = {"precision": precision_at_k, "recall": recall_at_k, "ndcg": ndcg_at_k, "map": map_at_k}
+
+
+def evaluate(model: Any, held_out: Any, k: int = 10, *, seen: Any = None, factors: Optional[numpy.ndarray] = None,
+             threshold: Optional[float] = None) -> dict[str, float]:
+    """All four for the recommendations of a fitted estimator: {"precision": ..., "recall": ..., "ndcg": ..., "map": ...}.
+
+    seen: what the rows are known to have, for instance what was fitted to. factors: of the rows, by `transform`. None: the rows are those of the fit; where the
+    model keeps none, they are found from `seen`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ImplicitALS
+    >>> from tamis.ml.metrics import evaluate
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0, 0], [7, 0, 0, 1], [0, 5, 2, 0]]))
+    >>> held_out = scipy.sparse.csr_array(np.float32([[0, 0, 0, 1], [0, 2, 0, 0], [1, 0, 0, 0]]))
+    >>> sorted(evaluate(ImplicitALS(factors=2).fit(plays), held_out, k=2, seen=plays).items())[3]
+    ('recall', 1.0)
+    """
+    k = _whole(k)
+    model._fitted()
+    held = samples(held_out, "held_out")
+    if factors is None and model._rows == 0:
+        if seen is None:
+            raise _errors.ArgumentError(f"this {type(model).__name__} keeps no factors of rows: give what is known of them as seen=, or their factors as factors=")
+        factors = model.transform(seen)
+    count = model._rows if factors is None else len(factors)
+    if held.shape[0] != count:
+        raise _errors.ArgumentError(f"held_out has {held.shape[0]} rows, and {'the model' if factors is None else 'factors'} {count}: for other rows than those of "
+                                    f"the fit give factors=model.transform(seen)")
+    ranking, _ = model.recommend(n=k, seen=seen, factors=factors)
+    return {name: function(ranking, held_out, k, seen=seen, threshold=threshold) for name, function in _ALL.items()}
+
+
+__all__ = ["evaluate", "map_at_k", "ndcg_at_k", "precision_at_k", "rank", "recall_at_k"]
