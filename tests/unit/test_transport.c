@@ -145,9 +145,10 @@ static void abort_while_one_reads(group_rank *self) {
     if (self->rank == 1) {
         while (!has_begun(r->receive)) sched_yield();
         t->abort(t->context, "enough");
-    } else if (t->exchange_end(t->context) != TAMIS_OK && strcmp(tamis_last_error(), "rank 1: enough") != 0) {
-        group_says(self, "%s", tamis_last_error());
     }
+    const tamis_status ended = t->exchange_end(t->context); /* what has begun is ended, also by who aborts */
+    if (self->rank != 1 && ended != TAMIS_OK && strcmp(tamis_last_error(), "rank 1: enough") != 0)
+        group_says(self, "%s", tamis_last_error());
     if (self->rank == 0) memset(r->send, 'x', SENT);
 }
 
