@@ -242,15 +242,7 @@ static tamis_status check_symmetry(const tamis_reading *reading, const graph_hea
     if (sums->edges == 0 && !list->values)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: an edge has another weight at one of its ends than at the other",
                           reading->text.name);
-    const tamis_sparse view = {.rows = list->rows,
-                               .cols = list->cols,
-                               .nnz = list->count,
-                               .index_type = list->index_type,
-                               .offset_type = list->offset_type,
-                               .value_type = list->value_type,
-                               .offsets = list->offsets,
-                               .columns = list->columns,
-                               .values = list->values};
+    const tamis_sparse view = tamis_rows_view(list);
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = options.offset_type = TAMIS_I64;
     options.value_type = TAMIS_F64;

@@ -33,7 +33,7 @@ void tamis_rows_free(tamis_rows *list) {
     *list = (tamis_rows){0};
 }
 
-static tamis_sparse view_of(const tamis_rows *list) {
+tamis_sparse tamis_rows_view(const tamis_rows *list) {
     return (tamis_sparse){.format = TAMIS_CSR,
                           .location = TAMIS_HOST,
                           .rows = list->rows,
@@ -57,7 +57,7 @@ static bool can_stay(const tamis_read_options *options, const tamis_rows *list) 
 
 /* Room for sorting is as large as the longest rows. */
 static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *list) {
-    const tamis_sparse view = view_of(list);
+    const tamis_sparse view = tamis_rows_view(list);
     return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
 }
 
@@ -69,7 +69,7 @@ static tamis_status shrink(int64_t before, int64_t after, size_t size, const cha
 
 static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     const int64_t before = list->count;
-    const tamis_sparse view = view_of(list);
+    const tamis_sparse view = tamis_rows_view(list);
     int64_t duplicates = 0;
     tamis_is_sorted(&view, reading->threads, &duplicates);
     if (duplicates == 0) return TAMIS_OK;
@@ -111,7 +111,7 @@ static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, ta
     if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, sort_rows(reading, list));
     if (reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, merge(reading, list));
     TRY_GOTO(failed, round_values(reading, list));
-    const tamis_sparse shape = view_of(list);
+    const tamis_sparse shape = tamis_rows_view(list);
     status = tamis_owned_sparse_adopt(&shape, list->offsets, NULL, list->columns, list->values, matrix);
     *list = (tamis_rows){0};
     return status;
@@ -126,7 +126,7 @@ tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status
     tamis_source_close(reading->source); /* the text is of no more use */
     TRY_GOTO(done, tamis_check_sizes(reading, list->rows, list->cols, list->count));
     if (can_stay(&reading->options, list)) return hand_over(reading, list, matrix);
-    const tamis_sparse view = view_of(list);
+    const tamis_sparse view = tamis_rows_view(list);
     status = tamis_convert_read(reading, &view, list->sort, matrix);
 done:
     tamis_rows_free(list);

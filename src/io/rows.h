@@ -33,6 +33,9 @@ static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value
     list->count++;
 }
 
+/* The rows as a matrix; the arrays stay the list's. */
+tamis_sparse tamis_rows_view(const tamis_rows *list);
+
 /* Turns the rows into the matrix that the options ask for, unless reading them has failed with that status; empties
  *list in any case. Returns the final status. */
 tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
