@@ -111,20 +111,17 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
 
     pthread_mutex_lock(&lock);
     entry *known = find_quickly(backend, number, threads);
-    if (known) memcpy(key, known->key, sizeof key);
-    if (!known && backend->describe(number, &device) == TAMIS_OK) {
+    bool named = known != NULL;
+    if (named) {
+        memcpy(key, known->key, sizeof key);
+    } else if (backend->describe(number, &device) == TAMIS_OK) {
         snprintf(key, sizeof key, "%s %s %s %d threads %lld %lld %lld", device.name, device.model,
                  device.instruction_set, threads, (long long)device.cache_l1, (long long)device.cache_l2,
                  (long long)device.cache_l3);
+        named = true;
         known = find(key);
-        if (!known)
-            known = make(NULL, key, backend, number, threads, probing);
-        else if (probing == TAMIS_PROBE_ANEW)
-            known->measured = false;
-    } else if (known && probing == TAMIS_PROBE_ANEW) {
-        known->measured = false;
     }
-    if (known && !known->measured && probing != TAMIS_PROBE_NEVER)
+    if (named && (!known || probing == TAMIS_PROBE_ANEW || (!known->measured && probing != TAMIS_PROBE_NEVER)))
         known = make(known, key, backend, number, threads, probing);
     if (known && known->measured) *ceilings = known->ceilings;
     pthread_mutex_unlock(&lock);
