@@ -3,14 +3,20 @@
 # from C++ where there is a compiler. consume.sh BUILD SOURCE WORK
 set -eu
 build=$1 source=$2 work=$3
+project() { # NAME SOURCE...: a project of these sources, built by NAME.cmake
+    folder=$work/$1
+    log=$work/$1.log
+    mkdir -p "$folder"
+    cp "$source/$1.cmake" "$folder/CMakeLists.txt"
+    shift
+    for file in "$@"; do cp "$source/$file" "$folder/"; done
+    cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$log" 2>&1 || { cat "$log"; exit 1; }
+    cmake --build "$folder/build" >"$log" 2>&1 || { cat "$log"; exit 1; }
+}
 rm -rf "$work"
-mkdir -p "$work/project"
+mkdir -p "$work"
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
-cp "$source/main.c" "$source/model.c" "$work/project/"
-cp "$source/project.cmake" "$work/project/CMakeLists.txt"
-cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/configure.log" 2>&1 ||
-    { cat "$work/configure.log"; exit 1; }
-cmake --build "$work/project/build" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+project project main.c model.c
 "$work/project/build/with_tamis"
 "$work/project/build/with_tamis_static"
 "$work/project/build/with_tamis_ml"
@@ -40,12 +46,7 @@ if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046
     g++ -std=c++17 -Wall -Wextra -Werror -o "$work/cxx" "$source/header.cpp" $(pkg-config --cflags --libs tamis)
     LD_LIBRARY_PATH=$(dirname "$libraries") "$work/cxx"
-    mkdir -p "$work/project-cxx"
-    cp "$source/header.cpp" "$work/project-cxx/"
-    cp "$source/project-cxx.cmake" "$work/project-cxx/CMakeLists.txt"
-    cmake -S "$work/project-cxx" -B "$work/project-cxx/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/configure-cxx.log" 2>&1 ||
-        { cat "$work/configure-cxx.log"; exit 1; }
-    cmake --build "$work/project-cxx/build" >"$work/build-cxx.log" 2>&1 || { cat "$work/build-cxx.log"; exit 1; }
+    project project-cxx header.cpp
     "$work/project-cxx/build/with_tamis"
     "$work/project-cxx/build/with_tamis_static"
 else
