@@ -12,6 +12,7 @@
 static const tamis_gpu_algorithm *const algorithms[] = {
     &tamis_gpu_nonzeros,
     &tamis_gpu_rows,
+    &tamis_gpu_teams,
     &tamis_gpu_panels,
     &tamis_gpu_tensor,
     &tamis_gpu_two_steps,

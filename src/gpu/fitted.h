@@ -88,6 +88,14 @@ typedef struct tamis_gpu_fitted {
         double order, order_row;    /* set-up: rows in order, the lists of cut rows */
     } rows;
 
+    struct {          /* gpu-teams: the nonzeros and rows of gpu-rows, so many times */
+        double begin; /* a launch, its start and end */
+        double times, even,
+            large;           /* usually; where rows are of about the same length; in groups of more than `group` */
+        double row_lane_ps;  /* a row, and each lane of its team */
+        double group, waits; /* such groups end later */
+    } teams;
+
     struct { /* gpu-one-pass: a nonzero, whose row is read once for two products; what softmax adds to it; a row */
         tamis_gpu_cost nonzero;
         double softmax_ps, row_ps, row_lane_ps;

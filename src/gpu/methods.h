@@ -5,8 +5,8 @@
 #include "gpu/method.h"
 
 /* ours */
-extern const tamis_gpu_algorithm tamis_gpu_nonzeros, tamis_gpu_rows, tamis_gpu_panels, tamis_gpu_tensor,
-    tamis_gpu_two_steps, tamis_gpu_one_pass;
+extern const tamis_gpu_algorithm tamis_gpu_nonzeros, tamis_gpu_rows, tamis_gpu_teams, tamis_gpu_panels,
+    tamis_gpu_tensor, tamis_gpu_two_steps, tamis_gpu_one_pass;
 
 /* papers/gpudynamic: Costa et al. */
 extern const tamis_gpu_algorithm tamis_gpudynamic_shared, tamis_gpudynamic_preprocessing, tamis_gpudynamic_convert,

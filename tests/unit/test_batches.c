@@ -23,6 +23,7 @@ static tamis_random dice;
 static const char *cutting(const char *algorithm, tamis_operation operation) {
     if (strcmp(algorithm, "gpu-nonzeros") == 0) return operation == TAMIS_OP_SDDMM ? "slice=8,chunk=64" : "items=24";
     if (strcmp(algorithm, "gpu-rows") == 0) return "limit=16";
+    if (strcmp(algorithm, "gpu-teams") == 0) return "share=2";
     if (strcmp(algorithm, "gpu-panels") == 0) return "slice=8,panel=4,columns=8";
     return NULL;
 }

@@ -137,7 +137,8 @@ static bool share(tamis_operation operation, bool plain, const char *algorithm) 
 
 static void test_plans(void **state) {
     static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels", "esimd-row-simd"};
-    static const char *const of_gpu[] = {NULL, "gpu-nonzeros", "gpu-rows", "gpu-two-steps", "esimd-row-simd"};
+    static const char *const of_gpu[] = {NULL,        "gpu-nonzeros",  "gpu-rows",
+                                         "gpu-teams", "gpu-two-steps", "esimd-row-simd"};
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int plain = 0; plain < 2; plain++)

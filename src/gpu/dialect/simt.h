@@ -558,6 +558,15 @@ FUNCTION real team_xor(simt_team team, real x, int mask) { return __shfl_xor_syn
 FUNCTION real team_get(simt_team team, real x, int lane) { return __shfl_sync(team.mask, x, lane, TEAM); }
 #endif
 
+/* Between the lanes of a subgroup, whatever the team; all of them take part. */
+#if SIMT_SUBGROUP > 0
+#if defined(SIMT_OPENCL)
+FUNCTION real subgroup_xor(real x, int mask) { return intel_sub_group_shuffle_xor(x, (uint)mask); }
+#else
+FUNCTION real subgroup_xor(real x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+#endif
+#endif
+
 FUNCTION real team_sum(simt_team team, real x) {
     UNROLL
     for (int mask = TEAM / 2; mask > 0; mask /= 2) x += team_xor(team, x, mask);

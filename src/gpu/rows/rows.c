@@ -7,10 +7,11 @@
 #include "gpu/compile/utility.h"
 #include "gpu/model.h"
 #include "gpu/rows/cuts.h"
+#include "gpu/rows/lanes.h"
 
-enum { TEAM_LANES, SPLIT, GROUP, LOADS, LIMIT, SLICE, ORDERED };
+enum { TEAM_LANES, SPLIT, GROUP, LOADS, SLICE, LIMIT = TAMIS_LANES_OWN, ORDERED };
 enum { SUMS, MERGE }; /* kernels */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32 };
 enum { TASK_SUMS = 1, TASK_MERGE };              /* of rows.simt */
 enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
 
@@ -23,14 +24,7 @@ static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
 static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
 
-static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
-
 /* ------------------------------------------------------------------------------------------ choosing */
-
-/* Pieces of a row of C that a lane may have. */
-static int64_t pieces_most_of(const tamis_problem *problem) {
-    return (problem->type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece_of(problem);
-}
 
 /*
  * Columns of C in even slices of whole cache lines: about 512 bytes, which leave L1 room for the rows of B that rows of
@@ -38,17 +32,11 @@ static int64_t pieces_most_of(const tamis_problem *problem) {
  * (meshes), or rows are so short that going to each several times costs more.
  */
 static int64_t usual_slice(const tamis_problem *problem) {
-    enum { LINE = 128 };
-    const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
+    const int64_t row = problem->width * (int64_t)tamis_type_size(problem->type);
     const double mean = problem->evidence->profile.mean;
     const bool is_near = problem->evidence->fresh_share < 0.35;
     const bool differ = mean >= VERY_LONG && problem->evidence->profile.variation > 0.5 && row % 256 == 0;
-    const int64_t bytes = mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512;
-    const int64_t widest = LANES_MOST * pieces_most_of(problem) * piece_of(problem);
-    /* one that is half as long again is no worse than two */
-    const int64_t count = most((row + bytes / 2 - 1) / bytes, up(problem->width, widest));
-    if (count <= 1) return most(1, up(problem->width, piece_of(problem))) * piece_of(problem);
-    return up(up(problem->width, count), LINE / size) * (LINE / size);
+    return tamis_gpu_lanes_slice(problem, mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512);
 }
 
 /* Lanes of a team, and those of them that a row of C has: two pieces each where there are many, so that what is handed
@@ -56,10 +44,10 @@ static int64_t usual_slice(const tamis_problem *problem) {
 static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pieces) {
     enum { LANES_USUAL = 16, LANES_FEWEST = 4 };
     const int64_t columns = least(usual_slice(problem), most(problem->width, 1));
-    const int64_t across = up(columns, piece_of(problem));
+    const int64_t across = up(columns, tamis_gpu_lanes_piece(problem));
     *lanes = 1;
     while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
-    if (across > pieces_most_of(problem) * *lanes) *lanes = LANES_MOST;
+    if (across > tamis_gpu_lanes_pieces_most(problem) * *lanes) *lanes = LANES_MOST;
     *pieces = up(across, *lanes);
     return problem->evidence->profile.mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
 }
@@ -81,29 +69,12 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[ORDERED] = tamis_gpu_cuts_ordered(problem);
 }
 
-/* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
-static int64_t lane_pieces(const tamis_prepared *p) {
-    const int64_t piece = piece_of(&p->problem), lanes = p->parameters[TEAM_LANES] / p->parameters[SPLIT];
-    if (!tamis_gpu_compiles_fast(p)) return 2;
-    return least(pieces_most_of(&p->problem), up(p->parameters[SLICE], lanes * piece));
-}
-
 static tamis_status check(tamis_prepared *p) {
-    int64_t *const v = p->parameters;
-    TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
-    if (v[SPLIT] > v[TEAM_LANES]) v[SPLIT] = v[TEAM_LANES];
-    if (v[SLICE] == 0) v[SLICE] = usual_slice(&p->problem);
-    /* a slice narrower than the lanes: more nonzeros side by side */
-    while (v[SPLIT] < v[TEAM_LANES] && v[TEAM_LANES] / v[SPLIT] * piece_of(&p->problem) >= 2 * v[SLICE]) v[SPLIT] *= 2;
-    while (v[LOADS] > 1 && v[LOADS] * v[SPLIT] > v[TEAM_LANES]) v[LOADS] /= 2; /* more than a block has */
-    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
-    const int64_t lanes = v[TEAM_LANES] / v[SPLIT];
-    const int64_t taken = lanes * lane_pieces(p) * piece_of(&p->problem); /* at once */
-    v[SLICE] = least(up(v[SLICE], piece_of(&p->problem)) * piece_of(&p->problem), taken);
-    ((rows_state *)p->state)->slices = up(p->problem.width, v[SLICE]);
+    int64_t *const v = p->parameters, *const slices = &((rows_state *)p->state)->slices;
+    if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    TRY(tamis_gpu_lanes_check(p, usual_slice(&p->problem), slices));
     const int64_t highest = p->device->limits.groups_most[1], lines = up(p->problem.width, MERGE_TEAM);
-    if (most(up(p->problem.width, v[SLICE]), lines) > highest)
+    if (most(*slices, lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
                           (long long)p->problem.width, p->device->limits.name, (long long)(highest * MERGE_TEAM));
     return TAMIS_OK;
@@ -113,18 +84,9 @@ static tamis_status check(tamis_prepared *p) {
 
 static tamis_status compile_sums(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
-    const int64_t last =
-        p->problem.width - (((rows_state *)p->state)->slices - 1) * v[SLICE]; /* columns of the last slice */
-    const bool quick = tamis_gpu_compiles_fast(p);
-    const int64_t across = v[TEAM_LANES] / v[SPLIT] * p->unit;
     tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    tamis_gpu_define_lanes(&definitions, p, ((rows_state *)p->state)->slices);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
-    tamis_gpu_define(&definitions, "SPLIT", v[SPLIT]);
-    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
-    tamis_gpu_define(&definitions, "WIDTH_PIECES", lane_pieces(p));
-    tamis_gpu_define(&definitions, "WHOLE_UNITS", quick);
-    tamis_gpu_define(&definitions, "UNITS_FULL", quick ? last / across : 0);
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
     if (tamis_gpu_cuts_counted(p, v[LIMIT])) tamis_gpu_define(&definitions, "COUNTED", 1);
     return tamis_gpu_add_split_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0);
@@ -178,15 +140,12 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     const rows_state *const s = p->state;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
     const int64_t groups = up(s->cuts.pieces + p->problem.rows, teams);
-    const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
-    const int whole =
-        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
     const tamis_gpu_launch launch = {.groups = {least(groups, p->device->limits.groups_most[0]), s->slices},
                                      .group_size = (int)p->parameters[GROUP]};
     /* how many pieces there are, where the device alone knows: behind their sums */
     const tamis_gpu_named counted = tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, &s->cuts));
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
-    common.wide |= whole;
+    common.wide |= tamis_gpu_lanes_whole(p, x);
     TRY(tamis_gpu_launch_kernel(
         p, stream, SUMS, launch, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", s->cuts.pieces), counted,
@@ -203,8 +162,8 @@ static const tamis_gpu_method method = {
                    {"split", 1, 32},
                    {"group", 32, 1024},
                    {"loads", 1, 8},
-                   {"limit", 1, 1 << 30},
                    {"slice", 0, 1 << 20},
+                   {"limit", 1, 1 << 30},
                    {"order", 0, 1}},
     .defaults = defaults,
     .prepare = prepare,
@@ -255,7 +214,7 @@ const tamis_gpu_algorithm tamis_gpu_rows = {
             .when =
                 "SpMM of any matrix, above all of rows of different length: graphs, genes, attention masks; wide C, by slices",
             .parameters =
-                "team (4 to 32): lanes per row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B in flight; limit: nonzeros from which a row is cut; slice: columns of C per team, 0 by the model; order (0, 1): rows by falling length",
+                "team (4 to 32): lanes per row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B in flight; slice: columns of C per team, 0 by the model; limit: nonzeros from which a row is cut; order (0, 1): rows by falling length",
         },
     .methods = {[TAMIS_OP_SPMM] = &method},
     .predict = predict,

@@ -1,0 +1,84 @@
+/* Host side of sum_kernels.h. */
+#include "gpu/rows/lanes.h"
+
+#include "base/status.h"
+
+enum { LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+
+int64_t tamis_gpu_lanes_piece(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
+
+int64_t tamis_gpu_lanes_pieces_most(const tamis_problem *problem) {
+    return (problem->type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / tamis_gpu_lanes_piece(problem);
+}
+
+int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes) {
+    enum { LINE = 128 };
+    const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
+    const int64_t piece = tamis_gpu_lanes_piece(problem),
+                  widest = LANES_MOST * tamis_gpu_lanes_pieces_most(problem) * piece;
+    /* one that is half as long again is no worse than two */
+    const int64_t count = most((row + bytes / 2 - 1) / bytes, up(problem->width, widest));
+    if (count <= 1) return most(1, up(problem->width, piece)) * piece;
+    return up(up(problem->width, count), LINE / size) * (LINE / size);
+}
+
+/* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
+static int64_t lane_pieces(const tamis_prepared *p) {
+    const int64_t *const v = p->parameters;
+    const int64_t lanes = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT];
+    if (!tamis_gpu_compiles_fast(p)) return 2;
+    return least(tamis_gpu_lanes_pieces_most(&p->problem),
+                 up(v[TAMIS_LANES_SLICE], lanes * tamis_gpu_lanes_piece(&p->problem)));
+}
+
+/* Whether a work-item has registers for its sums, the rows under way and what goes with them. */
+static bool registers_suffice(const tamis_prepared *p) {
+    enum { REGISTERS = 65536, BESIDE = 28 };
+    const int64_t *const v = p->parameters;
+    const int64_t words = lane_pieces(p) * tamis_gpu_lanes_piece(&p->problem) * (p->problem.type == TAMIS_F64 ? 2 : 1);
+    return (1 + v[TAMIS_LANES_LOADS]) * words + BESIDE <= REGISTERS / v[TAMIS_LANES_GROUP];
+}
+
+tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices) {
+    int64_t *const v = p->parameters;
+    const int64_t piece = tamis_gpu_lanes_piece(&p->problem);
+    TRY(tamis_gpu_check_powers(p, TAMIS_LANES_TEAM, TAMIS_LANES_LOADS));
+    if (v[TAMIS_LANES_SPLIT] > v[TAMIS_LANES_TEAM]) v[TAMIS_LANES_SPLIT] = v[TAMIS_LANES_TEAM];
+    if (v[TAMIS_LANES_SLICE] == 0) v[TAMIS_LANES_SLICE] = usual_slice;
+    /* a slice narrower than the lanes: more nonzeros side by side */
+    while (v[TAMIS_LANES_SPLIT] < v[TAMIS_LANES_TEAM] &&
+           v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * piece >= 2 * v[TAMIS_LANES_SLICE])
+        v[TAMIS_LANES_SPLIT] *= 2;
+    while (v[TAMIS_LANES_LOADS] > 1 && v[TAMIS_LANES_LOADS] * v[TAMIS_LANES_SPLIT] > v[TAMIS_LANES_TEAM])
+        v[TAMIS_LANES_LOADS] /= 2; /* more than a block has */
+    while (v[TAMIS_LANES_GROUP] > p->device->limits.group_most) v[TAMIS_LANES_GROUP] /= 2;
+    while (v[TAMIS_LANES_LOADS] > 1 && !registers_suffice(p)) v[TAMIS_LANES_LOADS] /= 2;
+    while (v[TAMIS_LANES_GROUP] > 128 && !registers_suffice(p)) v[TAMIS_LANES_GROUP] /= 2;
+    if (v[TAMIS_LANES_GROUP] < v[TAMIS_LANES_TEAM]) v[TAMIS_LANES_GROUP] = v[TAMIS_LANES_TEAM];
+    const int64_t taken = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * lane_pieces(p) * piece; /* at once */
+    v[TAMIS_LANES_SLICE] = least(up(v[TAMIS_LANES_SLICE], piece) * piece, taken);
+    *slices = up(p->problem.width, v[TAMIS_LANES_SLICE]);
+    return TAMIS_OK;
+}
+
+void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t slices) {
+    const int64_t *const v = p->parameters;
+    const int64_t last = p->problem.width - (slices - 1) * v[TAMIS_LANES_SLICE]; /* columns of the last slice */
+    const bool quick = tamis_gpu_compiles_fast(p);
+    tamis_gpu_define_problem(definitions, p, (int)v[TAMIS_LANES_GROUP], (int)v[TAMIS_LANES_TEAM]);
+    tamis_gpu_define(definitions, "SPLIT", v[TAMIS_LANES_SPLIT]);
+    tamis_gpu_define(definitions, "LOADS", v[TAMIS_LANES_LOADS]);
+    tamis_gpu_define(definitions, "WIDTH_PIECES", lane_pieces(p));
+    tamis_gpu_define(definitions, "WHOLE_UNITS", quick);
+    tamis_gpu_define(definitions, "UNITS_FULL",
+                     quick ? last / (v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * p->unit) : 0);
+}
+
+int tamis_gpu_lanes_whole(const tamis_prepared *p, const tamis_operands *x) {
+    const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
+    return tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
+}

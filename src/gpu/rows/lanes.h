@@ -1,0 +1,27 @@
+/* How teams of lanes share a row of C, in numbers that sum_kernels.h is compiled for: what gpu-rows and gpu-teams have
+ * in common. */
+#ifndef TAMIS_GPU_ROWS_LANES_H
+#define TAMIS_GPU_ROWS_LANES_H
+
+#include "gpu/method.h"
+
+/* The first parameters of both methods. */
+enum { TAMIS_LANES_TEAM, TAMIS_LANES_SPLIT, TAMIS_LANES_GROUP, TAMIS_LANES_LOADS, TAMIS_LANES_SLICE, TAMIS_LANES_OWN };
+
+/* Elements in 16 bytes; pieces of 16 bytes of a row of C that a lane may have. */
+int64_t tamis_gpu_lanes_piece(const tamis_problem *problem);
+int64_t tamis_gpu_lanes_pieces_most(const tamis_problem *problem);
+
+/* Columns of C in even slices of whole cache lines, of about so many bytes and no wider than a team takes. */
+int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes);
+
+/* Makes the parameters fit the problem and the device, and counts the slices. A slice of 0 becomes `usual_slice`. */
+tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices);
+
+/* What sum_kernels.h asks for. */
+void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t slices);
+
+/* Bit 2 of `wide`: units of C can be written at once. */
+int tamis_gpu_lanes_whole(const tamis_prepared *p, const tamis_operands *x);
+
+#endif
