@@ -202,18 +202,18 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     int64_t v[TAMIS_GPU_PARAMETERS];
     defaults(p, p->device, v);
     const bool large = (double)v[GROUP] > f->teams.group;
-    const double teams = (double)(v[GROUP] / v[TEAM_LANES]);
+    const int64_t teams = v[GROUP] / v[TEAM_LANES];
     const double each =
         tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->rows.nonzero, bytes)) + tamis_gpu_beyond(p, bytes);
     const double row = tamis_gpu_issue(p, f->rows.row_ps + f->teams.row_lane_ps * (double)v[TEAM_LANES]);
     const double times = large ? f->teams.large : even(profile) ? f->teams.even : f->teams.times;
     prediction->call_seconds = f->teams.begin + (large ? f->teams.waits : 0) +
                                times * slices * ((double)p->nnz * each + (double)p->rows * row) +
-                               tamis_gpu_chain(p, (double)profile->max / teams, bytes);
+                               tamis_gpu_chain(p, (double)profile->max / (double)teams, bytes);
     prediction->setup_seconds = f->rows.order + (double)p->rows * f->rows.order_row;
     snprintf(prediction->reason, sizeof prediction->reason,
-             "one launch, a row by up to %.0f teams of lanes as its length asks for: the longest has %lld nonzeros",
-             teams, (long long)profile->max);
+             "one launch, a row by up to %lld teams of lanes as its length asks for: the longest has %lld nonzeros",
+             (long long)teams, (long long)profile->max);
 }
 
 const tamis_gpu_algorithm tamis_gpu_teams = {
