@@ -2,6 +2,7 @@
 #include "gpu/rows/lanes.h"
 
 #include "base/status.h"
+#include "gpu/model.h"
 
 enum { LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
 
@@ -24,6 +25,21 @@ int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes) {
     const int64_t count = most((row + bytes / 2 - 1) / bytes, up(problem->width, widest));
     if (count <= 1) return most(1, up(problem->width, piece)) * piece;
     return up(up(problem->width, count), LINE / size) * (LINE / size);
+}
+
+int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64_t *pieces) {
+    enum { LANES_USUAL = 16 };
+    const int64_t across = up(least(slice, most(problem->width, 1)), tamis_gpu_lanes_piece(problem));
+    int64_t lanes = 1;
+    while (lanes < LANES_USUAL && lanes < across) lanes *= 2;
+    if (across > tamis_gpu_lanes_pieces_most(problem) * lanes) lanes = LANES_MOST;
+    *pieces = up(across, lanes);
+    return lanes;
+}
+
+double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes) {
+    const double picoseconds = tamis_gpu_nonzero_ps(problem, tamis_gpu_fitted_for(problem)->rows.nonzero, bytes);
+    return tamis_gpu_issue(problem, picoseconds) + tamis_gpu_beyond(problem, bytes);
 }
 
 /* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */

@@ -15,6 +15,13 @@ int64_t tamis_gpu_lanes_pieces_most(const tamis_problem *problem);
 /* Columns of C in even slices of whole cache lines, of about so many bytes and no wider than a team takes. */
 int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes);
 
+/* Lanes that share a slice of a row of C, and the pieces that each of them has: two where there are many, so that what
+   is handed round serves two loads. */
+int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64_t *pieces);
+
+/* Predicted seconds of a nonzero, whose part of a row of B has so many bytes. */
+double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes);
+
 /* Makes the parameters fit the problem and the device, and counts the slices. A slice of 0 becomes `usual_slice`. */
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices);
 

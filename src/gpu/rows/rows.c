@@ -42,13 +42,8 @@ static int64_t usual_slice(const tamis_problem *problem) {
 /* Lanes of a team, and those of them that a row of C has: two pieces each where there are many, so that what is handed
    round serves two loads. Long rows have a warp each, whose lanes beyond those take nonzeros side by side. */
 static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pieces) {
-    enum { LANES_USUAL = 16, LANES_FEWEST = 4 };
-    const int64_t columns = least(usual_slice(problem), most(problem->width, 1));
-    const int64_t across = up(columns, tamis_gpu_lanes_piece(problem));
-    *lanes = 1;
-    while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
-    if (across > tamis_gpu_lanes_pieces_most(problem) * *lanes) *lanes = LANES_MOST;
-    *pieces = up(across, *lanes);
+    enum { LANES_FEWEST = 4 };
+    *lanes = tamis_gpu_lanes_usual(problem, usual_slice(problem), pieces);
     return problem->evidence->profile.mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
 }
 
@@ -71,8 +66,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 
 static tamis_status check(tamis_prepared *p) {
     int64_t *const v = p->parameters, *const slices = &((rows_state *)p->state)->slices;
-    if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
     TRY(tamis_gpu_lanes_check(p, usual_slice(&p->problem), slices));
+    if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
     const int64_t highest = p->device->limits.groups_most[1], lines = up(p->problem.width, MERGE_TEAM);
     if (most(*slices, lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
@@ -185,8 +180,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double width = fmax((double)p->width, 1), slices = ceil(width / (double)usual_slice(p));
     const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double each =
-        tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->rows.nonzero, bytes)) + tamis_gpu_beyond(p, bytes);
+    const double each = tamis_gpu_lanes_nonzero(p, bytes);
     const double row = tamis_gpu_issue(p, f->rows.row_ps + f->rows.row_lane_ps * (double)usual_team(p));
     const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
     const double tail = tamis_gpu_chain(p, longest, bytes);

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/model.h"
@@ -50,17 +49,15 @@ static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors
     return share;
 }
 
-/* Fitted on an H100 to 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and 128 columns:
- * docs/performance.md. */
+/* The best of 60 sets of parameters on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and
+   128 columns. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
-    enum { LANES_USUAL = 16, LANES_MOST = 32, LANES_FEWEST = 4, SHORT = 12, LONG = 64 };
-    const int64_t slice = usual_slice(problem), columns = problem->width < slice ? problem->width : slice;
-    const int64_t across = up(columns > 0 ? columns : 1, tamis_gpu_lanes_piece(problem));
+    enum { LANES_FEWEST = 4, SHORT = 12, LONG = 64 };
+    const int64_t slice = usual_slice(problem);
     const double mean = problem->evidence->profile.mean;
-    int64_t lanes = 1;
-    while (lanes < LANES_USUAL && lanes < across) lanes *= 2;
-    if (across > tamis_gpu_lanes_pieces_most(problem) * lanes) lanes = LANES_MOST;
-    const bool narrow = across <= lanes; /* a lane has one piece of a row */
+    int64_t pieces;
+    const int64_t lanes = tamis_gpu_lanes_usual(problem, slice, &pieces);
+    const bool narrow = pieces == 1;
     v[TEAM_LANES] = lanes > LANES_FEWEST ? lanes : LANES_FEWEST;
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : usual_group(problem, v[TEAM_LANES], narrow ? 32 : 64);
@@ -186,7 +183,7 @@ static const tamis_gpu_method method = {
 /* ------------------------------------------------------------------------------------------ the table's row */
 
 static bool also(const tamis_problem *problem, char *reason, size_t bytes) {
-    enum { NUMBERS_MOST = 0x7fffffff - 64 };
+    enum { NUMBERS_MOST = 0x7fffffff - 64 /* lanes look so far ahead at most */ };
     if (problem->nnz <= NUMBERS_MOST && problem->rows <= NUMBERS_MOST) return true;
     snprintf(reason, bytes, "its tasks count rows and nonzeros in 32 bits");
     return false;
@@ -203,8 +200,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     defaults(p, p->device, v);
     const bool large = (double)v[GROUP] > f->teams.group;
     const int64_t teams = v[GROUP] / v[TEAM_LANES];
-    const double each =
-        tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->rows.nonzero, bytes)) + tamis_gpu_beyond(p, bytes);
+    const double each = tamis_gpu_lanes_nonzero(p, bytes);
     const double row = tamis_gpu_issue(p, f->rows.row_ps + f->teams.row_lane_ps * (double)v[TEAM_LANES]);
     const double times = large ? f->teams.large : even(profile) ? f->teams.even : f->teams.times;
     prediction->call_seconds = f->teams.begin + (large ? f->teams.waits : 0) +
