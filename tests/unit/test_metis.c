@@ -137,7 +137,7 @@ static bool metis_is_here(void) {
     else
         unsetenv("TAMIS_METIS");
     if (tamis_shard_partition(&S, 2, order, first) == TAMIS_OK) return true;
-    printf("    skipped: %s\n", tamis_last_error());
+    printf("skipped: %s\n", tamis_last_error());
     return false;
 }
 
@@ -188,7 +188,7 @@ static void real_patterns(void **state) {
         o.values = TAMIS_VALUES_NONE;
         o.undirected = o.relabel = files[i].edges;
         if (tamis_read_sparse(path, &o, &matrix) != TAMIS_OK) {
-            printf("    skipped: %s\n", tamis_last_error());
+            printf("skipped: %s\n", tamis_last_error());
             continue;
         }
         compare(strchr(files[i].file, '/') + 1, tamis_owned_sparse_view(matrix), 8, 1);
