@@ -88,13 +88,12 @@ typedef struct tamis_gpu_fitted {
         double order, order_row;    /* set-up: rows in order, the lists of cut rows */
     } rows;
 
-    /* gpu-teams: nonzeros and rows of gpu-rows so many `times`; `even` where rows are of about the same length, `large`
-       in groups of more than `group` work-items, whose last team is waited for. */
+    /* gpu-teams: nonzeros and rows of gpu-rows so many `times`; `even` where rows are of about the same length or all
+       long, `large` in groups of more than `group` work-items, whose last team is waited for. */
     struct {
         double begin; /* a launch, its start and end */
-        double times, even, large;
+        double times, even, large, group;
         double row_lane_ps; /* a row, and each lane of its team */
-        double group, waits;
     } teams;
 
     struct { /* gpu-one-pass: a nonzero, whose row is read once for two products; what softmax adds to it; a row */

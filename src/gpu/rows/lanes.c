@@ -51,15 +51,18 @@ static int64_t lane_pieces(const tamis_prepared *p) {
                  up(v[TAMIS_LANES_SLICE], lanes * tamis_gpu_lanes_piece(&p->problem)));
 }
 
-/* Whether a work-item has registers for its sums, the rows under way and what goes with them. */
+/* Whether a work-item has registers for its sums, and for the elements, address, column and weight of each row under
+   way. BESIDE: so many more that no instance of test_compile spills. */
 static bool registers_suffice(const tamis_prepared *p) {
-    enum { REGISTERS = 65536, BESIDE = 28 };
+    enum { REGISTERS = 65536, BESIDE = 44, ADDRESS = 2 };
     const int64_t *const v = p->parameters;
-    const int64_t words = lane_pieces(p) * tamis_gpu_lanes_piece(&p->problem) * (p->problem.type == TAMIS_F64 ? 2 : 1);
-    return (1 + v[TAMIS_LANES_LOADS]) * words + BESIDE <= REGISTERS / v[TAMIS_LANES_GROUP];
+    const int64_t real = p->problem.type == TAMIS_F64 ? 2 : 1, column = p->problem.index_type == TAMIS_I64 ? 2 : 1;
+    const int64_t sums = lane_pieces(p) * tamis_gpu_lanes_piece(&p->problem) * real;
+    return v[TAMIS_LANES_LOADS] * (sums + ADDRESS + column + real) + sums + BESIDE < REGISTERS / v[TAMIS_LANES_GROUP];
 }
 
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices) {
+    enum { LOADS_USUAL = 4, GROUP_USUAL = 128 };
     int64_t *const v = p->parameters;
     const int64_t piece = tamis_gpu_lanes_piece(&p->problem);
     TRY(tamis_gpu_check_powers(p, TAMIS_LANES_TEAM, TAMIS_LANES_LOADS));
@@ -72,8 +75,8 @@ tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64
     while (v[TAMIS_LANES_LOADS] > 1 && v[TAMIS_LANES_LOADS] * v[TAMIS_LANES_SPLIT] > v[TAMIS_LANES_TEAM])
         v[TAMIS_LANES_LOADS] /= 2; /* more than a block has */
     while (v[TAMIS_LANES_GROUP] > p->device->limits.group_most) v[TAMIS_LANES_GROUP] /= 2;
-    while (v[TAMIS_LANES_LOADS] > 1 && !registers_suffice(p)) v[TAMIS_LANES_LOADS] /= 2;
-    while (v[TAMIS_LANES_GROUP] > 128 && !registers_suffice(p)) v[TAMIS_LANES_GROUP] /= 2;
+    while (v[TAMIS_LANES_LOADS] > LOADS_USUAL && !registers_suffice(p)) v[TAMIS_LANES_LOADS] /= 2;
+    while (v[TAMIS_LANES_GROUP] > GROUP_USUAL && !registers_suffice(p)) v[TAMIS_LANES_GROUP] /= 2;
     if (v[TAMIS_LANES_GROUP] < v[TAMIS_LANES_TEAM]) v[TAMIS_LANES_GROUP] = v[TAMIS_LANES_TEAM];
     const int64_t taken = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * lane_pieces(p) * piece; /* at once */
     v[TAMIS_LANES_SLICE] = least(up(v[TAMIS_LANES_SLICE], piece) * piece, taken);

@@ -11,6 +11,7 @@
 enum { TEAM_LANES, SPLIT, GROUP, LOADS, SLICE, SHARE = TAMIS_LANES_OWN, ORDER };
 enum { SUMS };                                     /* kernels */
 enum { TASK_SUMS = 1, TASK_BYTES = 16 };           /* of teams.simt */
+enum { SHORT = 12, LONG = 64 };                    /* nonzeros of a row */
 enum { BY_TEAMS, BY_LENGTH, BY_QUARTERS, ORDERS }; /* ORDER */
 
 typedef struct teams_state {
@@ -34,7 +35,7 @@ static bool even(const tamis_profile *profile) { return (double)profile->max < 2
 /* Work-items of a group: so many that the teams of one, all on the longest row, have no more than `most` nonzeros each.
  */
 static int64_t usual_group(const tamis_problem *problem, int64_t lanes, int64_t most) {
-    enum { FEWEST = 128, MOST = 1024 };
+    enum { FEWEST = 128, MOST = 512 /* of more, work-items have too few registers */ };
     const tamis_profile *const profile = &problem->evidence->profile;
     int64_t group = FEWEST;
     while (!even(profile) && group < MOST && profile->max * lanes > most * group) group *= 2;
@@ -52,7 +53,7 @@ static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors
 /* The best of 60 sets of parameters on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and
    128 columns. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
-    enum { LANES_FEWEST = 4, SHORT = 12, LONG = 64 };
+    enum { LANES_FEWEST = 4 };
     const int64_t slice = usual_slice(problem);
     const double mean = problem->evidence->profile.mean;
     int64_t pieces;
@@ -167,7 +168,7 @@ static const tamis_gpu_method method = {
     .name = "gpu-teams",
     .parameters = {{"team", 4, 32},
                    {"split", 1, 32},
-                   {"group", 32, 1024},
+                   {"group", 32, 512},
                    {"loads", 1, 8},
                    {"slice", 0, 1 << 20},
                    {"share", 1, 1 << 20},
@@ -190,7 +191,7 @@ static bool also(const tamis_problem *problem, char *reason, size_t bytes) {
 }
 
 /* As gpu-rows without its second launch, and the longest row's share by itself. Rows that are sorted share fewer rows
-   of B that lie near; those of about the same length gain nothing by it; large groups wait for their last team. */
+   of B that lie near; rows that are all long or all of about the same length gain nothing by it. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double size = (double)tamis_type_size(p->type), width = fmax((double)p->width, 1);
     const double slices = ceil(width / (double)usual_slice(p)), bytes = width / slices * size;
@@ -198,14 +199,15 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_profile *const profile = &p->evidence->profile;
     int64_t v[TAMIS_GPU_PARAMETERS];
     defaults(p, p->device, v);
-    const bool large = (double)v[GROUP] > f->teams.group;
     const int64_t teams = v[GROUP] / v[TEAM_LANES];
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
     const double row = tamis_gpu_issue(p, f->rows.row_ps + f->teams.row_lane_ps * (double)v[TEAM_LANES]);
-    const double times = large ? f->teams.large : even(profile) ? f->teams.even : f->teams.times;
-    prediction->call_seconds = f->teams.begin + (large ? f->teams.waits : 0) +
-                               times * slices * ((double)p->nnz * each + (double)p->rows * row) +
-                               tamis_gpu_chain(p, (double)profile->max / (double)teams, bytes);
+    const double times = even(profile) || profile->mean >= LONG ? f->teams.even
+                         : (double)v[GROUP] > f->teams.group    ? f->teams.large
+                                                                : f->teams.times;
+    const double chain = even(profile) ? 0 : tamis_gpu_chain(p, (double)profile->max / (double)teams, bytes);
+    prediction->call_seconds =
+        f->teams.begin + times * slices * ((double)p->nnz * each + (double)p->rows * row) + chain;
     prediction->setup_seconds = f->rows.order + (double)p->rows * f->rows.order_row;
     snprintf(prediction->reason, sizeof prediction->reason,
              "one launch, a row by up to %lld teams of lanes as its length asks for: the longest has %lld nonzeros",
@@ -222,7 +224,7 @@ const tamis_gpu_algorithm tamis_gpu_teams = {
             .needs = "a list of tasks, built by the plan on the device: 16 bytes for each",
             .when = "SpMM of small and medium matrices, above all of rows of different length",
             .parameters =
-                "team (4 to 32): lanes per task; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B in flight; slice: columns of C per team, 0 by the model; share: nonzeros for which a row has one more team; order: rows of as many teams as they come (0), by falling length in powers of two (1) or quarters of these (2)",
+                "team (4 to 32): lanes per task; split (1 to 32): nonzeros side by side in a team; group (32 to 512): work-items; loads (1 to 8): rows of B in flight; slice: columns of C per team, 0 by the model; share: nonzeros for which a row has one more team; order: rows of as many teams as they come (0), by falling length in powers of two (1) or quarters of these (2)",
         },
     .methods = {[TAMIS_OP_SPMM] = &method},
     .predict = predict,
