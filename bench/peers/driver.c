@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "embedded.h"
-#include "exit.h"
-#include "progress.h"
+#include "cli/embedded.h"
+#include "cli/exit.h"
+#include "cli/progress.h"
 
 enum { DRIVERS = 4, MOST_STARTS = 3, MOST_ANSWER = 1 << 20, LAST_LINE = 160 };
 static const double TIMEOUT = 120; /* seconds for an answer; loading PyTorch takes some */

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "text.h"
+#include "cli/text.h"
 
 typedef struct tool_driver tool_driver;
 

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "exit.h"
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/text.h"
 #include "peers.h"
-#include "progress.h"
-#include "text.h"
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 

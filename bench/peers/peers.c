@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "choices.h"
-#include "exit.h"
-#include "text.h"
+#include "cli/choices.h"
+#include "cli/exit.h"
+#include "cli/text.h"
 
 enum { KINDS = 8 };
 static const tool_peer_kind *const kinds[KINDS] = {

@@ -6,7 +6,7 @@
 #ifndef TOOL_PEERS_H
 #define TOOL_PEERS_H
 
-#include "mirror.h"
+#include "cli/mirror.h"
 
 typedef struct tool_peer tool_peer;
 struct tool_peer {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/measure.h"
+#include "cli/exit.h"
 #include "driver.h"
-#include "exit.h"
-#include "measure.h"
 #include "peers.h"
 
 enum { ALIGNMENT = 64 };

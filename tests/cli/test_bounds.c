@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "problem.h"
+#include "cli/problem.h"
 #include "reference/bounds.h"
 #include "reference/oracle.h"
 #include "reference/squares.h"

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "gang.h"
-#include "model_together.h"
+#include "group/gang.h"
+#include "model/together.h"
 
 static long (*calls)(const char *function);
 

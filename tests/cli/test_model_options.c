@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "exit.h"
-#include "model_options.h"
-#include "text.h"
+#include "cli/exit.h"
+#include "cli/text.h"
+#include "model/options.h"
 
 static const tool_option *option_of(int method, const char *name) {
     const tool_option *option = tool_option_find(tool_train_options[method], name, strlen(name));

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "mirror.h"
+#include "cli/mirror.h"
 #include "peers.h"
 #include "support/skip.h"
 

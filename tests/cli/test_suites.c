@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "bench.h"
-#include "command.h"
+#include "bench/bench.h"
+#include "bench/suite.h"
+#include "cli/command.h"
 #include "peers.h"
-#include "suite.h"
 
 static bool has_word(const char *text, const char *word, size_t length) {
     for (const char *at = text; (at = strstr(at, word)); at++) {

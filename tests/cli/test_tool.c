@@ -13,16 +13,16 @@
 
 #include <cmocka.h>
 
-#include "device.h"
-#include "json.h"
-#include "options.h"
-#include "problem.h"
+#include "bench/statistics.h"
+#include "cli/device.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/problem.h"
+#include "cli/text.h"
+#include "cli/visible.h"
+#include "cli/wording.h"
 #include "reference/oracle.h"
 #include "sparse/submatrix.h"
-#include "statistics.h"
-#include "text.h"
-#include "visible.h"
-#include "wording.h"
 
 static void whole_numbers_are_read_as_typed(void **state) {
     (void)state;

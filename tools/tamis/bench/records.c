@@ -1,0 +1,155 @@
+/* What the JSON lines of a benchmark say beside the measurements: where it ran, and on which matrices. */
+#include <tamis/ceilings.h>
+#include <tamis/structure.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "cli/exit.h"
+
+enum { SPY_CELLS = 40, SPY_LEVELS = 9 };
+
+void tool_bench_run_begin(tool_bench_run *run) {
+    const time_t now = time(NULL);
+    struct tm parts;
+    char stamp[32] = "";
+    if (gmtime_r(&now, &parts)) {
+        strftime(run->started, sizeof run->started, "%Y-%m-%dT%H:%M:%SZ", &parts);
+        strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &parts);
+    }
+    snprintf(run->id, sizeof run->id, "%s-%ld", stamp, (long)getpid());
+}
+
+/* The value of a line of tamis_build_information, "compiler     GNU 12.2.0". */
+static void build_line(const char *name, char *value, size_t bytes) {
+    *value = 0;
+    const char *at = strstr(tamis_build_information(), name);
+    if (!at) return;
+    at += strlen(name);
+    at += strspn(at, " ");
+    snprintf(value, bytes, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+const char *tool_bench_compiler(void) {
+    static char compiler[64];
+    if (!*compiler) build_line("compiler", compiler, sizeof compiler);
+    return compiler;
+}
+
+/* The processor's own name, as the library knows it. */
+static void processor_name(char *name, size_t bytes) {
+    tamis_device *cpu = NULL;
+    tamis_device_description about;
+    const bool known = tamis_device_open("cpu", &cpu) == TAMIS_OK && tamis_device_describe(cpu, &about) == TAMIS_OK;
+    snprintf(name, bytes, "%s", known ? about.model : "unknown");
+    tamis_device_close(cpu);
+}
+
+static void numbers(tool_json *json, const char *name, const double *values, int count) {
+    tool_json_array(json, name);
+    for (int i = 0; i < count; i++) tool_json_number(json, NULL, values[i]);
+    tool_json_end_array(json);
+}
+
+static void ceilings_of(tool_json *json, const tamis_ceilings *ceilings) {
+    tool_json_bool(json, "measured", ceilings->measured);
+    tool_json_bool(json, "doubtful", ceilings->doubtful);
+    tool_json_integer(json, "ceiling_threads", ceilings->threads);
+    numbers(json, "fp32_gflops", ceilings->fp32_gflops, 2);
+    numbers(json, "fp64_gflops", ceilings->fp64_gflops, 2);
+    numbers(json, "l1_gbs", ceilings->l1_gbs, 2);
+    numbers(json, "l2_gbs", ceilings->l2_gbs, 2);
+    numbers(json, "l3_gbs", ceilings->l3_gbs, 2);
+    numbers(json, "memory_gbs", ceilings->memory_gbs, 2);
+    numbers(json, "gather_gbs", ceilings->gather_gbs[1], 6);
+    tool_json_array(json, "gather_bytes");
+    for (int i = 0; i < 6; i++) tool_json_integer(json, NULL, ceilings->gather_bytes[i]);
+    tool_json_end_array(json);
+}
+
+int tool_bench_record_run(tool_bench_run *run, const tool_device *device) {
+    tool_json *json = tool_lines_begin(&run->report.lines);
+    if (!json) return 0;
+    struct utsname system = {.sysname = ""};
+    char text[256];
+    const tamis_device_description *about = &device->description;
+    tool_json_text(json, "record", "run");
+    tool_json_text(json, "run", run->id);
+    tool_json_text(json, "started", run->started);
+    tool_json_text(json, "suite", run->suite ? run->suite->name : NULL);
+    tool_json_text(json, "tier", run->suite ? (run->full ? "full" : "small") : NULL);
+    tool_json_text(json, "title", run->suite ? run->suite->title : NULL);
+    tool_json_text(json, "paper", run->suite ? run->suite->paper : NULL);
+    tool_json_text(json, "version", tamis_version());
+    tool_json_text(json, "compiler", tool_bench_compiler());
+    if (uname(&system) == 0) { /* what follows the release's numbers is the builder's business */
+        snprintf(text, sizeof text, "%s %.*s %s", system.sysname, (int)strspn(system.release, "0123456789."),
+                 system.release, system.machine);
+    }
+    tool_json_text(json, "system", *system.sysname ? text : NULL);
+    processor_name(text, sizeof text);
+    tool_json_text(json, "processor", text);
+    tool_json_integer(json, "processors", sysconf(_SC_NPROCESSORS_ONLN));
+    tool_json_text(json, "device", about->name);
+    tool_json_text(json, "model", about->model);
+    tool_json_text(json, "instruction_set", about->instruction_set);
+    tool_json_text(json, "driver", about->driver);
+    tool_json_integer(json, "threads", about->threads);
+    tool_json_integer(json, "multiprocessors", about->multiprocessors);
+    tool_json_integer(json, "cache_l1", about->cache_l1);
+    tool_json_integer(json, "cache_l2", about->cache_l2);
+    tool_json_integer(json, "cache_l3", about->cache_l3);
+    tool_json_integer(json, "memory", about->memory);
+    ceilings_of(json, &device->ceilings);
+    return tool_lines_end(&run->report.lines);
+}
+
+/* ------------------------------------------------------------------------------------------ matrices */
+
+int tool_bench_describe(const tool_source *source, const tool_input *input, tool_bench_matrix *matrix) {
+    *matrix = (tool_bench_matrix){.source = source, .group = input->group, .stand_in = input->stand_in};
+    const char *folder = strrchr(input->spec, '/');
+    matrix->spec = strncmp(input->spec, "generate:", 9) != 0 && folder ? folder + 1 : input->spec;
+    tamis_status status = tamis_row_profile(source->S, &matrix->profile);
+    if (status == TAMIS_OK) status = tamis_structure_find(source->S, &matrix->profile, &matrix->structure);
+    return tool_library_error(status, source->name);
+}
+
+/* The digits of the raster, row by row. */
+static char *spy_digits(const tool_raster *raster) {
+    const size_t count = (size_t)raster->rows * (size_t)raster->cols;
+    char *digits = tool_allocate(count + 1, 1);
+    for (int row = 0; row < raster->rows; row++) {
+        for (int col = 0; col < raster->cols; col++) {
+            digits[row * raster->cols + col] = (char)('0' + tool_raster_level(raster, row, col, SPY_LEVELS));
+        }
+    }
+    return digits;
+}
+
+int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matrix) {
+    tool_json *json = tool_lines_begin(&run->report.lines);
+    if (!json) return 0;
+    tool_raster raster;
+    tool_raster_make(matrix->source->S, SPY_CELLS, &raster);
+    char *digits = spy_digits(&raster);
+    tool_json_text(json, "record", "matrix");
+    tool_json_text(json, "run", run->id);
+    tool_json_text(json, "matrix", matrix->source->name);
+    tool_json_bool(json, "stand_in", matrix->stand_in);
+    tool_json_text(json, "spec", matrix->spec);
+    tool_json_text(json, "group", matrix->group);
+    tool_json_structure(json, &matrix->profile, &matrix->structure);
+    tool_json_integer(json, "spy_rows", raster.rows);
+    tool_json_integer(json, "spy_cols", raster.cols);
+    tool_json_text(json, "spy", digits);
+    free(digits);
+    tool_raster_free(&raster);
+    return tool_lines_end(&run->report.lines);
+}

@@ -1,0 +1,261 @@
+/* What the benchmark shows: a table for people, lines of JSON for programs. */
+#include <tamis/ceilings.h>
+#include <tamis/structure.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "cli/visible.h"
+
+enum { COLUMNS = 12 };
+
+static tool_table layout(const tool_bench_report *report) {
+    const tool_column columns[COLUMNS] = {
+        {"operation", false, 15},
+        {"K", true, 4},
+        {"type", false, 4},
+        {"thr", true, 3},
+        {"algorithm", false, 18},
+        {"set-up", true, 7},
+        {"min", true, 7},
+        {"median", true, 7},
+        {"GFLOP/s", true, 7},
+        {"x floor", true, 7},
+        {report->versus, true, report->versus[0] ? 8 : 0},
+        {"error", true, 7},
+    };
+    tool_table table;
+    tool_table_start(&table, COLUMNS, columns);
+    return table;
+}
+
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool together) {
+    static bool before = false;
+    if (!report->table) return;
+    const tamis_profile *profile = &matrix->profile;
+    tool_progress_clear();
+    printf("%s%s%s%s%s  %s x %s, %s nonzeros, %s\n", before ? "\n" : "", report->bold ? "\033[1m" : "",
+           tool_visible(matrix->source->name), report->bold ? "\033[0m" : "", matrix->stand_in ? " (stand-in)" : "",
+           tool_word_count(profile->rows).text, tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
+           matrix->structure.name);
+    before = true;
+    if (together) {
+        tool_bench_together_header();
+    } else {
+        const tool_table table = layout(report);
+        printf("  ");
+        tool_table_print_header(&table, stdout);
+    }
+    fflush(stdout);
+}
+
+/* Whether noise can make the one the other: their intervals have points in common. */
+static bool is_tied(const tool_interval *a, const tool_interval *b) { return a->low <= b->high && b->low <= a->high; }
+
+static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
+                      const tool_bench_result *result) {
+    const tool_problem *problem = &one->problem;
+    char operation[64], batch[24] = "", inner[24], threads[16], algorithm[208], ratio[24] = "", speedup[24] = "",
+                        error[32] = "";
+    char speed[24] = "";
+    if (problem->batch > 1) snprintf(batch, sizeof batch, " x%lld", (long long)problem->batch);
+    snprintf(operation, sizeof operation, "%s%s", tool_problem_name(problem).text, batch);
+    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner) {
+        snprintf(inner, sizeof inner, "%lld/%lld", (long long)problem->inner, (long long)problem->width);
+    } else {
+        snprintf(inner, sizeof inner, "%lld", (long long)problem->inner);
+    }
+    snprintf(threads, sizeof threads, "%d", result->threads);
+    if (one->device->gpu) snprintf(threads, sizeof threads, "gpu");
+    snprintf(algorithm, sizeof algorithm, "%s%s%s%s", result->automatic ? "auto: " : "", result->algorithm,
+             result->parameters[0] ? " " : "", result->parameters);
+    const double median = result->time.median;
+    if (results->floor.seconds > 0) snprintf(ratio, sizeof ratio, "%.2fx", median / results->floor.seconds);
+    if (results->baseline > 0) {
+        const bool tied = !result->baseline && is_tied(&result->median, &results->versus);
+        snprintf(speedup, sizeof speedup, "%s%.2fx", tied ? "=" : "", results->baseline / median);
+    }
+    if (result->compared) {
+        const char *verdict = result->peer ? "  outside" : "  WRONG";
+        snprintf(error, sizeof error, "%.1e%s", result->comparison.error, result->comparison.passed ? "" : verdict);
+    }
+    if (!result->gather && median > 0) {
+        snprintf(speed, sizeof speed, "%.*f", results->floor.flops / median < 99.95e9 ? 1 : 0,
+                 1e-9 * results->floor.flops / median);
+    }
+    const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
+    const tool_word least = tool_word_seconds(result->time.min);
+    const char *const cells[COLUMNS] = {operation,  inner,     tamis_type_name(problem->type),
+                                        threads,    algorithm, result->gather ? "" : setup.text,
+                                        least.text, time.text, speed,
+                                        ratio,      speedup,   error};
+    const tool_table table = layout(report);
+    const bool bold = report->bold && result->fastest;
+    printf("  %s", bold ? "\033[1m" : "");
+    tool_table_print_row(&table, stdout, cells);
+    if (bold) printf("\033[0m");
+}
+
+static int write_line(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results,
+                      const tool_bench_result *result) {
+    tool_json *json = tool_lines_begin(&run->report.lines);
+    if (!json) return 0;
+    const tool_problem *problem = &one->problem;
+    const double median = result->time.median;
+    tool_json_text(json, "record", "measurement");
+    tool_json_text(json, "run", run->id);
+    tool_json_text(json, "suite", run->suite ? run->suite->name : NULL);
+    tool_json_problem(json, problem, one->source->name);
+    tool_json_bool(json, "stand_in", one->matrix->stand_in);
+    tool_json_text(json, "group", one->matrix->group);
+    tool_json_text(json, "class", one->matrix->structure.name);
+    tool_json_integer(json, "batch", tool_problem_batch(problem));
+    tool_json_text(json, "device", one->device->description.name);
+    tool_json_text(json, "model", one->device->description.model);
+    tool_json_text(json, "driver", one->device->description.driver);
+    tool_json_text(json, "algorithm", result->algorithm);
+    tool_json_text(json, "parameters", result->parameters[0] ? result->parameters : NULL);
+    tool_json_text(json, "variant", result->variant[0] ? result->variant : NULL);
+    tool_json_integer(json, "threads", result->threads);
+    tool_json_number(json, "setup_ms", 1e3 * result->setup);
+    tool_json_number(json, "init_ms", 1e3 * result->initial);
+    tool_json_number(json, "median_ms", 1e3 * median);
+    tool_json_number(json, "median_low_ms", 1e3 * result->median.low);
+    tool_json_number(json, "median_high_ms", 1e3 * result->median.high);
+    tool_json_number(json, "q1_ms", 1e3 * result->time.lower);
+    tool_json_number(json, "q3_ms", 1e3 * result->time.upper);
+    tool_json_number(json, "min_ms", 1e3 * result->time.min);
+    tool_json_number(json, "max_ms", 1e3 * result->time.max);
+    tool_json_number(json, "cleanup_ms", 1e3 * result->cleanup);
+    tool_json_number(json, "gflops", median > 0 ? 1e-9 * results->floor.flops / median : (double)NAN);
+    tool_json_integer(json, "bytes_min", (int64_t)results->floor.bytes);
+    tool_json_number(json, "floor_ms", 1e3 * results->floor.seconds);
+    tool_json_number(json, "floor_ratio", results->floor.seconds > 0 ? median / results->floor.seconds : (double)NAN);
+    tool_json_number(json, "relative_error", result->compared ? result->comparison.error : (double)NAN);
+    tool_json_number(json, "tolerance", result->compared ? result->comparison.tolerance : (double)NAN);
+    tool_json_number(json, "compared_share", result->compared ? result->comparison.share : (double)NAN);
+    tool_json_bool_if(json, "passed", result->compared, result->comparison.passed);
+    tool_json_bool(json, "auto", result->automatic);
+    tool_json_text(json, "chosen_by", result->chosen_by);
+    tool_json_bool(json, "baseline", result->baseline);
+    tool_json_bool(json, "peer", result->peer);
+    tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);
+    tool_json_milliseconds(json, "gather_ms", results->gather);
+    tool_json_number(json, "check_ms", 1e3 * result->check);
+    tool_json_milliseconds(json, "predicted_ms", result->predicted);
+    tool_json_integer(json, "samples", (int64_t)result->time.count);
+    tool_json_integer(json, "calls", one->settings->calls);
+    tool_json_bool(json, "cold", one->settings->cold);
+    tool_json_text(json, "instruction_set", one->device->description.instruction_set);
+    tool_json_number(json, "clock_mhz", results->clock);
+    tool_json_number(json, "others_processors", results->load.others);
+    tool_json_number(json, "stolen_processors", results->load.stolen);
+    tool_json_bool(json, "disturbed", results->load.disturbed);
+    tool_json_integer(json, "seed", one->settings->seed);
+    tool_json_text(json, "version", tamis_version());
+    tool_json_text(json, "compiler", tool_bench_compiler());
+    tool_json_text(json, "started", run->started);
+    return tool_lines_end(&run->report.lines);
+}
+
+/* The figure that the summary takes of a case: the algorithm chosen, or else the fastest measured. */
+static const tool_bench_result *representative(const tool_bench_results *results) {
+    const tool_bench_result *best = NULL;
+    for (int i = 0; i < results->count; i++) {
+        const tool_bench_result *result = &results->at[i];
+        if (result->gather || result->peer || (result->baseline && !result->automatic)) continue;
+        if (result->automatic) return result;
+        if (!best || result->time.median < best->time.median) best = result;
+    }
+    return best;
+}
+
+static void remember_speedup(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results) {
+    const tool_bench_result *result = representative(results);
+    report->cases++;
+    report->disturbed += results->load.disturbed;
+    if (results->load.disturbed) report->others = fmax(report->others, results->load.others + results->load.stolen);
+    if (!result || results->load.disturbed || results->baseline <= 0 || !(result->time.median > 0)) return;
+    const double speedup = results->baseline / result->time.median;
+    const int operation = (int)one->problem.operation;
+    report->speedup[operation].log_sum += log(speedup);
+    report->speedup[operation].ties += is_tied(&result->median, &results->versus);
+    if (report->speedup[operation].count++ == 0 || speedup < report->speedup[operation].least) {
+        report->speedup[operation].least = speedup;
+        snprintf(report->speedup[operation].where, sizeof report->speedup[operation].where, "%s, K = %lld",
+                 one->source->name, (long long)one->problem.inner);
+    }
+}
+
+int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results) {
+    tool_bench_report *report = &run->report;
+    remember_speedup(report, one, results);
+    tool_progress_clear();
+    int code = 0;
+    for (int i = 0; i < results->count; i++) {
+        const tool_bench_result *result = &results->at[i];
+        if (result->time.count == 0) continue; /* an error came before it was its turn */
+        report->gathered |= result->gather;
+        report->peered |= result->peer;
+        if (report->table) print_row(report, one, results, result);
+        report->rows++;
+        if (!result->gather) {
+            const int written = write_line(run, one, results, result);
+            if (written) code = written;
+        }
+        if (result->compared && !result->comparison.passed) {
+            /* what another library gets wrong is to be known, but no defect of ours */
+            tool_message(
+                result->peer ? "warning: " : "",
+                "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g, expected "
+                "%.9g",
+                one->source->name, result->algorithm, result->late ? " after it was measured" : "",
+                result->comparison.error, result->comparison.tolerance, (long long)result->comparison.row,
+                (long long)result->comparison.col, result->comparison.found, result->comparison.expected);
+            if (!result->peer) code = TOOL_FAILED;
+        }
+    }
+    fflush(stdout);
+    return code;
+}
+
+void tool_bench_report_end(const tool_bench_report *report, const tool_device *device) {
+    if (!report->table || report->rows == 0) return;
+    const tamis_ceilings now = tool_device_ceilings(device), *ceilings = &now;
+    if (ceilings->doubtful)
+        tool_warning("the ceilings are doubtful, and so are the floors: 'tamis devices --probe' measures them again");
+    if (device->gpu) {
+        printf("\n"
+               "x floor: median divided by the minimum time for the arithmetic (fp32 %s GFLOP/s) or the bytes (%s "
+               "GB/s).\n",
+               tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[1]).text);
+    } else {
+        printf("\n"
+               "x floor: median divided by the minimum time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the "
+               "bytes (%s, %s GB/s).\n",
+               tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
+               tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
+               tool_word_number(ceilings->memory_gbs[1]).text);
+    }
+    if (report->versus[0]) printf("%s: speed-up; = is within the noise.\n", report->versus);
+    puts("Set-up includes the check of the indices. Data that fit into a cache may run below the floor, which assumes "
+         "memory.");
+    if (report->gathered) puts("gather: reading the same rows of B and D in the same order, without arithmetic.");
+    if (report->peered) {
+        puts("Other libraries always compute the edge mask, without S's values; cublas-dense also without sampling; "
+             "torch-attention the softmax.");
+    }
+    for (int i = 0; i < 3; i++) {
+        if (report->speedup[i].count < 2) continue;
+        printf("Speed-up of %s: geometric mean %.2fx over %d cases, %d of them within the noise, smallest %.2fx "
+               "(%s).\n",
+               tamis_operation_name((tamis_operation)i), exp(report->speedup[i].log_sum / report->speedup[i].count),
+               report->speedup[i].count, report->speedup[i].ties, report->speedup[i].least, report->speedup[i].where);
+    }
+}

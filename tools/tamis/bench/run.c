@@ -1,0 +1,170 @@
+/* What `tamis bench` does with one matrix: all operations, types, widths and thread counts on each device. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "peers.h"
+
+static void note(tool_bench_run *run, int code) {
+    if (code && (run->worst == 0 || run->worst == TOOL_FAILED)) run->worst = code;
+}
+
+/* The oracle of a problem, of a batch that of its last member; NULL where there is none to be had. */
+static tamis_oracle *make_oracle(tool_bench_run *run, const tool_problem *problem) {
+    const double budget = 5e7; /* multiplications: well under a second */
+    const tool_problem last = tool_problem_member(problem, tool_problem_batch(problem) - 1);
+    tamis_oracle *oracle = NULL;
+    const tamis_status status = tool_problem_oracle(&last, budget, &oracle);
+    if (status != TAMIS_OK) note(run, tool_library_error(status, "oracle"));
+    return oracle;
+}
+
+static bool peers_wanted(const tool_bench_settings *settings) {
+    const bool baseline = settings->baseline_name && tool_peer_find(settings->baseline_name);
+    return settings->peers.count > 0 || baseline;
+}
+
+/* All thread counts of one problem; its operands and its oracles serve them all. A GPU has one. */
+static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
+    const tool_bench_settings *settings = run->settings;
+    const tool_problem *problem = &one->problem;
+    const int counts = one->device->gpu ? 1 : settings->threads.count;
+    for (int i = 0; i < counts && !tool_interrupted(); i++) {
+        const int64_t wanted = one->device->gpu ? 0 : settings->threads.at[i];
+        one->threads = wanted > 0 ? (int)wanted : one->device->description.threads;
+        tool_progress((double)run->done / (double)run->cases, "%s %s K = %lld", one->source->name,
+                      tamis_operation_name(problem->operation), (long long)problem->inner);
+        if (settings->together.devices.count > 0) {
+            note(run, tool_bench_together(run, one));
+            run->done++;
+            continue;
+        }
+        tool_bench_results results;
+        note(run, tool_bench_measure(one, &results));
+        if (results.interrupted) return;
+        note(run, tool_bench_report_case(run, one, &results));
+        run->done++;
+    }
+    run->done += settings->threads.count - counts;
+}
+
+static void bench_problem(tool_bench_run *run, tool_bench_case *one) {
+    const tool_bench_settings *settings = run->settings;
+    tool_operands operands;
+    tool_problem *problem = &one->problem;
+    tamis_status status = tool_operands_random(problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)settings->seed, &operands);
+    if (status != TAMIS_OK) {
+        note(run, tool_library_error(status, one->source->name));
+        run->done += settings->threads.count;
+        return;
+    }
+    problem->d_is_b = settings->share && problem->operation == TAMIS_OP_FUSED && problem->width == problem->inner;
+    if (problem->d_is_b) problem->D = problem->B;
+    tamis_oracle *const oracle = settings->check ? make_oracle(run, problem) : NULL, *masked = NULL;
+    one->oracle = one->masked = oracle;
+    if (one->oracle && tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_MASK &&
+        peers_wanted(settings)) {
+        tool_problem other = *problem;
+        other.edge = TAMIS_EDGE_MASK;
+        one->masked = masked = make_oracle(run, &other);
+    }
+    bench_threads(run, one);
+    one->oracle = one->masked = NULL;
+    tamis_oracle_free(oracle);
+    tamis_oracle_free(masked);
+    tool_operands_free(&operands);
+}
+
+static void bench_operations(tool_bench_run *run, tool_bench_case *one) {
+    const tool_bench_settings *settings = run->settings;
+    for (int o = 0; o < settings->operations.count; o++) {
+        const tamis_operation operation = (tamis_operation)settings->operations.at[o];
+        const int edges = tool_uses_edge(operation) ? settings->edges.count : 1;
+        for (int e = 0; e < edges; e++) {
+            for (int k = 0; k < settings->inner.count && !tool_interrupted(); k++) {
+                tool_problem *problem = &one->problem;
+                const int64_t inner = settings->inner.at[k];
+                problem->operation = operation;
+                problem->edge = tool_uses_edge(operation) ? (tamis_edge)settings->edges.at[e] : TAMIS_EDGE_SCALE;
+                problem->inner = inner;
+                problem->batch = settings->batch;
+                problem->width = operation == TAMIS_OP_FUSED && settings->width > 0 ? settings->width : inner;
+                problem->edge_scale = settings->edge_scale != 0 ? settings->edge_scale : tool_default_scale(inner);
+                problem->edge_slope = 0.01;
+                problem->edge_epsilon = 1e-10;
+                problem->alpha = 1;
+                problem->beta = settings->beta;
+                bench_problem(run, one);
+            }
+        }
+    }
+}
+
+/* S's values in the type wanted, and by the --values policy; NULL for a pattern. *failed on an error. */
+static void *make_values(const tool_bench_settings *settings, const tamis_sparse *S, tamis_type type, int *code) {
+    enum { AS_FILED, NONE, RANDOM };
+    if (settings->values == NONE || (settings->values == AS_FILED && !S->values)) return NULL;
+    if (settings->values == AS_FILED) return tool_values_convert(S->values, S->value_type, type, S->nnz);
+    void *values = tool_allocate((size_t)S->nnz, tamis_type_size(type));
+    const tamis_dense view = {.data = values, .rows = S->nnz, .cols = 1, .stride = 1, .type = type};
+    const tamis_status status = tamis_fill_uniform(&view, (uint64_t)settings->seed, -1, 1);
+    if (status != TAMIS_OK) *code = tool_library_error(status, "values");
+    return values;
+}
+
+static void bench_types(tool_bench_run *run, tool_bench_case *one) {
+    const tool_bench_settings *settings = run->settings;
+    const tamis_sparse *S = one->source->S;
+    for (int t = 0; t < settings->types.count && !tool_interrupted(); t++) {
+        one->problem.type = (tamis_type)settings->types.at[t];
+        one->problem.S = *S;
+        one->problem.S.value_type = one->problem.type;
+        int code = 0;
+        void *values = make_values(settings, S, one->problem.type, &code);
+        one->problem.S.values = values;
+        note(run, code);
+        if (code == 0) bench_operations(run, one);
+        free(values);
+    }
+}
+
+static void bench_source(tool_bench_run *run, const tool_bench_matrix *matrix, const tool_device *device) {
+    tool_bench_case one = {.settings = run->settings, .source = matrix->source, .matrix = matrix, .device = device};
+    const int code = run->settings->cold ? tool_flush_create(device, device->description.threads, &one.flush) : TOOL_OK;
+    note(run, code);
+    if (code == 0) bench_types(run, &one);
+    tool_flush_free(one.flush);
+}
+
+int64_t tool_bench_cases(const tool_bench_settings *settings) {
+    int64_t cases = 0;
+    for (int o = 0; o < settings->operations.count; o++) {
+        cases += tool_uses_edge((tamis_operation)settings->operations.at[o]) ? settings->edges.count : 1;
+    }
+    return cases * settings->inner.count * settings->types.count * settings->threads.count * settings->devices.count;
+}
+
+/* ------------------------------------------------------------------------------------------ matrices */
+
+bool tool_bench_is_place(const tool_device *device, tool_place place) {
+    return place == TOOL_ANYWHERE || (place == TOOL_ON_GPU) == device->gpu;
+}
+
+void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices) {
+    const tool_bench_settings *settings = run->settings;
+    const int64_t before = run->done;
+    tool_bench_matrix *matrix = NULL;
+    const int code = tool_bench_open(run, input, &matrix);
+    note(run, code);
+    if (code == 0) {
+        matrix->group = input->group;
+        tool_bench_report_matrix(&run->report, matrix, settings->together.devices.count > 0);
+        for (int d = 0; d < settings->devices.count && !tool_interrupted(); d++) {
+            if (tool_bench_is_place(&devices[d], run->place)) bench_source(run, matrix, &devices[d]);
+        }
+    }
+    if (!tool_interrupted()) run->done = before + tool_bench_cases(settings);
+}

@@ -1,0 +1,187 @@
+/* Several devices against the first of them alone: the same rows, the same clock, in turn; each result checked. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/spoil.h"
+#include "cli/text.h"
+#include "group/gang.h"
+
+enum { ALONE, TOGETHER, SIDES, BURST_MOST = 1000 };
+
+/* A sample is so long that what starting and waiting take is little of it. */
+static const double sample_seconds = 0.005;
+
+/* One device, which of several processes is that of the first, or all of them. */
+typedef struct side {
+    bool alone;
+    tool_gang_kind kind;
+    tool_gang gang;
+    tamis_plan_report local;
+    tamis_group_report exchange;
+    tamis_comparison comparison;
+    tool_samples samples;
+    tool_summary time;
+    int burst;
+} side;
+
+static tamis_options planning_of(const tool_bench_case *one) {
+    const tool_bench_settings *settings = one->settings;
+    tamis_options planning = tool_problem_options(&one->problem);
+    const int algorithm = settings->algorithms.at[0];
+    planning.threads = settings->threads.at[0] > 0 ? one->threads : 0;
+    planning.expected_calls = settings->calls;
+    planning.effort = (tamis_effort)settings->effort;
+    planning.overlap = (tamis_overlap)settings->together.overlap;
+    planning.parameters = settings->parameters;
+    tool_device_plan_with(one->device, algorithm == 0 ? NULL : tool_choice_name(&tool_algorithms, algorithm),
+                          &planning);
+    return planning;
+}
+
+/* Whether this process has no part in it. */
+static bool looks_on(const side *s) { return s->alone && tool_rank_number() > 0; }
+
+/* Makes the plans, and compares a first result. */
+static tamis_status prepare(const tool_bench_case *one, side *s) {
+    const tool_problem *problem = &one->problem;
+    const tamis_options planning = planning_of(one);
+    double seconds = 0;
+    s->comparison.passed = true; /* unless the first process finds otherwise */
+    if (looks_on(s)) return TAMIS_OK;
+    tamis_status status = tool_gang_open_best(&s->kind, problem, &planning, &s->gang);
+    if (status == TAMIS_OK) status = tool_gang_describe(&s->gang, &s->local, &s->exchange);
+    if (status == TAMIS_OK) status = tool_gang_execute(&s->gang, 1, &seconds);
+    if (status != TAMIS_OK) return status;
+    tool_spoil(&problem->output, NULL);
+    if (one->oracle && tool_rank_number() == 0)
+        status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
+    if (status == TAMIS_OK) status = tool_gang_time(&s->gang, 1, 1, &seconds); /* the first one has warmed up */
+    const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
+    s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
+    return status;
+}
+
+/* The sides in turn, at least five times, until the samples or the time are enough. */
+static tamis_status measure(const tool_bench_case *one, side *sides) {
+    const double start = tool_seconds();
+    tamis_status status = TAMIS_OK;
+    for (int64_t i = 0; i < one->settings->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
+        if (i >= 5 && tool_ranks_most(tool_seconds() - start) > one->settings->seconds) break;
+        for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
+            double seconds = 0;
+            if (!looks_on(&sides[s])) status = tool_gang_time(&sides[s].gang, 1, sides[s].burst, &seconds);
+            tool_samples_add(&sides[s].samples, seconds);
+            if (sides[s].alone) status = tool_ranks_agree(status); /* the others wait meanwhile */
+        }
+    }
+    for (int s = 0; s < SIDES; s++) sides[s].time = tool_samples_summary(&sides[s].samples);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ what is said of it */
+
+static void device_names(const tool_chosen *devices, char *names, size_t bytes) {
+    size_t length = 0;
+    *names = 0;
+    for (int i = 0; i < devices->count && length < bytes; i++) {
+        length += (size_t)snprintf(names + length, bytes - length, "%s%s", i ? "," : "",
+                                   tool_choice_name(&tool_devices, devices->at[i]));
+    }
+}
+
+static bool is_right(const side *sides) { return sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed; }
+
+static void print_row(const tool_bench_case *one, const side *sides) {
+    const tool_problem *problem = &one->problem;
+    const tamis_group_report *exchange = &sides[TOGETHER].exchange;
+    const double alone = sides[ALONE].time.median, together = sides[TOGETHER].time.median;
+    char served[24] = "none";
+    if (exchange->ghosts > 0) {
+        snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
+    }
+    const tool_word one_time = tool_word_seconds(alone), all_time = tool_word_seconds(together);
+    printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", tool_problem_name(problem).text,
+           (long long)problem->inner, tamis_type_name(problem->type), one_time.text, all_time.text,
+           together > 0 ? alone / together : 0, tool_word_count(exchange->ghosts).text, served,
+           sides[TOGETHER].gang.choice.stays ? "stays on one"
+           : exchange->overlaps              ? "yes"
+                                             : "no ",
+           !one->oracle      ? "not checked"
+           : is_right(sides) ? ""
+                             : "WRONG");
+    fflush(stdout);
+}
+
+void tool_bench_together_header(void) {
+    printf("  %-16s %5s %-4s %8s %8s %7s %9s %8s %s\n", "operation", "K", "type", "one", "all", "speed-up", "exchanged",
+           "per row", "overlap");
+}
+
+static int write_line(tool_bench_run *run, const tool_bench_case *one, const side *sides) {
+    tool_json *json = tool_lines_begin(&run->report.lines);
+    if (!json) return 0;
+    const tamis_group_report *exchange = &sides[TOGETHER].exchange;
+    const tool_summary *alone = &sides[ALONE].time, *together = &sides[TOGETHER].time;
+    const double none = (double)NAN;
+    char names[512];
+    device_names(&sides[TOGETHER].kind.devices, names, sizeof names);
+    tool_json_text(json, "record", "scaling");
+    tool_json_text(json, "run", run->id);
+    tool_json_problem(json, &one->problem, one->source->name);
+    tool_json_text(json, "devices", names);
+    tool_json_text(json, "model", one->device->description.model);
+    tool_json_text(json, "partition", sides[TOGETHER].gang.order ? "metis" : "rows");
+    tool_json_integer(json, "ranks", exchange->ranks);
+    tool_json_bool(json, "stays", sides[TOGETHER].gang.choice.stays);
+    tool_json_text(json, "algorithm", sides[TOGETHER].local.algorithm);
+    tool_json_text(json, "alone_algorithm", sides[ALONE].local.algorithm);
+    tool_json_bool(json, "overlaps", exchange->overlaps);
+    tool_json_number(json, "alone_ms", 1e3 * alone->median);
+    tool_json_number(json, "alone_min_ms", 1e3 * alone->min);
+    tool_json_number(json, "median_ms", 1e3 * together->median);
+    tool_json_number(json, "min_ms", 1e3 * together->min);
+    tool_json_number(json, "speedup", together->median > 0 ? alone->median / together->median : none);
+    tool_json_number(json, "predicted_speedup",
+                     exchange->together_seconds > 0 ? exchange->alone_seconds / exchange->together_seconds : none);
+    tool_json_integer(json, "samples", (int64_t)together->count);
+    tool_json_integer(json, "exchanged_rows", exchange->ghosts);
+    tool_json_integer(json, "exchanged_rows_most", exchange->ghosts_most);
+    tool_json_integer(json, "row_bytes", exchange->row_bytes);
+    tool_json_number(json, "nonzeros_per_row",
+                     exchange->ghosts > 0 ? (double)exchange->nnz / (double)exchange->ghosts : none);
+    tool_json_number(json, "imbalance", exchange->imbalance);
+    tool_json_number(json, "setup_ms", 1e3 * exchange->setup_seconds);
+    tool_json_number(json, "relative_error", one->oracle ? sides[TOGETHER].comparison.error : none);
+    tool_json_number(json, "tolerance", one->oracle ? sides[TOGETHER].comparison.tolerance : none);
+    tool_json_bool_if(json, "passed", one->oracle != NULL, is_right(sides));
+    tool_json_integer(json, "seed", one->settings->seed);
+    tool_json_text(json, "version", tamis_version());
+    return tool_lines_end(&run->report.lines);
+}
+
+int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
+    const tool_gang_kind *together = &one->settings->together;
+    side sides[SIDES] = {{.alone = true, .kind = tool_gang_first(together)}, {.kind = *together}};
+    tamis_status status = TAMIS_OK;
+    for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
+        status = prepare(one, &sides[s]);
+        if (sides[s].alone) status = tool_ranks_agree(status);
+    }
+    if (status == TAMIS_OK) status = measure(one, sides);
+    int code = tool_library_error(status, one->source->name);
+    if (code == 0 && !tool_interrupted()) {
+        tool_progress_clear();
+        if (run->report.table) print_row(one, sides);
+        code = write_line(run, one, sides);
+        if (code == 0 && one->oracle && !is_right(sides)) code = TOOL_FAILED;
+    }
+    for (int s = 0; s < SIDES; s++) {
+        tool_gang_close(&sides[s].gang);
+        tool_samples_free(&sides[s].samples);
+    }
+    return code;
+}

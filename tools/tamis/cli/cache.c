@@ -1,0 +1,76 @@
+/* tamis cache: the compiled GPU kernels, the choices of measured plans and the ceilings on disk. */
+#include <stdio.h>
+#include <tamis/cache.h>
+#include <tamis/tamis.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/json.h"
+#include "cli/text.h"
+
+typedef struct settings {
+    bool json;
+} settings;
+
+static const tool_option options[] = {
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static void print_json(const tamis_cache_description *cache, bool cleared, int64_t removed) {
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "path", *cache->path ? cache->path : NULL);
+    tool_json_integer(&json, "entries", cache->entries);
+    tool_json_integer(&json, "bytes", cache->bytes);
+    tool_json_integer(&json, "most_bytes", cache->most_bytes);
+    tool_json_integer(&json, "plans", cache->plans);
+    tool_json_integer(&json, "ceilings", cache->ceilings);
+    if (cleared) tool_json_integer(&json, "removed", removed);
+    tool_json_finish(&json);
+}
+
+static void print_text(const tamis_cache_description *cache, bool cleared, int64_t removed) {
+    if (!*cache->path) {
+        puts("no folder: neither XDG_CACHE_HOME nor HOME names a writable one");
+        return;
+    }
+    puts(cache->path);
+    if (cleared) printf("  removed  %s\n", tool_word_count(removed).text);
+    printf("  kernels  %s\n", tool_word_count(cache->entries).text);
+    printf("  size     %s of at most %s\n", tool_word_bytes(cache->bytes).text,
+           tool_word_bytes(cache->most_bytes).text);
+    printf("  plans    %s measured\n", tool_word_count(cache->plans).text);
+    printf("  ceilings %s measured\n", tool_word_count(cache->ceilings).text);
+}
+
+static int run_cache(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    enum { INFO, CLEAR };
+    int action = INFO;
+    const int refused = tool_choice_parse(&tool_cache_actions, "", operands[0], &action);
+    if (refused) return refused;
+    const bool clear = action == CLEAR;
+    int64_t removed = 0;
+    tamis_cache_description cache;
+    tamis_status status = clear ? tamis_cache_clear(&removed) : TAMIS_OK;
+    if (status == TAMIS_OK) status = tamis_cache_describe(&cache);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    if (set->json) {
+        print_json(&cache, clear, removed);
+    } else {
+        print_text(&cache, clear, removed);
+    }
+    return TOOL_OK;
+}
+
+const tool_command tool_cache_command = {
+    .name = "cache",
+    .summary = "show or remove the compiled GPU kernels, measured plans and ceilings on disk",
+    .operands = "info|clear",
+    .first = &tool_cache_actions,
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_cache,
+};

@@ -1,0 +1,111 @@
+/* Names of types, operations, algorithms, devices, ... as options take them. */
+#include "cli/choices.h"
+
+#include <string.h>
+#include <tamis/algorithms.h>
+#include <tamis/generate.h>
+#include <tamis/matrix.h>
+#include <tamis/tamis.h>
+
+const char *tool_choice_name(const tool_choices *choices, int index) {
+    if (choices->name_at) return choices->name_at(index);
+    int count = 0;
+    while (choices->names[count]) count++;
+    return index >= 0 && index < count ? choices->names[index] : NULL;
+}
+
+int tool_choices_find(const tool_choices *choices, const char *name, size_t length) {
+    for (int i = 0; tool_choice_name(choices, i); i++) {
+        const char *candidate = tool_choice_name(choices, i);
+        if (strlen(candidate) == length && memcmp(candidate, name, length) == 0) return i;
+    }
+    return -1;
+}
+
+static const char *type_at(int i) { return i <= TAMIS_BF16 ? tamis_type_name((tamis_type)i) : NULL; }
+static const char *model_type_at(int i) { return i <= TAMIS_F64 ? tamis_type_name((tamis_type)i) : NULL; }
+static const char *operation_at(int i) { return i <= TAMIS_OP_FUSED ? tamis_operation_name((tamis_operation)i) : NULL; }
+static const char *edge_at(int i) { return i <= TAMIS_EDGE_SOFTMAX ? tamis_edge_name((tamis_edge)i) : NULL; }
+static const char *format_at(int i) { return i <= TAMIS_COO ? tamis_format_name((tamis_format)i) : NULL; }
+static const char *index_at(int i) { return i <= TAMIS_I64 ? tamis_index_type_name((tamis_index_type)i) : NULL; }
+static const char *kind_at(int i) { return i <= TAMIS_KIND_WINDOW ? tamis_kind_name((tamis_kind)i) : NULL; }
+
+static const char *file_format_at(int i) {
+    return i <= TAMIS_FILE_SVMLIGHT ? tamis_file_format_name((tamis_file_format)i) : NULL;
+}
+
+/* Whether an earlier algorithm has that name: families of devices may use the same one. */
+static bool named_before(int number, const char *name) {
+    tamis_algorithm_description description;
+    for (int i = 0; i < number; i++) {
+        if (tamis_algorithm_at(i, &description) == TAMIS_OK && strcmp(description.name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* The names of the registry, each once. */
+static const char *registered(int number) {
+    tamis_algorithm_description description;
+    for (int i = 0; number >= 0 && i < tamis_algorithm_count(); i++) {
+        if (tamis_algorithm_at(i, &description) != TAMIS_OK || named_before(i, description.name)) continue;
+        if (number-- == 0) return description.name;
+    }
+    return NULL;
+}
+
+static const char *algorithm_at(int i) { return i == 0 ? "auto" : i == 1 ? "all" : registered(i - 2); }
+static const char *one_algorithm_at(int i) { return i == 0 ? "auto" : registered(i - 1); }
+
+/* A family without a device is listed by its bare name, which stands for the first one that is missing. */
+static const char *device_at(int i) {
+    const char *name = NULL;
+    if (i == 0) return "best";
+    if (i > tamis_device_count()) return NULL;
+    if (tamis_device_at(i - 1, &name, NULL) != TAMIS_OK) return NULL;
+    return strcmp(name, "cuda") == 0 ? "cuda:0" : strcmp(name, "opencl") == 0 ? "opencl:0" : name;
+}
+
+bool tool_device_is_present(int i) {
+    const char *why = "";
+    return i == 0 || (tamis_device_at(i - 1, NULL, &why) == TAMIS_OK && !*why);
+}
+
+/* The types in their order, and behind them what keeps every number. */
+const tool_choices tool_kept_types = {"a type",
+                                      .names = (const char *const[]){"fp32", "fp64", "fp16", "bf16", "auto", NULL}};
+const tool_choices tool_types = {"a type", .name_at = type_at};
+const tool_choices tool_model_types = {"a type for models", .name_at = model_type_at};
+const tool_choices tool_operations = {"an operation", .name_at = operation_at};
+const tool_choices tool_edges = {"an edge operation", .name_at = edge_at};
+const tool_choices tool_maths = {"a precision", .names = (const char *const[]){"exact", "tf32", NULL}};
+const tool_choices tool_efforts = {"an effort", .names = (const char *const[]){"estimate", "measure", NULL}};
+const tool_choices tool_overlaps = {"an answer", .names = (const char *const[]){"auto", "never", "always", NULL}};
+const tool_choices tool_exchanges = {"an exchange",
+                                     .names = (const char *const[]){"auto", "1d-fetch", "static-split", NULL}};
+const tool_choices tool_transports = {"a transport", .names = (const char *const[]){"threads", "mpi", NULL}};
+const tool_choices tool_partitions = {"a partition", .names = (const char *const[]){"rows", "metis", NULL}};
+const tool_choices tool_spreads = {"an answer", .names = (const char *const[]){"auto", "always", NULL}};
+const tool_choices tool_links = {"a link", .names = (const char *const[]){"copies", "nccl", NULL}};
+const tool_choices tool_formats = {"a format", .name_at = format_at};
+const tool_choices tool_index_types = {"an index type", .name_at = index_at};
+const tool_choices tool_kinds = {"a kind of matrix", .name_at = kind_at};
+const tool_choices tool_file_formats = {"a file format", .name_at = file_format_at};
+const tool_choices tool_written_formats = {"a format that is written",
+                                           .names = (const char *const[]){"auto", "matrix-market", "npz", "npy", NULL}};
+const tool_choices tool_values = {"a treatment of values",
+                                  .names = (const char *const[]){"as-filed", "none", "ones", NULL}};
+const tool_choices tool_value_columns = {"a column", .names = (const char *const[]){"auto", "3", "4", NULL}};
+const tool_choices tool_duplicates = {"a treatment of duplicates",
+                                      .names = (const char *const[]){"keep", "sum", "last", NULL}};
+const tool_choices tool_repeats = {"a treatment of repeated entries",
+                                   .names = (const char *const[]){"last", "sum", NULL}};
+const tool_choices tool_operand_values = {"a treatment of values",
+                                          .names = (const char *const[]){"as-filed", "none", "random", NULL}};
+const tool_choices tool_algorithms = {"an algorithm", .name_at = algorithm_at, .many = true};
+const tool_choices tool_algorithms_one = {"an algorithm", .name_at = one_algorithm_at, .many = true};
+const tool_choices tool_devices = {"a device", .name_at = device_at, .many = true};
+const tool_choices tool_arrangements = {"an arrangement",
+                                        .names = (const char *const[]){"packed", "strided", "column", "coo", NULL}};
+const tool_choices tool_cache_actions = {"what to do with the cache",
+                                         .names = (const char *const[]){"info", "clear", NULL}};
+const tool_choices tool_tiers = {"a tier", .names = (const char *const[]){"small", "full", NULL}};

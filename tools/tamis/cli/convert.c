@@ -1,0 +1,291 @@
+/* tamis convert: from one file format, type and arrangement to another. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <tamis/matrix.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/json.h"
+#include "cli/operands.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
+#include "cli/source.h"
+#include "cli/text.h"
+#include "cli/visible.h"
+#include "io/standard_format.h"
+
+typedef struct settings {
+    tool_reading reading;
+    const char *row_ids, *column_ids;
+    int to, format, type, index_type, offset_type, values, duplicates;
+    bool json, transpose, sort, dense, no_clobber, quiet;
+    int64_t threads;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    TOOL_READING(settings),
+    {"type", 't', TOOL_CHOICE, "TYPE", "auto", "type of the values; auto: fp32 if it keeps each, else fp64", AT(type),
+     0, 0, &tool_kept_types},
+    {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the indices", AT(index_type), 0, 0, &tool_index_types},
+    {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
+    {"format", 'f', TOOL_CHOICE, "FORMAT", "csr", "storage format in .npz", AT(format), 0, 0, &tool_formats},
+    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "values: those of the file, none, or ones if it has none", AT(values),
+     0, 0, &tool_values},
+    {"duplicates", 0, TOOL_CHOICE, "HOW", "keep", "entries at the same place", AT(duplicates), 0, 0, &tool_duplicates},
+    {"transpose", 0, TOOL_FLAG, NULL, NULL, "transpose the matrix", AT(transpose), 0, 0, NULL},
+    {"sort", 0, TOOL_FLAG, NULL, NULL, "sort the columns of each row", AT(sort), 0, 0, NULL},
+    {"row-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the rows, one per line", AT(row_ids), 0,
+     0, NULL},
+    {"column-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the columns, one per line",
+     AT(column_ids), 0, 0, NULL},
+    {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
+     AT(dense), 0, 0, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    TOOL_TO(AT(to)),
+    TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static bool ends_with(const char *text, const char *ending) {
+    const size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcasecmp(text + length - tail, ending) == 0;
+}
+
+static bool is_array(const char *path) {
+    return strcmp(path, "-") == 0 ? tamis_standard_format() == TAMIS_FILE_NPY : ends_with(path, ".npy");
+}
+
+/* A file for the ids of the rows and one for those of the columns, each where it is wanted. */
+typedef struct id_files {
+    const char *path[2];
+    int code;
+} id_files;
+
+static bool write_ids(void *context, bool of_columns, const int64_t *ids, int64_t count) {
+    id_files *files = context;
+    tool_output_file file;
+    if (!files->path[of_columns] || files->code) return true;
+    files->code = tool_output_open(files->path[of_columns], &file);
+    if (files->code) return true;
+    for (int64_t i = 0; i < count; i++) fprintf(file.out, "%lld\n", (long long)ids[i]);
+    files->code = tool_output_close(&file, true);
+    return true; /* a failure is told afterwards */
+}
+
+/* A file for the names of the rows or columns. */
+static int write_names(const char *path, const tamis_names *names) {
+    tool_output_file file;
+    if (!path) return 0;
+    const int code = tool_output_open(path, &file);
+    if (code) return code;
+    for (int64_t i = 0; i < tamis_names_count(names); i++) fprintf(file.out, "%s\n", tamis_names_at(names, i));
+    return tool_output_close(&file, true);
+}
+
+/* ---- types that keep the numbers */
+
+enum { KEEPING = TAMIS_BF16 + 1 }; /* of tool_kept_types */
+
+static bool fits_float(double value) { return (double)(float)value == value || value != value; }
+
+/* The type to write values of fp64 in: the one that was asked for, or the narrower one of two that holds them all. */
+static tamis_type choose_type(const settings *set, bool all_fit) {
+    return set->type != KEEPING ? (tamis_type)set->type : all_fit ? TAMIS_F32 : TAMIS_F64;
+}
+
+static void tell_changes(const settings *set, const char *out, tamis_type type, int64_t changed, int64_t count) {
+    if (changed == 0 || set->quiet) return;
+    tool_note("%s: %s of %s numbers changed: %s does not hold them (--type fp64 does)", out,
+              tool_word_count(changed).text, tool_word_count(count).text, tamis_type_name(type));
+}
+
+/* In the place of *matrix, of fp64, one in the type that was asked for. Counts the values that it does not hold. */
+static tamis_status narrow(const settings *set, const tamis_sparse *S, tamis_owned_sparse **matrix, int64_t *changed) {
+    bool all_fit = true;
+    *changed = 0;
+    for (int64_t t = 0; S->values && t < S->nnz && all_fit; t++) all_fit = fits_float(((const double *)S->values)[t]);
+    tamis_convert_options typed = TAMIS_CONVERT_OPTIONS_INIT;
+    typed.format = S->format;
+    typed.index_type = S->index_type;
+    typed.offset_type = S->offset_type;
+    typed.value_type = choose_type(set, all_fit);
+    if (!S->values || typed.value_type == TAMIS_F64) return TAMIS_OK;
+    tamis_owned_sparse *made = NULL;
+    const tamis_status status = tamis_convert(S, &typed, &made);
+    if (status != TAMIS_OK) return status;
+    const tamis_sparse *now = tamis_owned_sparse_view(made);
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double before = ((const double *)S->values)[t], after = tool_element_get(now->values, now->value_type, t);
+        *changed += before != after && before == before;
+    }
+    tamis_owned_sparse_free(*matrix);
+    *matrix = made;
+    return TAMIS_OK;
+}
+
+static tamis_status narrow_dense(const settings *set, tamis_owned_dense **array, int64_t *changed) {
+    const tamis_dense *from = tamis_owned_dense_view(*array);
+    const int64_t count = from->rows * from->cols; /* packed */
+    const double *values = from->data;
+    bool all_fit = true;
+    *changed = 0;
+    for (int64_t i = 0; i < count && all_fit; i++) all_fit = fits_float(values[i]);
+    const tamis_type type = choose_type(set, all_fit);
+    if (type == TAMIS_F64) return TAMIS_OK;
+    tamis_owned_dense *made = NULL;
+    const tamis_status status = tamis_owned_dense_create(from->rows, from->cols, type, from->layout, &made);
+    if (status != TAMIS_OK) return status;
+    void *const data = tamis_owned_dense_view(made)->data;
+    for (int64_t i = 0; i < count; i++) {
+        tool_element_set(data, type, i, values[i]);
+        *changed += tool_element_get(data, type, i) != values[i] && values[i] == values[i];
+    }
+    tamis_owned_dense_free(*array);
+    *array = made;
+    return TAMIS_OK;
+}
+
+/* ---- the command */
+
+static int convert_dense(const settings *set, const char *in, const char *out) {
+    tamis_owned_dense *array = NULL;
+    int64_t changed = 0;
+    tamis_read_report found;
+    tamis_status status = tamis_read_dense_reported(in, TAMIS_F64, &found, &array);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    tool_source_tell(in, &found);
+    status = narrow_dense(set, &array, &changed);
+    const tamis_dense *dense = tamis_owned_dense_view(array);
+    if (status == TAMIS_OK) status = tamis_write_dense(out, dense);
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else if (set->json) {
+        tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
+        tool_json_text(&json, "type", tamis_type_name(dense->type));
+        tool_json_integer(&json, "changed", changed + found.inexact);
+        tool_json_finish(&json);
+    } else if (!set->quiet) {
+        printf("%s: dense, %s x %s%s%s\n", tool_visible(out), tool_word_count(dense->rows).text,
+               tool_word_count(dense->cols).text, dense->type == TAMIS_F32 ? "" : ", ",
+               dense->type == TAMIS_F32 ? "" : tamis_type_name(dense->type));
+    }
+    if (code == TOOL_OK) tell_changes(set, out, dense->type, changed, dense->rows * dense->cols);
+    tamis_owned_dense_free(array);
+    return code;
+}
+
+/* Columns may be any number that a file states; the rows that they become need memory and time each. */
+static int check_transpose(const settings *set, const tool_source *source) {
+    enum { ALWAYS = 1 << 26, ROWS_A_BYTE = 64 }; /* as the library has it for the rows of a file */
+    const int64_t columns = source->S->cols;
+    if (!set->transpose || source->bytes == 0) return 0;
+    if (columns <= ALWAYS || columns / ROWS_A_BYTE <= source->bytes) return 0;
+    tool_error("--transpose: %s rows from a file of %s bytes would nearly all be empty", tool_word_count(columns).text,
+               tool_word_count(source->bytes).text);
+    return TOOL_FILE;
+}
+
+/* As it is to be written: arranged, then in its type. NULL in *changed: the source's matrix as it is. */
+static tamis_status arrange(const settings *set, const tamis_read_options *reading, const tamis_sparse *S,
+                            tamis_owned_sparse **arranged, int64_t *changed) {
+    if (set->transpose || set->sort || set->format != TAMIS_CSR) {
+        tamis_convert_options converting = TAMIS_CONVERT_OPTIONS_INIT;
+        converting.format = (tamis_format)set->format;
+        converting.index_type = reading->index_type;
+        converting.offset_type = reading->offset_type;
+        converting.value_type = reading->value_type;
+        converting.sort = set->sort;
+        converting.transpose = set->transpose;
+        const tamis_status status = tamis_convert(S, &converting, arranged);
+        if (status != TAMIS_OK) return status;
+    }
+    return narrow(set, *arranged ? tamis_owned_sparse_view(*arranged) : S, arranged, changed);
+}
+
+static void report(const settings *set, const char *out, const tool_source *source, const tamis_sparse *S,
+                   int64_t changed, double write_seconds) {
+    if (set->json) {
+        tool_json json = tool_json_written(out, S->rows, S->cols, S->nnz);
+        tool_json_bool(&json, "values", S->values != NULL);
+        if (S->values) tool_json_text(&json, "type", tamis_type_name(S->value_type));
+        tool_json_integer(&json, "changed", changed + source->report.inexact);
+        tool_json_number(&json, "read_ms", 1e3 * source->seconds);
+        tool_json_number(&json, "write_ms", 1e3 * write_seconds);
+        tool_json_finish(&json);
+    } else if (!set->quiet) {
+        const bool plain = S->values && S->value_type == TAMIS_F32;
+        printf("%s: %s x %s, %s nonzeros%s%s; read in %s, written in %s\n", tool_visible(out),
+               tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
+               plain ? "" : ", ",
+               !S->values ? "no values"
+               : plain    ? ""
+                          : tamis_type_name(S->value_type),
+               tool_word_seconds(source->seconds).text, tool_word_seconds(write_seconds).text);
+    }
+    tell_changes(set, out, S->value_type, changed, S->nnz);
+}
+
+static int run_convert(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    const char *in = operands[0], *out = operands[1];
+    const bool dense =
+        set->dense || set->reading.format == TAMIS_FILE_NPY || (set->reading.format == TAMIS_FILE_AUTO && is_array(in));
+    const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
+    if (refused) return refused;
+    if (dense) return convert_dense(set, in, out);
+    tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F64, (tamis_index_type)set->offset_type);
+    reading.index_type = (tamis_index_type)set->index_type;
+    reading.values = (tamis_values)set->values;
+    reading.duplicates = (tamis_duplicates)set->duplicates;
+    reading.threads = (int)set->threads;
+    id_files files = {.path = {set->row_ids, set->column_ids}};
+    if (set->row_ids || set->column_ids) {
+        if (!set->reading.relabel) return tool_usage_error("--row-ids and --column-ids: need --relabel");
+        reading.relabelled = write_ids;
+        reading.relabelled_context = &files;
+    }
+    tool_source source;
+    int code = tool_source_open(in, &reading, &source);
+    if (code) return code;
+    const double read = tool_seconds();
+    if (source.rows) {
+        files.code = write_names(set->row_ids, source.rows);
+        if (files.code == 0) files.code = write_names(set->column_ids, source.columns);
+    }
+    if (files.code == 0) files.code = check_transpose(set, &source);
+    code = files.code ? files.code : tool_output_room(out, (double)source.S->nnz, 0, TOOL_ENTRY_CHARACTERS);
+    if (code) {
+        tool_source_close(&source);
+        return code;
+    }
+    tamis_owned_sparse *arranged = NULL;
+    int64_t changed = 0;
+    tamis_status status = arrange(set, &reading, source.S, &arranged, &changed);
+    const tamis_sparse *S = arranged ? tamis_owned_sparse_view(arranged) : source.S;
+    if (status == TAMIS_OK) status = tamis_write_sparse(out, S);
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else {
+        report(set, out, &source, S, changed, tool_seconds() - read);
+    }
+    tamis_owned_sparse_free(arranged);
+    tool_source_close(&source);
+    return code;
+}
+
+const tool_command tool_convert_command = {
+    .name = "convert",
+    .summary = "convert a matrix between file formats, types and storage formats",
+    .operands = "IN OUT",
+    .output_operand = 1,
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_convert,
+};

@@ -1,0 +1,394 @@
+/* tamis explain: what would run on a matrix, why, and why not the rest. */
+#include <tamis/structure.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/device.h"
+#include "cli/exit.h"
+#include "cli/json.h"
+#include "cli/mirror.h"
+#include "cli/problem.h"
+#include "cli/progress.h"
+#include "cli/slabs.h"
+#include "cli/source.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "cli/visible.h"
+#include "group/gang.h"
+
+typedef struct settings {
+    tool_chosen operations;
+    tool_integers inner;
+    int64_t width, calls, threads, device_memory;
+    int edge, type, math, device, algorithm, effort;
+    tool_gang_kind together;
+    tool_reading reading;
+    bool json, verbose, share;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B, or of B for spmm", AT(inner), 0, 1e9, NULL},
+    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
+    {"calls", 'n', TOOL_INTEGER, "N", "1000", "expected calls, which decide how much set-up pays off", AT(calls), 1,
+     1e15, NULL},
+    {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
+    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default K", AT(width), 1, 1e9, NULL},
+    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type", AT(type), 0, 0, &tool_types},
+    {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
+     0, 0, &tool_maths},
+    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
+    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
+     "several devices instead of one: also what they exchange, and whether one alone would be faster",
+     AT(together.devices), 0, 0, &tool_devices},
+    TOOL_OVERLAP(AT(together.overlap)),
+    TOOL_EXCHANGE(AT(together.exchange)),
+    TOOL_SPREAD(AT(together.spread)),
+    TOOL_PARTITION(AT(together.partition)),
+    TOOL_TRANSPORT(AT(together.transport)),
+    TOOL_DEVICE_MEMORY(AT(device_memory)),
+    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
+     &tool_algorithms_one},
+    {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
+     "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
+     0, &tool_efforts},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: D is B, which the plan is promised", AT(share), 0, 0, NULL},
+    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    TOOL_READING(settings),
+    {.name = NULL},
+};
+
+/* One explained plan with what its floor is made of. */
+typedef struct explained {
+    const tool_problem *problem;
+    tamis_plan *plan;
+    tamis_plan_report report;
+    tamis_floor floor;
+    bool gpu;
+} explained;
+
+static void print_field(const char *title, const char *text) {
+    printf("  %-11s ", title);
+    tool_wrap(stdout, text, 14, 14, tool_terminal_width());
+}
+
+/* The candidates where there are several: with their times if this plan has measured them. */
+static void print_candidates(const explained *one) {
+    const tamis_plan_report *report = &one->report;
+    tool_text text = {0};
+    if (report->chosen_by == TAMIS_CHOSEN_REMEMBERED) {
+        tool_text_add(&text, "%s a call, by an earlier plan", tool_word_seconds(report->measured_seconds).text);
+        print_field("measured", tool_text_get(&text));
+        tool_text_free(&text);
+    }
+    if (report->candidates < 2) return;
+    for (int i = 0; i < report->candidates; i++) {
+        const char *algorithm = "";
+        double predicted = 0, measured = 0;
+        if (tamis_plan_candidate(one->plan, i, &algorithm, &predicted, &measured) != TAMIS_OK) continue;
+        tool_text_add(&text, "%s%s %s", i ? ", " : "", algorithm, tool_word_seconds(predicted).text);
+        if (measured > 0) tool_text_add(&text, " (measured %s)", tool_word_seconds(measured).text);
+    }
+    if (report->measuring_seconds > 0) {
+        tool_text_add(&text, "; measured in %s", tool_word_seconds(report->measuring_seconds).text);
+    }
+    print_field("candidates", tool_text_get(&text));
+    tool_text_free(&text);
+}
+
+static void print_times(const explained *one, int64_t calls) {
+    const tamis_plan_report *report = &one->report;
+    tool_text text = {0};
+    bool below = false;
+    if (report->predicted_seconds > 0) {
+        tool_text_add(&text, "%s a call, %s GFLOP/s", tool_word_seconds(report->predicted_seconds).text,
+                      tool_word_number(1e-9 * one->floor.flops / report->predicted_seconds).text);
+        if (one->floor.seconds > 0) {
+            tool_text_add(&text, "; %.2f times the floor of %s", report->predicted_seconds / one->floor.seconds,
+                          tool_word_seconds(one->floor.seconds).text);
+            below = report->predicted_seconds < one->floor.seconds;
+        }
+    } else {
+        tool_text_add(&text, "no model");
+        if (one->floor.seconds > 0)
+            tool_text_add(&text, "; the floor is %s", tool_word_seconds(one->floor.seconds).text);
+    }
+    if (one->floor.seconds > 0)
+        tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%sflop at %s GFLOP/s)",
+                      one->floor.memory_bound ? tool_word_bytes((int64_t)one->floor.bytes).text
+                                              : tool_word_short(one->floor.flops).text,
+                      tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
+    if (below) tool_text_add(&text, ", which data in a cache can beat");
+    print_field("predicted", tool_text_get(&text));
+    tool_text_free(&text);
+    print_candidates(one);
+    tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
+                  tool_word_seconds(report->check_seconds).text);
+    if (report->break_even_calls > 0) {
+        tool_text_add(&text, "; pays off after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
+                      report->break_even_calls == 1 ? "" : "s", tool_word_count(calls).text);
+    }
+    print_field("set-up", tool_text_get(&text));
+    tool_text_free(&text);
+    tool_text_add(&text, "%s prepared, %s of scratch", tool_word_bytes((int64_t)report->prepared_bytes).text,
+                  tool_word_bytes((int64_t)report->workspace_bytes).text);
+    print_field("memory", tool_text_get(&text));
+    tool_text_free(&text);
+}
+
+static void print_declined(const explained *one) {
+    if (one->report.declined <= 0) return;
+    puts("  not taken");
+    const tool_column columns[] = {{"", false, 0}, {"", false, 0}};
+    tool_table table;
+    tool_table_start(&table, 2, columns);
+    for (int i = 0; i < one->report.declined; i++) {
+        const char *algorithm = "", *reason = "";
+        if (tamis_plan_declined(one->plan, i, &algorithm, &reason) != TAMIS_OK) continue;
+        tool_table_row(&table, (const char *const[]){algorithm, reason});
+    }
+    tool_table_print(&table, stdout, 4);
+}
+
+static void print_plan_text(const tamis_plan *plan) {
+    size_t needed = 0;
+    if (tamis_plan_explain(plan, NULL, 0, &needed) != TAMIS_OK || needed == 0) return;
+    char *text = tool_allocate(needed, 1);
+    if (tamis_plan_explain(plan, text, needed, NULL) == TAMIS_OK) printf("\n%s\n", text);
+    free(text);
+}
+
+static void print_text(const explained *one, const settings *set) {
+    const tool_problem *problem = one->problem;
+    const tamis_plan_report *report = &one->report;
+    printf("\n%s, K = %lld", tool_problem_name(problem).text, (long long)problem->inner);
+    if (problem->operation == TAMIS_OP_FUSED) printf(", L = %lld", (long long)problem->width);
+    printf(", %s, ", tamis_type_name(problem->type));
+    if (!one->gpu) printf("%d thread%s, ", report->threads, report->threads == 1 ? "" : "s");
+    printf("%s call%s\n", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
+    tool_text runs = {0};
+    tool_text_add(&runs, "%s on %s", report->algorithm, report->instruction_set);
+    const char *parameters = report->parameters ? report->parameters : "";
+    if (*parameters) tool_text_add(&runs, ", ");
+    for (; *parameters; parameters++) tool_text_add(&runs, *parameters == ',' ? "%c " : "%c", *parameters);
+    if (report->math == TAMIS_MATH_TF32) tool_text_add(&runs, ", inputs rounded to TF32");
+    print_field("runs", tool_text_get(&runs));
+    tool_text_free(&runs);
+    print_field("because", report->reason ? report->reason : "");
+    print_times(one, set->calls);
+    print_declined(one);
+    if (set->verbose) print_plan_text(one->plan);
+}
+
+static void print_json(tool_json *json, const explained *one, const settings *set, const char *matrix) {
+    const tool_problem *problem = one->problem;
+    const tamis_plan_report *report = &one->report;
+    tool_json_object(json, NULL);
+    tool_json_problem(json, problem, matrix);
+    tool_json_integer(json, "calls", set->calls);
+    tool_json_text(json, "algorithm", report->algorithm);
+    tool_json_text(json, "chosen_by", tamis_chosen_by_name(report->chosen_by));
+    tool_json_text(json, "reason", report->reason);
+    tool_json_text(json, "math", tool_choice_name(&tool_maths, (int)report->math));
+    tool_json_text(json, "parameters", report->parameters);
+    tool_json_text(json, "instruction_set", report->instruction_set);
+    tool_json_integer(json, "threads", report->threads);
+    tool_json_number(json, "predicted_ms", 1e3 * report->predicted_seconds);
+    tool_json_milliseconds(json, "measured_ms", report->measured_seconds);
+    tool_json_milliseconds(json, "measuring_ms", report->measuring_seconds);
+    tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
+    tool_json_integer(json, "bytes_min", (int64_t)one->floor.bytes);
+    tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
+    tool_json_number(json, "check_ms", 1e3 * report->check_seconds);
+    tool_json_integer(json, "break_even_calls", report->break_even_calls);
+    tool_json_integer(json, "prepared_bytes", (int64_t)report->prepared_bytes);
+    tool_json_integer(json, "workspace_bytes", (int64_t)report->workspace_bytes);
+    tool_json_array(json, "candidates");
+    for (int i = 0; i < report->candidates; i++) {
+        const char *algorithm = "";
+        double predicted = 0, measured = 0;
+        if (tamis_plan_candidate(one->plan, i, &algorithm, &predicted, &measured) != TAMIS_OK) continue;
+        tool_json_object(json, NULL);
+        tool_json_text(json, "algorithm", algorithm);
+        tool_json_number(json, "predicted_ms", 1e3 * predicted);
+        tool_json_milliseconds(json, "measured_ms", measured);
+        tool_json_end_object(json);
+    }
+    tool_json_end_array(json);
+    tool_json_array(json, "declined");
+    for (int i = 0; i < report->declined; i++) {
+        const char *algorithm = "", *reason = "";
+        if (tamis_plan_declined(one->plan, i, &algorithm, &reason) != TAMIS_OK) continue;
+        tool_json_object(json, NULL);
+        tool_json_text(json, "algorithm", algorithm);
+        tool_json_text(json, "reason", reason);
+        tool_json_end_object(json);
+    }
+    tool_json_end_array(json);
+    tool_json_end_object(json);
+}
+
+static tamis_options planning_of(const settings *set, const tool_device *device, const tool_problem *problem) {
+    tamis_options planning = tool_problem_options(problem);
+    planning.expected_calls = set->calls;
+    planning.threads = (int)set->threads;
+    planning.effort = (tamis_effort)set->effort;
+    planning.overlap = (tamis_overlap)set->together.overlap;
+    planning.exchange = (tamis_exchange)set->together.exchange;
+    tool_device_plan_with(device, set->algorithm > 0 ? tool_choice_name(&tool_algorithms_one, set->algorithm) : NULL,
+                          &planning);
+    return planning;
+}
+
+static void print_title(const tool_problem *problem) {
+    printf("\n%s, K = %lld, %s\n", tool_problem_name(problem).text, (long long)problem->inner,
+           tamis_type_name(problem->type));
+}
+
+/* Plans need no operands. */
+static int explain_together(const settings *set, const tool_device *device, const tool_problem *problem) {
+    const tamis_options planning = planning_of(set, device, problem);
+    tool_problem pattern = *problem;
+    const tool_gang_kind *kind = &set->together;
+    tool_gang gang = {0};
+    tool_spread choice = {.stays = false};
+    pattern.D.data = NULL;
+    pattern.S.value_type = pattern.type;
+    print_title(problem);
+    tamis_status status = tool_gang_plan(kind, &pattern, &planning, &gang);
+    if (status == TAMIS_OK) status = tool_gang_explain(&gang);
+    if (status == TAMIS_OK) status = tool_gang_predict(&gang, kind, &pattern, &planning, &choice);
+    if (status == TAMIS_OK && choice.alone > 0)
+        printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
+               choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,
+               kind->devices.count, tool_word_seconds(choice.together).text);
+    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
+    tool_gang_close(&gang);
+    return code;
+}
+
+static int explain_in_slabs(const settings *set, const tool_device *device, const tool_problem *problem) {
+    const tamis_options planning = planning_of(set, device, problem);
+    tool_problem pattern = *problem;
+    tamis_slab_plan *plan = NULL;
+    pattern.S.value_type = pattern.type;
+    print_title(problem);
+    tamis_status status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &plan);
+    if (status == TAMIS_OK) status = tool_slabs_explain(plan);
+    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
+    tamis_slab_plan_destroy(plan);
+    return code;
+}
+
+static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
+                           const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
+    explained one = {.problem = problem, .gpu = device->gpu};
+    if (set->together.devices.count > 0) return explain_together(set, device, problem);
+    if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
+    const tamis_options planning = planning_of(set, device, problem);
+    tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
+    if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
+    if (status == TAMIS_OK) status = tool_problem_floor(problem, device, one.report.threads, &one.floor);
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, tamis_operation_name(problem->operation));
+    } else if (json) {
+        print_json(json, &one, set, source->name);
+    } else {
+        print_text(&one, set);
+    }
+    tamis_plan_destroy(one.plan);
+    return code;
+}
+
+static void print_matrix(const tool_source *source) {
+    tamis_profile profile;
+    tamis_structure structure;
+    if (tamis_row_profile(source->S, &profile) != TAMIS_OK) return;
+    if (tamis_structure_find(source->S, &profile, &structure) != TAMIS_OK) return;
+    printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", tool_visible(source->name),
+           tool_word_count(profile.rows).text, tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text,
+           tool_word_number(profile.mean).text, tool_word_count(profile.min).text, tool_word_count(profile.max).text,
+           structure.name);
+}
+
+static int explain_source(const settings *set, const tool_device *device, const tool_source *source,
+                          const tamis_sparse *S) {
+    tool_json json = tool_json_start(stdout, true);
+    if (set->json) {
+        tool_json_array(&json, NULL);
+    } else {
+        print_matrix(source);
+        printf("on %s: %s\n", device->description.name, device->description.model);
+    }
+    int worst = TOOL_OK;
+    for (int o = 0; o < set->operations.count; o++) {
+        for (int k = 0; k < set->inner.count; k++) {
+            const tamis_operation operation = (tamis_operation)set->operations.at[o];
+            const int64_t inner = set->inner.at[k];
+            const tool_problem problem = {.operation = operation,
+                                          .edge = (tamis_edge)set->edge,
+                                          .type = (tamis_type)set->type,
+                                          .math = (tamis_math)set->math,
+                                          .inner = inner,
+                                          .width = operation == TAMIS_OP_FUSED && set->width > 0 ? set->width : inner,
+                                          .d_is_b = set->share && operation == TAMIS_OP_FUSED &&
+                                                    (set->width == 0 || set->width == inner),
+                                          .edge_scale = tool_default_scale(inner),
+                                          .edge_slope = 0.01,
+                                          .edge_epsilon = 1e-10,
+                                          .alpha = 1,
+                                          .S = *source->S};
+            const int code = explain_problem(set, device, source, &problem, S, set->json ? &json : NULL);
+            if (code) worst = code;
+        }
+    }
+    if (set->json) tool_json_finish(&json);
+    return worst;
+}
+
+static int run_explain(const void *given, int count, char **operands) {
+    settings settled = *(const settings *)given;
+    const settings *set = &settled;
+    (void)count;
+    const int joined = tool_gang_begin(&settled.together);
+    if (joined) return joined;
+    if (set->together.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
+    if (set->device_memory > 0 && (set->json || set->together.devices.count > 0))
+        return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
+    const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
+    tool_source source;
+    tool_device device;
+    int code = tool_source_open(operands[0], &reading, &source);
+    if (code) return code;
+    code = tool_device_open(set->together.devices.count > 0 ? set->together.devices.at[0] : set->device, true, &device);
+    if (code == 0 && set->device_memory > 0) { /* S stays on the host */
+        code = explain_source(set, &device, &source, source.S);
+        tool_device_close(&device);
+    } else if (code == 0) {
+        tool_mirror mirror;
+        const tool_problem pattern = {.S = *source.S};
+        const tamis_status status = tool_mirror_create(&device, &pattern, 0, &mirror);
+        code = status == TAMIS_OK ? explain_source(set, &device, &source, &mirror.problem.S)
+                                  : tool_library_error(status, source.name);
+        tool_mirror_free(&mirror);
+        tool_device_close(&device);
+    }
+    tool_source_close(&source);
+    return code;
+}
+
+const tool_command tool_explain_command = {
+    .name = "explain",
+    .summary = "show which algorithm a plan chooses, and why",
+    .operands = "FILE",
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_explain,
+};

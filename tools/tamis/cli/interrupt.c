@@ -1,0 +1,153 @@
+/*
+ * Everything below happens on the main thread, which hands itself signals that others get: it is then in no other
+ * place than where the handler has interrupted it, and makes no file meanwhile. The handler calls what POSIX allows
+ * there, and setitimer(), which on Linux is a system call as well; a timer of timer_create() may be refused.
+ */
+#include "cli/interrupt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/temporaries.h"
+
+/* The time that work has to end by itself. What one Ctrl-C, or timeout(1), sends to a process and to its group arrives
+   as two signals in a moment. */
+enum { GRACE_MICROSECONDS = 600000 };
+static const double SAME_INTERRUPT = 0.3;
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+static volatile sig_atomic_t interrupted = 0;
+static bool caught[SIGNALS], terminal;
+static pthread_t main_thread;
+static pid_t process; /* a child that has not become another program yet owns no file */
+enum { GROUPS = 16 };
+static volatile pid_t groups[GROUPS];
+static const char *volatile words, *volatile other_path, *volatile other_words;
+
+static double now(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
+/* Where somebody listens: a full pipe would hold the process. */
+static void write_text(const char *text) {
+    struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&errors, 1, 0) != 1 || !(errors.revents & POLLOUT)) return;
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
+}
+
+static void end_by(int number) {
+    for (int i = 0; i < GROUPS; i++) {
+        if (groups[i] > 0 && getpid() == process) kill(-groups[i], SIGKILL);
+    }
+    sigset_t set;
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
+    _exit(128 + number);
+}
+
+static void end_at_once(int number) {
+    const bool other = other_path && access(other_path, F_OK) == 0;
+    const char *const said = other ? other_words : words;
+    tamis_temporaries_remove();
+    if (terminal) write_text("\r\033[K"); /* the progress bar */
+    if (said) write_text(said);
+    end_by(number);
+}
+
+static void start_timer(int seconds, int microseconds) {
+    const struct itimerval once = {.it_value = {.tv_sec = seconds, .tv_usec = microseconds}};
+    setitimer(ITIMER_REAL, &once, NULL);
+}
+
+static void handle(int number) {
+    static double first = 0;
+    const int error = errno;
+    if (getpid() != process) {
+        end_by(number);
+    } else if (!pthread_equal(pthread_self(), main_thread)) {
+        pthread_kill(main_thread, number);
+    } else if (number == SIGALRM) {
+        if (interrupted) end_at_once(interrupted);
+    } else if (!interrupted) {
+        first = now();
+        interrupted = number;
+        start_timer(0, GRACE_MICROSECONDS);
+    } else if (now() - first > SAME_INTERRUPT) {
+        end_at_once(number);
+    }
+    errno = error;
+}
+
+static void unblock(int number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void tool_interrupt_catch(void) {
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART}, before;
+    sigfillset(&action.sa_mask);
+    main_thread = pthread_self();
+    process = getpid();
+    terminal = isatty(STDERR_FILENO);
+    sigaction(SIGALRM, &action, NULL);
+    unblock(SIGALRM);
+    for (int i = 0; i < SIGNALS; i++) {
+        caught[i] = sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN;
+        if (caught[i]) sigaction(signals[i], &action, NULL);
+    }
+}
+
+bool tool_interrupted(void) { return interrupted != 0; }
+
+void tool_interrupt_wait(int seconds) {
+    if (interrupted) start_timer(seconds, 0);
+}
+
+void tool_interrupt_release(void) {
+    for (int i = 0; i < SIGNALS; i++) {
+        if (caught[i]) signal(signals[i], SIG_DFL);
+    }
+    if (interrupted) end_by(interrupted);
+}
+
+static void replace_group(pid_t before, pid_t after) {
+    int i = 0;
+    while (i < GROUPS && groups[i] != before) i++;
+    if (i < GROUPS) groups[i] = after;
+}
+
+void tool_interrupt_takes(pid_t group) { replace_group(0, group); }
+void tool_interrupt_leaves(pid_t group) { replace_group(group, 0); }
+
+void tool_interrupt_hand_over(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    tool_interrupt_release();
+}
+
+void tool_interrupt_words(const char *said) { words = said; }
+
+void tool_interrupt_words_if(const char *path, const char *said) {
+    other_path = NULL;
+    other_words = said;
+    other_path = path;
+}

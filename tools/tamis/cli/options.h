@@ -1,0 +1,122 @@
+/* Options, described by tables: from one table come the parser, --help, the man page and the completions. */
+#ifndef TOOL_OPTIONS_H
+#define TOOL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/choices.h"
+#include "cli/text.h"
+
+/* What an option's value is, and the C type of the field that holds it. */
+typedef enum tool_value {
+    TOOL_FLAG,       /* bool; no argument. One whose default is "yes" is turned off by --no-NAME */
+    TOOL_FLAG_NOT,   /* the same, of which the field says the reverse */
+    TOOL_INTEGER,    /* int64_t within low .. high */
+    TOOL_INT,        /* int within low .. high */
+    TOOL_REAL,       /* double within low .. high */
+    TOOL_NAME,       /* const char *, any text */
+    TOOL_PATH,       /* const char *, a file that is read */
+    TOOL_OUTPUT,     /* const char *, a file that is written, in the place of an old one */
+    TOOL_ADDED_TO,   /* const char *, a file that is added to, or whose old content has a rule of its own */
+    TOOL_PATH_MAYBE, /* const char *, a file that may be left out: --NAME or --NAME=FILE; "" where it was */
+    TOOL_LINES,    /* const char *, lines of JSON: --NAME, "-", to standard output, or --NAME=FILE, which is added to */
+    TOOL_CHOICE,   /* int, index into choices */
+    TOOL_INTEGERS, /* tool_integers: a list with commas, each within low .. high */
+    TOOL_CHOSEN    /* tool_chosen: a list with commas of names from choices */
+} tool_value;
+
+enum { TOOL_LIST_LIMIT = 64, TOOL_THREADS_MOST = 1024 };
+
+typedef struct tool_integers {
+    int count;
+    int64_t at[TOOL_LIST_LIMIT];
+} tool_integers;
+
+typedef struct tool_chosen {
+    int count;
+    int at[TOOL_LIST_LIMIT];
+} tool_chosen;
+
+typedef struct tool_option {
+    const char *name; /* without dashes; NULL ends the table */
+    char letter;      /* short form, 0 for none */
+    tool_value value;
+    const char *argument; /* "K", "FILE"; NULL for flags */
+    const char *preset;   /* the default as one would type it; NULL: none */
+    const char *help;
+    size_t offset; /* of the field in the command's settings */
+    double low, high;
+    const tool_choices *choices;
+} tool_option;
+
+/* The row of --no-clobber, which every command with a TOOL_OUTPUT has. */
+#define TOOL_NO_CLOBBER(offset)                                                                                        \
+    { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
+
+/* The row of --to, which a command with matrices as outputs has. */
+#define TOOL_TO(offset)                                                                                                \
+    {                                                                                                                  \
+        "to", 0, TOOL_CHOICE, "FORMAT", "auto",                                                                        \
+            "format of standard output, where - is the output; auto: matrix-market", offset, 0, 0,                     \
+            &tool_written_formats                                                                                      \
+    }
+
+/* The row of --json where JSON is lines, which may be kept; elsewhere it is a flag. */
+#define TOOL_JSON_LINES(of, offset)                                                                                    \
+    {                                                                                                                  \
+        "json", 'j', TOOL_LINES, "FILE", NULL,                                                                         \
+            "a line of JSON for each " of                                                                              \
+            ", flushed immediately, instead of text; =FILE: append them to FILE, beside the text",                     \
+            offset, 0, 0, NULL                                                                                         \
+    }
+
+/* What an option is set to, as one would type it; flags, numbers and choices. */
+tool_word tool_option_text(const tool_option *option, const void *settings);
+
+/* Whether an option has no value, and whether its value is the name of a file. */
+bool tool_option_is_flag(const tool_option *option);
+bool tool_option_is_path(const tool_option *option);
+bool tool_option_is_optional(const tool_option *option); /* --NAME or --NAME=VALUE */
+
+/* Fills the settings from the presets. */
+void tool_options_preset(const tool_option *options, void *settings);
+
+/* Parses the arguments after the subcommand's name; what is no option is moved to the front of `arguments` and counted
+ *in operands. "--" ends the options. Returns 0, or TOOL_USAGE after a message. *help is set by --help or -h. */
+int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
+                       bool *help);
+
+/* Keeps the arguments as they were given, before parsing moves them; and parses the options among them once more, over
+   what the settings hold by now. */
+void tool_options_remember(int count, char **arguments);
+int tool_options_repeat(const tool_option *options, void *settings);
+
+/* The options of the command that runs, and their settings. */
+void tool_options_use(const tool_option *options, const void *settings);
+const tool_option *tool_options_in_use(const void **settings);
+
+/* The arguments as they were given; NULL for none. */
+char *const *tool_options_given(int *count);
+
+/* Adds those arguments to a text as one would type them into a shell, without the option of the name `without`, which
+   is a flag or has its value in the same word (NULL: all of them). */
+void tool_options_retype(tool_text *line, const char *without);
+
+/* Sets one option by its name; `described` is how messages call it ("--rows"). Returns 0 or TOOL_USAGE. */
+int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described);
+
+/* Parses one name from a list; `described` may be "". Returns 0 or TOOL_USAGE after a message that lists the names. */
+int tool_choice_parse(const tool_choices *choices, const char *described, const char *value, int *result);
+
+/* The option of that name, or NULL. */
+const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
+
+/* Whether the flag of that name is on; false where there is none. */
+bool tool_option_flag(const tool_option *options, const void *settings, const char *name);
+
+/* Which option is near to `wanted`, for the end of a message. */
+tool_hint tool_option_hint(const tool_option *options, const char *dashes, const char *wanted);
+
+#endif

@@ -1,0 +1,36 @@
+/* The files that a command line names: what holds for all outputs of all commands, before the work and after it. */
+#ifndef TOOL_OUTPUTS_H
+#define TOOL_OUTPUTS_H
+
+#include "cli/command.h"
+
+/* Refuses an output that is an input or another output, that exists where --no-clobber is given, or that cannot be
+   written. Returns 0 or an exit code, after a message. */
+int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
+                       char **operands);
+
+/* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
+int tool_output_check(const char *path, double bytes);
+
+/* Whether there is room for so many entries: of .npy with `size` bytes each, of another file with at least so many
+   `characters` each, of a packed one with a thousandth of that. */
+int tool_output_room(const char *path, double entries, size_t size, int characters);
+enum { TOOL_ENTRY_CHARACTERS = 4, TOOL_ELEMENT_CHARACTERS = 2 }; /* "1 1\n" of a sparse .mtx, "1\n" of a dense one */
+
+/* Says which files the command replaced. */
+void tool_outputs_replaced(void);
+
+/* Refuses a name without one of the endings: ".mtx, .mtx.gz or .npz". `called` is what messages call it. */
+int tool_output_ending(const char *called, const char *path, const char *endings);
+
+/* A file that is written as a stream: as the library writes files, so that a failure leaves the old one. */
+typedef struct tool_output_file {
+    FILE *out;
+    struct tamis_output *output;
+} tool_output_file;
+
+/* Return 0, or an exit code after a message. Closing with keep = false drops what was written. */
+int tool_output_open(const char *path, tool_output_file *file);
+int tool_output_close(tool_output_file *file, bool keep);
+
+#endif

@@ -1,0 +1,509 @@
+/* tamis run: one operation on a matrix, with given or random operands, and its result in a file. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/device.h"
+#include "cli/exit.h"
+#include "cli/json.h"
+#include "cli/mirror.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
+#include "cli/slabs.h"
+#include "cli/source.h"
+#include "cli/spoil.h"
+#include "cli/text.h"
+#include "cli/timer.h"
+#include "cli/visible.h"
+#include "group/gang.h"
+#include "group/ranks.h"
+
+typedef struct settings {
+    int64_t inner, width, threads, calls, seed, repeat, device_memory;
+    const char *a, *b, *d, *initial, *output, *parameters;
+    int to, edge, type, math, device, algorithm, effort, overlap;
+    tool_gang_kind together;
+    tool_reading reading;
+    double alpha, beta, edge_scale, edge_slope, edge_epsilon;
+    bool check, json, no_clobber;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"inner", 'k', TOOL_INTEGER, "K", NULL,
+     "columns of A and B, or of B for spmm; by default as in the given files, else 128", AT(inner), 1, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default as in the given file, else K", AT(width),
+     1, 1e9, NULL},
+    {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random by default", AT(a), 0, 0, NULL},
+    {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random by default", AT(b), 0, 0, NULL},
+    {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random by default", AT(d), 0, 0, NULL},
+    {"output", 'o', TOOL_OUTPUT, "OUT", NULL,
+     "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed", AT(output), 0, 0,
+     NULL},
+    TOOL_TO(AT(to)),
+    TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
+    {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
+     NULL},
+    {"edge-slope", 0, TOOL_REAL, "X", "0.01", "slope of leaky_relu", AT(edge_slope), -1e30, 1e30, NULL},
+    {"edge-epsilon", 0, TOOL_REAL, "X", "1e-10", "smallest denominator of quotient", AT(edge_epsilon), 1e-300, 1e30,
+     NULL},
+    {"alpha", 0, TOOL_REAL, "ALPHA", "1", "factor of the product", AT(alpha), -1e30, 1e30, NULL},
+    {"beta", 0, TOOL_REAL, "BETA", "0", "factor of the old output", AT(beta), -1e30, 1e30, NULL},
+    {"initial", 0, TOOL_PATH, "X.npy", NULL, "the old output (sddmm: one column of nnz); random by default",
+     AT(initial), 0, 0, NULL},
+    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type; files are converted", AT(type), 0, 0, &tool_types},
+    {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
+     0, 0, &tool_maths},
+    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
+    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
+     "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(together.devices), 0,
+     0, &tool_devices},
+    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: compute with a device's own rows of B while the other rows arrive; with --device-memory, never: one "
+     "thing after another, each timed",
+     AT(overlap), 0, 0, &tool_overlaps},
+    TOOL_EXCHANGE(AT(together.exchange)),
+    TOOL_SPREAD(AT(together.spread)),
+    TOOL_PARTITION(AT(together.partition)),
+    TOOL_TRANSPORT(AT(together.transport)),
+    TOOL_LINK(AT(together.link)),
+    TOOL_DEVICE_MEMORY(AT(device_memory)),
+    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
+     &tool_algorithms_one},
+    {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
+     "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
+     0, &tool_efforts},
+    {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    {"calls", 0, TOOL_INTEGER, "N", "1", "calls to plan for", AT(calls), 1, 1e15, NULL},
+    {"repeat", 'r', TOOL_INTEGER, "N", "1",
+     "number of executions; the fastest is reported, and each starts from the old output", AT(repeat), 1, 1e9, NULL},
+    {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; code 1 if out of tolerance", AT(check), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of random operands", AT(seed), 0, 9e18, NULL},
+    TOOL_READING(settings),
+    {.name = NULL},
+};
+
+/* All that one run owns. */
+typedef struct work {
+    const settings *set;
+    tool_source source;
+    tool_device device;
+    tamis_owned_dense *given[4]; /* A, B, D, the old output */
+    tool_problem problem;
+    tool_operands random;
+    tool_dense old; /* the old output, kept for repeats and for the check */
+    tool_mirror mirror;
+    tamis_plan *plan;
+    tool_gang gang;         /* with --devices, in place of the plan */
+    tamis_slab_plan *slabs; /* with --device-memory, likewise */
+    tamis_plan_report report;
+    tamis_group_report exchange;
+    tamis_slab_report moved;
+    double seconds; /* of the fastest execution */
+    bool compared;
+    tamis_comparison comparison;
+} work;
+
+enum { GIVEN_A, GIVEN_B, GIVEN_D, GIVEN_INITIAL };
+
+static int read_given(work *job, int which, const char *path, const char *option) {
+    if (!path) return 0;
+    return tool_library_error(tamis_read_dense(path, (tamis_type)job->set->type, &job->given[which]), option);
+}
+
+static const tamis_dense *given_view(const work *job, int which) {
+    return job->given[which] ? tamis_owned_dense_view(job->given[which]) : NULL;
+}
+
+/* Refuses files whose sizes disagree with S, K or L, by name. Rows first: they do not depend on another file. */
+static int check_shape(const work *job, int which, const char *option, int64_t rows, int64_t cols) {
+    const tamis_dense *dense = given_view(job, which);
+    const bool sddmm = job->problem.operation == TAMIS_OP_SDDMM;
+    const char *wanted = which == GIVEN_INITIAL && sddmm ? "column" : which == GIVEN_D ? "columns (L)" : "columns (K)";
+    if (!dense || (dense->rows == rows && dense->cols == cols)) return 0;
+    if (dense->rows != rows)
+        return tool_usage_error("%s: found %lld x %lld, expected %lld rows, since S is %lld x %lld%s%s", option,
+                                (long long)dense->rows, (long long)dense->cols, (long long)rows,
+                                (long long)job->source.S->rows, (long long)job->source.S->cols,
+                                which == GIVEN_INITIAL && sddmm ? " with as many nonzeros" : "",
+                                dense->cols == rows ? "; is it transposed?" : "");
+    return tool_usage_error("%s: found %lld x %lld, expected %lld %s", option, (long long)dense->rows,
+                            (long long)dense->cols, (long long)cols, wanted);
+}
+
+/* K and L from the options, else from the files, else 128 and K. */
+static void settle_sizes(work *job) {
+    tool_problem *problem = &job->problem;
+    const tamis_dense *A = given_view(job, GIVEN_A), *B = given_view(job, GIVEN_B), *D = given_view(job, GIVEN_D);
+    problem->inner = job->set->inner > 0 ? job->set->inner : A ? A->cols : B ? B->cols : 128;
+    problem->width = problem->inner;
+    if (problem->operation == TAMIS_OP_FUSED) {
+        problem->width = job->set->width > 0 ? job->set->width : D ? D->cols : problem->inner;
+    }
+}
+
+static int check_shapes(const work *job) {
+    const tool_problem *problem = &job->problem;
+    const int64_t rows = job->source.S->rows, cols = job->source.S->cols, nnz = job->source.S->nnz;
+    const bool spmm = problem->operation == TAMIS_OP_SPMM, sddmm = problem->operation == TAMIS_OP_SDDMM;
+    if (spmm && job->set->a) return tool_usage_error("--a: spmm has no A; its dense operand is --b");
+    if (problem->operation != TAMIS_OP_FUSED && job->set->d) return tool_usage_error("--d: only fused has a D");
+    int code = check_shape(job, GIVEN_A, "--a", rows, problem->inner);
+    if (code == 0) code = check_shape(job, GIVEN_B, "--b", cols, problem->inner);
+    if (code == 0) code = check_shape(job, GIVEN_D, "--d", cols, problem->width);
+    if (code == 0) {
+        code = sddmm ? check_shape(job, GIVEN_INITIAL, "--initial", nnz, 1)
+                     : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
+    }
+    return code;
+}
+
+/* For the result, before it is computed. */
+static int check_room(const work *job) {
+    const tool_problem *problem = &job->problem;
+    if (!job->set->output) return 0;
+    if (problem->operation == TAMIS_OP_SDDMM) {
+        return tool_output_room(job->set->output, (double)problem->S.nnz, 0, TOOL_ENTRY_CHARACTERS);
+    }
+    const double elements = (double)job->source.S->rows * (double)problem->width;
+    return tool_output_room(job->set->output, elements, tamis_type_size(problem->type), TOOL_ELEMENT_CHARACTERS);
+}
+
+static int read_operands(work *job) {
+    const settings *set = job->set;
+    int code = read_given(job, GIVEN_A, set->a, "--a");
+    if (code == 0) code = read_given(job, GIVEN_B, set->b, "--b");
+    if (code == 0) code = read_given(job, GIVEN_D, set->d, "--d");
+    if (code == 0) code = read_given(job, GIVEN_INITIAL, set->initial, "--initial");
+    if (code) return code;
+    settle_sizes(job);
+    return check_shapes(job);
+}
+
+static int make_operands(work *job) {
+    tool_problem *problem = &job->problem;
+    const uint64_t seed = (uint64_t)job->set->seed;
+    tamis_status status = tool_operands_random(problem, TAMIS_ROW_MAJOR, 0, 0, seed, &job->random);
+    if (status != TAMIS_OK) return tool_library_error(status, "operands");
+    if (job->given[GIVEN_A]) problem->A = *given_view(job, GIVEN_A);
+    if (job->given[GIVEN_B]) problem->B = *given_view(job, GIVEN_B);
+    if (job->given[GIVEN_D]) problem->D = *given_view(job, GIVEN_D);
+    tamis_dense *const views[] = {&problem->A, &problem->B, &problem->D};
+    for (int i = 0; i < 3; i++) {
+        if (views[i]->stride == 0) {
+            views[i]->stride = views[i]->layout == TAMIS_ROW_MAJOR ? views[i]->cols : views[i]->rows;
+        }
+    }
+    if (problem->beta == 0) return 0;
+    const tamis_dense *output = &problem->output, *initial = given_view(job, GIVEN_INITIAL);
+    job->old = tool_dense_create(output->rows, output->cols, problem->type, TAMIS_ROW_MAJOR, 0, 0);
+    if (!initial) {
+        status = tamis_fill_uniform(&job->old.view, seed + 7, -1, 1);
+        return tool_library_error(status, "operands");
+    }
+    tamis_dense from = *initial;
+    if (from.stride == 0) from.stride = from.layout == TAMIS_ROW_MAJOR ? from.cols : from.rows;
+    tool_dense_copy(&from, &job->old.view);
+    return 0;
+}
+
+static tamis_options planning_of(const work *job) {
+    const settings *set = job->set;
+    tamis_options planning = tool_problem_options(&job->problem);
+    planning.threads = (int)set->threads;
+    planning.expected_calls = set->calls > set->repeat ? set->calls : set->repeat;
+    tool_device_plan_with(
+        &job->device, set->algorithm > 0 ? tool_choice_name(&tool_algorithms_one, set->algorithm) : NULL, &planning);
+    planning.parameters = set->parameters;
+    planning.effort = (tamis_effort)set->effort;
+    planning.overlap = (tamis_overlap)set->overlap;
+    planning.exchange = (tamis_exchange)set->together.exchange;
+    return planning;
+}
+
+/* Makes the plan: of several devices, of slabs, or of the device with copies of the operands. */
+static tamis_status make_plan(work *job) {
+    const settings *set = job->set;
+    tool_problem *problem = &job->problem;
+    const tamis_options planning = planning_of(job);
+    if (set->together.devices.count > 0) {
+        tamis_status status = tool_gang_open_best(&set->together, problem, &planning, &job->gang);
+        if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
+        job->report.setup_seconds =
+            job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
+        job->report.check_seconds = 0;
+        return status;
+    }
+    if (set->device_memory > 0) {
+        job->report =
+            (tamis_plan_report){.algorithm = planning.algorithm ? planning.algorithm : "auto",
+                                .reason = "each slab by itself, without preparation",
+                                .math = problem->math,
+                                .threads = set->threads > 0 ? (int)set->threads : job->device.description.threads};
+        return tool_slabs_open(&job->device, problem, &planning, set->device_memory, &job->slabs);
+    }
+    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
+    if (status == TAMIS_OK)
+        status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
+    return status == TAMIS_OK ? tamis_plan_describe(job->plan, &job->report) : status;
+}
+
+/* One execution from the old output, timed by the clock of what computes. */
+static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) {
+    tool_problem *problem = &job->problem;
+    if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
+    if (job->gang.ranks > 0) return tool_gang_execute(&job->gang, 1, seconds);
+    if (job->slabs) return tool_slabs_execute(job->slabs, problem, seconds);
+    tamis_status status = problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK;
+    if (status == TAMIS_OK) status = tool_timer_take(timer, 0);
+    if (status == TAMIS_OK) status = tool_problem_execute(&job->mirror.problem, job->plan);
+    if (status == TAMIS_OK) status = tool_timer_take(timer, 1);
+    return status == TAMIS_OK ? tool_timer_between(timer, 0, 1, seconds) : status;
+}
+
+static int execute(work *job) {
+    tamis_status status = make_plan(job);
+    tool_timer timer = tool_timer_create(&job->device);
+    for (int64_t i = 0; i < job->set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
+        double seconds = 0;
+        status = execute_once(job, &timer, &seconds);
+        if (i == 0 || seconds < job->seconds) job->seconds = seconds;
+    }
+    tool_timer_free(&timer);
+    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror); /* of nothing where there is none */
+    if (status == TAMIS_OK && job->slabs) {
+        status = tamis_slab_plan_describe(job->slabs, &job->moved);
+        job->report.setup_seconds = job->moved.setup_seconds;
+    }
+    if (status == TAMIS_OK) tool_spoil(&job->problem.output, NULL);
+    return tool_outcome(tool_library_error(status, NULL));
+}
+
+static int compare(work *job) {
+    if (!job->set->check || tool_rank_number() > 0) return 0;
+    tamis_oracle *oracle = NULL;
+    tool_problem problem = job->problem;
+    problem.math = job->report.math; /* not what was allowed, but what ran */
+    tamis_status status = tool_problem_oracle(&problem, 5e7, &oracle);
+    if (status == TAMIS_OK)
+        status = tamis_oracle_compare(oracle, &problem.output, problem.alpha, problem.beta, &job->old.view,
+                                      &job->comparison);
+    tamis_oracle_free(oracle);
+    job->compared = status == TAMIS_OK;
+    return job->compared ? 0 : tool_library_error(status, "oracle");
+}
+
+static int write_output(const work *job) {
+    const char *path = job->set->output;
+    if (!path || tool_rank_number() > 0) return 0;
+    const tool_problem *problem = &job->problem;
+    tamis_status status;
+    if (problem->operation == TAMIS_OP_SDDMM) {
+        tamis_sparse P = problem->S;
+        P.values = problem->output.data;
+        P.value_type = problem->type;
+        status = tamis_write_sparse(path, &P);
+    } else {
+        status = tamis_write_dense(path, &problem->output);
+    }
+    return tool_library_error(status, NULL);
+}
+
+static const char *verdict_of(const tamis_comparison *comparison) {
+    return comparison->cannot_tell ? "cannot tell" : comparison->passed ? "correct" : "wrong";
+}
+
+static void print_json(const work *job, const tamis_floor *floor) {
+    const tool_problem *problem = &job->problem;
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_problem(&json, problem, job->source.name);
+    tool_json_text(&json, "device", job->device.description.name);
+    tool_json_text(&json, "algorithm", job->report.algorithm);
+    tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
+    tool_json_text(&json, "reason", job->report.reason);
+    tool_json_text(&json, "math", tool_choice_name(&tool_maths, (int)job->report.math));
+    if (job->gang.ranks > 0) {
+        tool_json_integer(&json, "ranks", job->gang.ranks);
+        tool_json_text(&json, "partition", job->gang.order ? "metis" : "rows");
+        tool_json_bool(&json, "stays", job->gang.choice.stays);
+        tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
+        tool_json_number(&json, "imbalance", job->exchange.imbalance);
+    }
+    if (job->slabs) {
+        tool_json_integer(&json, "device_memory", job->moved.device_memory);
+        tool_json_integer(&json, "slabs", job->moved.slabs);
+        tool_json_integer(&json, "pieces", job->moved.pieces);
+        tool_json_integer(&json, "upload_bytes", job->moved.upload_bytes);
+        tool_json_integer(&json, "download_bytes", job->moved.download_bytes);
+        tool_json_milliseconds(&json, "staging_ms", job->moved.staging_seconds);
+        tool_json_milliseconds(&json, "transfer_ms", job->moved.transfer_seconds);
+        tool_json_milliseconds(&json, "compute_ms", job->moved.compute_seconds);
+    }
+    tool_json_integer(&json, "threads", job->report.threads);
+    tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
+    tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
+    tool_json_number(&json, "execute_ms", 1e3 * job->seconds);
+    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0);
+    tool_json_integer(&json, "bytes_min", (int64_t)floor->bytes);
+    tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
+    tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
+    tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
+    tool_json_number(&json, "compared_share", job->compared ? job->comparison.share : (double)NAN);
+    tool_json_text(&json, "verdict", job->compared ? verdict_of(&job->comparison) : NULL);
+    tool_json_integer_if(&json, "not_finite", job->compared, job->comparison.not_finite);
+    tool_json_text(&json, "output", job->set->output);
+    tool_json_finish(&json);
+}
+
+static void print_comparison(const tamis_comparison *comparison) {
+    const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
+    const char *verdict = comparison->passed ? verdict_of(comparison) : "WRONG"; /* which one is to see */
+    if (comparison->passed && comparison->compared == 0 && not_finite > 0) {
+        printf("  %s: none of %lld elements are finite, neither here nor in the oracle's result\n", verdict, all);
+        return;
+    }
+    printf("  %s: relative error %.1e against the oracle, %.1e allowed", verdict, comparison->error,
+           comparison->tolerance);
+    if (not_finite > 0) printf("; %lld of %lld elements are not finite", not_finite, all);
+    if (comparison->undecided > 0) {
+        printf(", and of %lld of these a sum may have overflowed", (long long)comparison->undecided);
+    }
+    putchar('\n');
+}
+
+static void print_text(const work *job, const tamis_floor *floor) {
+    const tool_problem *problem = &job->problem;
+    const bool fused = problem->operation == TAMIS_OP_FUSED;
+    printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, tool_visible(job->source.name),
+           tool_word_count(problem->S.rows).text, tool_word_count(problem->S.cols).text,
+           tool_word_count(problem->S.nnz).text, (long long)problem->inner);
+    if (fused) printf(", L = %lld", (long long)problem->width);
+    printf(", %s\n", tamis_type_name(problem->type));
+    printf("  %s on ", job->report.algorithm);
+    for (int r = 0; r < job->gang.here; r++)
+        printf("%s%s", r > 0 ? "," : "", tool_choice_name(&tool_devices, job->set->together.devices.at[r]));
+    if (job->gang.processes) printf(" in %d process%s", job->gang.ranks, job->gang.ranks == 1 ? "" : "es");
+    if (job->gang.ranks == 0) printf("%s", job->device.description.name);
+    if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
+    if (job->gang.ranks > 1) printf(" each");
+    if (job->report.math == TAMIS_MATH_TF32) printf(", inputs rounded to TF32");
+    if (job->set->effort == TAMIS_EFFORT_MEASURE) printf(" (%s)", tamis_chosen_by_name(job->report.chosen_by));
+    printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
+           tool_word_number(1e-9 * floor->flops / job->seconds).text);
+    if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
+    printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
+    if (job->gang.choice.stays) {
+        printf("  stays on the first device: %s predicted alone, %s on all %d\n",
+               tool_word_seconds(job->gang.choice.alone).text, tool_word_seconds(job->gang.choice.together).text,
+               job->set->together.devices.count);
+    } else if (job->gang.ranks > 0) {
+        printf("  exchanged: %lld rows of B; the largest share of nonzeros is %.2f times the mean\n",
+               (long long)job->exchange.ghosts, job->exchange.imbalance);
+    }
+    if (job->slabs) {
+        printf("  out of core: %s in %lld slabs and %lld pieces, %s there and %s back\n",
+               tool_word_bytes(job->moved.operand_bytes).text, (long long)job->moved.slabs,
+               (long long)job->moved.pieces, tool_word_bytes(job->moved.upload_bytes).text,
+               tool_word_bytes(job->moved.download_bytes).text);
+        if (job->moved.compute_seconds > 0)
+            printf("  one after another: copying on the host %s, transfers %s, computing %s\n",
+                   tool_word_seconds(job->moved.staging_seconds).text,
+                   tool_word_seconds(job->moved.transfer_seconds).text,
+                   tool_word_seconds(job->moved.compute_seconds).text);
+    }
+    if (job->compared) print_comparison(&job->comparison);
+    if (job->set->output) printf("  written to %s\n", tool_visible(job->set->output));
+}
+
+static int run_job(work *job, char **operands) {
+    const settings *set = job->set;
+    const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
+    int code = tool_source_open(operands[1], &reading, &job->source);
+    if (code == 0)
+        code = tool_device_open(set->together.devices.count > 0 ? set->together.devices.at[0] : set->device, true,
+                                &job->device);
+    if (code) return code;
+    job->problem.S = *job->source.S;
+    job->problem.S.value_type = job->problem.type;
+    code = read_operands(job);
+    if (code == 0) code = check_room(job);
+    if (code == 0) code = make_operands(job);
+    if (code == 0) code = execute(job);
+    if (code == 0) code = compare(job);
+    if (code == 0) code = write_output(job);
+    if (code) return code;
+    tamis_floor floor;
+    const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
+    if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
+    if (set->json) {
+        print_json(job, &floor);
+    } else {
+        print_text(job, &floor);
+    }
+    return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
+}
+
+/* Options that this run would not use: who gives one expects an effect. */
+static int check_unused(const settings *set, tamis_operation operation) {
+    if (set->width > 0 && operation != TAMIS_OP_FUSED)
+        return tool_usage_error("--width: only fused has a D; the columns of %s are --inner",
+                                operation == TAMIS_OP_SPMM ? "B" : "A and B");
+    if (set->edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
+        return tool_usage_error("--edge: spmm has no edge operation; sddmm and fused have");
+    if (set->together.devices.count > 0 && set->device_memory > 0)
+        return tool_usage_error("--device-memory: one device does that; without --devices");
+    return 0;
+}
+
+static int run_run(const void *given, int count, char **operands) {
+    settings settled = *(const settings *)given;
+    const settings *set = &settled;
+    (void)count;
+    work job = {.set = set};
+    job.problem = (tool_problem){.edge = (tamis_edge)set->edge,
+                                 .type = (tamis_type)set->type,
+                                 .math = (tamis_math)set->math,
+                                 .edge_scale = set->edge_scale,
+                                 .edge_slope = set->edge_slope,
+                                 .edge_epsilon = set->edge_epsilon,
+                                 .alpha = set->alpha,
+                                 .beta = set->beta};
+    int operation = 0;
+    const int refused = tool_choice_parse(&tool_operations, "", operands[0], &operation);
+    if (refused) return refused;
+    job.problem.operation = (tamis_operation)operation;
+    const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
+    int code = check_unused(set, (tamis_operation)operation);
+    if (code == 0 && set->output) code = tool_output_ending("--output", set->output, endings);
+    settled.together.overlap = set->device_memory > 0 ? 0 : set->overlap;
+    if (code == 0) code = tool_gang_begin(&settled.together);
+    if (code) return code;
+    code = run_job(&job, operands);
+    tamis_plan_destroy(job.plan);
+    tool_gang_close(&job.gang);
+    tamis_slab_plan_destroy(job.slabs);
+    tool_mirror_free(&job.mirror);
+    tool_operands_free(&job.random);
+    tool_dense_free(&job.old);
+    for (int i = 0; i < 4; i++) tamis_owned_dense_free(job.given[i]);
+    tool_device_close(&job.device);
+    tool_source_close(&job.source);
+    return code;
+}
+
+const tool_command tool_run_command = {
+    .name = "run",
+    .summary = "run one operation and write its result",
+    .operands = "OP FILE",
+    .first = &tool_operations,
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_run,
+};

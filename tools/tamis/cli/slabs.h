@@ -1,0 +1,28 @@
+/* One operation out of core: what run and explain do with --device-memory. */
+#ifndef TOOL_SLABS_H
+#define TOOL_SLABS_H
+
+#include <tamis/slabs.h>
+
+#include "cli/device.h"
+#include "cli/problem.h"
+
+/* The row of --device-memory. */
+#define TOOL_DEVICE_MEMORY(offset)                                                                                     \
+    {                                                                                                                  \
+        "device-memory", 0, TOOL_INTEGER, "BYTES", NULL,                                                               \
+            "out of core: the matrices stay in host memory, and slabs of them pass through this much of the device's", \
+            offset, 1, 9e18, NULL                                                                                      \
+    }
+
+/* A plan for the problem, whose operands are on the host. */
+tamis_status tool_slabs_open(const tool_device *device, const tool_problem *problem, const tamis_options *planning,
+                             int64_t device_memory, tamis_slab_plan **plan);
+
+/* One execution, and its seconds. */
+tamis_status tool_slabs_execute(tamis_slab_plan *plan, const tool_problem *problem, double *seconds);
+
+/* Prints what the plan says of itself. */
+tamis_status tool_slabs_explain(const tamis_slab_plan *plan);
+
+#endif

@@ -1,0 +1,171 @@
+/* Opens input matrices by name. */
+#include <tamis/generate.h>
+
+#include "cli/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "cli/generate.h"
+#include "cli/list_names.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "group/ranks.h"
+
+static const char prefix[] = "generate:";
+
+/* One "key=value" of a generated matrix; keys are the options of `tamis generate`. */
+static int set_key(tool_generate_settings *settings, char *entry, char *name, size_t name_bytes) {
+    char described[64];
+    char *equals = strchr(entry, '=');
+    const size_t length = equals ? (size_t)(equals - entry) : strlen(entry);
+    snprintf(described, sizeof described, "%s%.*s", prefix, (int)length, entry);
+    if (length == 4 && strncmp(entry, "name", 4) == 0 && equals) {
+        snprintf(name, name_bytes, "%s", equals + 1);
+        return 0;
+    }
+    const tool_option *option = tool_option_find(tool_generate_options, entry, length);
+    if (!option || option->value == TOOL_OUTPUT) {
+        entry[length] = 0;
+        return tool_usage_error("%s: unknown key%s", described,
+                                tool_option_hint(tool_generate_options, "", entry).text);
+    }
+    if (!equals && option->value != TOOL_FLAG)
+        return tool_usage_error("%s: =%s is missing", described, option->argument);
+    return tool_option_set(option, settings, equals ? equals + 1 : "yes", described);
+}
+
+static int generate_source(const char *spec, const tamis_read_options *options, tool_source *source) {
+    tool_generate_settings settings = {0};
+    tool_options_preset(tool_generate_options, &settings);
+    const char *after = spec + sizeof prefix - 1;
+    char *copy = tool_copy(after);
+    char *keys = strchr(copy, ':');
+    if (keys) *keys++ = 0;
+    int kind = 0;
+    int code = tool_choice_parse(&tool_kinds, "generate", copy, &kind);
+    while (code == 0 && keys && *keys) {
+        char *next = strchr(keys, ',');
+        if (next) *next++ = 0;
+        code = set_key(&settings, keys, source->name, sizeof source->name);
+        keys = next;
+    }
+    if (code == 0) {
+        if (options) {
+            settings.type = (int)options->value_type;
+            settings.index_type = (int)options->index_type;
+            settings.offset_type = (int)options->offset_type;
+        }
+        tool_progress(0, "generating %s", copy);
+        const tamis_status status = tool_generate_matrix(&settings, (tamis_kind)kind, &source->matrix);
+        tool_progress_clear();
+        if (status != TAMIS_OK) code = tool_library_error(status, spec);
+    }
+    if (code == 0 && !source->name[0]) {
+        const tamis_sparse *S = tamis_owned_sparse_view(source->matrix);
+        snprintf(source->name, sizeof source->name, "%s-%lldx%lld-%lld", copy, (long long)S->rows, (long long)S->cols,
+                 (long long)S->nnz);
+    }
+    free(copy);
+    return code;
+}
+
+void tool_source_tell(const char *path, const tamis_read_report *report) {
+    if (report->times_column == 3)
+        tool_note(
+            "%s: the third column looks like times: the edges have no weights (--value-column 3 reads it as weights)",
+            path);
+    if (report->times_column == 4)
+        tool_note("%s: the fourth column, times, is not read (--value-column 4 reads it as weights)", path);
+    if (report->undirected)
+        tool_note("%s: its first line says that the edges have no direction: --undirected stores each in both", path);
+    if (report->labels) tool_note("%s: the labels of the lines are not part of the matrix", path);
+    if (report->inexact > 0)
+        tool_note(
+            "%s: %s number%s changed: fp64, the widest type, does not hold integers beyond 2^53 and what is out of "
+            "its range",
+            path, tool_word_count(report->inexact).text, report->inexact == 1 ? "" : "s");
+}
+
+static int read_source(const char *path, const tamis_read_options *options, tool_source *source) {
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    if (options) reading = *options;
+    const bool names_too = reading.report != NULL;
+    reading.report = &source->report;
+    reading.progress = tool_progress_reading;
+    bool titles = false;
+    reading.titles = &titles;
+    tool_matrix_name(path, source->name, sizeof source->name);
+    reading.progress_context = source->name;
+    struct stat information;
+    const bool standard = strcmp(path, "-") == 0;
+    const off_t begin = standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    const bool is_file = (standard ? fstat(STDIN_FILENO, &information) : stat(path, &information)) == 0 &&
+                         S_ISREG(information.st_mode); /* which can be read again */
+    const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
+    tool_progress_clear();
+    if (status == TAMIS_ERROR_FORMAT && source->report.other_ids && names_too && is_file) {
+        tool_named_list list;
+        if (standard && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) return tool_file_error(status, path);
+        const int code = tool_list_read_names(path, &reading, &source->report, &list);
+        if (code) return code;
+        source->matrix = list.matrix;
+        source->rows = list.rows;
+        source->columns = list.columns;
+    } else if (status != TAMIS_OK) {
+        return tool_file_error(status, path);
+    }
+    if (titles) tool_note(TOOL_TITLES_NOTE, path);
+    tool_source_tell(path, &source->report);
+    if (is_file) source->bytes = information.st_size;
+    return 0;
+}
+
+tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type) {
+    static tamis_read_report names_too; /* that it is there says so; tool_source has the report */
+    static const int value_columns[] = {0, 3, 4};
+    tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
+    options.report = &names_too;
+    options.value_column = value_columns[reading->value_column];
+    options.file_format = (tamis_file_format)reading->format;
+    options.relabel = reading->relabel;
+    options.undirected = reading->undirected;
+    options.value_type = (tamis_type)type;
+    options.offset_type = offset_type;
+    return options;
+}
+
+int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source) {
+    *source = (tool_source){0};
+    const double start = tool_seconds();
+    const int code = strncmp(spec, prefix, sizeof prefix - 1) == 0 ? generate_source(spec, options, source)
+                                                                   : read_source(spec, options, source);
+    source->seconds = tool_seconds() - start;
+    if (code == 0) source->S = tamis_owned_sparse_view(source->matrix);
+    return tool_ranks_agree_code(code);
+}
+
+void tool_source_close(tool_source *source) {
+    tool_named_list list = {source->matrix, source->rows, source->columns};
+    tool_named_list_free(&list);
+    *source = (tool_source){0};
+}
+
+void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure) {
+    tool_json_integer(json, "rows", profile->rows);
+    tool_json_integer(json, "cols", profile->cols);
+    tool_json_integer(json, "nnz", profile->nnz);
+    tool_json_number(json, "density", profile->density);
+    tool_json_number(json, "mean", profile->mean);
+    tool_json_number(json, "variation", profile->variation);
+    tool_json_integer(json, "min", profile->min);
+    tool_json_integer(json, "max", profile->max);
+    tool_json_integer(json, "empty_rows", profile->empty_rows);
+    tool_json_integer(json, "bandwidth", profile->bandwidth);
+    tool_json_text(json, "class", structure->name);
+    tool_json_text(json, "class_reason", structure->reason);
+}

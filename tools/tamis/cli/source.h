@@ -1,0 +1,75 @@
+/* Input matrices: files, and "generate:KIND:rows=1000,nnz=10k,name=..." in place of one. */
+#ifndef TOOL_SOURCE_H
+#define TOOL_SOURCE_H
+
+#include <tamis/data.h>
+#include <tamis/matrix.h>
+#include <tamis/structure.h>
+
+#include "cli/json.h"
+#include "cli/options.h"
+
+typedef struct tool_source {
+    tamis_owned_sparse *matrix;
+    const tamis_sparse *S;
+    char name[128]; /* as tables and JSON show it */
+    double seconds; /* reading or generating took */
+    int64_t bytes;  /* of the file, 0 for a generated one */
+    tamis_read_report report;
+    tamis_names *rows, *columns; /* where ids are names; the same of a graph. Else NULL */
+} tool_source;
+
+/* How a matrix is read: the options that commands share, whose settings have a field `reading`. */
+typedef struct tool_reading {
+    int format;
+    bool relabel, undirected;
+    int value_column; /* of tool_value_columns */
+} tool_reading;
+
+#define TOOL_READING_AT(settings, field) (offsetof(settings, reading) + offsetof(tool_reading, field))
+#define TOOL_READING(settings)                                                                                         \
+    {"from", 0, TOOL_CHOICE,       "FORMAT", "auto", "format of the file", TOOL_READING_AT(settings, format),          \
+     0,      0, &tool_file_formats},                                                                                   \
+        {"relabel",                                                                                                    \
+         0,                                                                                                            \
+         TOOL_FLAG,                                                                                                    \
+         NULL,                                                                                                         \
+         NULL,                                                                                                         \
+         "renumber the ids of edge lists and ratings as 0, 1, ...",                                                    \
+         TOOL_READING_AT(settings, relabel),                                                                           \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         NULL},                                                                                                        \
+        {"undirected",                                                                                                 \
+         0,                                                                                                            \
+         TOOL_FLAG,                                                                                                    \
+         NULL,                                                                                                         \
+         NULL,                                                                                                         \
+         "store each edge of an edge list in both directions",                                                         \
+         TOOL_READING_AT(settings, undirected),                                                                        \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         NULL},                                                                                                        \
+    {                                                                                                                  \
+        "value-column", 0, TOOL_CHOICE, "COLUMN", "auto",                                                              \
+            "column of the weights of an edge list; auto: the third, unless it looks like times",                      \
+            TOOL_READING_AT(settings, value_column), 0, 0, &tool_value_columns                                         \
+    }
+
+/* The library's options: as asked, with values of that type and offsets of 32 or 64 bits. With these, lists whose ids
+   are names are read, too. */
+tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type);
+
+/* Of a file whose first line was left out. */
+#define TOOL_TITLES_NOTE "%s: skipped line 1, which looks like a header"
+
+/* Opens it with a progress bar. Returns 0 or an exit code, after a message. options may be NULL (fp32, int32). */
+int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);
+/* Notes of what a file has that the matrix does not tell. */
+void tool_source_tell(const char *path, const tamis_read_report *report);
+void tool_source_close(tool_source *source);
+
+/* Its sizes, what rows there are and its class, as members of an object. */
+void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure);
+
+#endif

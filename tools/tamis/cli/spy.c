@@ -1,0 +1,109 @@
+/* tamis spy: a picture of where a matrix has its nonzeros. They are counted here; the Python package draws. */
+#include <tamis/structure.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/json.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
+#include "cli/python.h"
+#include "cli/raster.h"
+#include "cli/source.h"
+
+typedef struct settings {
+    const char *output;
+    int64_t size;
+    tool_reading reading;
+    bool json, no_clobber, quiet;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png; -: standard output, as SVG", AT(output), 0,
+     0, NULL},
+    {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
+     4096, NULL},
+    TOOL_READING(settings),
+    TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* What is drawn where, and what is said of it. */
+static void hand_over(FILE *to, const settings *set, const tool_source *source, const char *class_name, int cells) {
+    tool_raster raster;
+    tool_raster_make(source->S, cells, &raster);
+    tool_json json = tool_json_start(to, false);
+    tool_json_object(&json, NULL);
+    tool_json_bool(&json, "json", set->json);
+    tool_json_bool(&json, "quiet", set->quiet);
+    tool_json_text(&json, "matrix", source->name);
+    tool_json_text(&json, "class", class_name);
+    tool_json_integer(&json, "rows", source->S->rows);
+    tool_json_integer(&json, "cols", source->S->cols);
+    tool_json_integer(&json, "nnz", source->S->nnz);
+    tool_json_array(&json, "counts");
+    for (int row = 0; row < raster.rows; row++) {
+        tool_json_array(&json, NULL);
+        for (int col = 0; col < raster.cols; col++) {
+            tool_json_integer(&json, NULL, raster.count[(int64_t)row * raster.cols + col]);
+        }
+        tool_json_end_array(&json);
+    }
+    tool_json_finish(&json);
+    tool_raster_free(&raster);
+}
+
+static int draw(const settings *set, const tool_source *source, int cells) {
+    tamis_structure structure;
+    const tamis_status status = tamis_structure_find(source->S, NULL, &structure);
+    if (status != TAMIS_OK) return tool_library_error(status, source->name);
+    char option[] = "--output";
+    char *const path = tool_copy(set->output);
+    FILE *file = tmpfile();
+    if (file) hand_over(file, set, source, structure.name, cells);
+    const bool failed =
+        !file || fflush(file) != 0 || lseek(fileno(file), 0, SEEK_SET) != 0 || dup2(fileno(file), STDIN_FILENO) < 0;
+    if (failed) tool_error("a temporary file cannot be written: %s", strerror(errno));
+    const int code = failed ? TOOL_FILE : tool_python_start("tamis._spy", 2, (char *[]){option, path});
+    if (file) fclose(file);
+    free(path);
+    return code;
+}
+
+static int run_spy(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    if (!set->output) return tool_usage_error("-o FILE is missing");
+    int code = tool_output_ending("--output", set->output, ".svg or .png");
+    if (code) return code;
+    const char *const ending = strrchr(set->output, '.'); /* none of standard output, which gets .svg */
+    const bool png = ending && strcasecmp(ending, ".png") == 0;
+    const int cells = set->size > 0 ? (int)set->size : png ? 512 : 128;
+    const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
+    tool_source source;
+    code = tool_source_open(operands[0], &reading, &source);
+    if (code) return code;
+    code = draw(set, &source, cells);
+    tool_source_close(&source);
+    return code;
+}
+
+const tool_command tool_spy_command = {
+    .name = "spy",
+    .summary = "draw the positions of a matrix's nonzeros",
+    .operands = "FILE",
+    .options = options,
+    .settings_size = sizeof(settings),
+    .drawn = true,
+    .run = run_spy,
+};

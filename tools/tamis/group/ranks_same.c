@@ -1,0 +1,145 @@
+/* What the ranks of `--transport mpi` must have in common: the command, its options, the matrix. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exit.h"
+#include "group/ranks.h"
+
+enum { TEXT_BYTES = TAMIS_TRANSPORT_RECORD };
+
+typedef struct same_text {
+    char text[TEXT_BYTES];
+} same_text;
+
+/* Which devices compute, with how many threads, and what is printed may differ; names of files differ between hosts. */
+static bool may_differ(const tool_option *option) {
+    static const char *const names[] = {"device", "devices", "threads", "quiet", "verbose", "no-clobber"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(option->name, names[i]) == 0) return true;
+    }
+    return tool_option_is_path(option);
+}
+
+static void write_list(const tool_option *option, const void *at, same_text *record) {
+    const bool numbers = option->value == TOOL_INTEGERS;
+    const tool_integers *integers = at;
+    const tool_chosen *chosen = at;
+    size_t used = 0;
+    const int count = numbers ? integers->count : chosen->count;
+    for (int i = 0; i < count && used < sizeof record->text; i++) {
+        const char *comma = i > 0 ? "," : "";
+        char *to = record->text + used;
+        const size_t room = sizeof record->text - used;
+        used += (size_t)(numbers ? snprintf(to, room, "%s%lld", comma, (long long)integers->at[i])
+                                 : snprintf(to, room, "%s%s", comma, tool_choice_name(option->choices, chosen->at[i])));
+    }
+}
+
+static same_text text_of(const tool_option *option, const void *settings) {
+    const void *at = (const char *)settings + option->offset;
+    same_text record = {""};
+    if (option->value == TOOL_INTEGERS || option->value == TOOL_CHOSEN) {
+        write_list(option, at, &record);
+    } else if (option->value == TOOL_NAME) {
+        const char *name = *(const char *const *)at;
+        snprintf(record.text, sizeof record.text, "%s", name ? name : "");
+    } else if (option->value == TOOL_REAL) {
+        snprintf(record.text, sizeof record.text, "%.17g", *(const double *)at);
+    } else {
+        snprintf(record.text, sizeof record.text, "%s", tool_option_text(option, settings).text);
+    }
+    return record;
+}
+
+/* The number of the first rank that has another text than rank 0; 0 if none has. `first` becomes rank 0's. */
+static tamis_status find_other(const same_text *mine, same_text *first, same_text *other, int *rank) {
+    const int ranks = tool_rank_count();
+    const tamis_transport *transport = tool_ranks_transport();
+    same_text *all = tool_allocate((size_t)ranks, sizeof *all);
+    const tamis_status status = transport->gather(transport->context, mine, sizeof *mine, all);
+    *rank = 0;
+    for (int r = 1; r < ranks && status == TAMIS_OK && *rank == 0; r++) {
+        if (strcmp(all[r].text, all[0].text) != 0) *rank = r;
+    }
+    *first = all[0];
+    *other = all[*rank];
+    free(all);
+    return status;
+}
+
+static int compare(const char *what, const same_text *mine) {
+    same_text first, other;
+    int rank = 0;
+    const tamis_status status = find_other(mine, &first, &other, &rank);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    if (rank == 0) return TOOL_OK;
+    tool_ranks_know();
+    tool_error("rank %d: %s = %.200s, but %.200s on rank 0", rank, what, *other.text ? other.text : "nothing",
+               *first.text ? first.text : "nothing");
+    return TOOL_USAGE;
+}
+
+int tool_ranks_same_options(const char *command, const tool_option *options, const void *settings) {
+    same_text mine = {""};
+    if (!tool_ranks_transport()) return TOOL_OK;
+    snprintf(mine.text, sizeof mine.text, "%s", command);
+    int code = compare("the command", &mine);
+    for (; options->name && code == TOOL_OK; options++) {
+        char name[64];
+        if (may_differ(options)) continue;
+        snprintf(name, sizeof name, "--%s", options->name);
+        mine = text_of(options, settings);
+        code = compare(name, &mine);
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------ the matrix */
+
+/* FNV-1a over words; what is left of them by bytes. */
+static uint64_t sum_bytes(uint64_t sum, const void *data, size_t bytes) {
+    const char *const at = data;
+    size_t i = 0;
+    for (; at && i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, at + i, sizeof word);
+        sum = (sum ^ word) * 0x100000001b3U;
+        sum ^= sum >> 32;
+    }
+    for (; at && i < bytes; i++) sum = (sum ^ (unsigned char)at[i]) * 0x100000001b3U;
+    return sum;
+}
+
+tamis_status tool_ranks_same_matrix(const tamis_sparse *S) {
+    enum { SIZES, PATTERN, VALUES, PARTS };
+    static const char *const names[PARTS] = {"the size of the matrix differs", "the pattern of the matrix differs",
+                                             "the values of the matrix differ"};
+    same_text mine = {""}, first, other;
+    char text[160];
+    int rank = 0;
+    if (!tool_ranks_transport()) return TAMIS_OK;
+    for (int part = 0; part < PARTS; part++) {
+        uint64_t sum = 0xcbf29ce484222325U;
+        if (part == PATTERN) {
+            sum = sum_bytes(sum, S->offsets, (size_t)(S->rows + 1) * tamis_index_size(S->offset_type));
+            sum = sum_bytes(sum, S->columns, (size_t)S->nnz * tamis_index_size(S->index_type));
+        } else if (part == VALUES) {
+            sum = sum_bytes(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
+        }
+        if (part == SIZES) {
+            snprintf(mine.text, sizeof mine.text, "%lld x %lld with %lld nonzeros", (long long)S->rows,
+                     (long long)S->cols, (long long)S->nnz);
+        } else {
+            snprintf(mine.text, sizeof mine.text, "%016llx", (unsigned long long)sum);
+        }
+        const tamis_status status = find_other(&mine, &first, &other, &rank);
+        if (status != TAMIS_OK) return status;
+        if (rank == 0) continue;
+        snprintf(text, sizeof text, "rank %d: %s from rank 0's (%.40s, but %.40s)", rank, names[part], other.text,
+                 first.text);
+        tool_ranks_know();
+        return tamis_transport_fail(TAMIS_ERROR_ARGUMENT, text);
+    }
+    return TAMIS_OK;
+}

@@ -1,0 +1,285 @@
+/* Reads the data of models. Ratings and edge lists go through the reader that keeps any ids as names; all else, and
+   numbers where a model has no names, through the core's. */
+#include "model/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/exit.h"
+#include "cli/operands.h"
+#include "cli/progress.h"
+#include "cli/source.h"
+#include "cli/text.h"
+#include "io/standard_format.h"
+
+bool tool_method_of_documents(tamis_method method) { return method == TAMIS_LDA || method == TAMIS_GAP; }
+
+bool tool_method_of_counts(tamis_method method) {
+    return tool_method_of_documents(method) || method == TAMIS_IMPLICIT_ALS;
+}
+
+/* ------------------------------------------------------------------------------------------ kinds of files */
+
+/* LISTS hold pairs of ids; the others say themselves how large they are, or count from the largest index. */
+typedef enum file_kind { SIZED, COUNTED, LIST, LIST_OF_FEATURES } file_kind;
+
+/* What an ending says. LIST_OF_FEATURES: a list, but of documents a bag of words. */
+static const struct {
+    const char *ending;
+    file_kind kind;
+} endings[] = {
+    {".csv", LIST},       {".tsv", LIST},
+    {".ratings", LIST},   {".data", LIST},
+    {".el", LIST},        {".edges", LIST},
+    {".wel", LIST},       {".txt", LIST_OF_FEATURES},
+    {".ldac", COUNTED},   {".dat", LIST_OF_FEATURES},
+    {".svm", COUNTED},    {".svmlight", COUNTED},
+    {".libsvm", COUNTED},
+};
+
+static size_t without_packing(const char *name) {
+    static const char *const packings[] = {".gz", ".xz", ".zst"};
+    const size_t length = strlen(name);
+    for (int i = 0; i < 3; i++) {
+        const size_t tail = strlen(packings[i]);
+        if (length > tail && strcasecmp(name + length - tail, packings[i]) == 0) return length - tail;
+    }
+    return length;
+}
+
+static file_kind kind_by_name(const char *path, bool documents) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t length = without_packing(name);
+    if (strncasecmp(name, "docword.", 8) == 0) return SIZED;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t tail = strlen(endings[i].ending);
+        if (length <= tail || strncasecmp(name + length - tail, endings[i].ending, tail) != 0) continue;
+        if (endings[i].kind != LIST_OF_FEATURES) return endings[i].kind;
+        return documents ? COUNTED : LIST;
+    }
+    return SIZED;
+}
+
+static file_kind kind_of(const tool_data_request *request) {
+    if (strncmp(request->spec, "generate:", 9) == 0) return SIZED;
+    const bool standard = request->format == TAMIS_FILE_AUTO && strcmp(request->spec, "-") == 0;
+    const int format = standard ? (int)tamis_standard_format() : request->format;
+    if (standard && format == TAMIS_FILE_AUTO) return LIST; /* names make content that is of no other format */
+    switch (format) {
+    case TAMIS_FILE_AUTO: return kind_by_name(request->spec, tool_method_of_documents(request->method));
+    case TAMIS_FILE_EDGES:
+    case TAMIS_FILE_RATINGS: return LIST;
+    case TAMIS_FILE_SVMLIGHT:
+    case TAMIS_FILE_LDAC: return COUNTED;
+    default: return SIZED;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ leaving out */
+
+/* Copies the entries within rows x columns; the data then has exactly that size. Returns how many there are. */
+static int64_t trim(tool_data *data, int64_t rows, int64_t columns) {
+    const tamis_sparse *S = &data->S;
+    int64_t *offsets = tool_allocate((size_t)rows + 1, sizeof *offsets);
+    int32_t *kept = tool_allocate((size_t)S->nnz, sizeof *kept);
+    float *values = tool_allocate((size_t)S->nnz, sizeof *values);
+    int64_t count = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        offsets[row] = count;
+        const int64_t end = row < S->rows ? tool_index_get(S->offsets, S->offset_type, row + 1) : 0;
+        for (int64_t at = row < S->rows ? tool_index_get(S->offsets, S->offset_type, row) : 0; at < end; at++) {
+            const int64_t column = tool_index_get(S->columns, S->index_type, at);
+            if (column >= columns) continue;
+            kept[count] = (int32_t)column;
+            values[count++] = S->values ? (float)tool_element_get(S->values, S->value_type, at) : 1.0F;
+        }
+    }
+    offsets[rows] = count;
+    data->arrays[0] = offsets;
+    data->arrays[1] = kept;
+    data->arrays[2] = values;
+    data->S = (tamis_sparse){.format = TAMIS_CSR,
+                             .rows = rows,
+                             .cols = columns,
+                             .nnz = count,
+                             .index_type = TAMIS_I32,
+                             .offset_type = TAMIS_I64,
+                             .value_type = TAMIS_F32,
+                             .offsets = offsets,
+                             .columns = kept,
+                             .values = values};
+    return count;
+}
+
+/* Says what was left out of `total` entries. */
+static int report_left_out(const char *spec, int64_t left_out, int64_t total) {
+    if (left_out == 0) return 0;
+    if (left_out < total) {
+        tool_warning("%s: %s of %s entries have rows or columns that are not in the model: they are left out", spec,
+                     tool_word_count(left_out).text, tool_word_count(total).text);
+        return 0;
+    }
+    tool_error("%s: none of its rows and columns are in the model", spec);
+    return TOOL_FILE;
+}
+
+/* ------------------------------------------------------------------------------------------ reading */
+
+/* Ids as names. Dictionaries are copies: the reader adds to them what it does not find, unless both are known. */
+static int read_named(const tool_data_request *request, tool_data *data) {
+    const bool known_rows = request->rows && !request->new_rows;
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    tamis_status status = known_rows ? tamis_names_copy(request->rows, &data->rows) : TAMIS_OK;
+    if (status == TAMIS_OK && request->columns) status = tamis_names_copy(request->columns, &data->columns);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    options.sum = request->sum;
+    options.users = data->rows;
+    options.items = data->columns;
+    options.known_only = known_rows && request->columns;
+    options.progress = tool_progress_reading;
+    options.progress_context = data->name;
+    bool titles = false;
+    options.titles = &titles;
+    int64_t skipped = 0;
+    tamis_names *rows = NULL, *columns = NULL;
+    status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
+    tool_progress_clear();
+    if (status != TAMIS_OK) return tool_file_error(status, request->spec);
+    if (titles && request->column_count == 0) tool_note(TOOL_TITLES_NOTE, request->spec);
+    data->rows = rows;
+    data->columns = columns;
+    data->S = *tamis_owned_sparse_view(data->matrix);
+    const int64_t total = data->S.nnz + skipped;
+    if (request->column_count > 0) {
+        trim(data, request->row_count > 0 ? request->row_count : data->S.rows, request->column_count);
+    }
+    return report_left_out(request->spec, total - data->S.nnz, total);
+}
+
+/* Ids as indices. What has no size of its own gets the model's. */
+static int read_indexed(const tool_data_request *request, file_kind kind, tool_data *data) {
+    tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
+    options.file_format = (tamis_file_format)request->format;
+    options.offset_type = TAMIS_I64;
+    options.duplicates = request->sum ? TAMIS_DUPLICATES_SUM : TAMIS_DUPLICATES_LAST;
+    tool_source source;
+    const int code = tool_source_open(request->spec, &options, &source);
+    data->matrix = source.matrix;
+    if (code) return code;
+    data->S = *source.S;
+    const int64_t total = data->S.nnz;
+    if (kind != SIZED && request->column_count > 0) {
+        trim(data, request->row_count > 0 ? request->row_count : data->S.rows, request->column_count);
+    }
+    return report_left_out(request->spec, total - data->S.nnz, total);
+}
+
+int tool_data_open(const tool_data_request *request, tool_data *data) {
+    *data = (tool_data){0};
+    const double start = tool_seconds();
+    const file_kind kind = kind_of(request);
+    const bool new_model = request->column_count == 0;
+    tool_matrix_name(request->spec, data->name, sizeof data->name);
+    const bool named = kind == LIST && (new_model || (request->columns && (request->rows || request->new_rows)));
+    const int code = named ? read_named(request, data) : read_indexed(request, kind, data);
+    data->seconds = tool_seconds() - start;
+    if (code) tool_data_close(data);
+    return code;
+}
+
+int tool_data_open_pair(const tool_data_request *request, const char *known_spec, tool_data *data, tool_data *known) {
+    *data = *known = (tool_data){0};
+    tool_data_request of_data = *request;
+    if (known_spec && strcmp(known_spec, request->spec) == 0) { /* which may be a pipe: read once */
+        const int read = tool_data_open(request, known);
+        if (read) return read;
+        data->S = known->S;
+        const tamis_status status = known->rows ? tamis_names_copy(known->rows, &data->rows) : TAMIS_OK;
+        if (status != TAMIS_OK) tool_data_close(known);
+        return tool_library_error(status, NULL);
+    }
+    if (known_spec) {
+        tool_data_request of_known = *request;
+        of_known.spec = known_spec;
+        const int code = tool_data_open(&of_known, known);
+        if (code) return code;
+        if (request->new_rows) {
+            of_data.rows = known->rows;
+            of_data.row_count = known->S.rows;
+            of_data.new_rows = known->rows == NULL;
+        }
+    }
+    const int code = tool_data_open(&of_data, data);
+    if (code) tool_data_close(known);
+    return code;
+}
+
+void tool_data_close(tool_data *data) {
+    tamis_owned_sparse_free(data->matrix);
+    for (int i = 0; i < 3; i++) free(data->arrays[i]);
+    tamis_names_free(data->rows);
+    tamis_names_free(data->columns);
+    *data = (tool_data){0};
+}
+
+int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names) {
+    *names = NULL;
+    if (!path) return 0;
+    const tamis_status status = tamis_names_read(path, names);
+    if (status != TAMIS_OK) return tool_file_error(status, path);
+    const int64_t count = tamis_names_count(*names);
+    if (count >= *columns) {
+        *columns = count;
+        return 0;
+    }
+    tamis_names_free(*names);
+    *names = NULL;
+    tool_error("%s: %s names, but there are %s columns", path, tool_word_count(count).text,
+               tool_word_count(*columns).text);
+    return TOOL_FILE;
+}
+
+/* ------------------------------------------------------------------------------------------ holding out */
+
+static int split(const char *spec, const tamis_sparse *S, tamis_split_kind kind, double share, int64_t seed,
+                 tool_held_out *held) {
+    tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
+    options.kind = kind;
+    options.share = share;
+    options.seed = (uint64_t)seed;
+    const tamis_status status = tamis_split(S, &options, &held->kept, &held->held);
+    if (status != TAMIS_OK) return tool_library_error(status, spec);
+    held->view.observed = tamis_owned_sparse_view(held->kept);
+    held->view.entries = tamis_owned_sparse_view(held->held);
+    return 0;
+}
+
+int tool_hold_out_split(tamis_method method, const char *spec, const tamis_sparse *S, bool leave_one, double share,
+                        int64_t seed, tool_held_out *held) {
+    *held = (tool_held_out){0};
+    const tamis_split_kind kind = leave_one                          ? TAMIS_SPLIT_LEAVE_ONE
+                                  : tool_method_of_documents(method) ? TAMIS_SPLIT_TOKENS
+                                                                     : TAMIS_SPLIT_ENTRIES;
+    return split(spec, S, kind, leave_one ? 0.5 : share, seed, held);
+}
+
+int tool_hold_out_read(const tool_data_request *request, const char *observed, int64_t seed, tool_held_out *held) {
+    *held = (tool_held_out){0};
+    int code = tool_data_open_pair(request, observed, &held->entries, &held->observed);
+    held->view.entries = &held->entries.S;
+    if (observed) held->view.observed = &held->observed.S;
+    if (code == 0 && !observed && tool_method_of_documents(request->method)) {
+        code = split(request->spec, &held->entries.S, TAMIS_SPLIT_TOKENS, 0.5, seed, held);
+    }
+    if (code) tool_held_out_free(held);
+    return code;
+}
+
+void tool_held_out_free(tool_held_out *held) {
+    tamis_owned_sparse_free(held->kept);
+    tamis_owned_sparse_free(held->held);
+    tool_data_close(&held->entries);
+    tool_data_close(&held->observed);
+    *held = (tool_held_out){0};
+}

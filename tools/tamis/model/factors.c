@@ -1,0 +1,196 @@
+/* tamis transform and tamis export: the factors of new rows, and those that a model has. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/exit.h"
+#include "cli/operands.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
+#include "model/use.h"
+
+typedef struct settings {
+    tool_use_settings use;
+    const char *rows, *columns, *row_names, *column_names;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static int write_array(const char *path, const tamis_dense *array) {
+    const int full = tool_output_room(path, (double)array->rows * (double)array->cols, tamis_type_size(array->type), 0);
+    if (full) return full;
+    return tool_library_error(tamis_write_dense(path, array), NULL);
+}
+
+static int check_names(const char *option, const char *path, const tamis_names *names) {
+    return !path || names ? 0 : tool_usage_error("%s: there are no names, only numbers from 0", option);
+}
+
+/* One name a line. */
+static int write_names(const tool_use *use, const char *option, const char *path, const tamis_names *names) {
+    const int refused = check_names(option, path, names);
+    if (!path || refused) return refused;
+    tool_use to = *use;
+    to.settings = &(tool_use_settings){.json = false};
+    int code = tool_output_open(path, &to.file);
+    to.out = to.file.out;
+    for (int64_t i = 0; code == 0 && i < tamis_names_count(names); i++) {
+        tool_use_line(&to, 1, (tool_field[]){{"name", .names = names, .index = i}});
+    }
+    const int closed = tool_output_close(&to.file, code == 0);
+    return code ? code : closed;
+}
+
+/* ------------------------------------------------------------------------------------------ transform */
+
+static const tool_option transform_options[] = {
+    {"names", 0, TOOL_OUTPUT, "FILE", NULL, "also write the names of the rows, one per line", AT(row_names), 0, 0,
+     NULL},
+    TOOL_USE_JSON(settings, "a line of JSON for each row"),
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file; .npy: an array, a line for each row",
+     TOOL_USE_AT(settings, output), 0, 0, NULL},
+    TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber)),
+    TOOL_USE_FROM(settings),
+    TOOL_USE_DEVICE(settings),
+    TOOL_USE_THREADS(settings),
+    {.name = NULL},
+};
+
+static void write_json(const tool_use *use, const tamis_names *names, const tamis_dense *W, int64_t row) {
+    tool_json json = tool_json_start(use->out, false);
+    tool_json_object(&json, NULL);
+    tool_json_name(&json, "row", names, row);
+    tool_json_array(&json, "factors");
+    for (int64_t k = 0; k < W->cols; k++) tool_json_number(&json, NULL, tool_dense_get(W, row, k));
+    tool_json_finish(&json);
+}
+
+static void write_rows(const tool_use *use, const tamis_names *names, const tamis_dense *W) {
+    tool_field *fields = tool_allocate((size_t)W->cols + 1, sizeof *fields);
+    for (int64_t i = 0; i < W->rows && !tool_interrupted(); i++) {
+        fields[0] = (tool_field){"row", .names = names, .index = i};
+        for (int64_t k = 0; k < W->cols; k++) {
+            fields[k + 1] = (tool_field){.number = tool_dense_get(W, i, k), .real = true};
+        }
+        if (use->settings->json) {
+            write_json(use, names, W, i);
+        } else {
+            tool_use_line(use, (int)W->cols + 1, fields);
+        }
+    }
+    free(fields);
+}
+
+static bool is_array(const char *path) {
+    const size_t length = path ? strlen(path) : 0;
+    return length > 4 && strcasecmp(path + length - 4, ".npy") == 0;
+}
+
+static int transform(const tool_use *use, const void *given, int count, char **operands) {
+    const settings *set = given;
+    const char *spec = operands[0];
+    (void)count;
+    const tool_data_request request = tool_use_request(use, spec, true);
+    tool_data data;
+    tamis_owned_dense *W = NULL;
+    int code = tool_data_open(&request, &data);
+    if (code) return code;
+    code = check_names("--names", set->row_names, data.rows);
+    if (code == 0) code = tool_use_transform(use, &data.S, &W);
+    if (code == 0 && tool_method_of_documents(use->method)) {
+        code = tool_library_error(tamis_model_shares(use->model, tamis_owned_dense_view(W)), use->path);
+    }
+    if (code == 0 && set->rows) {
+        code = write_array(set->rows, tamis_owned_dense_view(W));
+    } else if (code == 0) {
+        write_rows(use, data.rows, tamis_owned_dense_view(W));
+    }
+    if (code == 0) code = write_names(use, "--names", set->row_names, data.rows);
+    tamis_owned_dense_free(W);
+    tool_data_close(&data);
+    return tool_outcome(code);
+}
+
+static int run_transform(const void *given, int count, char **operands) {
+    settings set = *(const settings *)given;
+    if (is_array(set.use.output)) { /* no stream */
+        if (set.use.json) return tool_usage_error("--json: -o %s writes an array, not JSON", set.use.output);
+        set.rows = set.use.output;
+        set.use.output = NULL;
+    }
+    return tool_use_run(&set, count, operands, transform);
+}
+
+const tool_command tool_transform_command = {
+    .name = "transform",
+    .summary = "compute the topics of new documents or the features of new users by a model",
+    .operands = "MODEL DATA",
+    .options = transform_options,
+    .settings_size = sizeof(settings),
+    .run = run_transform,
+};
+
+/* ------------------------------------------------------------------------------------------ export */
+
+static const tool_option export_options[] = {
+    {"rows", 0, TOOL_OUTPUT, "FILE.npy", NULL, "write the factors of the rows (users, documents)", AT(rows), 0, 0,
+     NULL},
+    {"columns", 0, TOOL_OUTPUT, "FILE.npy", NULL, "write the factors of the columns (items, words)", AT(columns), 0, 0,
+     NULL},
+    {"row-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the rows, one per line", AT(row_names), 0, 0, NULL},
+    {"column-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the columns, one per line", AT(column_names), 0,
+     0, NULL},
+    TOOL_USE_JSON(settings, "an object for each array that was written"),
+    TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber)),
+    TOOL_USE_DEVICE(settings),
+    {.name = NULL},
+};
+
+static int write_factors(const tool_use *use, const char *path, bool of_rows) {
+    tamis_owned_dense *factors = NULL;
+    if (!path) return 0;
+    if (of_rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
+    const tamis_status status =
+        of_rows ? tamis_model_row_factors(use->model, &factors) : tamis_model_column_factors(use->model, &factors);
+    if (status != TAMIS_OK) return tool_library_error(status, use->path);
+    const tamis_dense *array = tamis_owned_dense_view(factors);
+    const int code = write_array(path, array);
+    if (code == 0 && use->settings->json) {
+        tool_json json = tool_json_written(path, array->rows, array->cols, -1);
+        tool_json_finish(&json);
+    }
+    tamis_owned_dense_free(factors);
+    return code;
+}
+
+static int export_all(const tool_use *use, const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count, (void)operands;
+    int code = write_factors(use, set->rows, true);
+    if (code == 0) code = write_factors(use, set->columns, false);
+    if (code == 0) code = write_names(use, "--row-names", set->row_names, use->rows);
+    if (code == 0) code = write_names(use, "--column-names", set->column_names, use->columns);
+    return code;
+}
+
+static int run_export(const void *given, int count, char **operands) {
+    const settings *set = given;
+    if (!set->rows && !set->columns && !set->row_names && !set->column_names) {
+        return tool_usage_error("expected one or more of --rows, --columns, --row-names, --column-names");
+    }
+    const char *const arrays[][2] = {{"--rows", set->rows}, {"--columns", set->columns}};
+    for (int i = 0; i < 2; i++) {
+        const int refused = arrays[i][1] ? tool_output_ending(arrays[i][0], arrays[i][1], ".npy") : 0;
+        if (refused) return refused;
+    }
+    return tool_use_run(given, count, operands, export_all);
+}
+
+const tool_command tool_export_command = {
+    .name = "export",
+    .summary = "write the factors of a model as arrays of NumPy",
+    .operands = "MODEL",
+    .options = export_options,
+    .settings_size = sizeof(settings),
+    .run = run_export,
+};

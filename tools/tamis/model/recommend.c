@@ -1,0 +1,127 @@
+/* tamis recommend: the columns with the largest predictions for rows of the training, or for new ones. */
+#include <stdlib.h>
+
+#include "cli/exit.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
+#include "model/use.h"
+
+typedef struct settings {
+    tool_use_settings use;
+    int64_t top;
+    const char *seen, *new_rows;
+} settings;
+
+enum { ROWS_AT_ONCE = 1 << 16, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
+
+static const tool_option options[] = {
+    {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations for each row", offsetof(settings, top), 1, 1e6,
+     NULL},
+    {"seen", 0, TOOL_PATH, "FILE", NULL, "leave out the entries of this file, such as the training data",
+     offsetof(settings, seen), 0, 0, NULL},
+    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries, which are left out",
+     offsetof(settings, new_rows), 0, 0, NULL},
+    TOOL_USE_JSON(settings, "a line of JSON for each recommendation"),
+    TOOL_USE_OUTPUT(settings),
+    TOOL_USE_FROM(settings),
+    TOOL_USE_DEVICE(settings),
+    TOOL_USE_THREADS(settings),
+    {.name = NULL},
+};
+
+/* Whom to recommend to, and by what. */
+typedef struct listing {
+    const tool_use *use;
+    int64_t top;
+    const tamis_names *names; /* of the rows, or NULL */
+    tamis_owned_dense *W;     /* factors of new rows, or NULL */
+    tool_data known;          /* of --new or --seen */
+    int64_t row_count;        /* that there are */
+    int64_t *rows, count;     /* those wanted */
+} listing;
+
+/* ------------------------------------------------------------------------------------------ which rows */
+
+static int open_rows(listing *job, const settings *set) {
+    const tool_use *use = job->use;
+    const char *spec = set->new_rows ? set->new_rows : set->seen;
+    job->names = use->rows;
+    job->row_count = use->description.rows;
+    if (set->new_rows && set->seen)
+        return tool_usage_error("--new already leaves out its own entries: do not use --seen with it");
+    if (!set->new_rows && job->row_count == 0) {
+        return tool_usage_error("%s stores no rows of its training data: name new ones with --new FILE", use->path);
+    }
+    if (!spec) return 0;
+    const tool_data_request request = tool_use_request(use, spec, set->new_rows != NULL);
+    const int code = tool_data_open(&request, &job->known);
+    if (code || !set->new_rows) return code;
+    job->names = job->known.rows;
+    job->row_count = job->known.S.rows;
+    return tool_use_transform(use, &job->known.S, &job->W);
+}
+
+/* ------------------------------------------------------------------------------------------ recommending */
+
+static int recommend_rows(const listing *job, int64_t from, int64_t count, int64_t *columns, double *scores) {
+    const int top = (int)job->top;
+    const tamis_status status =
+        tamis_model_recommend(job->use->model, job->W ? tamis_owned_dense_view(job->W) : NULL, job->rows + from, count,
+                              job->known.matrix ? &job->known.S : NULL, top, columns, scores);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    for (int64_t i = 0; i < count; i++) {
+        for (int rank = 0; rank < top && columns[i * top + rank] >= 0; rank++) {
+            tool_use_line(job->use, 4,
+                          (tool_field[]){{"row", .names = job->names, .index = job->rows[from + i]},
+                                         {"rank", .index = rank + 1},
+                                         {"column", .names = job->use->columns, .index = columns[i * top + rank]},
+                                         {"score", .number = scores[i * top + rank], .real = true}});
+        }
+    }
+    return 0;
+}
+
+static int recommend(const listing *job) {
+    int64_t at_once = RESULTS_AT_ONCE / (job->top > 0 ? job->top : 1) + 1;
+    if (at_once > ROWS_AT_ONCE) at_once = ROWS_AT_ONCE;
+    if (at_once > job->count) at_once = job->count;
+    int64_t *columns = tool_allocate((size_t)(at_once * job->top), sizeof *columns);
+    double *scores = tool_allocate((size_t)(at_once * job->top), sizeof *scores);
+    int code = 0;
+    for (int64_t from = 0; from < job->count && code == 0 && !tool_interrupted(); from += at_once) {
+        const int64_t left = job->count - from;
+        if (job->use->out != stdout) tool_progress((double)from / (double)job->count, "recommending");
+        code = recommend_rows(job, from, left < at_once ? left : at_once, columns, scores);
+    }
+    tool_progress_clear();
+    free(columns);
+    free(scores);
+    return tool_outcome(code);
+}
+
+static int recommend_to(const tool_use *use, const void *given, int count, char **wanted) {
+    const settings *set = given;
+    listing job = {.use = use, .top = set->top < use->description.cols ? set->top : use->description.cols};
+    int code = open_rows(&job, set);
+    if (code == 0) {
+        code = tool_use_choose(job.names, job.row_count, count, wanted, "row", job.W ? "the new rows" : use->path,
+                               &job.rows, &job.count);
+    }
+    if (code == 0 && set->use.output) {
+        code = tool_output_room(set->use.output, (double)job.count, 0, TOOL_ENTRY_CHARACTERS);
+    }
+    if (code == 0) code = recommend(&job);
+    free(job.rows);
+    tamis_owned_dense_free(job.W);
+    tool_data_close(&job.known);
+    return code;
+}
+
+const tool_command tool_recommend_command = {
+    .name = "recommend",
+    .summary = "recommend the columns with the largest predictions of a model",
+    .operands = "MODEL [USER ...]",
+    .options = options,
+    .settings_size = sizeof(settings),
+    .use = recommend_to,
+};

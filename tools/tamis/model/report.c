@@ -1,0 +1,215 @@
+/* The live table of training, its bar, its lines of JSON and its summary. */
+#include "model/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "cli/visible.h"
+
+const char *tool_metric_name(tamis_method method) {
+    static const char *const names[] = {
+        [TAMIS_ALS] = "RMSE", [TAMIS_IMPLICIT_ALS] = "recall", [TAMIS_CCD] = "RMSE", [TAMIS_LDA] = "perplexity",
+        [TAMIS_SFA] = "RMSE", [TAMIS_GAP] = "perplexity",
+    };
+    return names[method];
+}
+
+int tool_training_report_open(tool_training_report *report, const char *json, bool verbose, bool quiet) {
+    *report = (tool_training_report){.begun = -1, .start = tool_seconds(), .elbo = NAN};
+    const bool taken = json && strcmp(json, "-") == 0;
+    report->shown = !taken && !quiet && (verbose || isatty(STDOUT_FILENO));
+    return tool_lines_open(&report->lines, json);
+}
+
+int tool_training_report_close(tool_training_report *report) {
+    const int closed = tool_lines_close(&report->lines);
+    return report->written ? report->written : closed;
+}
+
+/* ------------------------------------------------------------------------------------------ iterations */
+
+static void show_progress(tool_training_report *report, const tamis_iteration *iteration) {
+    const double within = iteration->batches > 0 ? (double)iteration->batch / (double)iteration->batches : 0;
+    const double share = (iteration->iteration - 1 + within) / (iteration->iterations > 0 ? iteration->iterations : 1);
+    const double now = tool_seconds();
+    if (report->begun < 0) { /* a rate is known from the second report on */
+        report->begun = share;
+        report->start = now;
+    }
+    tool_word left = {""};
+    if (share > report->begun && now > report->start) {
+        const double seconds = (1 - share) * (now - report->start) / (share - report->begun);
+        if (seconds >= 3600) {
+            snprintf(left.text, sizeof left.text, ", %.1f h left", seconds / 3600);
+        } else if (seconds >= 100) {
+            snprintf(left.text, sizeof left.text, ", %.0f min left", seconds / 60);
+        } else {
+            snprintf(left.text, sizeof left.text, ", %.0f s left", seconds);
+        }
+    }
+    tool_word batch = {""};
+    if (iteration->batch != iteration->batches) {
+        snprintf(batch.text, sizeof batch.text, ", mini-batch %lld", (long long)iteration->batch);
+    }
+    tool_progress(share, "iteration %d of %d%s%s", iteration->iteration, iteration->iterations, batch.text, left.text);
+}
+
+static tool_word percent(double share) {
+    tool_word word = {""};
+    if (isfinite(share)) snprintf(word.text, sizeof word.text, "%.0f %%", 100 * share);
+    return word;
+}
+
+static tool_word number(double value) {
+    tool_word word = {""};
+    if (isfinite(value)) snprintf(word.text, sizeof word.text, "%.6g", value);
+    return word;
+}
+
+static void show_row(tool_training_report *report, const tamis_iteration *iteration) {
+    if (!report->titled) {
+        tool_table_start(&report->table, isfinite(iteration->elbo) ? 8 : 7,
+                         (tool_column[]){{"iteration", true, 9},
+                                         {"loss", true, 12},
+                                         {tool_metric_name(iteration->method), true, 10},
+                                         {"time", true, 8},
+                                         {"sddmm", true, 6},
+                                         {"spmm", true, 6},
+                                         {"fused", true, 6},
+                                         {"elbo", true, 10}});
+        tool_progress_clear();
+        tool_table_print_header(&report->table, stdout);
+        report->titled = true;
+    }
+    tool_word count;
+    snprintf(count.text, sizeof count.text, "%d", iteration->iteration);
+    const tool_word loss = number(iteration->loss), metric = number(iteration->metric), elbo = number(iteration->elbo);
+    const tool_word time = tool_word_seconds(iteration->seconds), sddmm = percent(iteration->sddmm_share);
+    const tool_word spmm = percent(iteration->spmm_share), fused = percent(iteration->fused_share);
+    tool_progress_clear();
+    tool_table_print_row(
+        &report->table, stdout,
+        (const char *[]){count.text, loss.text, metric.text, time.text, sddmm.text, spmm.text, fused.text, elbo.text});
+    fflush(stdout);
+}
+
+static void write_line(tool_training_report *report, const tamis_iteration *iteration) {
+    tool_json *json = tool_lines_begin(&report->lines);
+    if (!json) return;
+    tool_json_text(json, "record", "iteration");
+    tool_json_text(json, "method", tamis_method_name(iteration->method));
+    tool_json_integer(json, "iteration", iteration->iteration);
+    tool_json_integer(json, "iterations", iteration->iterations);
+    tool_json_number(json, "loss", iteration->loss);
+    tool_json_number(json, "metric", iteration->metric);
+    if (isfinite(iteration->elbo)) tool_json_number(json, "elbo", iteration->elbo);
+    tool_json_number(json, "seconds", iteration->seconds);
+    tool_json_number(json, "total_seconds", iteration->total_seconds);
+    tool_json_number(json, "sddmm_share", iteration->sddmm_share);
+    tool_json_number(json, "spmm_share", iteration->spmm_share);
+    tool_json_number(json, "fused_share", iteration->fused_share);
+    const int code = tool_lines_end(&report->lines);
+    if (code) report->written = code;
+}
+
+static double finite_or_zero(double value) { return isfinite(value) ? value : 0; }
+
+bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
+    tool_training_report *report = context;
+    if (iteration->checkpoint_failure && !report->last.checkpoint_failure) {
+        tool_warning("%s; training continues without this checkpoint", iteration->checkpoint_failure);
+    }
+    report->last = *iteration;
+    if (iteration->batch == iteration->batches) {
+        const double seconds = finite_or_zero(iteration->seconds);
+        report->seconds[0] += seconds * finite_or_zero(iteration->sddmm_share);
+        report->seconds[1] += seconds * finite_or_zero(iteration->spmm_share);
+        report->seconds[2] += seconds * finite_or_zero(iteration->fused_share);
+        report->seconds[3] += seconds;
+        report->elbo = iteration->elbo;
+        if (report->shown) show_row(report, iteration);
+        write_line(report, iteration);
+    }
+    show_progress(report, iteration);
+    return !tool_interrupted() && report->written == 0;
+}
+
+/* ------------------------------------------------------------------------------------------ the summary */
+
+static double share_of_time(const tool_training_report *report, int operation) {
+    return report->seconds[3] > 0 ? report->seconds[operation] / report->seconds[3] : 0;
+}
+
+static void print_summary(const tool_training_report *report, const tool_training_summary *summary,
+                          const tamis_model_description *description) {
+    const tamis_model_options *options = &description->options;
+    printf("%s: %s of %s (", tool_visible(summary->model), tamis_method_name(options->method),
+           tool_visible(summary->data));
+    if (summary->rows > 0) {
+        printf("%s x %s, %s entries)", tool_word_count(summary->rows).text, tool_word_count(description->cols).text,
+               tool_word_count(description->nnz).text);
+    } else {
+        printf("a stream, %s columns)", tool_word_count(description->cols).text);
+    }
+    printf(", %s factors, %s\n", tool_word_count(options->factors).text, tamis_type_name(options->type));
+    printf("  %d iterations", description->iterations_done);
+    if (isfinite(description->loss)) printf(", loss %s", number(description->loss).text);
+    if (isfinite(report->elbo)) printf(", elbo %s", number(report->elbo).text);
+    if (isfinite(description->metric) && summary->held_out >= 0) {
+        printf(", %s %s of %s held-out entries", tool_metric_name(options->method), number(description->metric).text,
+               tool_word_count(summary->held_out).text);
+        if (isfinite(summary->baseline)) {
+            printf("; %s alone have %s", tamis_baseline_name(options->method), number(summary->baseline).text);
+        }
+    }
+    printf("\n  read in %s, fitted in %s on %s", tool_word_seconds(summary->read_seconds).text,
+           tool_word_seconds(summary->fit_seconds).text, summary->device);
+    if (report->seconds[3] > 0) {
+        printf(": sddmm %s, spmm %s, fused %s", percent(share_of_time(report, 0)).text,
+               percent(share_of_time(report, 1)).text, percent(share_of_time(report, 2)).text);
+    }
+    putchar('\n');
+    if (summary->choice.stays) {
+        printf("  stays on the first device: an iteration %s predicted alone, %s on all %d\n",
+               tool_word_seconds(summary->choice.alone).text, tool_word_seconds(summary->choice.together).text,
+               summary->devices);
+    }
+}
+
+void tool_training_report_end(tool_training_report *report, const tool_training_summary *summary,
+                              const tamis_model_description *description, bool quiet) {
+    const bool taken = report->lines.out == stdout;
+    if (!quiet && !taken) print_summary(report, summary, description);
+    tool_json *json = tool_lines_begin(&report->lines);
+    if (!json) return;
+    tool_json_text(json, "record", "summary");
+    tool_json_text(json, "model", summary->model);
+    tool_json_text(json, "data", summary->data);
+    tool_json_text(json, "device", summary->device);
+    if (summary->devices > 0) tool_json_bool(json, "stays", summary->choice.stays);
+    tool_json_text(json, "method", tamis_method_name(description->options.method));
+    tool_json_integer(json, "factors", description->options.factors);
+    tool_json_text(json, "type", tamis_type_name(description->options.type));
+    tool_json_integer(json, "rows", summary->rows);
+    tool_json_integer(json, "cols", description->cols);
+    tool_json_integer(json, "nnz", description->nnz);
+    tool_json_integer(json, "iterations_done", description->iterations_done);
+    tool_json_number(json, "loss", description->loss);
+    tool_json_number(json, "regularization", description->regularization);
+    tool_json_text(json, "metric_name", tool_metric_name(description->options.method));
+    tool_json_number(json, "metric", description->metric);
+    tool_json_number(json, "baseline", summary->baseline);
+    if (summary->held_out >= 0) tool_json_integer(json, "held_out", summary->held_out);
+    tool_json_number(json, "read_seconds", summary->read_seconds);
+    tool_json_number(json, "fit_seconds", summary->fit_seconds);
+    tool_json_number(json, "sddmm_share", share_of_time(report, 0));
+    tool_json_number(json, "spmm_share", share_of_time(report, 1));
+    tool_json_number(json, "fused_share", share_of_time(report, 2));
+    const int code = tool_lines_end(&report->lines);
+    if (code) report->written = code;
+}

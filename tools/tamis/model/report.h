@@ -1,0 +1,49 @@
+/* What training shows: a line for each iteration, a progress bar with the time left, lines of JSON, and a summary. */
+#ifndef TOOL_MODEL_REPORT_H
+#define TOOL_MODEL_REPORT_H
+
+#include <tamis/ml.h>
+
+#include "cli/json.h"
+#include "cli/table.h"
+#include "group/gang.h"
+
+typedef struct tool_training_report {
+    tool_table table;
+    bool shown;  /* the table is wanted */
+    bool titled; /* and its titles were printed */
+    tool_lines lines;
+    int written; /* the exit code of writing the lines */
+    tamis_iteration last;
+    double elbo;       /* of the last iteration; NaN: not asked for */
+    double seconds[4]; /* in sddmm, spmm, fused and in all, of this run */
+    double start;      /* when the fitting began, */
+    double begun;      /* and the share of it that was done by then; below 0: not known */
+} tool_training_report;
+
+/* json: the file of --json, NULL for none. Returns 0 or an exit code, after a message. */
+int tool_training_report_open(tool_training_report *report, const char *json, bool verbose, bool quiet);
+int tool_training_report_close(tool_training_report *report);
+
+/* The callback of a fit, with the report as context: false after Ctrl-C. */
+bool tool_training_report_add(void *context, const tamis_iteration *iteration);
+
+/* What a method's metric is called: "RMSE", "recall" or "perplexity". */
+const char *tool_metric_name(tamis_method method);
+
+/* What the summary says besides what the model knows itself. */
+typedef struct tool_training_summary {
+    const char *model, *data; /* the file, and the data's name */
+    const char *device;
+    int devices;            /* that were asked for together; 0: one, or processes */
+    tool_spread choice;     /* of these */
+    int64_t rows, held_out; /* held-out entries, -1 where there are none */
+    double baseline;        /* of the metric; NaN: none */
+    double read_seconds, fit_seconds;
+} tool_training_summary;
+
+/* To standard output unless quiet, and as a line of JSON where one is wanted. */
+void tool_training_report_end(tool_training_report *report, const tool_training_summary *summary,
+                              const tamis_model_description *description, bool quiet);
+
+#endif

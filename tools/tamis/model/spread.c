@@ -1,0 +1,70 @@
+/*
+ * Whether several devices fit faster than the first alone, by what groups' plans predict. Nearly all of a fit's time is
+ * in fused calls with the mask: in half an iteration one for the residual and one for each step of conjugate gradients,
+ * after one exchange of factors. The two halves have S and its transpose.
+ */
+#include <stdlib.h>
+#include <tamis/structure.h>
+
+#include "cli/operands.h"
+#include "group/gang.h"
+#include "model/together.h"
+
+static tamis_options planning_of(const tamis_model_options *options) {
+    const int64_t width = options->factors + (options->method == TAMIS_ALS && options->biases);
+    tamis_options planning = TAMIS_OPTIONS_INIT;
+    planning.operation = TAMIS_OP_FUSED;
+    planning.edge = TAMIS_EDGE_MASK;
+    planning.type = options->type;
+    planning.inner = planning.width = width;
+    planning.d_is_b = true;
+    planning.threads = options->threads;
+    planning.expected_calls = (int64_t)options->iterations * (1 + options->cg_steps);
+    planning.overlap = TAMIS_OVERLAP_NEVER; /* a half begins when the factors are there */
+    return planning;
+}
+
+/* Adds half an iteration with S; false where there is no prediction. */
+static bool add_half(const tool_together *what, const tamis_sparse *S, tool_spread *sum) {
+    const tool_gang_kind kind = {.devices = *what->devices, .link = TAMIS_LINK_COPIES};
+    const tamis_options planning = planning_of(what->options);
+    tool_problem problem = {.operation = TAMIS_OP_FUSED, .S = *S};
+    const double calls = 1 + what->options->cg_steps;
+    tool_spread one = {.stays = false};
+    tool_gang gang = {0};
+    problem.S.values = NULL; /* the mask reads none, and the model may have another type than they */
+    tamis_status status = tool_gang_plan(&kind, &problem, &planning, &gang);
+    if (status == TAMIS_OK) status = tool_gang_predict(&gang, &kind, &problem, &planning, &one);
+    tool_gang_close(&gang);
+    if (status != TAMIS_OK || !(one.alone > 0)) return false;
+    sum->alone += calls * one.alone;
+    sum->together += calls * (one.together - one.exchange) + one.exchange;
+    return true;
+}
+
+static bool add_transposed(const tool_together *what, tool_spread *sum) {
+    const tamis_sparse *S = what->S;
+    tamis_sparse turned = {.format = TAMIS_CSR,
+                           .rows = S->cols,
+                           .cols = S->rows,
+                           .nnz = S->nnz,
+                           .index_type = S->index_type,
+                           .offset_type = S->offset_type};
+    const size_t offset = S->offset_type == TAMIS_I64 ? 8 : 4, index = S->index_type == TAMIS_I64 ? 8 : 4;
+    void *offsets = tool_large_allocate((size_t)(S->cols + 1) * offset);
+    void *columns = tool_large_allocate((size_t)S->nnz * index + 1);
+    turned.offsets = offsets;
+    turned.columns = columns;
+    const bool known = tamis_transpose(S, offsets, columns, NULL, NULL) == TAMIS_OK && add_half(what, &turned, sum);
+    free(offsets);
+    free(columns);
+    return known;
+}
+
+tool_spread tool_fit_predict(const tool_together *what) {
+    tool_spread sum = {.stays = false};
+    if (what->devices->count < 2 || tool_ranks_transport() || what->options->algorithms) return sum;
+    if (!add_half(what, what->S, &sum) || !add_transposed(what, &sum)) return (tool_spread){.stays = false};
+    sum.stays = sum.alone <= sum.together;
+    return sum;
+}

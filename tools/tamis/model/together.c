@@ -1,0 +1,107 @@
+/* Ranks of a fit: each has its rows of the data, and a model. */
+#include "model/together.h"
+
+#include <stdlib.h>
+#include <tamis/structure.h>
+
+#include "cli/device.h"
+#include "cli/exit.h"
+#include "group/ranks.h"
+
+typedef struct rank {
+    const tool_together *what;
+    tool_device device;  /* of all but the first */
+    tamis_device *where; /* it computes */
+    tamis_model *model;  /* that of `what`, or its own */
+    tamis_group *group;
+    tamis_sparse S, entries, observed;
+    tamis_held_out held_out;
+} rank;
+
+/* ------------------------------------------------------------------------------------------ one rank */
+
+static tamis_status take_slice(const tamis_sparse *S, const int64_t *first, int number, tamis_sparse *slice) {
+    return tamis_slice(S, first[number], first[number + 1] - first[number], 0, 0, slice);
+}
+
+static tamis_status take_rows(rank *one, const int64_t *first, int number) {
+    const tool_together *what = one->what;
+    tamis_status status = take_slice(what->S, first, number, &one->S);
+    if (status != TAMIS_OK || !what->held_out) return status;
+    one->held_out = *what->held_out;
+    status = take_slice(what->held_out->entries, first, number, &one->entries);
+    one->held_out.entries = &one->entries;
+    if (status != TAMIS_OK || !what->held_out->observed) return status;
+    one->held_out.observed = &one->observed;
+    return take_slice(what->held_out->observed, first, number, &one->observed);
+}
+
+/* The same as the first one's: a new one, or what the file has. */
+static tamis_status make_model(rank *one) {
+    tamis_model_options options = *one->what->options;
+    options.callback = NULL;
+    options.checkpoint = NULL;
+    if (!one->what->resume) return tamis_model_create(one->where, &options, &one->model);
+    const tamis_status status = tamis_model_load(one->where, one->what->resume, &one->model);
+    return status == TAMIS_OK ? tamis_model_continue_with(one->model, &options) : status;
+}
+
+static tamis_status fit(void *ranks, int number) {
+    const rank *one = (const rank *)ranks + number;
+    return tamis_model_fit_group(one->model, one->group, &one->S, one->what->held_out ? &one->held_out : NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ all of them */
+
+static tamis_status open_ranks(rank *ranks, int count) {
+    tamis_device *devices[TOOL_LIST_LIMIT] = {NULL};
+    tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
+    tamis_status status = TAMIS_OK;
+    for (int r = 0; r < count && status == TAMIS_OK; r++) {
+        rank *one = &ranks[r];
+        const tool_together *what = one->what;
+        one->where = what->device;
+        one->model = what->model;
+        if (r > 0) {
+            one->model = NULL;
+            status = tool_device_try(what->devices->at[r], &one->device);
+            one->where = one->device.device;
+        }
+        if (r > 0 && status == TAMIS_OK) status = make_model(one);
+        devices[r] = one->where;
+    }
+    if (status == TAMIS_OK) status = tamis_group_open_local(devices, count, NULL, groups);
+    for (int r = 0; r < count; r++) ranks[r].group = groups[r];
+    return status;
+}
+
+tamis_status tool_fit_together(const tool_together *what) {
+    const bool processes = tool_ranks_transport() != NULL;
+    const int here = what->devices->count, all = processes ? tool_rank_count() : here;
+    rank *ranks = tool_allocate((size_t)here, sizeof *ranks);
+    int64_t *first = tool_allocate((size_t)all + 1, sizeof *first);
+    tamis_status status = tamis_partition(what->S, all, first);
+    for (int r = 0; r < here; r++) {
+        ranks[r].what = what;
+        if (status == TAMIS_OK) status = take_rows(&ranks[r], first, processes ? tool_rank_number() : r);
+    }
+    if (processes) {
+        status = tool_ranks_agree(status);
+        ranks[0].where = what->device;
+        ranks[0].model = what->model;
+        if (status == TAMIS_OK) status = tamis_group_open(what->device, tool_ranks_transport(), &ranks[0].group);
+        status = tool_ranks_agree(status);
+        if (status == TAMIS_OK) status = tool_ranks_agree(fit(ranks, 0));
+    } else {
+        if (status == TAMIS_OK) status = open_ranks(ranks, here);
+        if (status == TAMIS_OK) status = tamis_group_run(here, fit, ranks);
+    }
+    for (int r = 0; r < here; r++) {
+        tamis_group_close(ranks[r].group);
+        if (ranks[r].model != what->model) tamis_model_free(ranks[r].model);
+        tool_device_close(&ranks[r].device);
+    }
+    free(ranks);
+    free(first);
+    return status;
+}

@@ -1,0 +1,473 @@
+/* tamis train METHOD: reads data, fits a model to it while the table grows, and writes the model. What was reached is
+   kept in a checkpoint meanwhile, with which an interrupted training goes on. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/device.h"
+#include "cli/exit.h"
+#include "cli/operands.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "cli/visible.h"
+#include "group/ranks.h"
+#include "model/data.h"
+#include "model/options.h"
+#include "model/report.h"
+#include "model/together.h"
+
+enum { SPREAD_AUTO = 0 };                /* of tool_spreads */
+static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
+
+typedef struct training {
+    tool_train_settings settings;
+    tamis_method method;
+    const char *data_spec;
+    char *checkpoint;            /* its file, NULL for none */
+    const char *resume;          /* the file to go on with, NULL for none */
+    tool_chosen devices;         /* that fit together; none: the one device */
+    tool_device device;          /* the first of them */
+    tamis_model_options options; /* of the model's fit */
+    tamis_model *model;
+    tool_data data; /* without --stream */
+    tamis_batches *batches;
+    tamis_sparse batch; /* of the stream, as wide as the vocabulary */
+    int64_t columns;
+    tamis_names *vocabulary;
+    tool_held_out held;
+    tool_spread choice; /* of several devices */
+    tool_training_report report;
+    double read_seconds;
+    tool_text last_words;
+} training;
+
+/* ------------------------------------------------------------------------------------------ what is asked for */
+
+static bool is_file(const char *path) {
+    struct stat there;
+    return stat(path, &there) == 0 && S_ISREG(there.st_mode);
+}
+
+static int check_settings(const tool_train_settings *set, tamis_method method) {
+    if (!set->output) return tool_usage_error("-o MODEL is missing");
+    const int ways = (set->hold_out > 0) + set->leave_one_out + (set->held_out != NULL);
+    if (ways > 1) return tool_usage_error("--hold-out, --leave-one-out and --held-out exclude one another");
+    if (set->observed && !set->held_out) return tool_usage_error("--observed: needs --held-out");
+    if (set->stream && ways > 0 && !set->held_out) {
+        return tool_usage_error("--stream: held-out entries must be in a separate file, --held-out FILE");
+    }
+    if (set->stream && set->held_out && !tool_method_of_documents(method)) {
+        return tool_usage_error(
+            "--held-out: not with --stream, since %s stores nothing of a stream's rows; use 'tamis score' to measure the "
+            "model on other rows",
+            tamis_method_name(method));
+    }
+    if (set->stream && set->from != TAMIS_FILE_AUTO) {
+        return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
+    }
+    return 0;
+}
+
+/* Which file the checkpoint is, and which one to go on with. */
+static int choose_checkpoint(training *run) {
+    const tool_train_settings *set = &run->settings;
+    struct stat there;
+    const bool device = strcmp(set->output, "-") == 0 ||
+                        (stat(set->output, &there) == 0 && !S_ISREG(there.st_mode)); /* which has nothing beside it */
+    if (set->checkpoint && strcmp(set->checkpoint, "-") == 0)
+        return tool_usage_error("--checkpoint: -, that is standard output, cannot be read again; name a file");
+    if (set->checkpoint || !device) {
+        const char *base = set->checkpoint ? set->checkpoint : set->output;
+        const size_t bytes = strlen(base) + 8;
+        run->checkpoint = tool_allocate(bytes, 1);
+        snprintf(run->checkpoint, bytes, "%s%s", base, set->checkpoint ? "" : ".part");
+    }
+    if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
+        return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
+    }
+    const int code = run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0;
+    if (code) return code;
+    if (!set->resume) {
+        if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
+        return tool_usage_error("%s exists, from an unfinished training: continue it with --resume, or remove the file "
+                                "to start again",
+                                run->checkpoint);
+    }
+    run->resume = *set->resume ? set->resume : run->checkpoint;
+    if (!run->resume) return tool_usage_error("--resume: FILE is missing");
+    if (run->checkpoint && strcmp(run->resume, run->checkpoint) != 0 && is_file(run->checkpoint)) {
+        return tool_usage_error(
+            "%s exists, from another unfinished training: continue that training, or remove the file", run->checkpoint);
+    }
+    if (is_file(run->resume)) return 0;
+    tool_error("%s: no such checkpoint", run->resume);
+    return TOOL_FILE;
+}
+
+/* ------------------------------------------------------------------------------------------ model and data */
+
+/* Of several processes the first one writes and reports. */
+static void set_library_options(training *run) {
+    const bool first = tool_rank_number() == 0;
+    run->options = run->settings.model;
+    run->options.checkpoint = first ? run->checkpoint : NULL;
+    run->options.callback = first ? tool_training_report_add : NULL;
+    run->options.callback_context = &run->report;
+}
+
+static int make_model(training *run) {
+    set_library_options(run);
+    return tool_library_error(tamis_model_create(run->device.device, &run->options, &run->model), NULL);
+}
+
+static int load_model(training *run) {
+    tamis_model_description description;
+    tamis_status status = tamis_model_load(run->device.device, run->resume, &run->model);
+    if (status == TAMIS_OK) status = tamis_model_describe(run->model, &description);
+    if (status != TAMIS_OK) return tool_file_error(status, run->resume);
+    if (description.options.method != run->method) {
+        return tool_usage_error("%s is a model of %s, not of %s", run->resume,
+                                tamis_method_name(description.options.method), tamis_method_name(run->method));
+    }
+    const int code = tool_train_go_on(run->method, &description.options, &run->settings);
+    if (code) return code;
+    set_library_options(run);
+    status = tamis_model_continue_with(run->model, &run->options);
+    return tool_library_error(status, run->resume);
+}
+
+/* Widens the batches of a stream to the vocabulary. */
+static tamis_status next_batch(void *context, const tamis_sparse **batch) {
+    training *run = context;
+    const tamis_status status = tamis_batches_next(run->batches, batch);
+    if (status != TAMIS_OK || !*batch) return status;
+    run->batch = **batch;
+    run->batch.cols = run->columns;
+    *batch = &run->batch;
+    return TAMIS_OK;
+}
+
+static int open_data(training *run) {
+    const tool_train_settings *set = &run->settings;
+    const double start = tool_seconds();
+    int code = 0;
+    if (set->stream) {
+        const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
+        const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
+        if (status != TAMIS_OK) return tool_file_error(status, run->data_spec);
+        run->columns = tamis_batches_columns(run->batches);
+        tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
+    } else {
+        const tool_data_request request = {
+            .spec = run->data_spec, .format = set->from, .method = run->method, .sum = set->duplicates == 1};
+        code = tool_data_open(&request, &run->data);
+        if (code) return code;
+        run->columns = run->data.S.cols;
+    }
+    if (set->vocabulary && run->data.columns) {
+        return tool_usage_error("--vocabulary: %s already has names", run->data_spec);
+    }
+    code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
+    run->data.S.cols = run->columns;
+    if (code == 0 && !set->stream && run->data.S.nnz == 0 && run->columns > 0 && tool_rank_number() == 0)
+        tool_warning("%s: no entries: the model learns nothing", run->data_spec);
+    run->read_seconds = tool_seconds() - start;
+    return code;
+}
+
+/* How many entries a and b have in common: CSR, sorted, each place once. */
+static int64_t count_common(const tamis_sparse *a, const tamis_sparse *b) {
+    int64_t common = 0;
+    for (int64_t row = 0; row < a->rows && row < b->rows; row++) {
+        int64_t s = tool_index_get(a->offsets, a->offset_type, row),
+                t = tool_index_get(b->offsets, b->offset_type, row);
+        const int64_t s_end = tool_index_get(a->offsets, a->offset_type, row + 1);
+        const int64_t t_end = tool_index_get(b->offsets, b->offset_type, row + 1);
+        while (s < s_end && t < t_end) {
+            const int64_t p = tool_index_get(a->columns, a->index_type, s);
+            const int64_t q = tool_index_get(b->columns, b->index_type, t);
+            common += p == q;
+            s += p <= q;
+            t += q <= p;
+        }
+    }
+    return common;
+}
+
+/* A model is not measured on what it has learnt. */
+static int check_overlap(const training *run) {
+    const tamis_sparse *data = &run->data.S, *held = &run->held.entries.S;
+    const bool same_size = data->rows == held->rows && data->cols == held->cols; /* else the fit says so */
+    const int64_t common = same_size ? count_common(data, held) : 0;
+    if (common == 0) return 0;
+    tool_error("%s: %s of its %s entries are in %s too: hold out entries that the training does not have",
+               run->settings.held_out, tool_word_count(common).text, tool_word_count(held->nnz).text, run->data_spec);
+    return TOOL_FILE;
+}
+
+static int hold_out(training *run) {
+    const tool_train_settings *set = &run->settings;
+    if (set->hold_out > 0 || set->leave_one_out) {
+        return tool_hold_out_split(run->method, run->data_spec, &run->data.S, set->leave_one_out, set->hold_out,
+                                   set->split_seed, &run->held);
+    }
+    if (!set->held_out) return 0;
+    const bool documents = tool_method_of_documents(run->method);
+    const tool_data_request request = {.spec = set->held_out,
+                                       .format = set->from,
+                                       .method = run->method,
+                                       .sum = set->duplicates == 1,
+                                       .rows = documents ? NULL : run->data.rows,
+                                       .columns = run->vocabulary ? run->vocabulary : run->data.columns,
+                                       .row_count = documents ? 0 : run->data.S.rows,
+                                       .column_count = run->columns,
+                                       .new_rows = documents};
+    const int code = tool_hold_out_read(&request, set->observed, set->split_seed, &run->held);
+    if (code || documents) return code;
+    run->held.view.observed = &run->data.S; /* not to be recommended again */
+    return set->stream ? 0 : check_overlap(run);
+}
+
+static int set_names(training *run) {
+    const tamis_names *rows = run->data.rows, *columns = run->vocabulary ? run->vocabulary : run->data.columns;
+    if (!rows && !columns) return 0; /* those of a model that is gone on with stay */
+    if (!rows) rows = tamis_model_row_names(run->model);
+    if (!columns) columns = tamis_model_column_names(run->model);
+    return tool_library_error(tamis_model_set_names(run->model, rows, columns), NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+/* The command that goes on. */
+static void add_continuation(const training *run, tool_text *text) {
+    tool_text line = {0};
+    tool_options_retype(&line, "resume");
+    tool_text_add(text, "tamis train %s --resume%s", tamis_method_name(run->method), tool_text_get(&line));
+    tool_text_free(&line);
+}
+
+/* What is said if a signal ends the process within a long iteration. */
+static void prepare_last_words(training *run) {
+    tool_text *const words = &run->last_words;
+    if (!run->checkpoint) return;
+    tool_text_add(words,
+                  "tamis train %s: interrupted; the progress of the last checkpoint is saved in %s. To continue:\n",
+                  tamis_method_name(run->method), tool_visible(run->checkpoint));
+    tool_text line = {0};
+    add_continuation(run, &line);
+    tool_text_add(words, "%s\n", tool_visible(tool_text_get(&line)));
+    tool_text_free(&line);
+    tool_interrupt_words_if(run->checkpoint, tool_text_get(words));
+}
+
+static int report_interrupted(const training *run) {
+    const tamis_iteration *last = &run->report.last;
+    tool_word where;
+    if (last->batch == last->batches) {
+        snprintf(where.text, sizeof where.text, "after iteration %d", last->iteration);
+    } else {
+        snprintf(where.text, sizeof where.text, "in iteration %d", last->iteration);
+    }
+    if (!run->checkpoint || !is_file(run->checkpoint)) {
+        tool_error("interrupted %s of %d", where.text, last->iterations);
+        return TOOL_INTERRUPTED;
+    }
+    tool_text how = {0};
+    add_continuation(run, &how);
+    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:", where.text, last->iterations,
+               run->checkpoint);
+    tool_message_line(tool_text_get(&how));
+    tool_text_free(&how);
+    return TOOL_INTERRUPTED;
+}
+
+/* The last checkpoint could not be written, and nothing else is wrong. Of several devices the first one writes it. */
+static bool checkpoint_failed(const training *run, tamis_status status) {
+    static const char who[] = "rank 0: ";
+    const char *said = tamis_last_error();
+    if (strncmp(said, who, sizeof who - 1) == 0) said += sizeof who - 1;
+    return status == TAMIS_ERROR_FILE && run->checkpoint &&
+           strncmp(said, run->checkpoint, strlen(run->checkpoint)) == 0;
+}
+
+/* The data without what was held out of them. */
+static const tamis_sparse *fitted_data(const training *run) {
+    return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
+}
+
+static tool_together together_of(const training *run, const tamis_held_out *held) {
+    return (tool_together){.devices = &run->devices,
+                           .device = run->device.device,
+                           .model = run->model,
+                           .options = &run->options,
+                           .resume = run->resume,
+                           .S = fitted_data(run),
+                           .held_out = held};
+}
+
+/* All devices, or the first alone where it is predicted to be no slower. */
+static int choose_devices(training *run) {
+    const tool_together what = together_of(run, NULL);
+    if (run->settings.spread == SPREAD_AUTO) run->choice = tool_fit_predict(&what);
+    return 0;
+}
+
+static bool is_alone(const training *run) { return run->devices.count == 0 || run->choice.stays; }
+
+static tamis_status fit_model(training *run, const tamis_held_out *held) {
+    if (run->settings.stream) return tamis_model_fit_stream(run->model, next_batch, run, run->columns, held);
+    if (is_alone(run)) return tamis_model_fit(run->model, fitted_data(run), held);
+    const tool_together what = together_of(run, held);
+    return tool_fit_together(&what);
+}
+
+static int fit(training *run, double *seconds) {
+    const double start = tool_seconds();
+    if (tool_rank_number() == 0) prepare_last_words(run);
+    const tamis_status status = fit_model(run, run->held.view.entries ? &run->held.view : NULL);
+    *seconds = tool_seconds() - start;
+    tool_interrupt_words_if(NULL, NULL);
+    tool_progress_clear();
+    if (run->report.written) return run->report.written;
+    if (status == TAMIS_ERROR_CANCELLED) return report_interrupted(run);
+    if (status == TAMIS_OK || (checkpoint_failed(run, status) && !tool_interrupted())) return 0;
+    return tool_library_error(status, checkpoint_failed(run, status) ? NULL : run->data_spec);
+}
+
+static void name_devices(const training *run, tool_text *text) {
+    if (tool_ranks_transport()) {
+        tool_text_add(text, tool_rank_count() == 1 ? "one process" : "%d processes", tool_rank_count());
+    } else if (is_alone(run)) {
+        tool_text_add(text, "%s", run->device.description.name);
+    }
+    for (int i = 0; i < run->devices.count && !is_alone(run) && !tool_ranks_transport(); i++) {
+        tool_text_add(text, "%s%s", i > 0 ? "," : "", tool_choice_name(&tool_devices, run->devices.at[i]));
+    }
+}
+
+static int finish(training *run, double seconds) {
+    const tool_train_settings *set = &run->settings;
+    tamis_model_description description;
+    tamis_status status = tamis_model_save(run->model, set->output);
+    if (status != TAMIS_OK) {
+        const int code = tool_file_error(status, set->output);
+        if (run->checkpoint && is_file(run->checkpoint)) {
+            tool_error("the progress is saved in %s: continue with --resume -o ANOTHER", run->checkpoint);
+        }
+        return code;
+    }
+    if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
+    status = tamis_model_describe(run->model, &description);
+    double baseline = (double)NAN;
+    if (status == TAMIS_OK && run->held.view.entries && !set->stream)
+        status = tamis_baseline(run->method, fitted_data(run), run->held.view.entries, &baseline);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    tool_text device = {0};
+    name_devices(run, &device);
+    const tool_training_summary summary = {
+        .model = set->output,
+        .data = run->data.name,
+        .device = tool_text_get(&device),
+        .devices = tool_ranks_transport() ? 0 : run->devices.count,
+        .choice = run->choice,
+        .rows = run->data.S.rows,
+        .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
+        .baseline = baseline,
+        .read_seconds = run->read_seconds,
+        .fit_seconds = seconds,
+    };
+    tool_training_report_end(&run->report, &summary, &description, set->quiet);
+    tool_text_free(&device);
+    return run->report.written;
+}
+
+/* The model and its checkpoint have at least the factors of the columns. */
+static int check_space(training *run) {
+    const double bytes =
+        (double)run->columns * (double)run->settings.model.factors * (double)tamis_type_size(run->settings.model.type);
+    const int code = tool_output_check(run->settings.output, bytes);
+    return code || !run->checkpoint ? code : tool_output_check(run->checkpoint, bytes);
+}
+
+/* The model is made first: options out of range are refused before large data are read. */
+static int train(training *run) {
+    int (*const steps[])(training *) = {
+        run->resume ? load_model : make_model, open_data, check_space, hold_out, set_names, choose_devices};
+    double seconds = 0;
+    int code = 0;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && code == 0; i++) code = tool_ranks_agree_code(steps[i](run));
+    if (code == 0) code = tool_ranks_agree_code(fit(run, &seconds));
+    if (code == 0 && tool_rank_number() == 0) code = finish(run, seconds);
+    return tool_ranks_agree_code(code);
+}
+
+static int run_train(const void *given, int count, char **operands) {
+    (void)count;
+    training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[1]};
+    tamis_status status = tamis_method_from_name(operands[0], &run.method);
+    if (status == TAMIS_OK) status = tamis_model_options_init(&run.settings.model, run.method);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    int code = tool_options_repeat(tool_train_options[run.method], &run.settings);
+    if (code == 0) code = check_settings(&run.settings, run.method);
+    if (code) return code;
+    run.devices = run.settings.devices;
+    code = tool_ranks_begin(run.settings.transport, 0, &run.devices);
+    if (code) return code;
+    code = tool_ranks_agree_code(choose_checkpoint(&run));
+    if (code == 0) {
+        code = tool_device_open(run.devices.count > 0 ? run.devices.at[0] : run.settings.device, false, &run.device);
+    }
+    if (code == 0) {
+        const char *json = tool_rank_number() == 0 ? run.settings.json : NULL;
+        code = tool_ranks_agree_code(
+            tool_training_report_open(&run.report, json, run.settings.verbose, run.settings.quiet));
+    }
+    if (code == 0) {
+        code = train(&run);
+        const int closed = tool_training_report_close(&run.report);
+        if (code == 0) code = closed;
+    }
+    tool_held_out_free(&run.held);
+    tool_data_close(&run.data);
+    tamis_names_free(run.vocabulary);
+    tamis_batches_close(run.batches);
+    tamis_model_free(run.model);
+    tool_device_close(&run.device);
+    tool_text_free(&run.last_words);
+    free(run.checkpoint);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------ the command */
+
+static const tool_command methods[] = {
+    {.name = "als", .summary = "ratings: alternating least squares", .options = tool_train_options[TAMIS_ALS]},
+    {.name = "implicit-als",
+     .summary = "counts of what was used, bought or played",
+     .options = tool_train_options[TAMIS_IMPLICIT_ALS]},
+    {.name = "ccd", .summary = "ratings, one feature at a time (CCD++)", .options = tool_train_options[TAMIS_CCD]},
+    {.name = "sfa",
+     .summary = "ratings in mini-batches of users (sparse factor analysis)",
+     .options = tool_train_options[TAMIS_SFA]},
+    {.name = "lda",
+     .summary = "topics of documents (latent Dirichlet allocation)",
+     .options = tool_train_options[TAMIS_LDA]},
+    {.name = "gap",
+     .summary = "topics of documents, or non-negative factors of counts (gamma-Poisson)",
+     .options = tool_train_options[TAMIS_GAP]},
+    {.name = NULL},
+};
+
+const tool_command tool_train_command = {
+    .name = "train",
+    .summary = "fit a model to ratings, uses or documents",
+    .operands = "DATA",
+    .methods = methods,
+    .settings_size = sizeof(tool_train_settings),
+    .run = run_train,
+};

@@ -1,0 +1,96 @@
+/* A trained model that is used: opened on a device, with the names of its rows and columns and the data that go with
+   it. */
+#ifndef TOOL_MODEL_USE_H
+#define TOOL_MODEL_USE_H
+
+#include <tamis/ml.h>
+
+#include "cli/command.h"
+#include "cli/device.h"
+#include "cli/json.h"
+#include "cli/outputs.h"
+#include "model/data.h"
+
+/* The options that all of them share, as the first member of their settings. */
+typedef struct tool_use_settings {
+    int device, from;
+    int64_t threads;
+    const char *output;
+    bool json, no_clobber;
+} tool_use_settings;
+
+#define TOOL_USE_AT(settings, field) (offsetof(settings, use) + offsetof(tool_use_settings, field))
+#define TOOL_USE_JSON(settings, what)                                                                                  \
+    { "json", 'j', TOOL_FLAG, NULL, NULL, what, TOOL_USE_AT(settings, json), 0, 0, NULL }
+#define TOOL_USE_OUTPUT(settings)                                                                                      \
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL},          \
+        TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber))
+#define TOOL_USE_FROM(settings)                                                                                        \
+    {                                                                                                                  \
+        "from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the data", TOOL_USE_AT(settings, from), 0, 0,             \
+            &tool_file_formats                                                                                         \
+    }
+#define TOOL_USE_DEVICE(settings)                                                                                      \
+    {                                                                                                                  \
+        "device", 'd', TOOL_CHOICE, "DEVICE", "cpu", "the device to use", TOOL_USE_AT(settings, device), 0, 0,         \
+            &tool_devices                                                                                              \
+    }
+#define TOOL_USE_THREADS(settings)                                                                                     \
+    {                                                                                                                  \
+        "threads", 0, TOOL_INTEGER, "T", "0", "CPU threads; 0: the device's setting", TOOL_USE_AT(settings, threads),  \
+            0, TOOL_THREADS_MOST, NULL                                                                                 \
+    }
+
+typedef struct tool_use {
+    const tool_use_settings *settings;
+    const char *path;
+    tool_device device;
+    tamis_model *model;
+    tamis_model_description description;
+    tamis_method method;
+    const tamis_names *rows, *columns; /* the model's, or NULL */
+    tool_output_file file;             /* of --output */
+    FILE *out;                         /* that, or standard output */
+} tool_use;
+
+/* Whether a file begins as models do. */
+bool tool_is_model(const char *path);
+
+/* Opens the model and the output. Returns 0 or an exit code, after a message. Closing keeps the output where `code` is
+   0, and returns it, or what became of it. */
+int tool_use_open(const tool_use_settings *settings, const char *path, tool_use *use);
+int tool_use_close(tool_use *use, int code);
+
+/* Does something with the model of the first operand between these two: settings begin with tool_use_settings. */
+int tool_use_run(const void *settings, int count, char **operands, tool_use_body *body);
+
+/* Data for the model: of its rows, or of new ones. */
+tool_data_request tool_use_request(const tool_use *use, const char *spec, bool new_rows);
+
+/* The factors of new rows, to be freed with tamis_owned_dense_free(). Returns 0 or an exit code, after a message. */
+int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_owned_dense **W);
+
+/* The indices of what a user names, all where nothing is: by the names, or where there are none by numbers below
+   `all`. Messages call one `what` ("row"), and `where` it was looked for. To be freed. Returns 0 or TOOL_USAGE. */
+int tool_use_choose(const tamis_names *names, int64_t all, int count, char **wanted, const char *what,
+                    const char *where, int64_t **chosen, int64_t *chosen_count);
+
+/* Refuses what needs rows that the model does not store; names the methods that do. */
+int tool_use_no_rows(const tool_use *use, const char *option);
+
+/* A line of results: fields with tabs between them, or with --json an object. A field is a name (or the number of what
+   has none), an integer, or a number. In a name a tab or the end of a line becomes a blank. */
+typedef struct tool_field {
+    const char *member;
+    const tamis_names *names;
+    int64_t index;
+    double number;
+    bool real; /* the number, not the index */
+} tool_field;
+void tool_use_line(const tool_use *use, int count, const tool_field *fields);
+void tool_json_name(tool_json *json, const char *member, const tamis_names *names, int64_t index);
+
+/* tamis info of a model: text, or an object. Returns 0 or an exit code, after a message. */
+int tool_model_info(const char *path, tool_json *json);
+
+#endif
