@@ -64,8 +64,8 @@ typedef struct tamis_problem {
     void *device;                   /* the backend's handle of it */
     void *stream;   /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
     bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
-    bool unchecked; /* the pattern has not been checked: order_rows (COO) or look (CSR) does */
-    bool may_guess; /* what look finds out may be guessed from the sizes, so that nobody waits for the device */
+    bool unchecked; /* the pattern has not been checked: order_rows (COO) or profile (CSR) does */
+    bool may_guess; /* what profile finds out may be guessed from the sizes, so that nobody waits for the device */
 } tamis_problem;
 
 /* The stream of what lives as long as the plan: executions of a plan that stays may come in any. */
@@ -80,9 +80,9 @@ typedef struct tamis_place {
 } tamis_place;
 
 /* From one member of a batch to the next, in elements; 0: it is the same for all. */
-typedef struct tamis_apart {
+typedef struct tamis_batch_strides {
     int64_t values, a, b, d, out;
-} tamis_apart;
+} tamis_batch_strides;
 
 /* One execution of one or more members of a batch: row-major operands, strides in elements. Places are those of the
    first member. values.base is NULL where S has none. */
@@ -94,17 +94,17 @@ typedef struct tamis_operands {
     int64_t out_stride;
     tamis_place softmax_rows; /* see tamis_execution; of members 2 * rows apart; base NULL: not asked for */
     int64_t batch;            /* members, 1 or more */
-    tamis_apart apart;
+    tamis_batch_strides batch_stride;
     double alpha, beta;
     tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
     /* bytes from one member's scratch to the next, multiples of 64; 0: they share it, one after another */
-    int64_t scratch_apart;
+    int64_t scratch_batch_stride;
 } tamis_operands;
 
 /* Whether these operands of fused have one matrix as B and D. */
 static inline bool tamis_d_is_b(const tamis_problem *problem, const tamis_operands *x) {
     return problem->inner == problem->width && x->d.base == x->b.base && x->d.bytes == x->b.bytes &&
-           x->d_stride == x->b_stride && (x->batch == 1 || x->apart.d == x->apart.b);
+           x->d_stride == x->b_stride && (x->batch == 1 || x->batch_stride.d == x->batch_stride.b);
 }
 
 /* What the cost model says of an algorithm for a problem. */
@@ -173,32 +173,31 @@ typedef struct tamis_permutation {
     bool out; /* from packed to scattered; else the other way */
 } tamis_permutation;
 
-/* Rows of a matrix, one after another: line t of `to`, `apart` elements behind the one before, is row rows[t] of
+/* Rows of a matrix, one after another: line t of `to`, `to_stride` elements behind the one before, is row rows[t] of
    `from`. */
 typedef struct tamis_gathering {
     tamis_type type;
     int threads;
     tamis_layout layout; /* of `from`; `to` is row-major */
     tamis_place from, to;
-    int64_t stride, apart; /* in elements */
+    int64_t stride, to_stride; /* in elements */
     int64_t cols, count;
     const void *rows; /* int64, in the backend's memory; NULL: 0, 1, 2, ... */
 } tamis_gathering;
 
 /*
- * Sums of rows, in this order and so with the same bits each time: of `own` and `others`, each of whose rows is `apart`
- * elements behind the one before, in what `type` is summed in.
- *   row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1] of others) + keep * to
- * `weighted`: each of these rows is a part of a softmax over more entries than it has. Its largest score and its sum of
- * exponentials are `pair` elements behind its first one; the parts are merged. `merged` gets the pair of each row of
- * `to`, one after another.
+ * Sums of rows, in this order and so with the same bits each time: of `own` and `others`, each of whose rows is
+ * `part_stride` elements behind the one before, in what `type` is summed in. row i of `to` = factor * (row i of own +
+ * rows places[starts[i]] .. places[starts[i + 1] - 1] of others) + keep * to `weighted`: each of these rows is a part
+ * of a softmax over more entries than it has. Its largest score and its sum of exponentials are `pair` elements behind
+ * its first one; the parts are merged. `merged` gets the pair of each row of `to`, one after another.
  */
 typedef struct tamis_row_sum {
     tamis_type type; /* of `to` */
     int threads;
     tamis_layout layout; /* of `to`; the others are row-major */
     tamis_place own, others, to;
-    int64_t apart, stride; /* in elements */
+    int64_t part_stride, stride; /* in elements */
     int64_t cols, count;
     const void *starts, *places; /* int64, in the backend's memory */
     double factor, keep;         /* with keep = 0 `to` is not read */
@@ -228,9 +227,9 @@ typedef struct tamis_messenger {
     void (*leave)(void *device, void *place, bool abort);     /* abort: ends what is still in a stream */
 } tamis_messenger;
 
-typedef struct tamis_dense_functions tamis_dense_functions; /* backend/dense.h */
-typedef struct tamis_edge_functions tamis_edge_functions;   /* backend/edge.h */
-typedef struct tamis_back_functions tamis_back_functions;   /* backend/gradient.h */
+typedef struct tamis_dense_functions tamis_dense_functions;       /* backend/dense.h */
+typedef struct tamis_edge_functions tamis_edge_functions;         /* backend/edge.h */
+typedef struct tamis_backward_functions tamis_backward_functions; /* backend/gradient.h */
 
 struct tamis_backend {
     const char *name;
@@ -293,13 +292,13 @@ struct tamis_backend {
 
     /* the pattern, where it lies, read in the stream; views have passed tamis_sparse_check. order_rows reads device,
        stream, once, unchecked and threads of the problem, its arrays are of tamis_kept_stream. Where the backend
-       checks_as_it_looks, a pattern that is `unchecked` is checked on the way: COO by order_rows, CSR, also that of a
-       slice, by look; one to be transposed must have passed validate */
-    bool checks_as_it_looks;
+       checks_while_profiling, a pattern that is `unchecked` is checked on the way: COO by order_rows, CSR, also that of
+       a slice, by profile; one to be transposed must have passed validate */
+    bool checks_while_profiling;
     tamis_status (*validate)(void *device, void *stream, int threads, const tamis_sparse *S);
     tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                tamis_row_order *order);
-    tamis_status (*look)(const tamis_problem *problem, tamis_evidence *evidence); /* profile and what is fresh */
+    tamis_status (*profile)(const tamis_problem *problem, tamis_evidence *evidence); /* profile and what is fresh */
 
     /* a mask that core has checked: its row offsets, and *nnz (NULL: not told; else the stream is waited for), which an
        error says the offset type does not hold; then its columns */
@@ -319,7 +318,7 @@ struct tamis_backend {
     const tamis_messenger *messenger;   /* NULL: none */
     const tamis_dense_functions *dense; /* NULL: none */
     const tamis_edge_functions *edges;
-    const tamis_back_functions *back; /* NULL: none */
+    const tamis_backward_functions *back; /* NULL: none */
 };
 
 #endif

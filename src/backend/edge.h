@@ -13,9 +13,9 @@ static inline tamis_type tamis_sum_type(tamis_type type) { return type == TAMIS_
 /* An element for each nonzero. Those that lie in the caller's order of entries (`scattered`) are reached through the
    permutation: element permutation[t] belongs to nonzero t of the CSR. */
 typedef struct tamis_edge_array {
-    tamis_place at;  /* base NULL: not there, not wanted */
-    int64_t apart;   /* elements from one member of the batch to the next */
-    tamis_type type; /* that of the job, or what it is summed in */
+    tamis_place at;       /* base NULL: not there, not wanted */
+    int64_t batch_stride; /* elements from one member of the batch to the next */
+    tamis_type type;      /* that of the job, or what it is summed in */
     bool scattered;
 } tamis_edge_array;
 

@@ -7,32 +7,33 @@
 
 #include "backend/backend.h"
 
-/* Rows of one matrix; from one member of a batch to the next `apart` elements. */
-typedef struct tamis_back_matrix {
+/* Rows of one matrix; from one member of a batch to the next `batch_stride` elements. */
+typedef struct tamis_backward_matrix {
     tamis_place at; /* base NULL: an output that is not wanted */
-    int64_t stride, apart;
-} tamis_back_matrix;
+    int64_t stride, batch_stride;
+} tamis_backward_matrix;
 
 /* All are row-major, of the problem's type. */
-typedef struct tamis_back_operands {
-    tamis_back_matrix a, b, d, e; /* e: the gradient of the result */
-    tamis_back_matrix da, db, dd;
+typedef struct tamis_backward_operands {
+    tamis_backward_matrix a, b, d, e; /* e: the gradient of the result */
+    tamis_backward_matrix da, db, dd;
     double alpha, beta;
     tamis_place scratch; /* 64-byte aligned */
-} tamis_back_operands;
+} tamis_backward_operands;
 
-typedef struct tamis_prepared_back tamis_prepared_back;
+typedef struct tamis_prepared_backward tamis_prepared_backward;
 
 /* `problem` is fused, without values of S; `turned` is the same for the transpose of its pattern, with evidence of its
    own. */
-struct tamis_back_functions {
+struct tamis_backward_functions {
     const char *algorithm; /* its name, of static lifetime */
     /* the predicted seconds of a call; 0: it does not serve the problem */
     double (*seconds)(const tamis_problem *problem, const tamis_problem *turned);
-    tamis_status (*prepare)(const tamis_problem *problem, const tamis_problem *turned, tamis_prepared_back **prepared);
-    size_t (*scratch_bytes)(const tamis_prepared_back *prepared); /* of a call */
-    tamis_status (*execute)(const tamis_prepared_back *prepared, void *stream, const tamis_back_operands *x);
-    void (*release)(tamis_prepared_back *prepared);
+    tamis_status (*prepare)(const tamis_problem *problem, const tamis_problem *turned,
+                            tamis_prepared_backward **prepared);
+    size_t (*scratch_bytes)(const tamis_prepared_backward *prepared); /* of a call */
+    tamis_status (*execute)(const tamis_prepared_backward *prepared, void *stream, const tamis_backward_operands *x);
+    void (*release)(tamis_prepared_backward *prepared);
 };
 
 #endif

@@ -40,14 +40,14 @@ static tamis_status fill(const tamis_problem *p, tamis_place place, int64_t byte
 }
 
 static tamis_status add(tamis_trial *trial, int number, tamis_type type, int64_t elements, int64_t members,
-                        tamis_place *place, int64_t *apart) {
+                        tamis_place *place, int64_t *batch_stride) {
     const tamis_problem *const p = trial->problem;
     const size_t size = tamis_type_size(type);
     const bool positive = p->edge == TAMIS_EDGE_QUOTIENT && p->operation != TAMIS_OP_SPMM;
     tamis_status status = TAMIS_OK;
     void *block = NULL;
     int64_t bytes;
-    *apart = elements;
+    *batch_stride = elements;
     if (__builtin_mul_overflow(elements, members, &bytes) || __builtin_mul_overflow(bytes, (int64_t)size, &bytes))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "operands to measure with: %lld x %lld elements do not fit 64 bits",
                           (long long)members, (long long)elements);
@@ -76,17 +76,17 @@ tamis_status tamis_trial_begin(const tamis_problem *problem, int64_t members, ta
                           .out_stride = sddmm ? 0 : p->width,
                           .batch = members,
                           .alpha = 1};
-    if (!spmm) TRY(add(trial, 0, p->type, p->rows * p->inner, members, &x->a, &x->apart.a));
-    TRY(add(trial, 1, p->type, p->cols * b_width, members, &x->b, &x->apart.b));
+    if (!spmm) TRY(add(trial, 0, p->type, p->rows * p->inner, members, &x->a, &x->batch_stride.a));
+    TRY(add(trial, 1, p->type, p->cols * b_width, members, &x->b, &x->batch_stride.b));
     if (p->operation == TAMIS_OP_FUSED && !p->d_is_b)
-        TRY(add(trial, 2, p->type, p->cols * p->width, members, &x->d, &x->apart.d));
+        TRY(add(trial, 2, p->type, p->cols * p->width, members, &x->d, &x->batch_stride.d));
     if (p->d_is_b) {
         x->d = x->b;
-        x->apart.d = x->apart.b;
+        x->batch_stride.d = x->batch_stride.b;
     }
-    TRY(add(trial, 3, p->output_type, out, members, &x->out, &x->apart.out));
+    TRY(add(trial, 3, p->output_type, out, members, &x->out, &x->batch_stride.out));
     if (!p->has_values) return TAMIS_OK;
-    return add(trial, 4, p->value_type, p->nnz, members, &x->values, &x->apart.values);
+    return add(trial, 4, p->value_type, p->nnz, members, &x->values, &x->batch_stride.values);
 }
 
 void tamis_trial_end(tamis_trial *trial) {
@@ -121,11 +121,11 @@ static tamis_status execute(const tamis_trial *trial, const tamis_prepared *prep
     for (int64_t first = 0; first < members; first += at_once) {
         tamis_operands x = trial->operands;
         x.batch = members - first < at_once ? members - first : at_once;
-        x.a.bytes += first * x.apart.a * size;
-        x.b.bytes += first * x.apart.b * size;
-        x.d.bytes += first * x.apart.d * size;
-        x.out.bytes += first * x.apart.out * (int64_t)tamis_type_size(p->output_type);
-        x.values.bytes += first * x.apart.values * (int64_t)tamis_type_size(p->value_type);
+        x.a.bytes += first * x.batch_stride.a * size;
+        x.b.bytes += first * x.batch_stride.b * size;
+        x.d.bytes += first * x.batch_stride.d * size;
+        x.out.bytes += first * x.batch_stride.out * (int64_t)tamis_type_size(p->output_type);
+        x.values.bytes += first * x.batch_stride.values * (int64_t)tamis_type_size(p->value_type);
         TRY(p->backend->execute(prepared, p->stream, &x));
     }
     return TAMIS_OK;
@@ -155,7 +155,7 @@ tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared
     backend->sizes(prepared, &sizes);
     const int64_t scratch = ((int64_t)sizes.scratch_bytes + 63) / 64 * 64;
     const int64_t at_once = tamis_members_at_once(&sizes, trial->operands.batch);
-    trial->operands.scratch_apart = sizes.own_scratch ? scratch : 0;
+    trial->operands.scratch_batch_stride = sizes.own_scratch ? scratch : 0;
     TRY(take_scratch(trial, sizes.own_scratch ? at_once * scratch : scratch));
     if (!trial->by_clock) {
         TRY(backend->mark(p->device, p->stream, &marks[0]));

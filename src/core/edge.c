@@ -29,7 +29,7 @@ static tamis_edge_array array_of(const tamis_plan *plan, const tamis_dense *X) {
 
 static tamis_edge_array values_of(const tamis_plan *plan, const tamis_execution *execution) {
     const int64_t skip = plan->pattern.offset_base * (int64_t)tamis_type_size(plan->options.type);
-    if (!tamis_plan_needs_values(plan) || !execution->values) return (tamis_edge_array){.apart = 0};
+    if (!tamis_plan_needs_values(plan) || !execution->values) return (tamis_edge_array){.batch_stride = 0};
     return (tamis_edge_array){tamis_place_at(execution->values, (size_t)skip), execution->values_stride,
                               plan->options.type, plan->order.permutation != NULL};
 }

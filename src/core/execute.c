@@ -21,17 +21,18 @@ typedef struct run {
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* Whether members of a batch that begin `apart` elements after each other share no element: each begins after the end
-   of the one before, or all of them fit side by side within each line. */
-static bool members_apart(const tamis_dense *X, int64_t apart, int64_t batch) {
+/* Whether members of a batch that begin `batch_stride` elements after each other share no element: each begins after
+   the end of the one before, or all of them fit side by side within each line. */
+static bool members_apart(const tamis_dense *X, int64_t batch_stride, int64_t batch) {
     const bool row_major = X->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = row_major ? X->rows : X->cols, length = row_major ? X->cols : X->rows;
     const int64_t stride = tamis_dense_stride(X);
     int64_t extent, width;
     if (lines == 0 || length == 0) return true;
     extent = (lines - 1) * stride + length; /* cannot overflow: the view has been checked */
-    if (apart >= extent) return true;
-    return apart >= length && !__builtin_mul_overflow(apart, batch, &width) && (lines == 1 || width <= stride);
+    if (batch_stride >= extent) return true;
+    return batch_stride >= length && !__builtin_mul_overflow(batch_stride, batch, &width) &&
+           (lines == 1 || width <= stride);
 }
 
 tamis_status tamis_operand_check(const tamis_device *device, const operand *x, int64_t outputs) {
@@ -196,11 +197,11 @@ static tamis_status transpose(const run *r, const operand *x, int64_t member, bo
 
 /* The operand as kernels need it: in place, or transposed into the workspace. */
 static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride,
-                             int64_t *apart) {
+                             int64_t *batch_stride) {
     if (x->staged < 0) {
         *stride = tamis_dense_stride(x->view);
         *place = member_of(x, member);
-        *apart = x->view->batch_stride;
+        *batch_stride = x->view->batch_stride;
         return TAMIS_OK;
     }
     *place = in_workspace(r, x->staged);
@@ -229,7 +230,7 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
                                first * (int64_t)tamis_type_size(plan->problem.value_type)};
     if (!r->given.values || !tamis_plan_needs_values(plan)) return TAMIS_OK;
     const bool in_order = !plan->order.permutation || (plan->own_values && r->given.values == plan->pattern.values);
-    x->apart.values = r->given.values_stride;
+    x->batch_stride.values = r->given.values_stride;
     x->values = in_order ? given : in_workspace(r, plan->staging.values);
     return in_order ? TAMIS_OK : permute(r, plan->problem.value_type, x->values, given, false);
 }
@@ -239,7 +240,7 @@ static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x
     const tamis_plan *const plan = r->plan;
     const bool before = r->given.beta != 0;
     x->out = member_of(&r->out, member);
-    x->apart.out = r->out.view->batch_stride;
+    x->batch_stride.out = r->out.view->batch_stride;
     if (plan->options.operation != TAMIS_OP_SDDMM) {
         x->out_stride = tamis_dense_stride(r->out.view);
         if (r->out.staged < 0) return TAMIS_OK;
@@ -274,15 +275,16 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
                         .alpha = r->given.alpha,
                         .beta = r->given.beta,
                         .scratch = in_workspace(r, plan->staging.scratch),
-                        .scratch_apart = plan->staging.scratch_apart,
+                        .scratch_batch_stride = plan->staging.scratch_batch_stride,
                         .softmax_rows = softmax_rows_of(r, member)};
-    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride, &x.apart.a));
-    TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride, &x.apart.b));
-    if (operation == TAMIS_OP_FUSED && !r->d_is_b) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.apart.d));
+    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride, &x.batch_stride.a));
+    TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride, &x.batch_stride.b));
+    if (operation == TAMIS_OP_FUSED && !r->d_is_b)
+        TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.batch_stride.d));
     if (r->d_is_b) { /* what backends compare */
         x.d = x.b;
         x.d_stride = x.b_stride;
-        x.apart.d = x.apart.b;
+        x.batch_stride.d = x.batch_stride.b;
     }
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));

@@ -32,8 +32,8 @@ struct tamis_gradient {
     tamis_row_order order; /* of T; no arrays where T is S */
     tamis_row_order turned_order;
     tamis_sparse T, U;
-    void *placeholder;          /* stands for the values of T and U, which each execution supplies */
-    tamis_prepared_back *whole; /* in place of the plans; NULL: there are plans */
+    void *placeholder;              /* stands for the values of T and U, which each execution supplies */
+    tamis_prepared_backward *whole; /* in place of the plans; NULL: there are plans */
     tamis_plan *plans[PLANS];
     int64_t parts, x, dp, turned; /* places in the workspace, after the plans' scratch */
     tamis_own_workspace *own;
@@ -477,7 +477,7 @@ static tamis_edge_array outside(const back *b, const tamis_dense *X) {
 static tamis_edge_array values_of(const back *b) {
     const tamis_gradient *const g = b->g;
     const int64_t skip = (b->x.skip_values + g->S.offset_base) * (int64_t)tamis_type_size(g->options.type);
-    if (!has_values(g)) return (tamis_edge_array){.apart = 0};
+    if (!has_values(g)) return (tamis_edge_array){.batch_stride = 0};
     return (tamis_edge_array){tamis_place_at(b->given.values, (size_t)skip), b->given.values_stride, g->options.type,
                               g->order.permutation != NULL};
 }

@@ -46,7 +46,7 @@ static tamis_status look(const tamis_whole_request *r, pair *p) {
         tamis_ceilings_get(device->backend, device->number, device->description.threads, TAMIS_PROBE_IF_NEEDED,
                            &e->ceilings);
         p->problems[i] = problem_of(r, patterns[i], e);
-        TRY(device->backend->look(&p->problems[i], e));
+        TRY(device->backend->profile(&p->problems[i], e));
     }
     return TAMIS_OK;
 }
@@ -83,8 +83,8 @@ static tamis_status predict_steps(const pair *p, double *seconds) {
     return add_step(U, TAMIS_OP_SPMM, T->width, seconds);
 }
 
-tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepared_back **whole) {
-    const tamis_back_functions *const back = r->device->backend->back;
+tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepared_backward **whole) {
+    const tamis_backward_functions *const back = r->device->backend->back;
     const tamis_options *const o = r->options;
     pair p = {.problems = {{.rows = 0}, {.rows = 0}}};
     double steps = 0;
@@ -100,24 +100,24 @@ tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepa
     return named || seconds < steps ? back->prepare(&p.problems[0], &p.problems[1], whole) : TAMIS_OK;
 }
 
-static tamis_back_matrix matrix_of(const tamis_dense *view, int64_t skip) {
-    if (!view) return (tamis_back_matrix){.stride = 0};
-    return (tamis_back_matrix){.at = {view->data, skip * (int64_t)tamis_type_size(view->type)},
-                               .stride = tamis_dense_stride(view),
-                               .apart = view->batch_stride};
+static tamis_backward_matrix matrix_of(const tamis_dense *view, int64_t skip) {
+    if (!view) return (tamis_backward_matrix){.stride = 0};
+    return (tamis_backward_matrix){.at = {view->data, skip * (int64_t)tamis_type_size(view->type)},
+                                   .stride = tamis_dense_stride(view),
+                                   .batch_stride = view->batch_stride};
 }
 
-tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_back *whole,
+tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_backward *whole,
                                       const tamis_back_views *x, const tamis_execution *given) {
-    const tamis_back_operands operands = {.a = matrix_of(x->A, x->skip_a),
-                                          .b = matrix_of(x->B, x->skip_b),
-                                          .d = matrix_of(x->D, x->skip_d),
-                                          .e = matrix_of(x->dE, x->skip_e),
-                                          .da = matrix_of(x->dA, 0),
-                                          .db = matrix_of(x->dB, 0),
-                                          .dd = matrix_of(x->dD, x->skip_dd),
-                                          .alpha = given->alpha,
-                                          .beta = given->beta,
-                                          .scratch = {given->workspace, 0}};
+    const tamis_backward_operands operands = {.a = matrix_of(x->A, x->skip_a),
+                                              .b = matrix_of(x->B, x->skip_b),
+                                              .d = matrix_of(x->D, x->skip_d),
+                                              .e = matrix_of(x->dE, x->skip_e),
+                                              .da = matrix_of(x->dA, 0),
+                                              .db = matrix_of(x->dB, 0),
+                                              .dd = matrix_of(x->dD, x->skip_dd),
+                                              .alpha = given->alpha,
+                                              .beta = given->beta,
+                                              .scratch = {given->workspace, 0}};
     return device->backend->back->execute(whole, given->stream, &operands);
 }

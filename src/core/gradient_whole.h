@@ -17,10 +17,10 @@ typedef struct tamis_whole_request {
 } tamis_whole_request;
 
 /* *whole is NULL where the steps are to be taken: by name ("steps"), by prediction, or because nothing else serves. */
-tamis_status tamis_whole_gradient_make(const tamis_whole_request *request, tamis_prepared_back **whole);
+tamis_status tamis_whole_gradient_make(const tamis_whole_request *request, tamis_prepared_backward **whole);
 
 /* A backward call of fused whose operands have been checked; `given` has the workspace. */
-tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_back *whole,
+tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_backward *whole,
                                       const tamis_back_views *views, const tamis_execution *given);
 
 #endif

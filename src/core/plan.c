@@ -88,7 +88,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
         if (o->operation == TAMIS_OP_SDDMM) TRY(tamis_workspace_reserve(&total, p->nnz, out_size, &s.samples));
     }
     s.at_once = stages(plan) ? 1 : tamis_members_at_once(&plan->sizes, o->batch);
-    s.scratch_apart = plan->sizes.own_scratch ? scratch : 0;
+    s.scratch_batch_stride = plan->sizes.own_scratch ? scratch : 0;
     TRY(tamis_workspace_reserve(&total, plan->sizes.own_scratch ? s.at_once : 1, (size_t)scratch, &s.scratch));
     if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge begins anew */
         const int64_t parts = tamis_edge_scratch(o->edge, p->nnz, o->batch);
@@ -187,7 +187,7 @@ static tamis_status check_pattern(tamis_plan *plan, const tamis_sparse *S) {
     const tamis_backend *const backend = plan->device->backend;
     plan->problem.may_guess = plan->problem.once && (!o->algorithm || strcmp(o->algorithm, "auto") == 0);
     if (o->trust_input) return TAMIS_OK;
-    plan->problem.unchecked = backend->checks_as_it_looks && !o->transpose;
+    plan->problem.unchecked = backend->checks_while_profiling && !o->transpose;
     return plan->problem.unchecked ? TAMIS_OK : backend->validate(plan->device->handle, o->stream, o->threads, S);
 }
 
@@ -221,7 +221,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     if (S->values) plan->problem.value_type = S->value_type;
     plan->problem.has_values = S->values && tamis_plan_needs_values(plan);
     TRY(take_pattern(plan));
-    TRY(device->backend->look(&plan->problem, &plan->evidence));
+    TRY(device->backend->profile(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
     TRY(prepare(plan));
     device->backend->sizes(plan->prepared, &plan->sizes);

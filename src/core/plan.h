@@ -12,7 +12,7 @@
 typedef struct tamis_staging {
     int64_t a, b, d, out, values, samples; /* samples: SDDMM's output in CSR order */
     int64_t scratch;                       /* the algorithm's */
-    int64_t scratch_apart;                 /* see tamis_operands */
+    int64_t scratch_batch_stride;          /* see tamis_operands */
     int64_t at_once;                       /* members of a batch that the backend gets in one call */
     int64_t bytes;                         /* of all of them */
 } tamis_staging;

@@ -26,7 +26,7 @@ static const char *address(tamis_place place) { return (const char *)place.base 
 
 /* Part p of row i: 0 is the row's own, then come the others. */
 static const char *part_of(const job *j, int64_t i, int64_t p) {
-    const int64_t bytes = j->x->apart * (int64_t)tamis_type_size(j->type);
+    const int64_t bytes = j->x->part_stride * (int64_t)tamis_type_size(j->type);
     return p == 0 ? j->own + i * bytes : j->others + j->places[j->starts[i] + p - 1] * bytes;
 }
 

@@ -24,7 +24,7 @@ typedef struct span {
 
 TAMIS_INLINE int64_t place_of(const span *r, const tamis_edge_array *a, int64_t t) {
     const int64_t *const permutation = a->scattered ? r->job->permutation : NULL;
-    return r->member * a->apart + (permutation ? permutation[r->first + t] : r->first + t);
+    return r->member * a->batch_stride + (permutation ? permutation[r->first + t] : r->first + t);
 }
 
 TAMIS_INLINE void load_type(double *to, const span *r, const tamis_edge_array *a, tamis_type type) {

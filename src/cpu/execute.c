@@ -13,8 +13,8 @@
 
 typedef struct execution {
     const tamis_prepared *prepared;
-    tamis_cpu_job first; /* the first member's */
-    tamis_apart apart;   /* in bytes */
+    tamis_cpu_job first;              /* the first member's */
+    tamis_batch_strides batch_stride; /* in bytes */
     int64_t members;
     char *scratch;
     int stage;         /* of softmax_rows */
@@ -24,11 +24,11 @@ typedef struct execution {
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
     tamis_cpu_job job = run->first;
     if (member == 0) return job;
-    if (job.values) job.values += member * run->apart.values;
-    if (job.a) job.a += member * run->apart.a;
-    if (job.b) job.b += member * run->apart.b;
-    if (job.d) job.d += member * run->apart.d;
-    if (job.out) job.out += member * run->apart.out;
+    if (job.values) job.values += member * run->batch_stride.values;
+    if (job.a) job.a += member * run->batch_stride.a;
+    if (job.b) job.b += member * run->batch_stride.b;
+    if (job.d) job.d += member * run->batch_stride.d;
+    if (job.out) job.out += member * run->batch_stride.out;
     if (job.softmax_rows) job.softmax_rows += member * 2 * job.rows * run->prepared->kernels->real_bytes;
     return job;
 }
@@ -159,10 +159,11 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     const int64_t size = (int64_t)tamis_type_size(problem->type);
     const int64_t out_size = (int64_t)tamis_type_size(problem->output_type);
     const int64_t value_size = (int64_t)tamis_type_size(problem->value_type);
-    const tamis_apart *const apart = &operands->apart;
+    const tamis_batch_strides *const strides = &operands->batch_stride;
     execution run = {
         .prepared = prepared,
-        .apart = {apart->values * value_size, apart->a * size, apart->b * size, apart->d * size, apart->out * out_size},
+        .batch_stride = {strides->values * value_size, strides->a * size, strides->b * size, strides->d * size,
+                         strides->out * out_size},
         .scratch = address(operands->scratch),
         .first = {.rows = problem->rows,
                   .cols = problem->cols,

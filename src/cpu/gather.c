@@ -30,11 +30,11 @@ static void copy_row(const tamis_gathering *x, int64_t row, char *to) {
 static void copy_share(void *context, int thread, int threads) {
     const tamis_gathering *const x = context;
     const int64_t *const rows = x->rows;
-    const int64_t apart = x->apart * (int64_t)tamis_type_size(x->type);
+    const int64_t to_stride = x->to_stride * (int64_t)tamis_type_size(x->type);
     char *const to = (char *)x->to.base + x->to.bytes;
     const int64_t end = tamis_partition_even(x->count, threads, thread + 1);
     for (int64_t i = tamis_partition_even(x->count, threads, thread); i < end; i++)
-        copy_row(x, rows ? rows[i] : i, to + i * apart);
+        copy_row(x, rows ? rows[i] : i, to + i * to_stride);
 }
 
 tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering) {

@@ -27,7 +27,7 @@ const tamis_cpu_machine *tamis_cpu_machine_read(void);
 tamis_status tamis_cpu_validate(void *device, void *stream, int threads, const tamis_sparse *S);
 tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order);
-tamis_status tamis_cpu_look(const tamis_problem *problem, tamis_evidence *evidence);
+tamis_status tamis_cpu_profile(const tamis_problem *problem, tamis_evidence *evidence);
 
 /* gather.c: rows of a matrix, one after another. */
 tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering);

@@ -80,7 +80,7 @@ done:
 }
 
 /* The profile of the rows is exact; that of the columns is from a sample. */
-tamis_status tamis_cpu_look(const tamis_problem *p, tamis_evidence *evidence) {
+tamis_status tamis_cpu_profile(const tamis_problem *p, tamis_evidence *evidence) {
     const tamis_sparse csr = {.format = TAMIS_CSR,
                               .rows = p->rows,
                               .cols = p->cols,

@@ -17,8 +17,8 @@
 #include "gpu/plan.h"
 #include "gpu/runtime/nccl.h"
 #include "gpu/staging/staging.h"
-#include "gpu/structure/look.h"
 #include "gpu/structure/order.h"
+#include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
 #include "gpu/structure/validate.h"
 #include "gpu/tensor/wgmma.h"
@@ -199,10 +199,10 @@ const tamis_backend tamis_cuda_backend = {
     .mark_passed = mark_passed,
     .check_stream = check_stream,
     .check_place = check_place,
-    .checks_as_it_looks = true,
+    .checks_while_profiling = true,
     .validate = tamis_gpu_validate,
     .order_rows = tamis_gpu_order_rows,
-    .look = tamis_gpu_look,
+    .profile = tamis_gpu_profile,
     .mask_offsets = tamis_gpu_mask_offsets,
     .mask_columns = tamis_gpu_mask_columns,
     .ready = tamis_gpu_ready,
@@ -213,7 +213,7 @@ const tamis_backend tamis_cuda_backend = {
     .messenger = &tamis_nccl_messenger,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
-    .back = &tamis_back_wgmma,
+    .back = &tamis_backward_wgmma,
 };
 
 const tamis_backend tamis_opencl_backend = {
@@ -253,10 +253,10 @@ const tamis_backend tamis_opencl_backend = {
     .release_mark = release_mark,
     .mark_passed = mark_passed,
     .check_stream = check_stream,
-    .checks_as_it_looks = true,
+    .checks_while_profiling = true,
     .validate = tamis_gpu_validate,
     .order_rows = tamis_gpu_order_rows,
-    .look = tamis_gpu_look,
+    .profile = tamis_gpu_profile,
     .mask_offsets = tamis_gpu_mask_offsets,
     .mask_columns = tamis_gpu_mask_columns,
     .ready = tamis_gpu_ready,

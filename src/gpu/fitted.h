@@ -131,7 +131,7 @@ typedef struct tamis_gpu_fitted {
         double highs;    /* share of numbers of 16 bits, or rounded to TF32 */
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
-    } back_wgmma;
+    } backward_wgmma;
     struct { /* softmax.simt */
         double nonzero_ps, row_ps, begin;
     } softmax;

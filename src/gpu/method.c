@@ -5,8 +5,8 @@
 
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
+#include "gpu/compile/requests.h"
 #include "gpu/compile/utility.h"
-#include "gpu/compile/wanted.h"
 
 int64_t tamis_gpu_parameter(const tamis_prepared *p, const char *name) {
     int i = 0;
@@ -72,7 +72,8 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
 
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
-    return tamis_gpu_want(p->device, file, definitions->text, false, kernel, shared_bytes, &p->kernels[number]);
+    return tamis_gpu_request_kernel(p->device, file, definitions->text, false, kernel, shared_bytes,
+                                    &p->kernels[number]);
 }
 
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
@@ -83,7 +84,7 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
     for (int wide = 1; wide >= 0; wide--) {
         tamis_gpu_definitions one = *definitions;
         tamis_gpu_define(&one, "WIDE", wide);
-        TRY(tamis_gpu_want(p->device, file, one.text, false, kernel, shared_bytes, kernels[wide]));
+        TRY(tamis_gpu_request_kernel(p->device, file, one.text, false, kernel, shared_bytes, kernels[wide]));
     }
     return TAMIS_OK;
 }
@@ -103,21 +104,21 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count,
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t apart, size_t size,
-                       size_t bytes) {
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t batch_stride,
+                       size_t size, size_t bytes) {
     /* buffers of OpenCL begin at 128 bytes and more; a CUDA place is an address */
     const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
     return (base + (uintptr_t)place.bytes) % bytes == 0 && (uint64_t)stride * size % bytes == 0 &&
-           (uint64_t)apart * size % bytes == 0 && (uint64_t)stride * size <= INT32_MAX;
+           (uint64_t)batch_stride * size % bytes == 0 && (uint64_t)stride * size <= INT32_MAX;
 }
 
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
     const size_t size = tamis_type_size(p->problem.type);
     const tamis_place columns = {(void *)(uintptr_t)p->problem.columns, 0};
     const size_t bytes = (size_t)p->unit * size;
-    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, x->apart.a, size, bytes) &&
-                      tamis_gpu_aligned(p->device, x->b, x->b_stride, x->apart.b, size, bytes) &&
-                      tamis_gpu_aligned(p->device, x->d, x->d_stride, x->apart.d, size, bytes);
+    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, x->batch_stride.a, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->b, x->b_stride, x->batch_stride.b, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->d, x->d_stride, x->batch_stride.d, size, bytes);
     return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 0, 1, 16) ? 2 : 0);
 }
 
@@ -141,13 +142,13 @@ tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operan
         .b_stride = x->b_stride,
         .d_stride = x->d_stride,
         .out_stride = x->out_stride,
-        .values_apart = x->apart.values,
-        .a_apart = x->apart.a,
-        .b_apart = x->apart.b,
-        .d_apart = x->apart.d,
-        .out_apart = x->apart.out,
-        .scratch_apart = x->scratch_apart / (int64_t)tamis_gpu_real_size(problem->type),
-        .pairs_apart = 2 * problem->rows,
+        .values_batch_stride = x->batch_stride.values,
+        .a_batch_stride = x->batch_stride.a,
+        .b_batch_stride = x->batch_stride.b,
+        .d_batch_stride = x->batch_stride.d,
+        .out_batch_stride = x->batch_stride.out,
+        .scratch_batch_stride = x->scratch_batch_stride / (int64_t)tamis_gpu_real_size(problem->type),
+        .pairs_batch_stride = 2 * problem->rows,
         .edge_kind = problem->edge,
         .has_values = problem->has_values,
         .wide = tamis_gpu_wide(p, x),
@@ -169,7 +170,7 @@ tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int 
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld x %lld groups exceed the %lld x %lld of a launch on %s",
                           p->method->name, (long long)launch.groups[0], (long long)launch.groups[1],
                           (long long)limits->groups_most[0], (long long)limits->groups_most[1], limits->name);
-    TRY(tamis_gpu_await()); /* a plan that is still being made measures with its kernels */
+    TRY(tamis_gpu_await_requests()); /* a plan that is still being made measures with its kernels */
     tamis_gpu_kernel *const kernel = p->narrow[number] && !(common->wide & 1) ? p->narrow[number] : p->kernels[number];
     TRY(tamis_gpu_bind(kernel, common, own, values));
     launch.members = common->members;

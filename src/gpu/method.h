@@ -116,9 +116,9 @@ tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operan
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
 
 /* Whether rows of elements of `size` bytes, `stride` of them apart, all begin at multiples of `bytes`, those of
-   members of a batch, `apart` elements apart, too. */
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t apart, size_t size,
-                       size_t bytes);
+   members of a batch, `batch_stride` elements apart, too. */
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t batch_stride,
+                       size_t size, size_t bytes);
 
 /* Launches kernel `number` for all members: `common` beside what is the method's `own` (NULL: nothing). */
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,

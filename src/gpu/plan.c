@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "gpu/compile/requests.h"
 #include "gpu/compile/utility.h"
-#include "gpu/compile/wanted.h"
 #include "gpu/softmax/softmax.h"
 
 /* ------------------------------------------------------------------------------------------ making */
@@ -35,7 +35,7 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_status status = tamis_gpu_scores(p) ? tamis_gpu_softmax_prepare(p) : TAMIS_OK;
     if (status == TAMIS_OK) status = p->method->prepare(p);
     depth--;
-    return status == TAMIS_OK && depth == 0 ? tamis_gpu_await() : status;
+    return status == TAMIS_OK && depth == 0 ? tamis_gpu_await_requests() : status;
 }
 
 tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem,
@@ -69,7 +69,7 @@ tamis_status tamis_gpu_prepare_two(const tamis_gpu_method *const methods[2], con
     tamis_status status = tamis_gpu_prepare(methods[0], problems[0], &prepared[0]);
     if (status == TAMIS_OK) status = tamis_gpu_prepare(methods[1], problems[1], &prepared[1]);
     depth--;
-    if (status == TAMIS_OK && depth == 0) status = tamis_gpu_await();
+    if (status == TAMIS_OK && depth == 0) status = tamis_gpu_await_requests();
     for (int i = 0; i < 2 && status != TAMIS_OK; i++) {
         tamis_gpu_prepared_release(prepared[i]);
         prepared[i] = NULL;
@@ -79,7 +79,7 @@ tamis_status tamis_gpu_prepare_two(const tamis_gpu_method *const methods[2], con
 
 void tamis_gpu_prepared_release(tamis_prepared *p) {
     if (!p) return;
-    tamis_gpu_want_no_more(p, sizeof *p);
+    tamis_gpu_cancel_requests(p, sizeof *p);
     for (int i = 0; i < TAMIS_GPU_KERNELS; i++) {
         tamis_gpu_kernel_release(p->kernels[i]);
         tamis_gpu_kernel_release(p->narrow[i]);
@@ -132,16 +132,17 @@ tamis_call_bytes tamis_gpu_call_bytes_of(const tamis_gpu_algorithm *const *algor
 static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *x, int64_t first, int64_t count) {
     const int64_t step = first * (int64_t)tamis_type_size(p->problem.type);
     tamis_operands part = *x;
-    part.values = tamis_gpu_after(x->values, x->apart.values * first * (int64_t)tamis_type_size(p->problem.value_type));
-    part.a = tamis_gpu_after(x->a, x->apart.a * step);
-    part.b = tamis_gpu_after(x->b, x->apart.b * step);
-    part.d = tamis_gpu_after(x->d, x->apart.d * step);
+    part.values =
+        tamis_gpu_after(x->values, x->batch_stride.values * first * (int64_t)tamis_type_size(p->problem.value_type));
+    part.a = tamis_gpu_after(x->a, x->batch_stride.a * step);
+    part.b = tamis_gpu_after(x->b, x->batch_stride.b * step);
+    part.d = tamis_gpu_after(x->d, x->batch_stride.d * step);
     part.softmax_rows =
         tamis_gpu_after(x->softmax_rows, 2 * p->problem.rows * first * (int64_t)tamis_gpu_real_size(p->problem.type));
-    part.out = tamis_gpu_after(x->out, x->apart.out * first * (int64_t)tamis_type_size(p->problem.output_type));
-    part.scratch = tamis_gpu_after(x->scratch, x->scratch_apart * first);
+    part.out = tamis_gpu_after(x->out, x->batch_stride.out * first * (int64_t)tamis_type_size(p->problem.output_type));
+    part.scratch = tamis_gpu_after(x->scratch, x->scratch_batch_stride * first);
     part.batch = count;
-    if (count == 1) part.apart = (tamis_apart){0, 0, 0, 0, 0}; /* nobody need look at it */
+    if (count == 1) part.batch_stride = (tamis_batch_strides){0, 0, 0, 0, 0}; /* nobody need look at it */
     return part;
 }
 
@@ -150,7 +151,7 @@ static tamis_status execute_members(const tamis_prepared *p, void *stream, const
     if (!tamis_gpu_scores(p)) return p->method->execute(p, stream, operands);
     tamis_operands scores = *operands; /* the method leaves them at the start of scratch */
     scores.out = operands->scratch;
-    scores.apart.out = operands->scratch_apart / (int64_t)tamis_gpu_real_size(p->problem.type);
+    scores.batch_stride.out = operands->scratch_batch_stride / (int64_t)tamis_gpu_real_size(p->problem.type);
     scores.alpha = 1;
     scores.beta = 0;
     scores.scratch = tamis_gpu_after(operands->scratch, (int64_t)p->softmax_scratch);

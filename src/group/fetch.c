@@ -100,7 +100,7 @@ static tamis_status gather(const tamis_fetch *f, void *stream, int which, const 
                                    .from = {X->data, m * X->batch_stride * size},
                                    .to = {to, skip + m * X->cols * size},
                                    .stride = tamis_dense_stride(X),
-                                   .apart = f->row_bytes / size,
+                                   .to_stride = f->row_bytes / size,
                                    .cols = X->cols,
                                    .count = count,
                                    .rows = rows};

@@ -40,7 +40,7 @@ static tamis_status pack_pairs(const tamis_giving *g) {
                                        .from = {plan->pairs, 2 * m * rows * size},
                                        .to = {plan->partial, (pairs_at(g) + 2 * m) * size},
                                        .stride = 2,
-                                       .apart = row_elements(g),
+                                       .to_stride = row_elements(g),
                                        .cols = 2,
                                        .count = rows};
         TRY(device->backend->gather(device->handle, g->stream, &pairs));
@@ -64,7 +64,7 @@ static tamis_status add_output(const tamis_giving *g, int which) {
                              .own = {plan->partial, first * size},
                              .others = {plan->received, first * size},
                              .to = {to->data, m * to->batch_stride * (int64_t)tamis_type_size(to->type)},
-                             .apart = row_elements(g),
+                             .part_stride = row_elements(g),
                              .stride = tamis_dense_stride(to),
                              .cols = g->cols[which],
                              .count = own_rows,

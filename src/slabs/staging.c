@@ -117,7 +117,7 @@ tamis_status tamis_slab_pack_rows(const tamis_slab_plan *plan, const tamis_dense
                                .from = {X->data, (member * X->batch_stride + skip) * (int64_t)tamis_type_size(X->type)},
                                .to = {to, 0},
                                .stride = stride,
-                               .apart = X->cols,
+                               .to_stride = X->cols,
                                .cols = X->cols,
                                .count = count,
                                .rows = rows};

@@ -14,8 +14,8 @@
 #include "gpu/mask/mask.h"
 #include "gpu/method.h"
 #include "gpu/staging/staging.h"
-#include "gpu/structure/look.h"
 #include "gpu/structure/order.h"
+#include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
 #include "gpu/tensor/wgmma.h"
 
@@ -152,11 +152,11 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
 tamis_status instance_prepare_back(const instance *x) {
     const tamis_evidence evidence = evidence_of(x);
     const tamis_problem problem = problem_of(x, &evidence);
-    tamis_prepared_back *back = NULL;
-    if (tamis_back_wgmma.seconds(&problem, &problem) == 0)
+    tamis_prepared_backward *back = NULL;
+    if (tamis_backward_wgmma.seconds(&problem, &problem) == 0)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "the gradient in one piece does not serve the problem");
-    TRY(tamis_back_wgmma.prepare(&problem, &problem, &back));
-    tamis_back_wgmma.release(back);
+    TRY(tamis_backward_wgmma.prepare(&problem, &problem, &back));
+    tamis_backward_wgmma.release(back);
     return TAMIS_OK;
 }
 
@@ -183,7 +183,7 @@ static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis
                              .offset_type = offset,
                              .device = d,
                              .unchecked = true};
-    TRY(tamis_gpu_look_by(&problem, false, &evidence));
+    TRY(tamis_gpu_profile_by(&problem, false, &evidence));
     S.format = TAMIS_COO;
     S.row_indices = instance_zeros();
     TRY(tamis_gpu_order_rows(&problem, &S, false, &rows));

@@ -48,7 +48,7 @@ static const struct allowed {
     {"sddmm_wgmma.cu", 32, "saved around exp and divisions, of neighbouring columns and long K"},
     {"spmm_wgmma.cu", 64,
      "what builders know ahead, of batches and gathered cells; the merging kernel's program has it unused"},
-    {"back_wgmma.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
+    {"backward_wgmma.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
@@ -68,7 +68,7 @@ static const struct made_for {
 } made_for[] = {{"sddmm_wgmma.cu", 90},
                 {"spmm_wgmma.cu", 90},
                 {"fused_wgmma.cu", 90},
-                {"back_wgmma.cu", 90},
+                {"backward_wgmma.cu", 90},
                 {"split_rows.cu", 90},
                 {"cell_entries.cu", 90},
                 {NULL, 0}};

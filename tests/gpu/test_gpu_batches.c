@@ -25,8 +25,9 @@ static void must(tamis_status status) {
     exit(1);
 }
 
-static tamis_dense matrix(void *data, int64_t rows, int64_t cols, int64_t apart) {
-    return (tamis_dense){.data = data, .rows = rows, .cols = cols, .location = TAMIS_DEVICE, .batch_stride = apart};
+static tamis_dense matrix(void *data, int64_t rows, int64_t cols, int64_t batch_stride) {
+    return (tamis_dense){
+        .data = data, .rows = rows, .cols = cols, .location = TAMIS_DEVICE, .batch_stride = batch_stride};
 }
 
 /* The host looks at it: two columns in each row. */

@@ -228,7 +228,7 @@ static bool looks_again(tamis_device *device) {
     const problem_options o = {
         .rows = 1300, .cols = 1800, .nnz = 4200, .inner = 128, .width = 8, .batch = 1, .sorted = true};
     bool right = true;
-    ((tamis_gpu_device *)device->handle)->looked = (int64_t)1 << 40; /* by the kernels: structure/look.c */
+    ((tamis_gpu_device *)device->handle)->profiled = (int64_t)1 << 40; /* by the kernels: structure/profile.c */
     for (int i = 0; i < 80 && right; i++) {
         problem p = problem_make(&o, &random);
         mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);

@@ -21,7 +21,7 @@ static void alignment(void **state) {
     (void)state;
     static const struct {
         uintptr_t base;
-        int64_t bytes, stride, apart;
+        int64_t bytes, stride, batch_stride;
         size_t size;
         bool aligned;
     } rows[] = {
@@ -34,7 +34,7 @@ static void alignment(void **state) {
         {4096, 0, 1LL << 33, 0, 8, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (tamis_gpu_aligned(&chip.shared, at(rows[i].base, rows[i].bytes), rows[i].stride, rows[i].apart,
+        if (tamis_gpu_aligned(&chip.shared, at(rows[i].base, rows[i].bytes), rows[i].stride, rows[i].batch_stride,
                               rows[i].size, UNIT) != rows[i].aligned)
             fail_msg("row %zu", i);
 }
@@ -61,11 +61,12 @@ static void operands_are_looked_at(void **state) {
                                  .a_stride = 8,
                                  .b_stride = 12,
                                  .d_stride = 16,
-                                 .apart = {.a = 80, .b = 120, .d = 160}};
+                                 .batch_stride = {.a = 80, .b = 120, .d = 160}};
     assert_int_equal(tamis_gpu_wide(&p, &good), 3);
     for (int i = 0; i < 9; i++) {
         tamis_operands x = good;
-        int64_t *const strides[] = {&x.a_stride, &x.b_stride, &x.d_stride, &x.apart.a, &x.apart.b, &x.apart.d};
+        int64_t *const strides[] = {&x.a_stride,       &x.b_stride,       &x.d_stride,
+                                    &x.batch_stride.a, &x.batch_stride.b, &x.batch_stride.d};
         tamis_place *const places[] = {&x.a, &x.b, &x.d};
         if (i < 6)
             *strides[i] += 1;

@@ -1,7 +1,7 @@
 /*
- * Prefix sums, sorting and the look at panels on a device that computes, against loops on the host: sizes on both
+ * Prefix sums, sorting and the profile of panels on a device that computes, against loops on the host: sizes on both
  * sides of a tile, of a tile of tiles, and of a tile of those.
- *   test_structure [DEVICE [look]]      opencl:0 unless told otherwise; look: that alone, at small patterns
+ *   test_structure [DEVICE [profile]]      opencl:0 unless told otherwise; profile: that alone, at small patterns
  */
 #include "unit/cmocka_first.h"
 
@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "core/device.h"
 #include "gpu/compile/utility.h"
-#include "gpu/structure/look.h"
+#include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
 #include "unit/named_device.h"
 
@@ -172,9 +172,10 @@ static void sorting_twice(void **state) {
 static bool same(double x, double y) { return x == y; }
 
 /* What the device finds; the host must find the same, to the last bit, for what is chosen depends on it. */
-static void look_both(const tamis_problem *problem, tamis_evidence *evidence) {
+static void profile_both(const tamis_problem *problem, tamis_evidence *evidence) {
     tamis_evidence other = {0};
-    if (tamis_gpu_look_by(problem, false, evidence) != TAMIS_OK || tamis_gpu_look_by(problem, true, &other) != TAMIS_OK)
+    if (tamis_gpu_profile_by(problem, false, evidence) != TAMIS_OK ||
+        tamis_gpu_profile_by(problem, true, &other) != TAMIS_OK)
         fail_msg("%s", tamis_last_error());
     const tamis_profile *const x = &evidence->profile, *const y = &other.profile;
     const bool counts = x->max == y->max && x->min == y->min && x->empty_rows == y->empty_rows &&
@@ -226,7 +227,7 @@ static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within
                              .columns = on_device(columns, (size_t)offsets[rows] * 4),
                              .device = device->handle,
                              .unchecked = true};
-    look_both(&problem, &evidence);
+    profile_both(&problem, &evidence);
     for (int wide = 0; wide < 2; wide++)
         if (fabs(evidence.panel_fresh[wide] / fresh[wide] - 1) > within)
             fail_msg("of %lld columns %.6f are fresh, expected %.6f", (long long)cols, evidence.panel_fresh[wide],
@@ -254,7 +255,7 @@ static void expect_order(int64_t rows, int64_t repeats, bool falls) {
                              .columns = on_device(columns, (size_t)(rows * EACH) * 4),
                              .device = device->handle,
                              .unchecked = true};
-    look_both(&problem, &evidence);
+    profile_both(&problem, &evidence);
     assert_int_equal(evidence.profile.sorted, !falls);
     assert_int_equal(evidence.profile.duplicates, falls ? -1 : repeats);
     tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
@@ -277,7 +278,7 @@ static void *integers(const int64_t *from, int64_t count, tamis_index_type type)
    the first is not 0, 4: a column is too large, 5: or negative). */
 typedef struct pattern {
     int64_t rows, cols, mean;
-    bool sorted, hub; /* hub: one row has more nonzeros than a panel may have for a look */
+    bool sorted, hub; /* hub: one row has more nonzeros than a panel may have for a profile */
     tamis_index_type index, offset;
     int broken;
 } pattern;
@@ -312,10 +313,10 @@ static void expect_same(const pattern *w) {
                              .columns = integers(columns, nnz, w->index),
                              .index_type = w->index,
                              .device = device->handle};
-    look_both(&problem, &evidence); /* trusted: whatever it is */
+    profile_both(&problem, &evidence); /* trusted: whatever it is */
     problem.unchecked = true;
     for (int by_host = 0; by_host < 2; by_host++) {
-        const tamis_status status = tamis_gpu_look_by(&problem, by_host != 0, &evidence);
+        const tamis_status status = tamis_gpu_profile_by(&problem, by_host != 0, &evidence);
         assert_int_equal(status, w->broken ? TAMIS_ERROR_PATTERN : TAMIS_OK);
         if (w->broken) assert_non_null(strstr(tamis_last_error(), w->broken > 3 ? "columns" : "offsets"));
     }
@@ -325,7 +326,7 @@ static void expect_same(const pattern *w) {
     free(columns);
 }
 
-static void looking_by_either(void **state) {
+static void profiling_by_either(void **state) {
     (void)state;
     static const pattern patterns[] = {
         {.rows = 1, .cols = 1, .mean = 1},
@@ -348,7 +349,7 @@ static void looking_by_either(void **state) {
     }
 }
 
-static void looking(void **state) {
+static void profiling(void **state) {
     (void)state;
     expect_order(5000, 0, false);
     expect_order(5000, 1, false);
@@ -374,11 +375,11 @@ static int tear_down(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prefix_sums), cmocka_unit_test(no_sums_of_nothing),
                                        cmocka_unit_test(sorting),     cmocka_unit_test(sorting_twice),
-                                       cmocka_unit_test(looking),     cmocka_unit_test(looking_by_either)};
-    const struct CMUnitTest look[] = {cmocka_unit_test(looking_by_either)};
+                                       cmocka_unit_test(profiling),   cmocka_unit_test(profiling_by_either)};
+    const struct CMUnitTest profile[] = {cmocka_unit_test(profiling_by_either)};
     dice = tamis_random_start(8, 0);
-    brief = argc > 2 && strcmp(argv[2], "look") == 0;
+    brief = argc > 2 && strcmp(argv[2], "profile") == 0;
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return brief ? cmocka_run_group_tests_name(device_name, look, set_up, tear_down)
+    return brief ? cmocka_run_group_tests_name(device_name, profile, set_up, tear_down)
                  : cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
 #include "gpu/compile/jit.h"
-#include "gpu/compile/wanted.h"
+#include "gpu/compile/requests.h"
 
 typedef struct entry {
     struct entry *next;
@@ -113,8 +113,9 @@ tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file,
                                      tamis_gpu_kinds kinds, tamis_gpu_kernel **early) {
     const tamis_gpu_definitions definitions = define(device, kinds);
     *early = NULL;
-    return find(device, file, name, kinds) ? TAMIS_OK
-                                           : tamis_gpu_want(device, file, definitions.text, false, name, 0, early);
+    return find(device, file, name, kinds)
+               ? TAMIS_OK
+               : tamis_gpu_request_kernel(device, file, definitions.text, false, name, 0, early);
 }
 
 int64_t tamis_gpu_groups(int64_t count) {

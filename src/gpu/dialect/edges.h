@@ -42,11 +42,11 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
  * KEEP_SOFTMAX: 1 where executions may ask for each row's largest score and sum of exponentials (softmax_rows of
  * tamis_execution). Such kernels use `pairs`, 0 where these are not asked for; the others do not look at it.
  */
-#define KEEP_PARAMETERS OUT(real, pairs), int64 pairs_apart, int32 keeps
+#define KEEP_PARAMETERS OUT(real, pairs), int64 pairs_batch_stride, int32 keeps
 #if KEEP_SOFTMAX
 #define KEEP_TAKE                                                                                                      \
     TAKE_OUT(real, pairs);                                                                                             \
-    MEMBER(pairs, pairs_apart);                                                                                        \
+    MEMBER(pairs, pairs_batch_stride);                                                                                 \
     if (!keeps) pairs = 0
 #define KEEP_FORMALS   , GLOBAL real *pairs
 #define KEEP_ARGUMENTS , pairs
@@ -93,10 +93,10 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
 
 /* In a batch, the member's (BATCH_PARAMETERS). */
 #define SDDMM_MEMBER                                                                                                   \
-    MEMBER(values, values_apart);                                                                                      \
-    MEMBER(a, a_apart);                                                                                                \
-    MEMBER(b, b_apart);                                                                                                \
-    MEMBER(out, out_apart)
+    MEMBER(values, values_batch_stride);                                                                               \
+    MEMBER(a, a_batch_stride);                                                                                         \
+    MEMBER(b, b_batch_stride);                                                                                         \
+    MEMBER(out, out_batch_stride)
 
 /* The number that S has at nonzero t, where the edge asks for it: value_at(EDGE, HAS_VALUES, values, t). */
 FUNCTION element value_at(int edge, int has_values, GLOBAL const element *values, int64 t) {

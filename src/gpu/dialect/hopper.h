@@ -6,7 +6,7 @@
 #define COMPILE_FOR_CHIP 1 /* sm_90a, not sm_90 */
 
 /* A function that is called, not inlined: seldom run, compiled once. */
-#define APART static __device__ __noinline__
+#define NOINLINE static __device__ __noinline__
 
 FUNCTION uint32 shared_address(const void *p) { return (uint32)__cvta_generic_to_shared(p); }
 
@@ -84,9 +84,9 @@ FUNCTION uint64 operand_of(uint32 address) {
 }
 
 /* The other way round: K from row to row, 64 numbers of the other side in a row of 128 bytes, whose pieces are
-   exchanged as above; the next 64 of these lie `apart` bytes further. 16 of K are 2048 bytes. */
-FUNCTION uint64 operand_across(uint32 address, int apart) {
-    return (uint64)(address >> 4 & 0x3fff) | (uint64)(apart >> 4) << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
+   exchanged as above; the next 64 of these lie `step` bytes further. 16 of K are 2048 bytes. */
+FUNCTION uint64 operand_across(uint32 address, int step) {
+    return (uint64)(address >> 4 & 0x3fff) | (uint64)(step >> 4) << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
 }
 
 FUNCTION void products_begin(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

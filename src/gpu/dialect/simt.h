@@ -141,11 +141,12 @@ FUNCTION uint32 mixed(uint64 x) {
  * moves what has been taken to the member of the group; compiled for one member alone it costs nothing.
  */
 #define BATCH_PARAMETERS                                                                                               \
-    int64 values_apart, int64 a_apart, int64 b_apart, int64 d_apart, int64 out_apart, int64 scratch_apart
+    int64 values_batch_stride, int64 a_batch_stride, int64 b_batch_stride, int64 d_batch_stride,                       \
+        int64 out_batch_stride, int64 scratch_batch_stride
 #if BATCHED
-#define MEMBER(name, apart) name += GROUP_Z * (apart)
+#define MEMBER(name, batch_stride) name += GROUP_Z * (batch_stride)
 #else
-#define MEMBER(name, apart)
+#define MEMBER(name, batch_stride)
 #endif
 
 /* Whether rows can be read in units (below): on CUDA a constant of the kernel, which is compiled for either, since a

@@ -32,10 +32,11 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
 
 /* Outputs may lie where inputs lie: none is taken as if it were alone. `kinds` has four bits for each array. */
 #define JOB_PARAMETERS                                                                                                 \
-    int64 nnz, int64 batch, IN(int64, permutation), OUT(element, values), int64 values_apart, OUT(element, x),         \
-        int64 x_apart, OUT(element, dp), int64 dp_apart, OUT(element, p), int64 p_apart, OUT(element, dx),             \
-        int64 dx_apart, OUT(element, ds), int64 ds_apart, int32 permuted, int32 kinds, int32 edge_kind,                \
-        real edge_scale, real edge_slope, real edge_epsilon, real dp_factor, real p_factor, real p_keep, real ds_keep
+    int64 nnz, int64 batch, IN(int64, permutation), OUT(element, values), int64 values_batch_stride, OUT(element, x),  \
+        int64 x_batch_stride, OUT(element, dp), int64 dp_batch_stride, OUT(element, p), int64 p_batch_stride,          \
+        OUT(element, dx), int64 dx_batch_stride, OUT(element, ds), int64 ds_batch_stride, int32 permuted, int32 kinds, \
+        int32 edge_kind, real edge_scale, real edge_slope, real edge_epsilon, real dp_factor, real p_factor,           \
+        real p_keep, real ds_keep
 #define JOB_TAKE                                                                                                       \
     TAKE(int64, permutation);                                                                                          \
     TAKE_OUT(element, values);                                                                                         \
@@ -52,9 +53,9 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
 #define DX_KIND      KIND(4)
 #define DS_KIND      KIND(5)
 #define READ(name, kind, otherwise)                                                                                    \
-    ((kind)&THERE ? read_array(name, member * name##_apart, kind, t, u) : (real)(otherwise))
+    ((kind)&THERE ? read_array(name, member * name##_batch_stride, kind, t, u) : (real)(otherwise))
 #define WRITE(name, kind, what, keep)                                                                                  \
-    if ((kind)&THERE) write_array(name, member *name##_apart, kind, t, u, what, keep)
+    if ((kind)&THERE) write_array(name, member *name##_batch_stride, kind, t, u, what, keep)
 
 /* The stretches of all members, one after another; no memory holds 2^32 of them. */
 #define FOR_STRETCHES                                                                                                  \

@@ -34,8 +34,9 @@ static int32_t kind_of(const tamis_edge_job *job, const tamis_edge_array *a) {
 
 /* The arguments that JOB_PARAMETERS of edge_job_kernels.h names. */
 static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
-    static const char *const names[][2] = {{"values", "values_apart"}, {"x", "x_apart"},   {"dp", "dp_apart"},
-                                           {"p", "p_apart"},           {"dx", "dx_apart"}, {"ds", "ds_apart"}};
+    static const char *const names[][2] = {{"values", "values_batch_stride"}, {"x", "x_batch_stride"},
+                                           {"dp", "dp_batch_stride"},         {"p", "p_batch_stride"},
+                                           {"dx", "dx_batch_stride"},         {"ds", "ds_batch_stride"}};
     const tamis_edge_array *const arrays[] = {&job->values, &job->x, &job->dp, &job->p, &job->dx, &job->ds};
     int32_t kinds = 0;
     int count = 0;
@@ -44,7 +45,7 @@ static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     to[count++] = tamis_gpu_memory("permutation", job->permutation);
     for (int i = 0; i < 6; i++) {
         to[count++] = tamis_gpu_place(names[i][0], arrays[i]->at);
-        to[count++] = tamis_gpu_integer(names[i][1], arrays[i]->apart);
+        to[count++] = tamis_gpu_integer(names[i][1], arrays[i]->batch_stride);
         kinds |= kind_of(job, arrays[i]) << 4 * i;
     }
     to[count++] = tamis_gpu_integer("permuted", job->permutation != NULL);

@@ -259,7 +259,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     if (!is_fused(p)) { /* what is summed: D in fused, B in SpMM */
         y.d = x->b;
         y.d_stride = x->b_stride;
-        y.apart.d = x->apart.b;
+        y.batch_stride.d = x->batch_stride.b;
     }
     const tamis_gpu_common common = tamis_gpu_common_of(p, &y);
     TRY(sum(p, stream, x, &common));

@@ -99,5 +99,6 @@ void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prep
 
 int tamis_gpu_lanes_whole(const tamis_prepared *p, const tamis_operands *x) {
     const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
-    return tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
+    return tamis_gpu_aligned(p->device, x->out, x->out_stride, x->batch_stride.out, size, unit < 16 ? unit : 16) ? 4
+                                                                                                                 : 0;
 }

@@ -40,13 +40,14 @@ static inline tamis_gpu_named tamis_gpu_real(const char *name, double value) {
 /*
  * What kernels of plans may take by these very names: the problem, the operands of one execution, the edge. A method
  * changes what its launch has otherwise before it hands it on. `wide` is as SDDMM_PARAMETERS of the dialect has it;
- * `pairs`, `pairs_apart` and `keeps` are of softmax_rows.
+ * `pairs`, `pairs_batch_stride` and `keeps` are of softmax_rows.
  */
 typedef struct tamis_gpu_common {
     int64_t rows, cols, nnz, inner, width;
     tamis_place offsets, columns, values, a, b, d, out, pairs;
     int64_t a_stride, b_stride, d_stride, out_stride;
-    int64_t values_apart, a_apart, b_apart, d_apart, out_apart, scratch_apart, pairs_apart;
+    int64_t values_batch_stride, a_batch_stride, b_batch_stride, d_batch_stride, out_batch_stride, scratch_batch_stride,
+        pairs_batch_stride;
     int64_t edge_kind, has_values, wide, keeps;
     double edge_scale, edge_slope, edge_epsilon, alpha, beta;
     int64_t members; /* of a batch, one or more: the grid's z */

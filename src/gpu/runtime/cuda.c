@@ -68,21 +68,21 @@ void tamis_cuda_leave(void) { leave(); }
 
 /* The same for what a capture in progress forbids to its thread, or to all, though it is no part of it: memory, loading
    code. `mode` holds the thread's own until the end. */
-static tamis_status enter_apart(tamis_gpu_device *device, int *mode) {
+static tamis_status enter_relaxed(tamis_gpu_device *device, int *mode) {
     TRY(enter(device));
     *mode = CU_CAPTURE_MODE_RELAXED;
     if (api.capture_mode) api.capture_mode(mode);
     return TAMIS_OK;
 }
 
-static void leave_apart(int mode) {
+static void leave_relaxed(int mode) {
     if (api.capture_mode) api.capture_mode(&mode);
     leave();
 }
 
 /* ------------------------------------------------------------------------------------------ devices */
 
-static void look(void) {
+static void find_library(void) {
     static const char *const candidates[] = {"libcuda.so.1", "libcuda.so", NULL};
     const tamis_symbol symbols[] = {{"cuInit", (void (**)(void)) & api.init},
                                     {"cuDriverGetVersion", (void (**)(void)) & api.driver_version},
@@ -155,7 +155,7 @@ static void look(void) {
 }
 
 static int count(const char **why) {
-    pthread_once(&once, look);
+    pthread_once(&once, find_library);
     if (why) *why = failure;
     return found;
 }
@@ -291,9 +291,9 @@ static tamis_status compile(tamis_gpu_device *device, const char *name, const ch
 static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module) {
     cu_module loaded = NULL;
     int mode;
-    TRY(enter_apart(device, &mode));
+    TRY(enter_relaxed(device, &mode));
     const cu_result result = api.module_load(&loaded, binary->memory);
-    leave_apart(mode);
+    leave_relaxed(mode);
     if (result == CU_ERROR_NO_BINARY_FOR_GPU || result == CU_ERROR_UNSUPPORTED_PTX_VERSION)
         return tamis_fail(TAMIS_ERROR_DEVICE,
                           "%s: its driver (%s) cannot load code of %s: a newer driver or an older "
@@ -309,19 +309,19 @@ static void unload(tamis_gpu_device *device, tamis_gpu_module *module) {
     if (api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return;
     if (api.capture_mode) api.capture_mode(&mode);
     api.module_unload((cu_module)module);
-    leave_apart(mode);
+    leave_relaxed(mode);
 }
 
 static tamis_status find_function(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
                                   int64_t shared_bytes, void **function) {
     cu_function handle = NULL;
     int mode;
-    TRY(enter_apart(device, &mode));
+    TRY(enter_relaxed(device, &mode));
     tamis_status status = check(device, api.module_function(&handle, (cu_module)module, name), name);
     if (status == TAMIS_OK && shared_bytes > 0)
         status = check(device, api.function_set(handle, CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared_bytes),
                        "shared memory of a kernel");
-    leave_apart(mode);
+    leave_relaxed(mode);
     *function = handle;
     return status;
 }
@@ -397,9 +397,9 @@ static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t byte
     int mode;
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
-    TRY(enter_apart(device, &mode));
+    TRY(enter_relaxed(device, &mode));
     const cu_result result = take((cuda_device *)device, stream, bytes, &pointer);
-    leave_apart(mode);
+    leave_relaxed(mode);
     if (result == CU_ERROR_OUT_OF_MEMORY)
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes needed", device->limits.name, bytes);
     TRY(check(device, result, "allocating memory"));
@@ -414,7 +414,7 @@ static bool release(tamis_gpu_device *device, void *stream, void *memory) {
     if (api.capture_mode) api.capture_mode(&mode);
     const cu_result result =
         is_pooled(device, stream) ? api.pool_free((cu_pointer)memory, stream) : api.memory_free((cu_pointer)memory);
-    leave_apart(mode);
+    leave_relaxed(mode);
     return result < CU_ERROR_STREAM_CAPTURE_UNSUPPORTED || result > CU_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
@@ -532,9 +532,9 @@ static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_plac
 
 static tamis_status host_memory(tamis_gpu_device *device, size_t bytes, void **memory) {
     int mode;
-    TRY(enter_apart(device, &mode));
+    TRY(enter_relaxed(device, &mode));
     const cu_result result = api.host_allocate(memory, bytes, CU_HOST_ALLOC_PORTABLE);
-    leave_apart(mode);
+    leave_relaxed(mode);
     if (result == CU_ERROR_OUT_OF_MEMORY)
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no pinned host memory: %zu bytes needed", device->limits.name,
                           bytes);

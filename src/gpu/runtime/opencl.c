@@ -45,7 +45,7 @@ static tamis_status check(const tamis_gpu_device *device, int32_t result, const 
 
 /* ------------------------------------------------------------------------------------------ devices */
 
-static void look(void) {
+static void find_library(void) {
     static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
     const tamis_symbol symbols[] = {{"clGetPlatformIDs", (void (**)(void)) & api.platforms},
                                     {"clGetPlatformInfo", (void (**)(void)) & api.platform_information},
@@ -106,7 +106,7 @@ static void look(void) {
 }
 
 static int count(const char **why) {
-    pthread_once(&once, look);
+    pthread_once(&once, find_library);
     if (why) *why = failure;
     return found;
 }

@@ -40,7 +40,7 @@ typedef struct tamis_gpu_device {
     const tamis_gpu_runtime *runtime;
     int number;
     int64_t programs; /* that jit.c has of it, under its lock */
-    int64_t looked;   /* nonzeros and rows that the host has looked at for it: structure/look.c */
+    int64_t profiled; /* nonzeros and rows that the host has profiled for it: structure/profile.c */
     tamis_gpu_limits limits;
 } tamis_gpu_device;
 

@@ -43,12 +43,12 @@ static tamis_gathering in_wide_pieces(const tamis_gpu_device *device, const tami
     const uint64_t bases = (uint64_t)(x->from.bytes | x->to.bytes) |
                            (device->runtime == &tamis_gpu_opencl ? 0 : (uintptr_t)x->from.base | (uintptr_t)x->to.base);
     if (!device->limits.has_fp64 || per == 1 || x->layout != TAMIS_ROW_MAJOR || bases % 8 != 0 || x->cols % per != 0 ||
-        x->stride % per != 0 || x->apart % per != 0)
+        x->stride % per != 0 || x->to_stride % per != 0)
         return wide;
     wide.type = TAMIS_F64;
     wide.cols /= per;
     wide.stride /= per;
-    wide.apart /= per;
+    wide.to_stride /= per;
     return wide;
 }
 
@@ -56,12 +56,12 @@ tamis_status tamis_gpu_gather(void *device, void *stream, const tamis_gathering 
     const tamis_gathering x = in_wide_pieces(device, gathering);
     const bool by_rows = x.layout == TAMIS_ROW_MAJOR;
     if (x.count == 0 || x.cols == 0) return TAMIS_OK;
-    return tamis_gpu_utility(device, stream, file, "gather_rows", kinds_of(x.type), tamis_gpu_groups(x.count * x.cols),
-                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", x.count), tamis_gpu_integer("cols", x.cols),
-                                                 tamis_gpu_integer("listed", x.rows != NULL),
-                                                 tamis_gpu_memory("rows", x.rows ? x.rows : x.from.base),
-                                                 tamis_gpu_place("from", x.from),
-                                                 tamis_gpu_integer("row_step", by_rows ? x.stride : 1),
-                                                 tamis_gpu_integer("col_step", by_rows ? 1 : x.stride),
-                                                 tamis_gpu_place("to", x.to), tamis_gpu_integer("apart", x.apart)));
+    return tamis_gpu_utility(
+        device, stream, file, "gather_rows", kinds_of(x.type), tamis_gpu_groups(x.count * x.cols),
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", x.count), tamis_gpu_integer("cols", x.cols),
+                            tamis_gpu_integer("listed", x.rows != NULL),
+                            tamis_gpu_memory("rows", x.rows ? x.rows : x.from.base), tamis_gpu_place("from", x.from),
+                            tamis_gpu_integer("row_step", by_rows ? x.stride : 1),
+                            tamis_gpu_integer("col_step", by_rows ? 1 : x.stride), tamis_gpu_place("to", x.to),
+                            tamis_gpu_integer("to_stride", x.to_stride)));
 }

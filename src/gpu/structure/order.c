@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "gpu/compile/utility.h"
-#include "gpu/structure/look.h"
+#include "gpu/structure/profile.h"
 #include "sparse/index.h"
 
 static const char *const structure_file = "order.simt", *const expand_file = "expand.simt";
@@ -179,7 +179,7 @@ tamis_status tamis_gpu_order_rows(const tamis_problem *p, const tamis_sparse *S,
         TRY_GOTO(done, turn(p, &rebased.view, &turned, &rows));
         TRY_GOTO(done, order_entries(p, &turned, S->nnz == 0, order));
     } else {
-        if (S->nnz > 1 || (S->nnz > 0 && p->unchecked)) TRY_GOTO(done, tamis_gpu_look_entries(p, S, &in_order));
+        if (S->nnz > 1 || (S->nnz > 0 && p->unchecked)) TRY_GOTO(done, tamis_gpu_check_entries(p, S, &in_order));
         TRY_GOTO(done, order_entries(p, S, in_order, order));
     }
 done:

@@ -13,12 +13,12 @@ typedef struct cell_ahead {
     int32 count;                           /* of entries */
     uint32 own[DESCRIBED], columns[LINES]; /* of this thread: to describe, and to copy */
 } cell_ahead;
-typedef struct record_ahead {
+typedef struct cell_record {
     int64 panel, list, entries;
     int32 last, count;
-} record_ahead;
+} cell_record;
 
-FUNCTION void look_for_record(record_ahead &ahead, int64 c, const int64 *records) {
+FUNCTION void load_record(cell_record &ahead, int64 c, const int64 *records) {
     const cell_record *const record = (const cell_record *)records + c;
     ahead.panel = record->panel;
     ahead.list = record->list;
@@ -27,7 +27,7 @@ FUNCTION void look_for_record(record_ahead &ahead, int64 c, const int64 *records
     ahead.count = record->begins[8];
 }
 
-FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const index *lists, int item) {
+FUNCTION void load_columns(cell_ahead &cell, const cell_record &record, const index *lists, int item) {
     cell.panel = record.panel;
     cell.list = record.list;
     cell.entries = record.entries;
@@ -40,13 +40,14 @@ FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const ind
         cell.columns[i] = (uint32)lists[record.list + min(item / 8 + AT_A_TIME * i, record.last)];
 }
 
-/* A line of each of the cell's rows, those of row 0 at `lines`, of the next row `apart` bytes further. */
-FUNCTION void gather_tile(uint32 to, const char *lines, int64 apart, const cell_ahead &cell, int item) {
+/* A line of each of the cell's rows, those of row 0 at `lines`, of the next row `row_stride` bytes further. */
+FUNCTION void gather_tile(uint32 to, const char *lines, int64 row_stride, const cell_ahead &cell, int item) {
 #pragma unroll
     for (int i = 0; i < LINES; i++) {
         const int row = item / 8 + AT_A_TIME * i;
         uint32 column = cell.columns[i];
         asm volatile("" : "+r"(column)); /* or every row's address is kept in registers, of which copiers have few */
-        copy_16(to + row * 128 + ((item % 8 ^ row % 8) << 4), lines + column * apart + ((item % 8 ^ column & 7) << 4));
+        copy_16(to + row * 128 + ((item % 8 ^ row % 8) << 4),
+                lines + column * row_stride + ((item % 8 ^ column & 7) << 4));
     }
 }

@@ -293,20 +293,20 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
                    IN(uint32, masks), IN(uint32, row_masks), IN(index, firsts), IN(float, scales), IN(char, split),
                    IN(float, d_scales), IN(char, d_split)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(values, values_apart);
-    MEMBER(a, a_apart);
-    MEMBER(b, b_apart);
-    MEMBER(d, d_apart);
-    MEMBER(out, out_apart);
-    MEMBER(pairs, pairs_apart);
-    MEMBER(partials, scratch_apart);
-    MEMBER(arrived, scratch_apart);
+    MEMBER(values, values_batch_stride);
+    MEMBER(a, a_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(d, d_batch_stride);
+    MEMBER(out, out_batch_stride);
+    MEMBER(pairs, pairs_batch_stride);
+    MEMBER(partials, scratch_batch_stride);
+    MEMBER(arrived, scratch_batch_stride);
     const problem p = {rows, offsets, columns, values, a, a_stride, b, b_stride, inner, d, d_stride, width, out,
                       out_stride, keeps ? pairs : 0, edge_scale, alpha, beta};
-    MEMBER(scales, scratch_apart);
-    MEMBER(split, 4 * scratch_apart);
-    MEMBER(d_scales, scratch_apart);
-    MEMBER(d_split, 4 * scratch_apart);
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(split, 4 * scratch_batch_stride);
+    MEMBER(d_scales, scratch_batch_stride);
+    MEMBER(d_split, 4 * scratch_batch_stride);
     const uint32 base = shared_address(memory), ring = base + RESIDENT * TILE;
     cell_notes *const notes = (cell_notes *)(memory + (RESIDENT + SLOTS) * TILE);
     const uint32 gates = shared_address(notes + CELLS);
@@ -329,13 +329,13 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
         int64 panel = -1;
         uint32 a_passed = 1;
         cell_ahead here;
-        record_ahead record;
+        cell_record record;
         int32 start = -1, next_start = -1;
         if (begin < end) {
-            look_for_record(record, begin, records);
+            load_record(record, begin, records);
             start = together[begin];
-            look_ahead(here, record, start < 0 ? lists : 0, lane);
-            look_for_record(record, begin + 1 < end ? begin + 1 : begin, records);
+            load_columns(here, record, start < 0 ? lists : 0, lane);
+            load_record(record, begin + 1 < end ? begin + 1 : begin, records);
             next_start = together[begin + 1 < end ? begin + 1 : begin];
         }
         wait_for_last_launch();
@@ -381,9 +381,9 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
             }
             if (c + 1 < end) {
                 start = next_start;
-                look_ahead(here, record, start < 0 ? lists : 0, lane);
+                load_columns(here, record, start < 0 ? lists : 0, lane);
                 if (c + 2 < end) {
-                    look_for_record(record, c + 2, records);
+                    load_record(record, c + 2, records);
                     next_start = together[c + 2];
                 }
             }

@@ -386,8 +386,8 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
                    IN(ushort, entries), IN(float, scales), IN(char, split)) {
     extern __shared__ __align__(1024) char memory[];
     SDDMM_MEMBER;
-    MEMBER(scales, scratch_apart);
-    MEMBER(split, 4 * scratch_apart);
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(split, 4 * scratch_batch_stride);
     const uint32 base = shared_address(memory), ring = base + A_BUFFERS * RESIDENT * TILE;
     float *const staged = (float *)(memory + A_BUFFERS * RESIDENT * TILE + SLOTS * SLOT_BYTES);
     cell_notes *const notes = (cell_notes *)(staged + SIDE * PITCH);
@@ -423,11 +423,11 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
         turn slot = {0, 0};
         int changed = 1; /* the panel, from the cell before to this one */
         cell_ahead here;
-        record_ahead record;
+        cell_record record;
         if (c >= 0) {
-            look_for_record(record, c, records);
-            look_ahead(here, record, ALIGNED ? 0 : lists, item);
-            look_for_record(record, next.cell >= 0 ? next.cell : c, records);
+            load_record(record, c, records);
+            load_columns(here, record, ALIGNED ? 0 : lists, item);
+            load_record(record, next.cell >= 0 ? next.cell : c, records);
         }
         while (c >= 0) {
             const uint32 a_to = base + a_place.place * RESIDENT * TILE;
@@ -474,8 +474,8 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
             c = next.cell;
             next_cell(next, of);
             if (c >= 0) {
-                look_ahead(here, record, ALIGNED ? 0 : lists, item);
-                if (next.cell >= 0) look_for_record(record, next.cell, records);
+                load_columns(here, record, ALIGNED ? 0 : lists, item);
+                if (next.cell >= 0) load_record(record, next.cell, records);
             }
         }
         return;

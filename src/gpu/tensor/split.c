@@ -91,7 +91,8 @@ tamis_status tamis_split_launch_four(const tamis_prepared *p, void *stream, int 
         p, stream, number, by_rows(p, &split, most, 4), common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("b_rows", p->problem.cols), tamis_gpu_integer("filled", four->filled),
                             tamis_gpu_integer("b_filled", four->b_filled), tamis_gpu_place("e", four->e),
-                            tamis_gpu_integer("e_stride", four->e_stride), tamis_gpu_integer("e_apart", four->e_apart),
+                            tamis_gpu_integer("e_stride", four->e_stride),
+                            tamis_gpu_integer("e_batch_stride", four->e_batch_stride),
                             tamis_gpu_place("scales", four->scales), tamis_gpu_place("split_numbers", four->split),
                             tamis_gpu_place("b_scales", four->b_scales), tamis_gpu_place("b_split", four->b_split),
                             tamis_gpu_integer("clears", four->clears), tamis_gpu_place("cleared", four->cleared)));

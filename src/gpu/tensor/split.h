@@ -37,12 +37,12 @@ tamis_status tamis_split_compile_three(tamis_prepared *p, int number, const tami
 tamis_status tamis_split_launch_three(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                       const tamis_split *split, const tamis_split_third *third);
 
-/* A and dE, and B and D, of at most 64 columns each, split as for SpMM: for back_wgmma.cu. Of both the second has its
-   scales, and its lines, behind those of the first. */
+/* A and dE, and B and D, of at most 64 columns each, split as for SpMM: for backward_wgmma.cu. Of both the second has
+   its scales, and its lines, behind those of the first. */
 typedef struct tamis_split_four {
     int64_t filled, b_filled; /* rows of A, and of B, filled up to tiles */
     tamis_place e;
-    int64_t e_stride, e_apart;
+    int64_t e_stride, e_batch_stride;
     tamis_place scales, split, b_scales, b_split;
     int64_t clears;
     tamis_place cleared;

@@ -168,13 +168,13 @@ FUNCTION void split(const rows_to_split &rows, int across) {
 
 /* Of A and B, or of B alone. `across`: for SpMM. */
 KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
-                  int64 length, int64 a_apart, int64 b_apart, int64 scratch_apart, int64 tiled_rows, int64 tiled,
+                  int64 length, int64 a_batch_stride, int64 b_batch_stride, int64 scratch_batch_stride, int64 tiled_rows, int64 tiled,
                   int32 slices, OUT(float, scales), OUT(uint32, split_numbers)) {
     let_next_launch_begin();
-    MEMBER(a, a_apart);
-    MEMBER(b, b_apart);
-    MEMBER(scales, scratch_apart);
-    MEMBER(split_numbers, scratch_apart);
+    MEMBER(a, a_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(split_numbers, scratch_batch_stride);
     const rows_to_split rows = {a_rows, b_rows, b_filled, a, b, a_stride, b_stride, length, tiled_rows, tiled, slices, scales, split_numbers};
     split(rows, ACROSS);
 }
@@ -182,18 +182,18 @@ KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), in
 /* Of A and B by the groups with y = 0, of D as for SpMM by those with y = 1. `cleared`: counters that become 0 for the kernel to
    come. */
 KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
-                   int64 inner, IN(element, d), int64 d_stride, int64 width, int64 a_apart, int64 b_apart, int64 d_apart,
-                   int64 scratch_apart, int64 tiled_rows, int64 tiled, int32 slices, int32 d_slices, OUT(float, scales),
+                   int64 inner, IN(element, d), int64 d_stride, int64 width, int64 a_batch_stride, int64 b_batch_stride, int64 d_batch_stride,
+                   int64 scratch_batch_stride, int64 tiled_rows, int64 tiled, int32 slices, int32 d_slices, OUT(float, scales),
                    OUT(uint32, split_numbers), OUT(float, d_scales), OUT(uint32, d_split), int32 clears, OUT(int32, cleared)) {
     let_next_launch_begin();
-    MEMBER(a, a_apart);
-    MEMBER(b, b_apart);
-    MEMBER(d, d_apart);
-    MEMBER(scales, scratch_apart);
-    MEMBER(split_numbers, scratch_apart);
-    MEMBER(d_scales, scratch_apart);
-    MEMBER(d_split, scratch_apart);
-    MEMBER(cleared, scratch_apart);
+    MEMBER(a, a_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(d, d_batch_stride);
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(split_numbers, scratch_batch_stride);
+    MEMBER(d_scales, scratch_batch_stride);
+    MEMBER(d_split, scratch_batch_stride);
+    MEMBER(cleared, scratch_batch_stride);
     if (GROUP_Y == 0) {
         const rows_to_split both = {rows, b_rows, b_filled, a, b, a_stride, b_stride, inner, tiled_rows, tiled, slices, scales, split_numbers};
         for (int64 i = GROUP_X * GROUP + LOCAL_ID; i < clears; i += GROUPS_X * GROUP) cleared[i] = 0;
@@ -208,18 +208,18 @@ KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int
    and then B and D. `cleared` as above. */
 KERNEL split_four(int64 rows, int64 b_rows, int64 filled, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b),
                   int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, IN(element, e), int64 e_stride,
-                  int64 e_apart, BATCH_PARAMETERS, OUT(float, scales), OUT(uint32, split_numbers), OUT(float, b_scales),
+                  int64 e_batch_stride, BATCH_PARAMETERS, OUT(float, scales), OUT(uint32, split_numbers), OUT(float, b_scales),
                   OUT(uint32, b_split), int32 clears, OUT(int32, cleared)) {
     let_next_launch_begin();
-    MEMBER(a, a_apart);
-    MEMBER(b, b_apart);
-    MEMBER(d, d_apart);
-    MEMBER(e, e_apart);
-    MEMBER(scales, scratch_apart);
-    MEMBER(split_numbers, scratch_apart);
-    MEMBER(b_scales, scratch_apart);
-    MEMBER(b_split, scratch_apart);
-    MEMBER(cleared, scratch_apart);
+    MEMBER(a, a_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(d, d_batch_stride);
+    MEMBER(e, e_batch_stride);
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(split_numbers, scratch_batch_stride);
+    MEMBER(b_scales, scratch_batch_stride);
+    MEMBER(b_split, scratch_batch_stride);
+    MEMBER(cleared, scratch_batch_stride);
     const int second = GROUP_Y % 2, by_column = GROUP_Y / 2;
     const int64 count = by_column ? b_rows : rows, padded = by_column ? b_filled : filled;
     const element *const from = by_column ? second ? d : b : second ? e : a;

@@ -108,7 +108,7 @@ typedef struct cell_ahead {
     int32 last, first, end; /* of its columns; of the warp's entries */
 } cell_ahead;
 
-FUNCTION void look_for_record(cell_ahead &cell, int64 c, const int64 *records, int warp) {
+FUNCTION void load_record(cell_ahead &cell, int64 c, const int64 *records, int warp) {
     const cell_record *const record = (const cell_record *)records + c;
     cell.entries = (index)record->entries;
     cell.list = (index)record->list;
@@ -117,7 +117,7 @@ FUNCTION void look_for_record(cell_ahead &cell, int64 c, const int64 *records, i
     cell.last = record->last;
 }
 
-FUNCTION void look_for_columns(uint32 *columns, const cell_ahead &cell, const index *lists, int lane) {
+FUNCTION void load_columns(uint32 *columns, const cell_ahead &cell, const index *lists, int lane) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
         columns[i] = (uint32)(ALIGNED ? cell.list + lane + 32 * i : lists[cell.list + min(lane + 32 * i, cell.last)]);
@@ -132,7 +132,7 @@ FUNCTION int first_pair(const cell_ahead &cell, int lane) {
 #define PAIRS        (AT_ONCE / 2)
 #define NUMBER(i)    (64 * ((i) / 2) + (i) % 2) /* of a lane's entry i, from its first */
 
-FUNCTION void look_for_entries(uint32 *pairs, const cell_ahead &cell, int from, const ushort *entries) {
+FUNCTION void load_entries(uint32 *pairs, const cell_ahead &cell, int from, const ushort *entries) {
     const uint32 *const at = (const uint32 *)(entries + (cell.entries + cell.first + from));
 #pragma unroll
     for (int i = 0; i < PAIRS; i++)
@@ -140,7 +140,7 @@ FUNCTION void look_for_entries(uint32 *pairs, const cell_ahead &cell, int from, 
 }
 
 /* `place`: of a lane, what leads from an entry's number to S, of row lane % 16. */
-FUNCTION void look_for_values(value *x, const uint32 *pairs, const cell_ahead &cell, int from, index place,
+FUNCTION void load_values(value *x, const uint32 *pairs, const cell_ahead &cell, int from, index place,
                               const value *values, uint64 nnz, int lane) {
 #pragma unroll
     for (int g = 0; g < AT_ONCE; g += 4) {
@@ -273,13 +273,13 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
                   int32 each, int32 more, int64 blocks, IN(index, lists), IN(int64, records), IN(index, row_offsets),
                   IN(ushort, entries), IN(float, scales), IN(char, split), OUT(float, partials), OUT(float, doubts)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(values, values_apart);
-    MEMBER(b, b_apart);
-    MEMBER(out, out_apart);
-    MEMBER(scales, scratch_apart);
-    MEMBER(split, 4 * scratch_apart);
-    MEMBER(partials, scratch_apart);
-    MEMBER(doubts, scratch_apart);
+    MEMBER(values, values_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(out, out_batch_stride);
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(split, 4 * scratch_batch_stride);
+    MEMBER(partials, scratch_batch_stride);
+    MEMBER(doubts, scratch_batch_stride);
     const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
     const uint32 base = shared_address(memory);
     shared_notes *const notes = (shared_notes *)(memory + STAGES * STAGE);
@@ -306,16 +306,16 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
         index place, next_place;
         int panel = -1, panel_count = -1;
         uint32 small = 0;
-        look_for_record(cell, begin, records, builder);
-        look_for_record(next, min(begin + 1, end - 1), records, builder);
-        look_for_columns(columns_here, cell, lists, lane);
-        look_for_columns(columns_next, next, lists, lane);
-        look_for_entries(pairs, cell, first_pair(cell, lane), entries);
-        look_for_entries(next_pairs, next, first_pair(next, lane), entries);
+        load_record(cell, begin, records, builder);
+        load_record(next, min(begin + 1, end - 1), records, builder);
+        load_columns(columns_here, cell, lists, lane);
+        load_columns(columns_next, next, lists, lane);
+        load_entries(pairs, cell, first_pair(cell, lane), entries);
+        load_entries(next_pairs, next, first_pair(next, lane), entries);
         place = row_offsets[(int64)begin * ROWS + builder * 16 + lane % 16];
         next_place = row_offsets[(int64)min(begin + 1, end - 1) * ROWS + builder * 16 + lane % 16];
-        look_for_values(x, pairs, cell, first_pair(cell, lane), place, values, (uint64)nnz, lane);
-        look_for_record(after, min(begin + 2, end - 1), records, builder);
+        load_values(x, pairs, cell, first_pair(cell, lane), place, values, (uint64)nnz, lane);
+        load_record(after, min(begin + 2, end - 1), records, builder);
         wait_for_last_launch();
         for (int i = 0; i < 2; i++) scale[i] = scales[columns_here[i]];
 #pragma unroll 1
@@ -326,13 +326,13 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
             value next_x[AT_ONCE];
             float next_scale[2];
             uint32 after_pairs[AT_ONCE / 2], columns_after[2];
-            look_for_values(next_x, next_pairs, next, first_pair(next, lane), next_place, values, (uint64)nnz, lane);
+            load_values(next_x, next_pairs, next, first_pair(next, lane), next_place, values, (uint64)nnz, lane);
             for (int i = 0; i < 2; i++) next_scale[i] = scales[columns_next[i]];
-            look_for_entries(after_pairs, after, first_pair(after, lane), entries);
-            look_for_columns(columns_after, after, lists, lane);
+            load_entries(after_pairs, after, first_pair(after, lane), entries);
+            load_columns(columns_after, after, lists, lane);
             const index after_place = row_offsets[(int64)min(c + 2, end - 1) * ROWS + builder * 16 + lane % 16];
             cell_ahead last;
-            look_for_record(last, min(c + 3, end - 1), records, builder);
+            load_record(last, min(c + 3, end - 1), records, builder);
 
             if (panel_here != panel) {
                 panel = panel_here;
@@ -358,8 +358,8 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
             scatter(tile, pairs, x, cell, from, own_scales, small, lane);
 #pragma unroll 1
             for (from += 32 * AT_ONCE; !PASSED(from); from += 32 * AT_ONCE) {
-                look_for_entries(pairs, cell, from, entries);
-                look_for_values(x, pairs, cell, from, place, values, (uint64)nnz, lane);
+                load_entries(pairs, cell, from, entries);
+                load_values(x, pairs, cell, from, place, values, (uint64)nnz, lane);
                 scatter(tile, pairs, x, cell, from, own_scales, small, lane);
             }
             if (next_panel != panel || c + 1 == end) {
@@ -489,11 +489,11 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
 KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, b), int64 b_stride,
                   int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real alpha, real beta,
                   int32 each, int32 more, int32 groups, IN(int64, records), IN(float, partials), IN(float, doubts)) {
-    MEMBER(values, values_apart);
-    MEMBER(b, b_apart);
-    MEMBER(out, out_apart);
-    MEMBER(partials, scratch_apart);
-    MEMBER(doubts, scratch_apart);
+    MEMBER(values, values_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(out, out_batch_stride);
+    MEMBER(partials, scratch_batch_stride);
+    MEMBER(doubts, scratch_batch_stride);
     const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
     wait_for_last_launch();
     const panel_parts parts = find_parts((const cell_record *)records, (int)(GROUP_X / (ROWS / MERGED_ROWS)), each, more, groups);

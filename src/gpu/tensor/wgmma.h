@@ -41,6 +41,6 @@ bool tamis_fused_wgmma_takes(const tamis_problem *problem);
 extern const tamis_gpu_method tamis_fused_wgmma;
 
 /* Gradients of fused with softmax, K and L up to 64. */
-extern const tamis_back_functions tamis_back_wgmma;
+extern const tamis_backward_functions tamis_backward_wgmma;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Products of cells of 64 x 64 and the factors that they are summed with, for back_wgmma.cu, which defines PRODUCTS,
- * LOWS and LOW_SCALE. Included after hopper.h.
+ * Products of cells of 64 x 64 and the factors that they are summed with, for backward_wgmma.cu, which defines
+ * PRODUCTS, LOWS and LOW_SCALE. Included after hopper.h.
  */
 
 /* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is

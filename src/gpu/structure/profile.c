@@ -1,23 +1,27 @@
-/* Looks at patterns: host side of look.simt and look_panels.simt, and of order.simt's look at entries. */
-#include "gpu/structure/look.h"
+/* Profiles patterns: host side of profile.simt and profile_panels.simt, and of the check of entries in order.simt. */
+#include "gpu/structure/profile.h"
 
 #include <math.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "gpu/compile/requests.h"
 #include "gpu/compile/utility.h"
-#include "gpu/compile/wanted.h"
-#include "gpu/structure/desk.h"
-#include "gpu/structure/look_host.h"
+#include "gpu/structure/profile_host.h"
+#include "gpu/structure/workspace.h"
 #include "sparse/index.h"
 #include "sparse/locality.h"
 #include "sparse/structure.h"
 
-enum { FACTS = TAMIS_LOOK_FACTS, WINDOWS = TAMIS_LOOK_WINDOWS, SLOTS = TAMIS_LOOK_SLOTS };
-enum { PANELS = TAMIS_LOOK_PANELS, PANEL_SLOTS = TAMIS_LOOK_PANEL_SLOTS, PANEL_MOST = TAMIS_LOOK_PANEL_MOST };
+enum { FACTS = TAMIS_GPU_PROFILE_FACTS, WINDOWS = TAMIS_GPU_PROFILE_WINDOWS, SLOTS = TAMIS_GPU_PROFILE_SLOTS };
+enum {
+    PANELS = TAMIS_GPU_PROFILE_PANELS,
+    PANEL_SLOTS = TAMIS_GPU_PROFILE_PANEL_SLOTS,
+    PANEL_MOST = TAMIS_GPU_PROFILE_PANEL_MOST
+};
 enum { GROUPS_MOST = 1024 };
-_Static_assert(((GROUPS_MOST + WINDOWS) * FACTS + 6 * PANELS) * sizeof(int64_t) <= TAMIS_GPU_DESK_BYTES,
-               "the facts fit a desk");
+_Static_assert(((GROUPS_MOST + WINDOWS) * FACTS + 6 * PANELS) * sizeof(int64_t) <= TAMIS_GPU_WORKSPACE_BYTES,
+               "the facts fit a workspace");
 
 static tamis_place place_of(const void *memory) { return (tamis_place){(void *)(uintptr_t)memory, 0}; }
 
@@ -114,8 +118,8 @@ static double fresh_share_of(const tamis_problem *p, const int64_t *facts) {
 }
 
 /* How far rows near each other share columns, from some panels spread over the matrix; `ends`: where they begin and
-   end, of 128 rows, then of 256, and behind that what their columns hit. A panel of more nonzeros than are worth a look
-   is taken to use every column that it could. */
+   end, of 128 rows, then of 256, and behind that what their columns hit. A panel of more nonzeros than are worth
+   reading is taken to use every column that it could. */
 static void compare_panels(const tamis_problem *p, const int64_t *ends, tamis_evidence *evidence) {
     double total[2] = {0, 0}, distinct[2] = {0, 0};
     for (int i = 0; i < 2 * PANELS; i++) {
@@ -147,7 +151,7 @@ static void guess(const tamis_problem *p, tamis_evidence *evidence) {
 }
 
 /* Only plans prepare panels. */
-static bool looks_at_panels(const tamis_problem *p) { return !p->once && p->nnz > 0 && p->rows > 0; }
+static bool profiles_panels(const tamis_problem *p) { return !p->once && p->nnz > 0 && p->rows > 0; }
 
 /* What the facts say, of so many groups. */
 static tamis_status conclude(const tamis_problem *p, const int64_t *facts, int64_t groups, tamis_evidence *evidence) {
@@ -155,68 +159,69 @@ static tamis_status conclude(const tamis_problem *p, const int64_t *facts, int64
     if (p->rows > 0) add_up(&evidence->profile, facts, groups, &wrong);
     if (wrong && p->unchecked) TRY(say_what_csr(p));
     evidence->fresh_share = fresh_share_of(p, facts + groups * FACTS);
-    if (looks_at_panels(p)) compare_panels(p, facts + (groups + WINDOWS) * FACTS, evidence);
+    if (profiles_panels(p)) compare_panels(p, facts + (groups + WINDOWS) * FACTS, evidence);
     return TAMIS_OK;
 }
 
 /* --- by the device */
 
-static const char rows_file[] = "look.simt", panels_file[] = "look_panels.simt", panels_kernel[] = "look_panels";
+static const char rows_file[] = "profile.simt", panels_file[] = "profile_panels.simt",
+                  panels_kernel[] = "profile_panels";
 
 static tamis_gpu_kinds kinds_of(const tamis_problem *p) {
     return (tamis_gpu_kinds){TAMIS_F32, p->index_type, p->offset_type};
 }
 
-static tamis_status launch_rows(const tamis_problem *p, int64_t groups, const tamis_gpu_desk *desk) {
+static tamis_status launch_rows(const tamis_problem *p, int64_t groups, const tamis_gpu_workspace *workspace) {
     return tamis_gpu_utility(
-        p->device, p->stream, rows_file, "look_rows", kinds_of(p), groups + WINDOWS + 1,
+        p->device, p->stream, rows_file, "profile_rows", kinds_of(p), groups + WINDOWS + 1,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->rows), tamis_gpu_integer("cols", p->cols),
                             tamis_gpu_integer("nnz", p->nnz), tamis_gpu_integer("groups", groups),
                             tamis_gpu_integer("window", TAMIS_LOCALITY_MOST), tamis_gpu_memory("offsets", p->offsets),
-                            tamis_gpu_memory("columns", p->columns), tamis_gpu_memory("facts", desk->memory)));
+                            tamis_gpu_memory("columns", p->columns), tamis_gpu_memory("facts", workspace->memory)));
 }
 
-static tamis_status launch_panels(const tamis_problem *p, int64_t ends, const tamis_gpu_desk *desk) {
+static tamis_status launch_panels(const tamis_problem *p, int64_t ends, const tamis_gpu_workspace *workspace) {
     return tamis_gpu_utility(
         p->device, p->stream, panels_file, panels_kernel, kinds_of(p), 2LL * PANELS,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cols", p->cols), tamis_gpu_integer("nnz", p->nnz),
                             tamis_gpu_integer("most", PANEL_MOST), tamis_gpu_memory("columns", p->columns),
-                            tamis_gpu_place("ends", (tamis_place){desk->memory, ends * 8}),
-                            tamis_gpu_place("hit", (tamis_place){desk->memory, (ends + 4 * PANELS) * 8})));
+                            tamis_gpu_place("ends", (tamis_place){workspace->memory, ends * 8}),
+                            tamis_gpu_place("hit", (tamis_place){workspace->memory, (ends + 4 * PANELS) * 8})));
 }
 
 /* Where neither kernel is compiled, both are at once. */
-static tamis_status launch_both(const tamis_problem *p, int64_t groups, const tamis_gpu_desk *desk) {
+static tamis_status launch_both(const tamis_problem *p, int64_t groups, const tamis_gpu_workspace *workspace) {
     tamis_gpu_kernel *early = NULL;
     TRY(tamis_gpu_utility_early(p->device, panels_file, panels_kernel, kinds_of(p), &early));
-    const tamis_status status = launch_rows(p, groups, desk), waited = tamis_gpu_await();
+    const tamis_status status = launch_rows(p, groups, workspace), waited = tamis_gpu_await_requests();
     tamis_gpu_kernel_release(early);
     if (status != TAMIS_OK || waited != TAMIS_OK) return status != TAMIS_OK ? status : waited;
-    return launch_panels(p, (groups + WINDOWS) * FACTS, desk);
+    return launch_panels(p, (groups + WINDOWS) * FACTS, workspace);
 }
 
-static tamis_status look_there(const tamis_problem *p, tamis_evidence *evidence) {
+static tamis_status profile_on_device(const tamis_problem *p, tamis_evidence *evidence) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_device *const device = p->device;
-    tamis_gpu_desk *desk = NULL;
+    tamis_gpu_workspace *workspace = NULL;
     int64_t groups = tamis_gpu_groups(p->rows + 1 > p->nnz ? p->rows + 1 : p->nnz);
     if (groups > GROUPS_MOST) groups = GROUPS_MOST;
     const size_t bytes = (size_t)((groups + WINDOWS) * FACTS + 6 * PANELS) * sizeof(int64_t);
-    TRY(tamis_gpu_desk_take(device, &desk));
-    TRY_GOTO(done, looks_at_panels(p) ? launch_both(p, groups, desk) : launch_rows(p, groups, desk));
-    TRY_GOTO(done, device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), bytes));
-    TRY_GOTO(done, conclude(p, desk->host, groups, evidence));
+    TRY(tamis_gpu_workspace_acquire(device, &workspace));
+    TRY_GOTO(done, profiles_panels(p) ? launch_both(p, groups, workspace) : launch_rows(p, groups, workspace));
+    TRY_GOTO(done, device->runtime->read(device, p->stream, workspace->host, place_of(workspace->memory), bytes));
+    TRY_GOTO(done, conclude(p, workspace->host, groups, evidence));
 done:
-    tamis_gpu_desk_give(desk, p->stream, status);
+    tamis_gpu_workspace_release(workspace, p->stream, status);
     return status;
 }
 
 /* --- by the host */
 
-static tamis_status look_here(const tamis_problem *p, tamis_evidence *evidence) {
+static tamis_status profile_on_host(const tamis_problem *p, tamis_evidence *evidence) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_device *const device = p->device;
-    int64_t facts[TAMIS_LOOK_NUMBERS];
+    int64_t facts[TAMIS_GPU_PROFILE_NUMBERS];
     tamis_problem copy = *p;
     void *offsets = NULL, *columns = NULL;
     const int64_t offset_bytes = (int64_t)tamis_index_size(p->offset_type) * (p->rows + 1);
@@ -227,7 +232,7 @@ static tamis_status look_here(const tamis_problem *p, tamis_evidence *evidence) 
     TRY_GOTO(done, device->runtime->read(device, p->stream, columns, place_of(p->columns), (size_t)column_bytes));
     copy.offsets = offsets;
     copy.columns = columns;
-    tamis_gpu_look_host(&copy, looks_at_panels(p), facts);
+    tamis_gpu_profile_host(&copy, profiles_panels(p), facts);
     TRY_GOTO(done, conclude(p, facts, 1, evidence));
 done:
     tamis_release(offsets);
@@ -236,28 +241,28 @@ done:
 }
 
 /*
- * A plan whose kernels for the look are neither compiled nor on disk has the host look, at a copy of S, until that has
- * taken about as long as compiling them. A single call never: it is to wait for one copy alone.
+ * A plan whose kernels for the profile are neither compiled nor on disk has the host profile a copy of S, until that
+ * has taken about as long as compiling them. A single call never: it is to wait for one copy alone.
  */
-static tamis_status host_looks(const tamis_problem *p, bool *host) {
+static tamis_status host_profiles(const tamis_problem *p, bool *host) {
     enum { ONE_MOST = 1 << 23, ALL_MOST = 1 << 24 }; /* rows and nonzeros, at 2 ns each and a copy */
     tamis_gpu_device *const device = p->device;
-    const int64_t seen = __atomic_load_n(&device->looked, __ATOMIC_RELAXED);
+    const int64_t seen = __atomic_load_n(&device->profiled, __ATOMIC_RELAXED);
     bool known = false;
     *host = false;
     if (p->once || p->rows > ONE_MOST || p->nnz > ONE_MOST - p->rows || seen > ALL_MOST) return TAMIS_OK;
     /* the disk is asked once */
     TRY(tamis_gpu_utility_known(device, rows_file, kinds_of(p), seen == 0, &known));
-    if (known && looks_at_panels(p)) TRY(tamis_gpu_utility_known(device, panels_file, kinds_of(p), seen == 0, &known));
+    if (known && profiles_panels(p)) TRY(tamis_gpu_utility_known(device, panels_file, kinds_of(p), seen == 0, &known));
     if (known) return TAMIS_OK;
-    __atomic_add_fetch(&device->looked, p->rows + p->nnz + 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&device->profiled, p->rows + p->nnz + 1, __ATOMIC_RELAXED);
     *host = true;
     return TAMIS_OK;
 }
 
 /* --- by either */
 
-tamis_status tamis_gpu_look_by(const tamis_problem *p, bool host, tamis_evidence *evidence) {
+tamis_status tamis_gpu_profile_by(const tamis_problem *p, bool host, tamis_evidence *evidence) {
     tamis_profile *const profile = &evidence->profile;
     *profile = (tamis_profile){.rows = p->rows, .cols = p->cols, .nnz = p->nnz, .duplicates = -1, .sorted = true};
     evidence->fresh_share = evidence->panel_fresh[0] = evidence->panel_fresh[1] = 1;
@@ -268,35 +273,36 @@ tamis_status tamis_gpu_look_by(const tamis_problem *p, bool host, tamis_evidence
         guess(p, evidence);
         return TAMIS_OK;
     }
-    return host ? look_here(p, evidence) : look_there(p, evidence);
+    return host ? profile_on_host(p, evidence) : profile_on_device(p, evidence);
 }
 
-tamis_status tamis_gpu_look(const tamis_problem *p, tamis_evidence *evidence) {
+tamis_status tamis_gpu_profile(const tamis_problem *p, tamis_evidence *evidence) {
     bool host;
-    TRY(host_looks(p, &host));
-    return tamis_gpu_look_by(p, host, evidence);
+    TRY(host_profiles(p, &host));
+    return tamis_gpu_profile_by(p, host, evidence);
 }
 
 /* ------------------------------------------------------------------------------------------ COO */
 
-tamis_status tamis_gpu_look_entries(const tamis_problem *p, const tamis_sparse *S, bool *rise) {
+tamis_status tamis_gpu_check_entries(const tamis_problem *p, const tamis_sparse *S, bool *rise) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_device *const device = p->device;
     const tamis_gpu_kinds kinds = {TAMIS_F32, S->index_type, TAMIS_I32};
-    tamis_gpu_desk *desk = NULL;
-    TRY(tamis_gpu_desk_take(device, &desk));
-    const int32_t *const flags = desk->host;
-    TRY_GOTO(done, device->runtime->fill(device, p->stream, place_of(desk->memory), 0, 2 * sizeof *flags));
+    tamis_gpu_workspace *workspace = NULL;
+    TRY(tamis_gpu_workspace_acquire(device, &workspace));
+    const int32_t *const flags = workspace->host;
+    TRY_GOTO(done, device->runtime->fill(device, p->stream, place_of(workspace->memory), 0, 2 * sizeof *flags));
+    TRY_GOTO(done, tamis_gpu_utility(
+                       device, p->stream, "order.simt", "check_entries", kinds, tamis_gpu_groups(S->nnz),
+                       TAMIS_GPU_ARGUMENTS(
+                           tamis_gpu_integer("rows", S->rows), tamis_gpu_integer("cols", S->cols),
+                           tamis_gpu_integer("nnz", S->nnz), tamis_gpu_memory("row_indices", S->row_indices),
+                           tamis_gpu_memory("columns", S->columns), tamis_gpu_memory("flags", workspace->memory))));
     TRY_GOTO(done,
-             tamis_gpu_utility(device, p->stream, "order.simt", "look_entries", kinds, tamis_gpu_groups(S->nnz),
-                               TAMIS_GPU_ARGUMENTS(
-                                   tamis_gpu_integer("rows", S->rows), tamis_gpu_integer("cols", S->cols),
-                                   tamis_gpu_integer("nnz", S->nnz), tamis_gpu_memory("row_indices", S->row_indices),
-                                   tamis_gpu_memory("columns", S->columns), tamis_gpu_memory("flags", desk->memory))));
-    TRY_GOTO(done, device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), 2 * sizeof *flags));
+             device->runtime->read(device, p->stream, workspace->host, place_of(workspace->memory), 2 * sizeof *flags));
     *rise = !flags[1];
     if (flags[0] && p->unchecked) TRY_GOTO(done, say_what(device, p->stream, S));
 done:
-    tamis_gpu_desk_give(desk, p->stream, status);
+    tamis_gpu_workspace_release(workspace, p->stream, status);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * Host side of back_wgmma.cu: the cells of S and those of its transpose, and two launches after the rows are split.
+ * Host side of backward_wgmma.cu: the cells of S and those of its transpose, and two launches after the rows are split.
  * Scratch of a member: scales and split rows of A and dE; of B and D; the largest score, the inverse sum and delta of
  * each row; partial rows of panels that several groups share, and the number of groups that have written theirs, for
  * both launches.
@@ -30,7 +30,7 @@ typedef struct back_state {
     int64_t groups; /* that share the cells of a member */
 } back_state;
 
-struct tamis_prepared_back {
+struct tamis_prepared_backward {
     tamis_prepared *ways[2]; /* by rows, by columns */
     int64_t at_once;         /* members of a call */
 };
@@ -51,10 +51,10 @@ static bool takes(const tamis_problem *p) {
 
 static double cells_seconds(const tamis_problem *p) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double gathered = tamis_gpu_cells_align(p) ? 1 : f->back_wgmma.gathered;
-    const double cell = f->back_wgmma.cell_ps * gathered * (tamis_splits(p) ? 1 : f->back_wgmma.highs);
+    const double gathered = tamis_gpu_cells_align(p) ? 1 : f->backward_wgmma.gathered;
+    const double cell = f->backward_wgmma.cell_ps * gathered * (tamis_splits(p) ? 1 : f->backward_wgmma.highs);
     const int64_t panels = up(p->rows) / SIDE;
-    const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->back_wgmma.panel_ps;
+    const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->backward_wgmma.panel_ps;
     return tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds));
 }
 
@@ -62,7 +62,7 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
     const double split = 2.0 * LINE * (double)parts(problem) * 2 * (double)(problem->rows + problem->cols);
     if (!takes(problem) || !takes(turned)) return 0;
     return tamis_gpu_streamed(problem, split) + cells_seconds(problem) + cells_seconds(turned) +
-           tamis_gpu_fitted_for(problem)->back_wgmma.begin;
+           tamis_gpu_fitted_for(problem)->backward_wgmma.begin;
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */
@@ -78,7 +78,7 @@ static tamis_status compile(tamis_prepared *p, back_state *s, bool by_columns) {
     tamis_gpu_define(&definitions, "STAGES", stages);
     tamis_gpu_define(&definitions, "GROUPS", SHARING);
     tamis_gpu_define(&definitions, "BY_COLUMNS", by_columns);
-    return tamis_gpu_add_kernel(p, BACK, "back_wgmma.cu", "back_wgmma", &definitions, s->shared_bytes);
+    return tamis_gpu_add_kernel(p, BACK, "backward_wgmma.cu", "backward_wgmma", &definitions, s->shared_bytes);
 }
 
 static tamis_status make_cells(tamis_prepared *p, back_state *s) {
@@ -121,7 +121,7 @@ static int64_t take(int64_t *total, int64_t bytes) {
     return at;
 }
 
-static places places_of(const tamis_prepared_back *back) {
+static places places_of(const tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const int64_t filled[2] = {up(p->rows), up(p->cols)};
     const back_state *const states[2] = {back->ways[0]->state, back->ways[1]->state};
@@ -137,7 +137,7 @@ static places places_of(const tamis_prepared_back *back) {
 }
 
 /* As many groups as there is place for, shared by the members of a batch that come in one call. */
-static void share_cells(tamis_prepared_back *back) {
+static void share_cells(tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const int64_t most = back->ways[0]->device->limits.multiprocessors * SHARING;
     const int64_t highest = back->ways[0]->device->limits.groups_most[2];
@@ -157,20 +157,21 @@ static void share_cells(tamis_prepared_back *back) {
     } while (fit < back->at_once);
 }
 
-static size_t scratch_bytes(const tamis_prepared_back *back) {
+static size_t scratch_bytes(const tamis_prepared_backward *back) {
     return (size_t)(places_of(back).member * back->at_once);
 }
 
-static void release(tamis_prepared_back *back) {
+static void release(tamis_prepared_backward *back) {
     if (!back) return;
     for (int i = 0; i < 2; i++) tamis_gpu_prepared_release(back->ways[i]);
     tamis_release(back);
 }
 
-static tamis_status prepare(const tamis_problem *problem, const tamis_problem *turned, tamis_prepared_back **prepared) {
+static tamis_status prepare(const tamis_problem *problem, const tamis_problem *turned,
+                            tamis_prepared_backward **prepared) {
     static const tamis_gpu_method *const methods[2] = {&by_rows, &by_columns};
     const tamis_problem *const problems[2] = {problem, turned};
-    tamis_prepared_back *back = NULL;
+    tamis_prepared_backward *back = NULL;
     tamis_status status = TAMIS_OK;
     TRY(tamis_allocate_zeroed(1, sizeof *back, "a gradient", (void **)&back));
     TRY_GOTO(failed, tamis_gpu_prepare_two(methods, problems, back->ways));
@@ -187,11 +188,11 @@ failed:
 /* One of the two launches. `own` has the rows of its panels, `other` those that come with the cells. */
 typedef struct way {
     int number;
-    const tamis_back_matrix *a, *e, *b, *d, *first, *second;
+    const tamis_backward_matrix *a, *e, *b, *d, *first, *second;
 } way;
 
-static tamis_status launch(const tamis_prepared_back *back, void *stream, const way *w, const tamis_gpu_common *common,
-                           tamis_place scratch, const places *at) {
+static tamis_status launch(const tamis_prepared_backward *back, void *stream, const way *w,
+                           const tamis_gpu_common *common, tamis_place scratch, const places *at) {
     const tamis_prepared *const p = back->ways[w->number];
     const back_state *const s = p->state;
     const int own = w->number, other = 1 - own;
@@ -203,10 +204,11 @@ static tamis_status launch(const tamis_prepared_back *back, void *stream, const 
         p, stream, BACK, by_cells, common,
         TAMIS_GPU_ARGUMENTS(
             tamis_gpu_place("e", w->e->at), tamis_gpu_integer("e_stride", w->e->stride),
-            tamis_gpu_integer("e_apart", w->e->apart), tamis_gpu_place("first", w->first->at),
-            tamis_gpu_integer("first_stride", w->first->stride), tamis_gpu_integer("first_apart", w->first->apart),
-            tamis_gpu_place("second", w->second->at), tamis_gpu_integer("second_stride", w->second->stride),
-            tamis_gpu_integer("second_apart", w->second->apart), tamis_gpu_integer("writes", writes),
+            tamis_gpu_integer("e_batch_stride", w->e->batch_stride), tamis_gpu_place("first", w->first->at),
+            tamis_gpu_integer("first_stride", w->first->stride),
+            tamis_gpu_integer("first_batch_stride", w->first->batch_stride), tamis_gpu_place("second", w->second->at),
+            tamis_gpu_integer("second_stride", w->second->stride),
+            tamis_gpu_integer("second_batch_stride", w->second->batch_stride), tamis_gpu_integer("writes", writes),
             tamis_gpu_integer("each", s->cells.count / s->groups),
             tamis_gpu_integer("more", s->cells.count % s->groups), tamis_gpu_memory("records", s->cells.records),
             tamis_gpu_place("partials", tamis_gpu_after(scratch, at->partials[own])),
@@ -222,28 +224,29 @@ static tamis_status launch(const tamis_prepared_back *back, void *stream, const 
 }
 
 /* `count` members, one of which has its own scratch. */
-static tamis_gpu_common common_of(const tamis_prepared_back *back, const way *w, const tamis_back_operands *x,
+static tamis_gpu_common common_of(const tamis_prepared_backward *back, const way *w, const tamis_backward_operands *x,
                                   int64_t count, int64_t member_bytes) {
-    const tamis_operands operands = {.a = w->a->at,
-                                     .b = w->b->at,
-                                     .d = w->d->at,
-                                     .a_stride = w->a->stride,
-                                     .b_stride = w->b->stride,
-                                     .d_stride = w->d->stride,
-                                     .apart = {.a = w->a->apart, .b = w->b->apart, .d = w->d->apart},
-                                     .batch = count,
-                                     .alpha = x->alpha,
-                                     .beta = x->beta,
-                                     .scratch_apart = member_bytes};
+    const tamis_operands operands = {
+        .a = w->a->at,
+        .b = w->b->at,
+        .d = w->d->at,
+        .a_stride = w->a->stride,
+        .b_stride = w->b->stride,
+        .d_stride = w->d->stride,
+        .batch_stride = {.a = w->a->batch_stride, .b = w->b->batch_stride, .d = w->d->batch_stride},
+        .batch = count,
+        .alpha = x->alpha,
+        .beta = x->beta,
+        .scratch_batch_stride = member_bytes};
     return tamis_gpu_common_of(back->ways[w->number], &operands);
 }
 
-static tamis_status execute_members(const tamis_prepared_back *back, void *stream, const tamis_back_operands *x,
+static tamis_status execute_members(const tamis_prepared_backward *back, void *stream, const tamis_backward_operands *x,
                                     int64_t count) {
     const tamis_prepared *const p = back->ways[0];
     const places at = places_of(back);
     const back_state *const states[2] = {back->ways[0]->state, back->ways[1]->state};
-    const tamis_back_matrix none = {.stride = 0};
+    const tamis_backward_matrix none = {.stride = 0};
     const way rows = {0, &x->a, &x->e, &x->b, &x->d, &x->da, &none};
     const way columns = {1, &x->b, &x->d, &x->a, &x->e, &x->db, &x->dd};
     const tamis_gpu_common by_row = common_of(back, &rows, x, count, at.member);
@@ -252,7 +255,7 @@ static tamis_status execute_members(const tamis_prepared_back *back, void *strea
                                    .b_filled = up(p->problem.cols),
                                    .e = x->e.at,
                                    .e_stride = x->e.stride,
-                                   .e_apart = x->e.apart,
+                                   .e_batch_stride = x->e.batch_stride,
                                    .scales = tamis_gpu_after(x->scratch, at.scales[0]),
                                    .split = tamis_gpu_after(x->scratch, at.split[0]),
                                    .b_scales = tamis_gpu_after(x->scratch, at.scales[1]),
@@ -265,22 +268,22 @@ static tamis_status execute_members(const tamis_prepared_back *back, void *strea
     return launch(back, stream, &columns, &by_column, x->scratch, &at);
 }
 
-static tamis_status execute(const tamis_prepared_back *back, void *stream, const tamis_back_operands *x) {
+static tamis_status execute(const tamis_prepared_backward *back, void *stream, const tamis_backward_operands *x) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const int64_t size = (int64_t)tamis_type_size(p->type);
     for (int64_t first = 0; first < p->batch; first += back->at_once) {
-        tamis_back_operands part = *x;
-        tamis_back_matrix *const all[] = {&part.a, &part.b, &part.d, &part.e, &part.da, &part.db, &part.dd};
-        for (int i = 0; i < 7; i++) all[i]->at = tamis_gpu_after(all[i]->at, first * all[i]->apart * size);
+        tamis_backward_operands part = *x;
+        tamis_backward_matrix *const all[] = {&part.a, &part.b, &part.d, &part.e, &part.da, &part.db, &part.dd};
+        for (int i = 0; i < 7; i++) all[i]->at = tamis_gpu_after(all[i]->at, first * all[i]->batch_stride * size);
         const int64_t left = p->batch - first;
         TRY(execute_members(back, stream, &part, left < back->at_once ? left : back->at_once));
     }
     return TAMIS_OK;
 }
 
-const tamis_back_functions tamis_back_wgmma = {.algorithm = "gpu-tensor",
-                                               .seconds = seconds,
-                                               .prepare = prepare,
-                                               .scratch_bytes = scratch_bytes,
-                                               .execute = execute,
-                                               .release = release};
+const tamis_backward_functions tamis_backward_wgmma = {.algorithm = "gpu-tensor",
+                                                       .seconds = seconds,
+                                                       .prepare = prepare,
+                                                       .scratch_bytes = scratch_bytes,
+                                                       .execute = execute,
+                                                       .release = release};

@@ -1,12 +1,12 @@
-#include "gpu/structure/look_host.h"
+#include "gpu/structure/profile_host.h"
 
 #include <string.h>
 
 #include "sparse/index.h"
 
 enum { LONGEST, SHORTEST, EMPTY, BANDWIDTH, SPANS, SQUARES, FALLS, WRONG, REPEATS };
-enum { FACTS = TAMIS_LOOK_FACTS, WINDOWS = TAMIS_LOOK_WINDOWS, SLOTS = TAMIS_LOOK_SLOTS };
-enum { PANELS = TAMIS_LOOK_PANELS, PANEL_SLOTS = TAMIS_LOOK_PANEL_SLOTS };
+enum { FACTS = TAMIS_GPU_PROFILE_FACTS, WINDOWS = TAMIS_GPU_PROFILE_WINDOWS, SLOTS = TAMIS_GPU_PROFILE_SLOTS };
+enum { PANELS = TAMIS_GPU_PROFILE_PANELS, PANEL_SLOTS = TAMIS_GPU_PROFILE_PANEL_SLOTS };
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -15,7 +15,7 @@ static int64_t offset(const tamis_problem *p, int64_t i) { return tamis_index_lo
 static int64_t column(const tamis_problem *p, int64_t t) { return tamis_index_load(p->columns, p->index_type, t); }
 
 /* Of any two numbers: columns may be none. */
-static int64_t apart(int64_t x, int64_t y) {
+static int64_t distance(int64_t x, int64_t y) {
     return x > y ? (int64_t)((uint64_t)x - (uint64_t)y) : (int64_t)((uint64_t)y - (uint64_t)x);
 }
 
@@ -29,18 +29,18 @@ static uint32_t mixed(uint64_t x) {
 
 /* ------------------------------------------------------------------------------------------ rows */
 
-static void look_at_row(const tamis_problem *p, int64_t row, int64_t begin, int64_t end, int64_t *facts) {
+static void profile_row(const tamis_problem *p, int64_t row, int64_t begin, int64_t end, int64_t *facts) {
     const int64_t first = column(p, begin), last = column(p, end - 1), length = end - begin;
     facts[LONGEST] = most(facts[LONGEST], length);
     facts[SHORTEST] = least(facts[SHORTEST], length);
     facts[SQUARES] += length * length;
-    facts[BANDWIDTH] = most(facts[BANDWIDTH], most(apart(first, row), apart(last, row)));
-    facts[SPANS] = (int64_t)((uint64_t)facts[SPANS] + (uint64_t)apart(last, first) + 1);
+    facts[BANDWIDTH] = most(facts[BANDWIDTH], most(distance(first, row), distance(last, row)));
+    facts[SPANS] = (int64_t)((uint64_t)facts[SPANS] + (uint64_t)distance(last, first) + 1);
     if (begin > 0 && first < column(p, begin - 1)) facts[FALLS]--;
     if (begin > 0 && first == column(p, begin - 1)) facts[REPEATS]--;
 }
 
-static void look_at_rows(const tamis_problem *p, int64_t *facts) {
+static void profile_rows(const tamis_problem *p, int64_t *facts) {
     const int64_t rows = p->rows, nnz = p->nnz;
     facts[SHORTEST] = (int64_t)1 << 62;
     for (int64_t i = 0; i <= rows; i++) {
@@ -51,13 +51,13 @@ static void look_at_rows(const tamis_problem *p, int64_t *facts) {
             facts[SHORTEST] = 0;
             facts[EMPTY]++;
         } else if (i < rows) {
-            look_at_row(p, i, begin, end, facts);
+            profile_row(p, i, begin, end, facts);
         }
     }
 }
 
 /* Compiled for either type: most of the time goes here. */
-TAMIS_INLINE void look_at_entries(const tamis_problem *p, tamis_index_type type, int64_t *facts) {
+TAMIS_INLINE void profile_entries(const tamis_problem *p, tamis_index_type type, int64_t *facts) {
     int64_t before = -1, falls = 0, repeats = 0, wrong = 0;
     for (int64_t t = 0; t < p->nnz; t++) {
         const int64_t here = tamis_index_load(p->columns, type, t);
@@ -74,7 +74,7 @@ TAMIS_INLINE void look_at_entries(const tamis_problem *p, tamis_index_type type,
 /* ------------------------------------------------------------------------------------------ columns */
 
 /* The table's slots that a window's columns hit, in the place of the spans. */
-static void look_at_windows(const tamis_problem *p, int64_t *facts) {
+static void profile_windows(const tamis_problem *p, int64_t *facts) {
     int64_t begin, end;
     for (int w = 0; tamis_fresh_window(p->nnz, TAMIS_LOCALITY_MOST, w, &begin, &end); w++) {
         unsigned char slots[SLOTS] = {0};
@@ -93,7 +93,7 @@ static int64_t panel_hits(const tamis_problem *p, int64_t begin, int64_t end) {
     const bool exact = p->cols <= PANEL_SLOTS;
     const int64_t words = exact ? (p->cols + 31) / 32 : PANEL_SLOTS / 32;
     int64_t hit = 0;
-    if (begin < 0 || end < begin || end > p->nnz || end - begin > TAMIS_LOOK_PANEL_MOST) return 0;
+    if (begin < 0 || end < begin || end > p->nnz || end - begin > TAMIS_GPU_PROFILE_PANEL_MOST) return 0;
     memset(bits, 0, sizeof bits);
     for (int64_t t = begin; t < end; t++) {
         const uint64_t x = (uint64_t)column(p, t);
@@ -112,15 +112,15 @@ static void find_panels(const tamis_problem *p, int64_t *ends) {
     }
 }
 
-void tamis_gpu_look_host(const tamis_problem *copy, bool panels, int64_t *facts) {
+void tamis_gpu_profile_host(const tamis_problem *copy, bool panels, int64_t *facts) {
     int64_t *const ends = facts + (1 + WINDOWS) * FACTS, *const hits = ends + 4 * PANELS;
-    memset(facts, 0, TAMIS_LOOK_NUMBERS * sizeof *facts);
-    look_at_rows(copy, facts);
+    memset(facts, 0, TAMIS_GPU_PROFILE_NUMBERS * sizeof *facts);
+    profile_rows(copy, facts);
     if (copy->index_type == TAMIS_I32)
-        look_at_entries(copy, TAMIS_I32, facts);
+        profile_entries(copy, TAMIS_I32, facts);
     else
-        look_at_entries(copy, TAMIS_I64, facts);
-    look_at_windows(copy, facts + FACTS);
+        profile_entries(copy, TAMIS_I64, facts);
+    profile_windows(copy, facts + FACTS);
     find_panels(copy, ends);
     for (int i = 0; panels && i < 2 * PANELS; i++) hits[i] = panel_hits(copy, ends[2 * i], ends[2 * i + 1]);
 }

@@ -46,7 +46,7 @@
 #define PART        ((2 * OUTS + RESTS) * THREADS) /* floats that a group leaves of a panel */
 #define LOW_SCALE   (LOWS ? 2048.0f : 1.0f) /* of the lower halves of factors, as of what they are added to */
 
-#include "back_kernels.h"
+#include "backward_kernels.h"
 
 typedef struct cell_notes {
     float own[2][SIDE], scales[2][SIDE]; /* of the own rows, and of those that come */
@@ -86,7 +86,7 @@ FUNCTION void begin_rows(row_sums &rows) {
 
 /* ------------------------------------------------------------------------------------------ plainly */
 
-APART float plain_dot(const element *x, const element *y, int64 count) {
+NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
     float sum = 0;
 #pragma unroll 1
     for (int64 i = 0; i < count; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
@@ -165,7 +165,7 @@ FUNCTION void leave_part(float *to, const float *sums, const row_sums &rows) {
 
 /* What a thread has of two rows of a result, a copy, since the sums are to stay in registers. Results that are not finite, or
    smaller than `doubt` of their row, are computed again with the numbers of the row. */
-APART void write_rows(const problem &p, int which, int64 row, int lane, const float *sums, const float *doubt, const float *most,
+NOINLINE void write_rows(const problem &p, int which, int64 row, int lane, const float *sums, const float *doubt, const float *most,
                          const float *inverse, const float *delta) {
     const int column = lane % 4 * 2;
     const int64 stride = p.out_strides[which], columns = which == 0 ? p.inner : p.width;
@@ -268,12 +268,12 @@ typedef struct ahead {
     int32 start;                      /* the first of neighbouring columns; -1: gathered */
     uint32 described, columns[LINES]; /* columns of this thread: to describe, and to copy */
 } ahead;
-typedef struct record_ahead {
+typedef struct cell_record {
     int64 panel, list;
     int32 last, start;
-} record_ahead;
+} cell_record;
 
-FUNCTION void look_for_record(record_ahead &record, const source &from, int c) {
+FUNCTION void load_record(cell_record &record, const source &from, int c) {
     const cell_record *const at = (const cell_record *)from.records + c;
     record.panel = at->panel;
     record.list = at->list;
@@ -281,7 +281,7 @@ FUNCTION void look_for_record(record_ahead &record, const source &from, int c) {
     record.start = from.together[c];
 }
 
-FUNCTION void look(ahead &cell, const record_ahead &record, const source &from, int item) {
+FUNCTION void load_columns(ahead &cell, const cell_record &record, const source &from, int item) {
     cell.panel = record.panel;
     cell.start = record.start;
     if (cell.start >= 0) return;
@@ -341,7 +341,7 @@ FUNCTION void copy_own(const source &from, int64 panel) {
 }
 
 /* Scores of the cell, or outer products, that are not finite or that fp16 has too few bits for, computed again. */
-APART void again_apart(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
+NOINLINE void again_out_of_line(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
                             int row_in, int lane) {
     uint32 again = 0;
     const int64 count = outer ? p.width : p.inner;
@@ -367,32 +367,32 @@ FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted
     float copy[32];
 #pragma unroll
     for (int i = 0; i < 32; i++) copy[i] = x[i];
-    again_apart(copy, p, outer, wanted, noted, lists, row, row_in, lane);
+    again_out_of_line(copy, p, outer, wanted, noted, lists, row, row_in, lane);
 #pragma unroll
     for (int i = 0; i < 32; i++) x[i] = copy[i];
 }
 
-KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
+KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
                   IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,
-                  int64 e_apart, OUT(output, first), int64 first_stride, int64 first_apart, OUT(output, second),
-                  int64 second_stride, int64 second_apart, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,
+                  int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),
+                  int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,
                   real beta, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
                   int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks),
                   IN(float, own_scales), IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(a, a_apart);
-    MEMBER(b, b_apart);
-    MEMBER(d, d_apart);
-    MEMBER(e, e_apart);
-    MEMBER(first, first_apart);
-    MEMBER(second, second_apart);
-    MEMBER(partials, scratch_apart);
-    MEMBER(arrived, scratch_apart);
-    MEMBER(own_scales, scratch_apart);
-    MEMBER(scales, scratch_apart);
-    MEMBER(own_split, 4 * scratch_apart);
-    MEMBER(split, 4 * scratch_apart);
-    MEMBER(stats, scratch_apart);
+    MEMBER(a, a_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(d, d_batch_stride);
+    MEMBER(e, e_batch_stride);
+    MEMBER(first, first_batch_stride);
+    MEMBER(second, second_batch_stride);
+    MEMBER(partials, scratch_batch_stride);
+    MEMBER(arrived, scratch_batch_stride);
+    MEMBER(own_scales, scratch_batch_stride);
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(own_split, 4 * scratch_batch_stride);
+    MEMBER(split, 4 * scratch_batch_stride);
+    MEMBER(stats, scratch_batch_stride);
     const problem p = {rows, inner, width, offsets, columns, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
                        {writes & 1 ? first : 0, writes & 2 ? second : 0}, {first_stride, second_stride},
                        stats, stats + filled, stats + 2 * filled, edge_scale, {alpha * edge_scale, alpha}, beta};
@@ -417,14 +417,14 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
     const float in_log2 = fabsf(p.scale) * LOG2_E;
     const int unusual = !(p.scale > 0 && in_log2 > 0x1p-40f && in_log2 < 0x1p40f);
     ahead next;
-    record_ahead record;
+    cell_record record;
     if (begin < end && LOCAL_ID == 0) copy_own(from, all_records[begin].panel);
     for (int c = begin; c < min(begin + STAGES, end); c++) {
-        look_for_record(record, from, c);
-        look(next, record, from, LOCAL_ID);
+        load_record(record, from, c);
+        load_columns(next, record, from, LOCAL_ID);
         if (c < begin + STAGES - 1) copy_cell(next, from, c, c - begin, LOCAL_ID);
     }
-    if (begin + STAGES < end) look_for_record(record, from, begin + STAGES);
+    if (begin + STAGES < end) load_record(record, from, begin + STAGES);
     turn stage = {0, 0};
     uint32 own_passed = 0;
     int fresh = 1; /* a panel begins */
@@ -439,8 +439,8 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
         __syncthreads(); /* all are done with the cell before, whose place the next one takes */
         if (c + STAGES - 1 < end) {
             copy_cell(next, from, c + STAGES - 1, stage.place == 0 ? STAGES - 1 : stage.place - 1, LOCAL_ID);
-            if (c + STAGES < end) look(next, record, from, LOCAL_ID);
-            if (c + STAGES + 1 < end) look_for_record(record, from, c + STAGES + 1);
+            if (c + STAGES < end) load_columns(next, record, from, LOCAL_ID);
+            if (c + STAGES + 1 < end) load_record(record, from, c + STAGES + 1);
         }
         const int tile = stage.place * OWN;
         const cell_notes *const noted = notes + stage.place;
@@ -529,8 +529,8 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
                 const int half = i / 2 % 2;
                 const float score = fmaf(x[i], row_factors[half], i % 2 ? -most.y : -most.x);
                 const float share = power_of_two(score) * (i % 2 ? inverse.y : inverse.x);
-                const float apart = fmaf(g[i], own_second[half], i % 2 ? -delta.y : -delta.x);
-                g[i] = share * apart * fabsf(i % 2 ? by.y : by.x);
+                const float difference = fmaf(g[i], own_second[half], i % 2 ? -delta.y : -delta.x);
+                g[i] = share * difference * fabsf(i % 2 ? by.y : by.x);
                 x[i] = share * fabsf(i % 2 ? outer.y : outer.x);
             }
         }

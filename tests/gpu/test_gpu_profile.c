@@ -1,7 +1,7 @@
 /*
- * Who looks at a pattern: the host, where the kernels for that would have to be compiled and the plan is not a single
+ * Who profiles a pattern: the host, where the kernels for that would have to be compiled and the plan is not a single
  * call's; the device otherwise. CUDA's driver and compiler are fake_cuda.c's, which count what they are asked.
- *   test_gpu_look FAKE      the path of the fake library
+ *   test_gpu_profile FAKE      the path of the fake library
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "core/device.h"
-#include "gpu/structure/look.h"
+#include "gpu/structure/profile.h"
 #include "processes.h"
 
 enum { ROWS = 4, NONZEROS = 7, LONGEST = 4 };
@@ -48,35 +48,35 @@ static void problem_close(tamis_device *device, const tamis_problem *p) {
     CHECK(tamis_memory_live() == 0);
 }
 
-/* One look: how much it compiled and launched. Kernels do nothing here: who finds the longest row is the host. */
-static bool look(const tamis_problem *p, long compiled, long launched, bool host) {
+/* One profile: how much it compiled and launched. Kernels do nothing here: who finds the longest row is the host. */
+static bool profiles(const tamis_problem *p, long compiled, long launched, bool host) {
     tamis_evidence evidence = {0};
     const long before[2] = {calls("nvrtcCompileProgram"), calls("cuLaunchKernel")};
-    if (tamis_gpu_look(p, &evidence) != TAMIS_OK) return false;
+    if (tamis_gpu_profile(p, &evidence) != TAMIS_OK) return false;
     return calls("nvrtcCompileProgram") - before[0] == compiled && calls("cuLaunchKernel") - before[1] == launched &&
            (evidence.profile.max == LONGEST) == host;
 }
 
-static const int64_t much = (int64_t)1 << 40; /* more than the host looks at */
+static const int64_t much = (int64_t)1 << 40; /* more than the host profiles */
 
 static void of_a_new_machine(const void *unused) {
     tamis_device *device;
     tamis_problem p = problem_open(&device), single = p, large = p;
-    int64_t *const looked = &((tamis_gpu_device *)p.device)->looked;
+    int64_t *const profiled = &((tamis_gpu_device *)p.device)->profiled;
     (void)unused;
     single.once = true;
-    CHECK(look(&p, 0, 0, true) && look(&p, 0, 0, true));
-    CHECK(*looked >= 2 * (ROWS + NONZEROS));
-    CHECK(look(&single, 1, 1, false));
-    CHECK(look(&p, 0, 0, true)); /* of the two kernels one is there */
-    *looked = much;              /* it has looked often */
-    CHECK(look(&p, 1, 2, false));
-    *looked = 0;
-    CHECK(look(&p, 0, 2, false)); /* now both are */
+    CHECK(profiles(&p, 0, 0, true) && profiles(&p, 0, 0, true));
+    CHECK(*profiled >= 2 * (ROWS + NONZEROS));
+    CHECK(profiles(&single, 1, 1, false));
+    CHECK(profiles(&p, 0, 0, true)); /* of the two kernels one is there */
+    *profiled = much;                /* it has profiled often */
+    CHECK(profiles(&p, 1, 2, false));
+    *profiled = 0;
+    CHECK(profiles(&p, 0, 2, false)); /* now both are */
     large.offset_type = large.index_type =
         TAMIS_I64; /* other kernels; nothing is read through it, as they do nothing */
     large.nnz = 1 << 23;
-    CHECK(look(&large, 2, 2, false));
+    CHECK(profiles(&large, 2, 2, false));
     problem_close(device, &p);
 }
 
@@ -85,11 +85,11 @@ static void of_which_one_fails(const void *which) {
     tamis_device *device;
     tamis_evidence evidence = {0};
     const tamis_problem p = problem_open(&device);
-    ((tamis_gpu_device *)p.device)->looked = much;
+    ((tamis_gpu_device *)p.device)->profiled = much;
     setenv("FAKE_CUDA_FAULT", which, 1);
-    CHECK(tamis_gpu_look(&p, &evidence) == TAMIS_ERROR_DEVICE && error_has("does not compile"));
+    CHECK(tamis_gpu_profile(&p, &evidence) == TAMIS_ERROR_DEVICE && error_has("does not compile"));
     setenv("FAKE_CUDA_FAULT", "", 1);
-    CHECK(look(&p, 1, 2, false)); /* the other one is there */
+    CHECK(profiles(&p, 1, 2, false)); /* the other one is there */
     problem_close(device, &p);
 }
 
@@ -98,10 +98,10 @@ static void of_a_known_machine(const void *known) {
     tamis_device *device;
     const tamis_problem p = problem_open(&device);
     if (known) {
-        CHECK(look(&p, 0, 2, false));
+        CHECK(profiles(&p, 0, 2, false));
     } else {
-        ((tamis_gpu_device *)p.device)->looked = much;
-        CHECK(look(&p, 2, 2, false));
+        ((tamis_gpu_device *)p.device)->profiled = much;
+        CHECK(profiles(&p, 2, 2, false));
     }
     problem_close(device, &p);
 }

@@ -1,0 +1,27 @@
+/*
+ * The profile of a pattern by the host, from copies: what profile.simt and profile_panels.simt find, number for number.
+ * Compiling those takes a hundred times as long as profiling a pattern of a million nonzeros.
+ */
+#ifndef TAMIS_GPU_STRUCTURE_PROFILE_HOST_H
+#define TAMIS_GPU_STRUCTURE_PROFILE_HOST_H
+
+#include "backend/backend.h"
+#include "sparse/locality.h"
+
+enum { /* as in profile.simt and profile_panels.simt */
+       TAMIS_GPU_PROFILE_FACTS = 9,
+       TAMIS_GPU_PROFILE_WINDOWS = TAMIS_LOCALITY_WINDOWS,
+       TAMIS_GPU_PROFILE_SLOTS = TAMIS_GPU_PROFILE_FACTS * 256 * 8,
+       TAMIS_GPU_PROFILE_PANELS = 6,
+       TAMIS_GPU_PROFILE_PANEL_SLOTS = 32 * 4096,
+       TAMIS_GPU_PROFILE_PANEL_MOST = 1 << 18, /* nonzeros of a panel that are read */
+       TAMIS_GPU_PROFILE_NUMBERS =
+           (1 + TAMIS_GPU_PROFILE_WINDOWS) * TAMIS_GPU_PROFILE_FACTS + 6 * TAMIS_GPU_PROFILE_PANELS
+};
+
+/* facts[0 .. TAMIS_GPU_PROFILE_NUMBERS): what the kernels leave where one group reads all rows. `copy`: the problem,
+   whose offsets and columns lie in the host's memory. Like the kernels it reads nothing through an offset that is none.
+ */
+void tamis_gpu_profile_host(const tamis_problem *copy, bool panels, int64_t *facts);
+
+#endif
