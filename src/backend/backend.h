@@ -65,7 +65,7 @@ typedef struct tamis_problem {
     void *stream;   /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
     bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
     bool unchecked; /* the pattern has not been checked: order_rows (COO) or profile (CSR) does */
-    bool may_guess; /* what profile finds out may be guessed from the sizes, so that nobody waits for the device */
+    bool may_guess; /* the profile may be guessed from the sizes, so that nobody waits for the device */
 } tamis_problem;
 
 /* The stream of what lives as long as the plan: executions of a plan that stays may come in any. */
@@ -79,7 +79,7 @@ typedef struct tamis_place {
     int64_t bytes;
 } tamis_place;
 
-/* From one member of a batch to the next, in elements; 0: it is the same for all. */
+/* Elements from one member of a batch to the next; 0: all members share one. */
 typedef struct tamis_batch_strides {
     int64_t values, a, b, d, out;
 } tamis_batch_strides;
@@ -92,7 +92,7 @@ typedef struct tamis_operands {
     int64_t a_stride, b_stride, d_stride;
     tamis_place out; /* p, C or E */
     int64_t out_stride;
-    tamis_place softmax_rows; /* see tamis_execution; of members 2 * rows apart; base NULL: not asked for */
+    tamis_place softmax_rows; /* see tamis_execution; members are 2 * rows apart; base NULL: not asked for */
     int64_t batch;            /* members, 1 or more */
     tamis_batch_strides batch_stride;
     double alpha, beta;
@@ -173,31 +173,31 @@ typedef struct tamis_permutation {
     bool out; /* from packed to scattered; else the other way */
 } tamis_permutation;
 
-/* Rows of a matrix, one after another: line t of `to`, `to_stride` elements behind the one before, is row rows[t] of
-   `from`. */
+/* Copies rows of a matrix: row t of `to` becomes row rows[t] of `from`. */
 typedef struct tamis_gathering {
     tamis_type type;
     int threads;
     tamis_layout layout; /* of `from`; `to` is row-major */
     tamis_place from, to;
-    int64_t stride, to_stride; /* in elements */
+    int64_t stride, to_stride; /* of `from` and of `to`, in elements */
     int64_t cols, count;
     const void *rows; /* int64, in the backend's memory; NULL: 0, 1, 2, ... */
 } tamis_gathering;
 
 /*
- * Sums of rows, in this order and so with the same bits each time: of `own` and `others`, each of whose rows is
- * `part_stride` elements behind the one before, in what `type` is summed in. row i of `to` = factor * (row i of own +
- * rows places[starts[i]] .. places[starts[i + 1] - 1] of others) + keep * to `weighted`: each of these rows is a part
- * of a softmax over more entries than it has. Its largest score and its sum of exponentials are `pair` elements behind
- * its first one; the parts are merged. `merged` gets the pair of each row of `to`, one after another.
+ * Sums of rows, in this order and so with the same bits each time: of `own` and `others`, whose elements have the type
+ * in which `type` is summed.
+ *   row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1] of others) + keep * to
+ * `weighted`: each of these rows is a part of a softmax over more entries than it has. Its largest score and its sum of
+ * exponentials are `pair` elements behind its first one; the parts are merged. `merged` gets the pair of each row of
+ * `to`, one after another.
  */
 typedef struct tamis_row_sum {
     tamis_type type; /* of `to` */
     int threads;
     tamis_layout layout; /* of `to`; the others are row-major */
     tamis_place own, others, to;
-    int64_t part_stride, stride; /* in elements */
+    int64_t part_stride, stride; /* of `own` and `others`, and of `to`, in elements */
     int64_t cols, count;
     const void *starts, *places; /* int64, in the backend's memory */
     double factor, keep;         /* with keep = 0 `to` is not read */
@@ -277,11 +277,11 @@ struct tamis_backend {
     void (*stream_destroy)(void *device, void *stream);
     tamis_status (*stream_wait)(void *device, void *stream, void *event);
 
-    /* points in time of a stream; *mark of NULL makes one */
-    tamis_status (*mark)(void *device, void *stream, void **mark);
-    tamis_status (*between)(void *device, void *start, void *end, double *seconds);
-    void (*release_mark)(void *device, void *mark);
-    bool (*mark_passed)(void *device, void *mark); /* without waiting */
+    /* events of a stream; `record` creates one where *event is NULL */
+    tamis_status (*record)(void *device, void *stream, void **event);
+    tamis_status (*elapsed)(void *device, void *start, void *end, double *seconds);
+    void (*release_event)(void *device, void *event);
+    bool (*event_passed)(void *device, void *event); /* without waiting */
 
     /* whether a plan can be made in that stream, which a graph's capture forbids; NULL: in any */
     tamis_status (*check_stream)(void *device, void *stream);

@@ -95,7 +95,7 @@ void tamis_trial_end(tamis_trial *trial) {
         if (trial->arrays[i]) p->backend->release_memory(p->device, p->stream, trial->arrays[i]);
     if (trial->scratch) p->backend->release_memory(p->device, p->stream, trial->scratch);
     for (int i = 0; i < 2; i++)
-        if (trial->marks[i]) p->backend->release_mark(p->device, trial->marks[i]);
+        if (trial->events[i]) p->backend->release_event(p->device, trial->events[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ timing */
@@ -150,7 +150,7 @@ static tamis_status time_by_clock(const tamis_trial *trial, const tamis_prepared
 tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared, int calls, double *seconds) {
     const tamis_problem *const p = trial->problem;
     const tamis_backend *const backend = p->backend;
-    void **const marks = trial->marks;
+    void **const events = trial->events;
     tamis_prepared_sizes sizes;
     backend->sizes(prepared, &sizes);
     const int64_t scratch = ((int64_t)sizes.scratch_bytes + 63) / 64 * 64;
@@ -158,10 +158,10 @@ tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared
     trial->operands.scratch_batch_stride = sizes.own_scratch ? scratch : 0;
     TRY(take_scratch(trial, sizes.own_scratch ? at_once * scratch : scratch));
     if (!trial->by_clock) {
-        TRY(backend->mark(p->device, p->stream, &marks[0]));
+        TRY(backend->record(p->device, p->stream, &events[0]));
         TRY(repeat(trial, prepared, at_once, calls));
-        TRY(backend->mark(p->device, p->stream, &marks[1]));
-        trial->by_clock = backend->between(p->device, marks[0], marks[1], seconds) != TAMIS_OK;
+        TRY(backend->record(p->device, p->stream, &events[1]));
+        trial->by_clock = backend->elapsed(p->device, events[0], events[1], seconds) != TAMIS_OK;
         if (trial->by_clock) tamis_clear_error(); /* what is wrong with the device itself shows again */
     }
     if (trial->by_clock) TRY(time_by_clock(trial, prepared, at_once, calls, seconds));

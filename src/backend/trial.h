@@ -12,7 +12,7 @@ enum { TAMIS_TRIAL_ARRAYS = 5 };
 typedef struct tamis_trial {
     const tamis_problem *problem;
     tamis_operands operands;
-    void *arrays[TAMIS_TRIAL_ARRAYS], *scratch, *marks[2];
+    void *arrays[TAMIS_TRIAL_ARRAYS], *scratch, *events[2];
     int64_t bytes, scratch_bytes; /* of the operands; of the scratch, which grows to what the algorithms need */
     bool by_clock;                /* the caller's queue keeps no times of its events (OpenCL without profiling) */
 } tamis_trial;

@@ -24,7 +24,7 @@ TAMIS_FORK_LOCK(lock)
 static int waiting; /* entries of the list, read without the lock */
 
 /* The platform releases its own memory only after the work that uses it. Only a caller's allocator needs the wait. */
-void tamis_destroy_wait(const tamis_device *device, const tamis_source *source) {
+void tamis_destroy_wait(const tamis_device *device, const tamis_memory_source *source) {
     tamis_message said;
     if (!source || device->backend->location == TAMIS_HOST) return;
     tamis_message_keep(&said);
@@ -34,7 +34,7 @@ void tamis_destroy_wait(const tamis_device *device, const tamis_source *source) 
 
 static void let_go(leaving *entry) {
     entry->release(entry->object);
-    entry->device->backend->release_mark(entry->device->handle, entry->event);
+    entry->device->backend->release_event(entry->device->handle, entry->event);
     free(entry);
 }
 
@@ -45,7 +45,7 @@ static leaving *take_one(const tamis_device *device, bool any) {
     for (leaving **at = &list; *at && !found; at = found ? at : &(*at)->next) {
         const tamis_backend *const backend = (*at)->device->backend;
         if ((*at)->device->handle != device->handle || backend != device->backend) continue;
-        if (any || backend->mark_passed(device->handle, (*at)->event)) {
+        if (any || backend->event_passed(device->handle, (*at)->event)) {
             found = *at;
             *at = found->next;
         }
@@ -69,7 +69,7 @@ void tamis_destroy_rest(const tamis_device *device) {
 void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object) {
     leaving *const entry = device->backend->location == TAMIS_DEVICE ? malloc(sizeof *entry) : NULL;
     void *event = NULL;
-    if (!entry || device->backend->mark(device->handle, stream, &event) != TAMIS_OK) { /* release it now */
+    if (!entry || device->backend->record(device->handle, stream, &event) != TAMIS_OK) { /* release it now */
         free(entry);
         release(object);
         return;

@@ -3,7 +3,7 @@
 #define TAMIS_CORE_DEVICE_H
 
 #include "backend/backend.h"
-#include "base/source.h"
+#include "base/memory_source.h"
 
 struct tamis_device {
     const tamis_backend *backend;
@@ -43,7 +43,7 @@ bool tamis_device_asks_for_places(void);
  *   passed  releases the objects of the device whose work has finished
  *   rest    waits for the device and releases all of its objects
  */
-void tamis_destroy_wait(const tamis_device *device, const tamis_source *source);
+void tamis_destroy_wait(const tamis_device *device, const tamis_memory_source *source);
 void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object);
 void tamis_destroy_passed(const tamis_device *device);
 void tamis_destroy_rest(const tamis_device *device);

@@ -37,7 +37,7 @@ static tamis_edge_array values_of(const tamis_plan *plan, const tamis_execution 
 tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                              const tamis_execution *execution) {
     tamis_execution given;
-    tamis_loan loan = {.borrowed = NULL};
+    tamis_borrowed_workspace workspace = {.borrowed = NULL};
     tamis_clear_error();
     TRY(tamis_plan_check_operation(plan, TAMIS_OP_SDDMM));
     TRY(tamis_execution_read(execution, &given));
@@ -47,7 +47,7 @@ tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const
     if (problem->nnz == 0) return TAMIS_OK;
     if (problem->edge == TAMIS_EDGE_SOFTMAX)
         TRY(tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &given,
-                                 &loan));
+                                 &workspace));
     const tamis_edge_job job = {.device = plan->device->handle,
                                 .stream = given.stream,
                                 .threads = plan->options.threads,
@@ -67,6 +67,6 @@ tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const
                                 .p_keep = given.beta,
                                 .parts = {given.workspace, 0}};
     const tamis_status status = backend->edges->run(&job);
-    tamis_workspace_give_back(plan->device, &loan);
+    tamis_workspace_give_back(plan->device, &workspace);
     return status;
 }

@@ -16,7 +16,7 @@ typedef struct run {
     operand a, b, d, out;
     bool d_is_b;         /* fused, whether or not the plan was promised it: D is not staged anew */
     int64_t skip_values; /* elements of given.values before the first that is used */
-    tamis_loan loan;
+    tamis_borrowed_workspace workspace;
 } run;
 
 /* ------------------------------------------------------------------------------------------ checks */
@@ -128,9 +128,9 @@ tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_op
 }
 
 tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
-                                  tamis_execution *given, tamis_loan *loan) {
+                                  tamis_execution *given, tamis_borrowed_workspace *workspace) {
     const tamis_backend *const backend = device->backend;
-    *loan = (tamis_loan){.borrowed = NULL};
+    *workspace = (tamis_borrowed_workspace){.borrowed = NULL};
     if (given->workspace && !backend->handles && (uintptr_t)given->workspace % 64)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.workspace = %p is not aligned to 64 bytes",
                           given->workspace);
@@ -151,25 +151,25 @@ tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspac
     given->workspace = own->memory;
     if (backend->location == TAMIS_DEVICE) return TAMIS_OK;
     if (!atomic_exchange(&own->busy, true)) {
-        loan->borrowed = own;
+        workspace->borrowed = own;
         return TAMIS_OK;
     }
-    loan->source = own->source;
-    tamis_source *const before = tamis_source_enter(loan->source);
+    workspace->source = own->source;
+    tamis_memory_source *const before = tamis_memory_source_enter(workspace->source);
     const tamis_status status =
-        backend->allocate(device->handle, TAMIS_ALL_STREAMS, bytes, "a workspace", &loan->own_for_once);
-    tamis_source_leave(before);
+        backend->allocate(device->handle, TAMIS_ALL_STREAMS, bytes, "a workspace", &workspace->owned);
+    tamis_memory_source_leave(before);
     TRY(status);
-    given->workspace = loan->own_for_once;
+    given->workspace = workspace->owned;
     return TAMIS_OK;
 }
 
-void tamis_workspace_give_back(const tamis_device *device, const tamis_loan *loan) {
-    if (loan->borrowed) atomic_store(&loan->borrowed->busy, false);
-    if (!loan->own_for_once) return;
-    tamis_source *const before = tamis_source_enter(loan->source);
-    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, loan->own_for_once);
-    tamis_source_leave(before);
+void tamis_workspace_give_back(const tamis_device *device, const tamis_borrowed_workspace *workspace) {
+    if (workspace->borrowed) atomic_store(&workspace->borrowed->busy, false);
+    if (!workspace->owned) return;
+    tamis_memory_source *const before = tamis_memory_source_enter(workspace->source);
+    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, workspace->owned);
+    tamis_memory_source_leave(before);
 }
 
 /* ------------------------------------------------------------------------------------------ members of a batch */
@@ -333,14 +333,14 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
                           &r->given));
     TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r->given));
     return tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r->given,
-                                &r->loan);
+                                &r->workspace);
 }
 
 tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                   const tamis_execution *execution) {
     run r = {.plan = NULL};
     TRY(prepare_run(&r, plan, operation, views, execution));
-    tamis_workspace_give_back(plan->device, &r.loan);
+    tamis_workspace_give_back(plan->device, &r.workspace);
     return TAMIS_OK;
 }
 
@@ -353,7 +353,7 @@ tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, c
     for (int64_t member = 0; member < batch; member += at_once)
         TRY_GOTO(done, run_members(&r, member, batch - member < at_once ? batch - member : at_once));
 done:
-    tamis_workspace_give_back(plan->device, &r.loan);
+    tamis_workspace_give_back(plan->device, &r.workspace);
     return status;
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "base/text.h"
+#include "base/text_buffer.h"
 #include "core/plan.h"
 
 /* Calls after which the measured set-up has paid against the best algorithm that needs none; -1 for never. */
@@ -17,7 +17,7 @@ static int64_t break_even(const tamis_plan *plan) {
 }
 
 /* What was measured, by this plan or an earlier one. */
-static void add_measured(tamis_text *t, const tamis_choice *choice) {
+static void add_measured(tamis_text_buffer *t, const tamis_choice *choice) {
     if (choice->chosen_by == TAMIS_CHOSEN_REMEMBERED)
         tamis_text_add(t, "measured     by an earlier plan: %.3g ms a call\n", choice->measured_seconds * 1e3);
     if (choice->chosen_by != TAMIS_CHOSEN_MEASURED) return;
@@ -34,7 +34,7 @@ static void add_measured(tamis_text *t, const tamis_choice *choice) {
     tamis_text_add(t, " a call\n");
 }
 
-static void staged(tamis_text *t, const char *name, int64_t offset) {
+static void staged(tamis_text_buffer *t, const char *name, int64_t offset) {
     if (offset >= 0)
         tamis_text_add(t, "             %s is column-major: every execution transposes it through the workspace\n",
                        name);
@@ -47,7 +47,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     const tamis_options *const o = &plan->options;
     const tamis_profile *const profile = &plan->evidence.profile;
     const tamis_choice *const choice = &plan->choice;
-    tamis_text t = {out, bytes, 0};
+    tamis_text_buffer t = {out, bytes, 0};
     tamis_text_add(&t, "operation    %s", tamis_operation_name(o->operation));
     if (o->operation != TAMIS_OP_SPMM)
         tamis_text_add(&t, ", edge %s, K = %lld", tamis_edge_name(o->edge), (long long)o->inner);

@@ -24,12 +24,12 @@ enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
 
 struct tamis_gradient {
     tamis_device *device;
-    tamis_source *source;  /* of options.allocator; NULL: the backend's own */
-    tamis_options options; /* defaults filled in; its pointers to strings are not kept */
-    tamis_sparse S;        /* the caller's view */
-    bool partial;          /* see core/gradient.h */
-    int64_t rows, cols;    /* of op(S) */
-    tamis_row_order order; /* of T; no arrays where T is S */
+    tamis_memory_source *source; /* of options.allocator; NULL: the backend's own */
+    tamis_options options;       /* defaults filled in; its pointers to strings are not kept */
+    tamis_sparse S;              /* the caller's view */
+    bool partial;                /* see core/gradient.h */
+    int64_t rows, cols;          /* of op(S) */
+    tamis_row_order order;       /* of T; no arrays where T is S */
     tamis_row_order turned_order;
     tamis_sparse T, U;
     void *placeholder;              /* stands for the values of T and U, which each execution supplies */
@@ -246,7 +246,7 @@ static void release_order(const tamis_gradient *g, const tamis_row_order *order)
 static void release(void *object) {
     tamis_gradient *const g = object;
     if (!g) return;
-    tamis_source *const before = tamis_source_enter(g->source);
+    tamis_memory_source *const before = tamis_memory_source_enter(g->source);
     const tamis_backend *const backend = g->device->backend;
     if (g->whole) backend->back->release(g->whole);
     for (int i = 0; i < PLANS; i++) {
@@ -259,8 +259,8 @@ static void release(void *object) {
     backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->placeholder);
     if (g->own) backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->own->memory);
     tamis_release(g->own);
-    tamis_source_leave(before);
-    tamis_source_destroy(g->source);
+    tamis_memory_source_leave(before);
+    tamis_memory_source_destroy(g->source);
     tamis_release(g);
 }
 
@@ -275,10 +275,10 @@ void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
 
 /* Makes it with the caller's allocator. The plans make their own sources from the same table. */
 static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
-    TRY(tamis_source_create(options, g->device->backend->handles, &g->source));
-    tamis_source *const before = tamis_source_enter(g->source);
+    TRY(tamis_memory_source_create(options, g->device->backend->handles, &g->source));
+    tamis_memory_source *const before = tamis_memory_source_enter(g->source);
     const tamis_status status = make(g, S, options);
-    tamis_source_leave(before);
+    tamis_memory_source_leave(before);
     g->options.allocator = NULL; /* copied */
     return status;
 }
@@ -327,7 +327,7 @@ tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_
 typedef struct back {
     const tamis_gradient *g;
     tamis_execution given; /* with the values and workspace in use */
-    tamis_loan loan;
+    tamis_borrowed_workspace workspace;
     tamis_back_views x;
 } back;
 
@@ -404,7 +404,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
                           tamis_needs_values(g->options.operation, g->options.edge), &b->given));
     TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));
     return tamis_workspace_take(g->device, g->own, g->workspace_bytes, "tamis_gradient_workspace_size", &b->given,
-                                &b->loan);
+                                &b->workspace);
 }
 
 /* ------------------------------------------------------------------------------------------ going back: steps */
@@ -574,7 +574,7 @@ tamis_status tamis_gradient_run(const tamis_gradient *gradient, tamis_operation 
     const tamis_status status = b.g->whole ? tamis_whole_gradient_run(b.g->device, b.g->whole, views, &b.given)
                                 : operation == TAMIS_OP_SPMM ? go_back_spmm(&b)
                                                              : go_back(&b);
-    tamis_workspace_give_back(b.g->device, &b.loan);
+    tamis_workspace_give_back(b.g->device, &b.workspace);
     return status;
 }
 
@@ -582,7 +582,7 @@ tamis_status tamis_gradient_check_run(const tamis_gradient *gradient, tamis_oper
                                       const tamis_back_views *views, const tamis_execution *execution) {
     back b = {.g = gradient, .x = *views};
     TRY(begin(&b, operation, execution));
-    tamis_workspace_give_back(b.g->device, &b.loan);
+    tamis_workspace_give_back(b.g->device, &b.workspace);
     return TAMIS_OK;
 }
 

@@ -38,7 +38,7 @@ static tamis_problem problem_of(const tamis_whole_request *r, const tamis_sparse
     return p;
 }
 
-static tamis_status look(const tamis_whole_request *r, pair *p) {
+static tamis_status profile_both(const tamis_whole_request *r, pair *p) {
     const tamis_sparse *const patterns[2] = {r->T, r->U};
     const tamis_device *const device = r->device;
     for (int i = 0; i < 2; i++) {
@@ -93,7 +93,7 @@ tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepa
     if (r->algorithm && strcmp(r->algorithm, "steps") == 0) return TAMIS_OK;
     if (!back || o->operation != TAMIS_OP_FUSED || r->has_values || r->partial || !row_major(o) || r->T->nnz == 0)
         return TAMIS_OK;
-    TRY(look(r, &p));
+    TRY(profile_both(r, &p));
     const double seconds = back->seconds(&p.problems[0], &p.problems[1]);
     if (seconds == 0) return TAMIS_OK;
     if (!named) TRY(predict_steps(&p, &steps));

@@ -181,7 +181,7 @@ static tamis_status make_ready(tamis_plan *plan) {
     return backend->ready(handle, plan->options.output_type, s->out >= 0, s->samples >= 0);
 }
 
-/* Now, or by order_rows and look, which read it anyway. */
+/* Checks the pattern now, unless order_rows or profile reads and checks it anyway. */
 static tamis_status check_pattern(tamis_plan *plan, const tamis_sparse *S) {
     const tamis_options *const o = &plan->options;
     const tamis_backend *const backend = plan->device->backend;
@@ -238,7 +238,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
 
 void tamis_plan_release(tamis_plan *plan) {
     if (!plan) return;
-    tamis_source *const before = tamis_source_enter(plan->source);
+    tamis_memory_source *const before = tamis_memory_source_enter(plan->source);
     const tamis_backend *const backend = plan->device->backend;
     void *const handle = plan->device->handle, *const kept = tamis_kept_stream(&plan->problem);
     if (plan->prepared) backend->release(plan->prepared);
@@ -247,17 +247,17 @@ void tamis_plan_release(tamis_plan *plan) {
     backend->release_memory(handle, kept, plan->order.permutation);
     if (plan->own) backend->release_memory(handle, kept, plan->own->memory);
     tamis_release(plan->own);
-    tamis_source_leave(before);
-    tamis_source_destroy(plan->source);
+    tamis_memory_source_leave(before);
+    tamis_memory_source_destroy(plan->source);
     tamis_release(plan);
 }
 
 /* With the caller's allocator in force. */
 static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
-    TRY(tamis_source_create(options, plan->device->backend->handles, &plan->source));
-    tamis_source *const before = tamis_source_enter(plan->source);
+    TRY(tamis_memory_source_create(options, plan->device->backend->handles, &plan->source));
+    tamis_memory_source *const before = tamis_memory_source_enter(plan->source);
     const tamis_status status = make(plan, S, options, once);
-    tamis_source_leave(before);
+    tamis_memory_source_leave(before);
     plan->options.allocator = NULL; /* copied */
     return status;
 }

@@ -19,9 +19,9 @@ typedef struct tamis_staging {
 
 /* The workspace that a plan lends to executions that bring none. */
 typedef struct tamis_own_workspace {
-    void *memory;         /* the backend's memory: the staged operands, then the algorithm's scratch */
-    tamis_source *source; /* also of the workspace for an execution that finds this one busy */
-    atomic_bool busy;     /* only on the CPU, where an execution has ended when its call returns */
+    void *memory;                /* the backend's memory: the staged operands, then the algorithm's scratch */
+    tamis_memory_source *source; /* also of the workspace for an execution that finds this one busy */
+    atomic_bool busy;            /* only on the CPU, where an execution has ended when its call returns */
 } tamis_own_workspace;
 
 /* For a plan over some entries of a larger matrix: an execution takes the values, and gives the samples, of all of it.
@@ -33,9 +33,9 @@ typedef struct tamis_part {
 
 struct tamis_plan {
     const tamis_device *device;
-    tamis_source *source;  /* of options.allocator; NULL: the backend's own */
-    tamis_options options; /* defaults filled in; its pointers to strings are not kept */
-    tamis_sparse pattern;  /* the caller's view */
+    tamis_memory_source *source; /* of options.allocator; NULL: the backend's own */
+    tamis_options options;       /* defaults filled in; its pointers to strings are not kept */
+    tamis_sparse pattern;        /* the caller's view */
     tamis_problem problem;
     tamis_evidence evidence;
     tamis_choice choice;
@@ -117,14 +117,14 @@ tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_op
 
 /* Sets the workspace in use: the caller's, else `own` (NULL: there is none), else one for this call. `asked` is the
    name of the function that returns the size. */
-typedef struct tamis_loan {
+typedef struct tamis_borrowed_workspace {
     tamis_own_workspace *borrowed; /* marked as busy */
-    void *own_for_once;
-    tamis_source *source; /* of own_for_once */
-} tamis_loan;
+    void *owned;
+    tamis_memory_source *source; /* of owned */
+} tamis_borrowed_workspace;
 tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
-                                  tamis_execution *given, tamis_loan *loan);
-void tamis_workspace_give_back(const tamis_device *device, const tamis_loan *loan);
+                                  tamis_execution *given, tamis_borrowed_workspace *workspace);
+void tamis_workspace_give_back(const tamis_device *device, const tamis_borrowed_workspace *workspace);
 
 /* The operands of an operation; those that it does not have are NULL. */
 typedef struct tamis_views {

@@ -30,7 +30,7 @@ tamis_status tamis_event_record(tamis_device *device, void *stream, void **event
     tamis_clear_error();
     TRY(tamis_device_check_stream(device, stream));
     if (!event) return tamis_fail(TAMIS_ERROR_ARGUMENT, "event = NULL: expected an address for the result");
-    return device->backend->mark(device->handle, stream, event);
+    return device->backend->record(device->handle, stream, event);
 }
 
 static tamis_status need_event(const void *event, const char *name) {
@@ -51,11 +51,11 @@ tamis_status tamis_event_elapsed(tamis_device *device, void *start, void *end, d
     TRY(need_event(start, "start"));
     TRY(need_event(end, "end"));
     if (!seconds) return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = NULL: expected an address for the result");
-    return device->backend->between(device->handle, start, end, seconds);
+    return device->backend->elapsed(device->handle, start, end, seconds);
 }
 
 void tamis_event_destroy(tamis_device *device, void *event) {
-    if (device && event) device->backend->release_mark(device->handle, event);
+    if (device && event) device->backend->release_event(device->handle, event);
 }
 
 /* ------------------------------------------------------------------------------------------ memory */

@@ -4,24 +4,25 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/source.h"
+#include "base/memory_source.h"
 #include "base/status.h"
 #include "cpu/memory.h"
 
 tamis_status tamis_cpu_allocate(void *device, void *stream, size_t bytes, const char *what, void **memory) {
     (void)device;
-    if (tamis_source_now()) return tamis_source_allocate(stream, stream == TAMIS_ALL_STREAMS, bytes, what, memory);
+    if (tamis_memory_source_now())
+        return tamis_memory_source_allocate(stream, stream == TAMIS_ALL_STREAMS, bytes, what, memory);
     return tamis_allocate((int64_t)bytes, 1, what, memory);
 }
 
 void tamis_cpu_release_memory(void *device, void *stream, void *memory) {
     (void)device;
-    if (!tamis_source_release(stream, stream == TAMIS_ALL_STREAMS, memory)) tamis_release(memory);
+    if (!tamis_memory_source_release(stream, stream == TAMIS_ALL_STREAMS, memory)) tamis_release(memory);
 }
 
-void tamis_cpu_release_mark(void *device, void *mark) {
+void tamis_cpu_release_event(void *device, void *event) {
     (void)device;
-    tamis_release(mark);
+    tamis_release(event);
 }
 
 tamis_status tamis_cpu_copy_in(void *device, void *stream, tamis_place to, const void *from, size_t bytes) {
@@ -75,15 +76,15 @@ tamis_status tamis_cpu_finish(void *device, void *stream) {
     return TAMIS_OK;
 }
 
-tamis_status tamis_cpu_mark(void *device, void *stream, void **mark) {
+tamis_status tamis_cpu_record(void *device, void *stream, void **event) {
     (void)device;
     (void)stream;
-    if (!*mark) TRY(tamis_allocate(1, sizeof(double), "a point in time", mark));
-    *(double *)*mark = tamis_clock_seconds();
+    if (!*event) TRY(tamis_allocate(1, sizeof(double), "a point in time", event));
+    *(double *)*event = tamis_clock_seconds();
     return TAMIS_OK;
 }
 
-tamis_status tamis_cpu_between(void *device, void *start, void *end, double *seconds) {
+tamis_status tamis_cpu_elapsed(void *device, void *start, void *end, double *seconds) {
     (void)device;
     *seconds = *(const double *)end - *(const double *)start;
     return TAMIS_OK;

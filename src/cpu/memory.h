@@ -15,8 +15,8 @@ tamis_status tamis_cpu_host_allocate(void *device, size_t bytes, void **memory);
 tamis_status tamis_cpu_stream_create(void *device, void **stream);
 tamis_status tamis_cpu_stream_wait(void *device, void *stream, void *event);
 tamis_status tamis_cpu_finish(void *device, void *stream);
-tamis_status tamis_cpu_mark(void *device, void *stream, void **mark);
-tamis_status tamis_cpu_between(void *device, void *start, void *end, double *seconds);
-void tamis_cpu_release_mark(void *device, void *mark);
+tamis_status tamis_cpu_record(void *device, void *stream, void **event);
+tamis_status tamis_cpu_elapsed(void *device, void *start, void *end, double *seconds);
+void tamis_cpu_release_event(void *device, void *event);
 
 #endif

@@ -284,7 +284,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ what a prediction sees */
 
-tamis_cpu_panel_shares tamis_cpu_look_at_panels(const tamis_problem *problem, int64_t rows) {
+tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, int64_t rows) {
     enum { MOST = 8192 }; /* nonzeros of a panel that is looked at */
     uint32_t list[MOST];
     uint8_t masks[MOST];
@@ -318,8 +318,8 @@ tamis_cpu_panel_shares tamis_cpu_look_at_panels(const tamis_problem *problem, in
 }
 
 int64_t tamis_cpu_choose_panels(const tamis_problem *problem, tamis_cpu_panel_shares *shares) {
-    const tamis_cpu_panel_shares six = tamis_cpu_look_at_panels(problem, 6);
-    const tamis_cpu_panel_shares eight = tamis_cpu_look_at_panels(problem, 8);
+    const tamis_cpu_panel_shares six = tamis_cpu_profile_panels(problem, 6);
+    const tamis_cpu_panel_shares eight = tamis_cpu_profile_panels(problem, 8);
     const bool less = tamis_cpu_predict_panels(problem, &six) < tamis_cpu_predict_panels(problem, &eight);
     *shares = less ? six : eight;
     return less ? 6 : 8;

@@ -67,7 +67,7 @@ typedef struct tamis_cpu_panel_shares {
     double single; /* share of the nonzeros that no other row shares */
 } tamis_cpu_panel_shares;
 
-tamis_cpu_panel_shares tamis_cpu_look_at_panels(const tamis_problem *problem, int64_t rows);
+tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, int64_t rows);
 /* Of 6 and 8 rows, those that are predicted to take less. */
 int64_t tamis_cpu_choose_panels(const tamis_problem *problem, tamis_cpu_panel_shares *shares);
 

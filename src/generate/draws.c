@@ -26,7 +26,7 @@ static tamis_status shuffle(uint64_t seed, int purpose, int64_t count, int64_t *
 
 /* From the longer side down, each level halves the squares that both sides still have. A half beyond the edge of the
    matrix is never taken. */
-static tamis_place draw_rmat(const tamis_edge_plan *plan, const uint64_t *bits) {
+static tamis_coordinates draw_rmat(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
     int64_t row = 0, column = 0;
     for (int level = plan->levels - 1; level >= 0; level--) {
@@ -39,7 +39,7 @@ static tamis_place draw_rmat(const tamis_edge_plan *plan, const uint64_t *bits) 
         row += lower ? half : 0;
         column += right ? half : 0;
     }
-    return (tamis_place){plan->row_names[row], plan->column_names[column]};
+    return (tamis_coordinates){plan->row_names[row], plan->column_names[column]};
 }
 
 tamis_status tamis_plan_rmat(tamis_edge_plan *plan) {
@@ -60,15 +60,15 @@ tamis_status tamis_plan_rmat(tamis_edge_plan *plan) {
 
 /* Three of five near the diagonal, at distances that fall off with their square as wires in a circuit do, the others
    anywhere. */
-static tamis_place draw_scatter(const tamis_edge_plan *plan, const uint64_t *bits) {
+static tamis_coordinates draw_scatter(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
     const int64_t row = tamis_scale_bits(bits[0], recipe->rows);
-    if (tamis_scale_bits(bits[2], 5) >= 3) return (tamis_place){row, tamis_scale_bits(bits[1], recipe->cols)};
+    if (tamis_scale_bits(bits[2], 5) >= 3) return (tamis_coordinates){row, tamis_scale_bits(bits[1], recipe->cols)};
     const double uniform = (double)(bits[1] >> 11) * 0x1p-53, away = 8 * uniform / (1 - uniform);
     const int64_t distance = 1 + (away < 1e6 ? (int64_t)away : 1000000);
     const int64_t column = bits[2] & 1 ? row + distance : row - distance;
     const int64_t last = recipe->cols - 1;
-    return (tamis_place){row, column < 0 ? 0 : column > last ? last : column};
+    return (tamis_coordinates){row, column < 0 ? 0 : column > last ? last : column};
 }
 
 tamis_status tamis_plan_scatter(tamis_edge_plan *plan) {

@@ -36,7 +36,7 @@ static void draw_thread(void *context, int thread, int threads) {
         tamis_random_fill(plan->recipe->seed, tamis_stream(TAMIS_STREAM_EDGES, 0),
                           (uint64_t)(d->first + begin) * (uint64_t)plan->draws, count * plan->draws, bits);
         for (int64_t i = 0; i < count; i++) {
-            const tamis_place place = plan->draw(plan, bits + i * plan->draws);
+            const tamis_coordinates place = plan->draw(plan, bits + i * plan->draws);
             tamis_index_store(d->row_indices, d->type, d->place + begin + i, place.row);
             tamis_index_store(d->columns, d->type, d->place + begin + i, place.column);
         }

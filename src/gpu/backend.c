@@ -149,14 +149,14 @@ static tamis_status finish(void *device, void *stream) { return runtime_of(devic
 static tamis_status check_stream(void *device, void *stream) {
     return runtime_of(device)->check_stream(device, stream);
 }
-static tamis_status mark(void *device, void *stream, void **point) {
-    return runtime_of(device)->mark(device, stream, point);
+static tamis_status record(void *device, void *stream, void **point) {
+    return runtime_of(device)->record(device, stream, point);
 }
-static tamis_status between(void *device, void *start, void *end, double *seconds) {
-    return runtime_of(device)->between(device, start, end, seconds);
+static tamis_status elapsed(void *device, void *start, void *end, double *seconds) {
+    return runtime_of(device)->elapsed(device, start, end, seconds);
 }
-static bool mark_passed(void *device, void *point) { return runtime_of(device)->mark_passed(device, point); }
-static void release_mark(void *device, void *point) { runtime_of(device)->release_mark(device, point); }
+static bool event_passed(void *device, void *point) { return runtime_of(device)->event_passed(device, point); }
+static void release_event(void *device, void *point) { runtime_of(device)->release_event(device, point); }
 
 static tamis_status check_place(void *device, const void *pointer, const char *name) {
     return runtime_of(device)->check_place(device, pointer, name);
@@ -193,10 +193,10 @@ const tamis_backend tamis_cuda_backend = {
     .stream_destroy = stream_destroy,
     .stream_wait = stream_wait,
     .finish = finish,
-    .mark = mark,
-    .between = between,
-    .release_mark = release_mark,
-    .mark_passed = mark_passed,
+    .record = record,
+    .elapsed = elapsed,
+    .release_event = release_event,
+    .event_passed = event_passed,
     .check_stream = check_stream,
     .check_place = check_place,
     .checks_while_profiling = true,
@@ -248,10 +248,10 @@ const tamis_backend tamis_opencl_backend = {
     .stream_destroy = stream_destroy,
     .stream_wait = stream_wait,
     .finish = finish,
-    .mark = mark,
-    .between = between,
-    .release_mark = release_mark,
-    .mark_passed = mark_passed,
+    .record = record,
+    .elapsed = elapsed,
+    .release_event = release_event,
+    .event_passed = event_passed,
     .check_stream = check_stream,
     .checks_while_profiling = true,
     .validate = tamis_gpu_validate,

@@ -1,5 +1,5 @@
 /* What a group's plan says of itself, as fields and as text. */
-#include "base/text.h"
+#include "base/text_buffer.h"
 #include "group/plan.h"
 
 static tamis_status check_plan(const tamis_group_plan *plan) {
@@ -19,7 +19,7 @@ tamis_status tamis_group_plan_describe(const tamis_group_plan *plan, tamis_group
     return TAMIS_OK;
 }
 
-static void write_exchange(tamis_text *w, const tamis_group_plan *plan) {
+static void write_exchange(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
     tamis_text_add(w, "group        rank %d of %d, over %s\n", r->rank, r->ranks, plan->group->transport.name);
     tamis_text_add(
@@ -42,7 +42,7 @@ static void write_exchange(tamis_text *w, const tamis_group_plan *plan) {
 }
 
 /* What an algorithm receives on this rank, and takes on the slowest. */
-static void write_scheme(tamis_text *w, const tamis_group_scheme *scheme) {
+static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme) {
     tamis_text_add(w, "%-12s %s: this rank receives %lld words in %lld message%s", scheme->name, scheme->state,
                    (long long)scheme->words, (long long)scheme->messages, scheme->messages == 1 ? "" : "s");
     if (scheme->seconds > 0) tamis_text_add(w, "; %.3g ms predicted", 1e3 * scheme->seconds);
@@ -51,7 +51,7 @@ static void write_scheme(tamis_text *w, const tamis_group_scheme *scheme) {
 }
 
 /* Why rows come as they do. */
-static void write_choice(tamis_text *w, const tamis_group_plan *plan) {
+static void write_choice(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_scheme *const schemes = plan->schemes;
     const tamis_group_report *const r = &plan->report;
     const double all = (double)(r->cols - r->own_rows);
@@ -69,7 +69,7 @@ static void write_choice(tamis_text *w, const tamis_group_plan *plan) {
 }
 
 /* The plan's own algorithm and others, and whether one device would do. */
-static void write_prices(tamis_text *w, const tamis_group_plan *plan) {
+static void write_prices(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
     for (int i = 0; i < TAMIS_GROUP_SCHEMES; i++) write_scheme(w, &plan->schemes[i]);
     write_choice(w, plan);
@@ -88,7 +88,7 @@ tamis_status tamis_group_plan_explain(const tamis_group_plan *plan, char *text, 
     tamis_clear_error();
     TRY(check_plan(plan));
     if (!text && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
-    tamis_text w = {.to = text, .bytes = bytes};
+    tamis_text_buffer w = {.to = text, .bytes = bytes};
     write_exchange(&w, plan);
     write_prices(&w, plan);
     const size_t length = w.used;

@@ -28,7 +28,7 @@ static int64_t bytes_of(const tamis_move *m, const int64_t *starts) {
 tamis_status tamis_move_follow(const tamis_move *m) {
     const tamis_device *const device = device_of(m);
     if (!tamis_group_on_device(m->plan->group)) return TAMIS_OK;
-    TRY(device->backend->mark(device->handle, m->stream, &m->plan->called));
+    TRY(device->backend->record(device->handle, m->stream, &m->plan->called));
     return device->backend->stream_wait(device->handle, m->plan->stream, m->plan->called);
 }
 
@@ -36,7 +36,7 @@ tamis_status tamis_move_follow(const tamis_move *m) {
 tamis_status tamis_move_lead(const tamis_move *m) {
     const tamis_device *const device = device_of(m);
     if (!tamis_group_on_device(m->plan->group)) return TAMIS_OK;
-    TRY(device->backend->mark(device->handle, m->plan->stream, &m->plan->arrived));
+    TRY(device->backend->record(device->handle, m->plan->stream, &m->plan->arrived));
     return device->backend->stream_wait(device->handle, m->stream, m->plan->arrived);
 }
 

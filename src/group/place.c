@@ -234,8 +234,8 @@ void tamis_group_release_places(tamis_group_plan *plan) {
     }
     for (int i = 0; i < 8; i++) backend->release_memory(device->handle, TAMIS_ALL_STREAMS, buffers[i]);
     if (!plan->stream) return;
-    if (plan->called) backend->release_mark(device->handle, plan->called);
-    if (plan->arrived) backend->release_mark(device->handle, plan->arrived);
+    if (plan->called) backend->release_event(device->handle, plan->called);
+    if (plan->arrived) backend->release_event(device->handle, plan->arrived);
     if (plan->host_send) backend->host_release(device->handle, plan->host_send);
     if (plan->host_received) backend->host_release(device->handle, plan->host_received);
     backend->stream_destroy(device->handle, plan->stream);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/text_buffer.h"
 
 static tamis_status check_method(tamis_method method) {
     if ((int)method < 0 || (int)method >= ML_METHODS)

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/load.h"
 #include "base/status.h"
-#include "base/text.h"
+#include "base/text_buffer.h"
 #include "select/remembered.h"
 
 /*
@@ -62,7 +62,7 @@ static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
 static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged, char *key) {
     const tamis_evidence *const e = p->evidence;
     const tamis_profile *const f = &e->profile;
-    tamis_text text = {.to = key, .bytes = TAMIS_REMEMBERED_KEY};
+    tamis_text_buffer text = {.to = key, .bytes = TAMIS_REMEMBERED_KEY};
     tamis_text_add(&text, "%s|%s|%s|%s|%s|%d x %d", TAMIS_VERSION_STRING, p->backend->name, device->model,
                    device->instruction_set, device->driver, device->multiprocessors, p->threads);
     tamis_text_add(&text, "|%s %s %s %s %s %d %d", tamis_operation_name(p->operation), tamis_edge_name(p->edge),

@@ -36,11 +36,11 @@ static bool sddmm(const run *r) { return r->plan->options.operation == TAMIS_OP_
 /* Waits for an event on the host. */
 static tamis_status await(const run *r, void *event) {
     double none;
-    return r->plan->device->backend->between(r->plan->device->handle, event, event, &none);
+    return r->plan->device->backend->elapsed(r->plan->device->handle, event, event, &none);
 }
 
 static tamis_status record(const run *r, void *stream, void **event) {
-    return r->plan->device->backend->mark(r->plan->device->handle, stream, event);
+    return r->plan->device->backend->record(r->plan->device->handle, stream, event);
 }
 
 static tamis_status follow(const run *r, void *stream, void *event) {

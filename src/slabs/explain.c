@@ -1,6 +1,6 @@
 /* What a plan out of core says of itself, as fields and as text. */
 #include "base/status.h"
-#include "base/text.h"
+#include "base/text_buffer.h"
 #include "slabs/slabs.h"
 
 static tamis_status check_plan(const tamis_slab_plan *plan) {
@@ -16,7 +16,7 @@ tamis_status tamis_slab_plan_describe(const tamis_slab_plan *plan, tamis_slab_re
     return TAMIS_OK;
 }
 
-static void write_slabs(tamis_text *w, const tamis_slab_plan *plan) {
+static void write_slabs(tamis_text_buffer *w, const tamis_slab_plan *plan) {
     const tamis_slab_report *const r = &plan->report;
     const bool d = plan->bytes.d > 0;
     tamis_text_add(w, "out of core  S and dense matrices take %lld bytes, the plan may use %lld of %s\n",
@@ -32,7 +32,7 @@ static void write_slabs(tamis_text *w, const tamis_slab_plan *plan) {
                        d ? "B, D" : "B", d ? "" : "s", (long long)r->b_rows, (long long)plan->S.cols);
 }
 
-static void write_bytes(tamis_text *w, const tamis_slab_plan *plan) {
+static void write_bytes(tamis_text_buffer *w, const tamis_slab_plan *plan) {
     const tamis_slab_report *const r = &plan->report;
     tamis_text_add(w, "transfers    %lld bytes to the device and %lld back an execution", (long long)r->upload_bytes,
                    (long long)r->download_bytes);
@@ -51,7 +51,7 @@ tamis_status tamis_slab_plan_explain(const tamis_slab_plan *plan, char *text, si
     tamis_clear_error();
     TRY(check_plan(plan));
     if (!text && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
-    tamis_text w = {.to = text, .bytes = bytes};
+    tamis_text_buffer w = {.to = text, .bytes = bytes};
     write_slabs(&w, plan);
     write_bytes(&w, plan);
     if (needed) *needed = w.used + 1;

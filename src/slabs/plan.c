@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
-#include "base/text.h"
+#include "base/text_buffer.h"
 #include "slabs/slabs.h"
 #include "sparse/check.h"
 
@@ -27,7 +27,7 @@ static tamis_status check_options(tamis_slab_plan *plan, const tamis_options *op
     if (o->allocator) plan->allocator = *o->allocator;
     TRY(tamis_text_copy(o->algorithm, "the name of an algorithm", &plan->algorithm));
     TRY(tamis_text_copy(o->parameters, "the parameters of an algorithm", &plan->parameters));
-    TRY(tamis_source_create(o, plan->device->backend->handles, &plan->source));
+    TRY(tamis_memory_source_create(o, plan->device->backend->handles, &plan->source));
     o->algorithm = plan->algorithm;
     o->parameters = plan->parameters;
     o->allocator = o->allocator ? &plan->allocator : NULL;
@@ -153,9 +153,9 @@ static tamis_status make_buffers(tamis_slab_plan *plan) {
 /* ------------------------------------------------------------------------------------------ the whole */
 
 static tamis_status make_with_source(tamis_slab_plan *plan) {
-    tamis_source *const before = tamis_source_enter(plan->source);
+    tamis_memory_source *const before = tamis_memory_source_enter(plan->source);
     const tamis_status status = make_buffers(plan);
-    tamis_source_leave(before);
+    tamis_memory_source_leave(before);
     return status;
 }
 
@@ -213,9 +213,9 @@ failed:
 static void release_set(const tamis_slab_plan *plan, tamis_slab_set *set) {
     const tamis_backend *const backend = plan->device->backend;
     void *const handle = plan->device->handle;
-    void *const marks[] = {set->uploaded, set->computed, set->freed, set->downloaded};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (marks[i]) backend->release_mark(handle, marks[i]);
+    void *const events[] = {set->uploaded, set->computed, set->freed, set->downloaded};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (events[i]) backend->release_event(handle, events[i]);
     if (set->stream) backend->stream_destroy(handle, set->stream);
     for (int i = 0; i < TAMIS_SLAB_BUFFERS; i++) {
         const tamis_slab_buffer *const b = &set->buffers[i];
@@ -228,13 +228,13 @@ void tamis_slab_plan_destroy(tamis_slab_plan *plan) {
     if (!plan) return;
     tamis_message kept;
     tamis_message_keep(&kept);
-    tamis_source *const before = tamis_source_enter(plan->source);
+    tamis_memory_source *const before = tamis_memory_source_enter(plan->source);
     for (int i = 0; i < TAMIS_SLAB_SETS; i++) release_set(plan, &plan->sets[i]);
     for (int i = 0; i < 2; i++)
         if (plan->whole[i])
             plan->device->backend->release_memory(plan->device->handle, TAMIS_ALL_STREAMS, plan->whole[i]);
-    tamis_source_leave(before);
-    tamis_source_destroy(plan->source);
+    tamis_memory_source_leave(before);
+    tamis_memory_source_destroy(plan->source);
     tamis_device_close(plan->host);
     void *const lists[] = {plan->slabs,         plan->pieces,        plan->tiles.rows_of_b, plan->tiles.columns,
                            plan->tiles.offsets, plan->tiles.entries, plan->algorithm,       plan->parameters};

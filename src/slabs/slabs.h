@@ -77,7 +77,7 @@ struct tamis_slab_plan {
     tamis_device *device, *host; /* where it computes; the CPU, which checks and copies */
     tamis_options options;       /* defaults filled in; its pointers to strings are not kept */
     tamis_allocator allocator;   /* the caller's, if options.allocator is set */
-    tamis_source *source;
+    tamis_memory_source *source;
     char *algorithm, *parameters; /* copies, or NULL */
     tamis_sparse S;               /* the caller's view */
     tamis_slab_bytes bytes;

@@ -170,13 +170,13 @@ static tamis_status fake_memory(tamis_gpu_device *device, int64_t *free_bytes) {
     return TAMIS_OK;
 }
 
-static tamis_status fake_mark(tamis_gpu_device *device, void *stream, void **mark) {
+static tamis_status fake_record(tamis_gpu_device *device, void *stream, void **event) {
     TRY(check_stream_of(device, stream, "a mark"));
-    *mark = device;
+    *event = device;
     return TAMIS_OK;
 }
 
-static tamis_status fake_between(tamis_gpu_device *device, void *start, void *end, double *seconds) {
+static tamis_status fake_elapsed(tamis_gpu_device *device, void *start, void *end, double *seconds) {
     (void)device;
     (void)start;
     (void)end;
@@ -184,9 +184,9 @@ static tamis_status fake_between(tamis_gpu_device *device, void *start, void *en
     return TAMIS_OK;
 }
 
-static void fake_release_mark(tamis_gpu_device *device, void *mark) {
+static void fake_release_event(tamis_gpu_device *device, void *event) {
     (void)device;
-    (void)mark;
+    (void)event;
 }
 
 /* Named cuda: algorithms that need CUDA ask for that name. */
@@ -209,6 +209,6 @@ static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
                                                .finish = fake_finish,
                                                .check_stream = fake_check_stream,
                                                .memory = fake_memory,
-                                               .mark = fake_mark,
-                                               .between = fake_between,
-                                               .release_mark = fake_release_mark};
+                                               .record = fake_record,
+                                               .elapsed = fake_elapsed,
+                                               .release_event = fake_release_event};

@@ -166,25 +166,25 @@ static void test_plans(void **state) {
 static tamis_own_workspace *lent;
 static size_t page;
 static tamis_execution other_given;
-static tamis_loan other_loan;
+static tamis_borrowed_workspace other_workspace;
 static volatile sig_atomic_t refusals;
 
-static tamis_status borrow(tamis_execution *given, tamis_loan *loan) {
+static tamis_status borrow(tamis_execution *given, tamis_borrowed_workspace *workspace) {
     *given = (tamis_execution)TAMIS_EXECUTION_INIT;
-    return tamis_workspace_take(device, lent, 64, "the test", given, loan);
+    return tamis_workspace_take(device, lent, 64, "the test", given, workspace);
 }
 
 static void refuse_once(int number) {
     (void)number;
-    if (refusals++ > 0 || mprotect(lent, page, PROT_READ | PROT_WRITE) != 0 || borrow(&other_given, &other_loan))
+    if (refusals++ > 0 || mprotect(lent, page, PROT_READ | PROT_WRITE) != 0 || borrow(&other_given, &other_workspace))
         _exit(3);
 }
 
-static void test_loan(void **state) {
+static void test_borrowed_workspace(void **state) {
     static _Alignas(64) char memory[64];
     struct sigaction before, refusing = {.sa_handler = refuse_once};
     tamis_execution given;
-    tamis_loan loan;
+    tamis_borrowed_workspace workspace;
     (void)state;
     if (!is_cpu) return; /* others order executions by their streams */
     page = (size_t)sysconf(_SC_PAGESIZE);
@@ -194,14 +194,14 @@ static void test_loan(void **state) {
     atomic_init(&lent->busy, false);
     assert_int_equal(mprotect(lent, page, PROT_READ), 0);
     assert_int_equal(sigaction(SIGSEGV, &refusing, &before), 0);
-    const tamis_status status = borrow(&given, &loan);
+    const tamis_status status = borrow(&given, &workspace);
     assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
     assert_int_equal(status, TAMIS_OK);
     assert_int_equal(refusals, 1);
     if ((given.workspace == memory) == (other_given.workspace == memory))
         fail_msg("%s got the plan's workspace", given.workspace == memory ? "two executions" : "no execution");
-    tamis_workspace_give_back(device, &loan);
-    tamis_workspace_give_back(device, &other_loan);
+    tamis_workspace_give_back(device, &workspace);
+    tamis_workspace_give_back(device, &other_workspace);
     assert_false(atomic_load(&lent->busy));
     munmap(lent, page);
 }
@@ -329,7 +329,7 @@ static int tear_down(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
 #if !TSAN
-        cmocka_unit_test(test_loan),
+        cmocka_unit_test(test_borrowed_workspace),
 #endif
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_gradients),

@@ -22,10 +22,10 @@ static tamis_status quickest(probe *p, const char *kernel, tamis_type type, cons
     *best = 0;
     for (int i = 0; i <= TRIALS; i++) {
         double seconds;
-        TRY(runtime->mark(p->device, NULL, &p->start));
+        TRY(runtime->record(p->device, NULL, &p->start));
         TRY(tamis_gpu_utility(p->device, NULL, file, kernel, kinds_of(type), p->groups, arguments));
-        TRY(runtime->mark(p->device, NULL, &p->end));
-        TRY(runtime->between(p->device, p->start, p->end, &seconds));
+        TRY(runtime->record(p->device, NULL, &p->end));
+        TRY(runtime->elapsed(p->device, p->start, p->end, &seconds));
         if (i == 1 || (i > 1 && seconds < *best)) *best = seconds;
     }
     return *best > 0 ? TAMIS_OK : tamis_fail(TAMIS_ERROR_DEVICE, "%s: its events tell no time", p->device->limits.name);
@@ -103,8 +103,8 @@ tamis_status tamis_gpu_measure_ceilings(const tamis_gpu_runtime *runtime, int nu
     TRY_GOTO(done, runtime->fill(p.device, NULL, (tamis_place){p.table, 0}, 0x5a, (size_t)p.bytes));
     TRY_GOTO(done, measure(&p, ceilings));
 done:
-    runtime->release_mark(p.device, p.start);
-    runtime->release_mark(p.device, p.end);
+    runtime->release_event(p.device, p.start);
+    runtime->release_event(p.device, p.end);
     tamis_gpu_release(p.device, NULL, p.table);
     tamis_gpu_release(p.device, NULL, p.sums);
     return status;

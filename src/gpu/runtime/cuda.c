@@ -595,7 +595,7 @@ static tamis_status stream_wait(tamis_gpu_device *device, void *stream, void *ev
     return check(device, result, "having a stream wait for an event");
 }
 
-static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {
+static tamis_status record(tamis_gpu_device *device, void *stream, void **event) {
     cu_result result = CU_SUCCESS;
     TRY(enter(device));
     if (!*event) result = api.event_create((cu_event *)event, CU_EVENT_DEFAULT);
@@ -604,7 +604,7 @@ static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {
     return check(device, result, "recording an event");
 }
 
-static tamis_status between(tamis_gpu_device *device, void *start, void *end, double *seconds) {
+static tamis_status elapsed(tamis_gpu_device *device, void *start, void *end, double *seconds) {
     float milliseconds = 0;
     TRY(enter(device));
     cu_result result = api.event_synchronize(end);
@@ -614,14 +614,14 @@ static tamis_status between(tamis_gpu_device *device, void *start, void *end, do
     return check(device, result, "reading events");
 }
 
-static bool mark_passed(tamis_gpu_device *device, void *event) {
+static bool event_passed(tamis_gpu_device *device, void *event) {
     if (api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return false;
     const bool passed = api.event_query(event) == CU_SUCCESS;
     leave();
     return passed;
 }
 
-static void release_mark(tamis_gpu_device *device, void *event) {
+static void release_event(tamis_gpu_device *device, void *event) {
     if (!event || api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return;
     api.event_destroy(event);
     leave();
@@ -655,7 +655,7 @@ const tamis_gpu_runtime tamis_gpu_cuda = {.name = "cuda",
                                           .check_stream = check_stream,
                                           .check_place = check_place,
                                           .memory = memory_free,
-                                          .mark = mark,
-                                          .between = between,
-                                          .mark_passed = mark_passed,
-                                          .release_mark = release_mark};
+                                          .record = record,
+                                          .elapsed = elapsed,
+                                          .event_passed = event_passed,
+                                          .release_event = release_event};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/source.h"
+#include "base/memory_source.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 
@@ -62,7 +62,8 @@ static void release_refused(tamis_gpu_device *device) {
 tamis_status tamis_gpu_allocate(tamis_gpu_device *device, void *stream, size_t bytes, const char *what, void **memory) {
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
-    if (tamis_source_now()) return tamis_source_allocate(stream, stream == TAMIS_ALL_STREAMS, bytes, what, memory);
+    if (tamis_memory_source_now())
+        return tamis_memory_source_allocate(stream, stream == TAMIS_ALL_STREAMS, bytes, what, memory);
     if (tamis_memory_fails_now())
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory for %s: %zu bytes", device->limits.name, what, bytes);
     release_refused(device);
@@ -72,7 +73,7 @@ tamis_status tamis_gpu_allocate(tamis_gpu_device *device, void *stream, size_t b
 }
 
 void tamis_gpu_release(tamis_gpu_device *device, void *stream, void *memory) {
-    if (!memory || tamis_source_release(stream, stream == TAMIS_ALL_STREAMS, memory)) return;
+    if (!memory || tamis_memory_source_release(stream, stream == TAMIS_ALL_STREAMS, memory)) return;
     if (device->runtime->release(device, stream, memory)) {
         tamis_memory_note(-1);
         release_refused(device);

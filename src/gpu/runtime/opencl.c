@@ -469,14 +469,14 @@ static tamis_status stream_wait(tamis_gpu_device *device, void *stream, void *ev
     return check(device, result, "having a queue wait for an event");
 }
 
-static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {
+static tamis_status record(tamis_gpu_device *device, void *stream, void **event) {
     if (*event) api.event_release(*event);
     *event = NULL;
     TRY(check(device, api.marker(queue_of(device, stream), 0, NULL, (ocl_event *)event), "recording an event"));
     return check(device, api.flush(queue_of(device, stream)), "flushing a queue"); /* another queue may wait for it */
 }
 
-static tamis_status between(tamis_gpu_device *device, void *start, void *end, double *seconds) {
+static tamis_status elapsed(tamis_gpu_device *device, void *start, void *end, double *seconds) {
     const ocl_event events[2] = {start, end};
     uint64_t times[2] = {0, 0};
     int32_t result = api.wait(2, events);
@@ -486,7 +486,7 @@ static tamis_status between(tamis_gpu_device *device, void *start, void *end, do
     return check(device, result, "reading events");
 }
 
-static bool mark_passed(tamis_gpu_device *device, void *event) {
+static bool event_passed(tamis_gpu_device *device, void *event) {
     enum { COMPLETE = 0 };
     int32_t status = 1;
     (void)device;
@@ -495,7 +495,7 @@ static bool mark_passed(tamis_gpu_device *device, void *event) {
            status == COMPLETE;
 }
 
-static void release_mark(tamis_gpu_device *device, void *event) {
+static void release_event(tamis_gpu_device *device, void *event) {
     (void)device;
     if (event) api.event_release(event);
 }
@@ -527,7 +527,7 @@ const tamis_gpu_runtime tamis_gpu_opencl = {.name = "opencl",
                                             .finish = finish,
                                             .check_stream = check_stream,
                                             .memory = memory_free,
-                                            .mark = mark,
-                                            .between = between,
-                                            .mark_passed = mark_passed,
-                                            .release_mark = release_mark};
+                                            .record = record,
+                                            .elapsed = elapsed,
+                                            .event_passed = event_passed,
+                                            .release_event = release_event};

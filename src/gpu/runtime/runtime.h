@@ -132,10 +132,10 @@ struct tamis_gpu_runtime {
     tamis_status (*memory)(tamis_gpu_device *device, int64_t *free_bytes); /* -1 where it cannot be told */
 
     /* device events */
-    tamis_status (*mark)(tamis_gpu_device *device, void *stream, void **mark); /* *mark: NULL makes a new one */
-    tamis_status (*between)(tamis_gpu_device *device, void *start, void *end, double *seconds); /* waits for `end` */
-    void (*release_mark)(tamis_gpu_device *device, void *mark);
-    bool (*mark_passed)(tamis_gpu_device *device, void *mark);
+    tamis_status (*record)(tamis_gpu_device *device, void *stream, void **event); /* *event: NULL makes a new one */
+    tamis_status (*elapsed)(tamis_gpu_device *device, void *start, void *end, double *seconds); /* waits for `end` */
+    void (*release_event)(tamis_gpu_device *device, void *event);
+    bool (*event_passed)(tamis_gpu_device *device, void *event);
 };
 
 extern const tamis_gpu_runtime tamis_gpu_cuda, tamis_gpu_opencl;

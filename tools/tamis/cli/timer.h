@@ -9,7 +9,7 @@ enum { TOOL_TIMER_POINTS = 64 };
 
 typedef struct tool_timer {
     tamis_device *device; /* NULL: the host's clock */
-    void *mark[TOOL_TIMER_POINTS];
+    void *event[TOOL_TIMER_POINTS];
     double clock[TOOL_TIMER_POINTS];
 } tool_timer;
 

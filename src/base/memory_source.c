@@ -1,5 +1,5 @@
 /* The caller's allocator, with a list of what it gave. */
-#include "base/source.h"
+#include "base/memory_source.h"
 
 #include <pthread.h>
 
@@ -14,7 +14,7 @@ typedef struct block {
     size_t bytes;
 } block;
 
-struct tamis_source {
+struct tamis_memory_source {
     tamis_allocator table;
     void *stream;
     bool handles;
@@ -22,9 +22,9 @@ struct tamis_source {
     block *blocks;
 };
 
-static _Thread_local tamis_source *in_force;
+static _Thread_local tamis_memory_source *in_force;
 
-tamis_status tamis_source_create(const tamis_options *options, bool handles, tamis_source **source) {
+tamis_status tamis_memory_source_create(const tamis_options *options, bool handles, tamis_memory_source **source) {
     const tamis_allocator *const table = options ? options->allocator : NULL;
     *source = NULL;
     if (!table || !table->allocate || !table->release) return TAMIS_OK; /* half a table is refused with the options */
@@ -36,30 +36,30 @@ tamis_status tamis_source_create(const tamis_options *options, bool handles, tam
     return TAMIS_OK;
 }
 
-void tamis_source_destroy(tamis_source *source) {
+void tamis_memory_source_destroy(tamis_memory_source *source) {
     if (!source) return;
     pthread_mutex_destroy(&source->lock);
     tamis_release(source);
 }
 
-tamis_source *tamis_source_enter(tamis_source *source) {
-    tamis_source *const before = in_force;
+tamis_memory_source *tamis_memory_source_enter(tamis_memory_source *source) {
+    tamis_memory_source *const before = in_force;
     in_force = source;
     return before;
 }
 
-void tamis_source_leave(tamis_source *before) { in_force = before; }
+void tamis_memory_source_leave(tamis_memory_source *before) { in_force = before; }
 
-tamis_source *tamis_source_now(void) { return in_force; }
+tamis_memory_source *tamis_memory_source_now(void) { return in_force; }
 
-static void keep(tamis_source *source, block *made) {
+static void keep(tamis_memory_source *source, block *made) {
     pthread_mutex_lock(&source->lock);
     made->next = source->blocks;
     source->blocks = made;
     pthread_mutex_unlock(&source->lock);
 }
 
-static block *take(tamis_source *source, const void *memory) {
+static block *take(tamis_memory_source *source, const void *memory) {
     pthread_mutex_lock(&source->lock);
     block **at = &source->blocks;
     while (*at && (*at)->memory != memory) at = &(*at)->next;
@@ -71,21 +71,21 @@ static block *take(tamis_source *source, const void *memory) {
 
 /* The caller's functions may themselves call Tamis: no source is in force meanwhile, and the message is ours. */
 typedef struct outside {
-    tamis_source *before;
+    tamis_memory_source *before;
     tamis_message message;
 } outside;
 
 static void go_out(outside *o) {
-    o->before = tamis_source_enter(NULL);
+    o->before = tamis_memory_source_enter(NULL);
     tamis_message_keep(&o->message);
 }
 
 static void come_back(const outside *o) {
-    tamis_source_leave(o->before);
+    tamis_memory_source_leave(o->before);
     tamis_message_restore(&o->message);
 }
 
-static void *ask(tamis_source *source, size_t bytes, void *stream) {
+static void *ask(tamis_memory_source *source, size_t bytes, void *stream) {
     outside o;
     go_out(&o);
     void *const memory = source->table.allocate(source->table.context, bytes, stream);
@@ -93,15 +93,16 @@ static void *ask(tamis_source *source, size_t bytes, void *stream) {
     return memory;
 }
 
-static void give_back(tamis_source *source, void *memory, size_t bytes, void *stream) {
+static void give_back(tamis_memory_source *source, void *memory, size_t bytes, void *stream) {
     outside o;
     go_out(&o);
     source->table.release(source->table.context, memory, bytes, stream);
     come_back(&o);
 }
 
-tamis_status tamis_source_allocate(void *stream, bool any_stream, size_t bytes, const char *what, void **memory) {
-    tamis_source *const source = in_force;
+tamis_status tamis_memory_source_allocate(void *stream, bool any_stream, size_t bytes, const char *what,
+                                          void **memory) {
+    tamis_memory_source *const source = in_force;
     void *const queue = any_stream ? source->stream : stream;
     block *made = NULL;
     *memory = NULL;
@@ -122,8 +123,8 @@ tamis_status tamis_source_allocate(void *stream, bool any_stream, size_t bytes, 
                       wrong, what, ALIGNMENT);
 }
 
-bool tamis_source_release(void *stream, bool any_stream, void *memory) {
-    tamis_source *const source = in_force;
+bool tamis_memory_source_release(void *stream, bool any_stream, void *memory) {
+    tamis_memory_source *const source = in_force;
     block *const found = source ? take(source, memory) : NULL;
     if (!found) return false;
     give_back(source, memory, found->bytes, any_stream ? source->stream : stream);

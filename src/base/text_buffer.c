@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "base/text_buffer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-void tamis_text_add(tamis_text *text, const char *format, ...) {
+void tamis_text_add(tamis_text_buffer *text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const size_t room = text->used < text->bytes ? text->bytes - text->used : 0;
