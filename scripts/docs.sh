@@ -1,23 +1,28 @@
 #!/bin/sh
-# Builds the manual into build/docs/html. Fails when Doxygen warns: a broken link, an undocumented function or type.
-# Fields and enumerators may go without a comment where their name says it all.
+# Builds the manual into build/docs/html. Fails on a broken link, a page outside the navigation, a name of the C interface that does
+# not exist, and a declaration without a comment. Then a page that has such faults is built: each must be found.
 set -eu
 cd "$(dirname "$0")/.."
-command -v doxygen >/dev/null || { echo 'docs.sh: doxygen is missing: scripts/install-dependencies.sh docs' >&2; exit 1; }
-mkdir -p build/docs
-rm -rf build/docs/html build/docs/warnings.txt
-
+for tool in doxygen sphinx-build; do
+    command -v $tool >/dev/null || { echo "docs.sh: $tool is missing: scripts/install-dependencies.sh docs" >&2; exit 1; }
+done
+out=build/docs
+rm -rf $out
+mkdir -p $out/source/reference $out/faults/docs/manual
 TAMIS_VERSION=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-TAMIS_TOP=$PWD
-export TAMIS_VERSION TAMIS_TOP
-doxygen docs/Doxyfile
+export TAMIS_VERSION
+build() { sphinx-build -q -E -b html -c docs --keep-going "$@" >$out/warnings.txt 2>&1; }
 
-if grep -vE '(Member|Compound) .* (\(variable\)|\(enumvalue\)).* is not documented|^ *$' build/docs/warnings.txt; then
-    echo 'docs.sh: the manual has the faults above' >&2
-    exit 1
-fi
-if grep -noE 'href="[^":]*\.md"' build/docs/html/*.html; then
-    echo 'docs.sh: the links above lead to no page of the manual' >&2
-    exit 1
-fi
-echo "the manual is in build/docs/html/index.html ($(find build/docs/html -name '*.html' | wc -l) pages)"
+docs/headers.py pages $out/source/reference
+doxygen docs/Doxyfile
+[ ! -s $out/warnings.txt ] || { cat $out/warnings.txt; echo 'docs.sh: the headers have the faults above' >&2; exit 1; }
+ln -s ../../../docs ../../../CONTRIBUTING.md ../../../CHANGELOG.md $out/source/
+build -W -d $out/trees $out/source $out/html || { cat $out/warnings.txt; echo 'docs.sh: the manual has the faults above' >&2; exit 1; }
+echo '<meta http-equiv="refresh" content="0; url=docs/manual/index.html">' >$out/html/index.html
+
+cp docs/faults.md $out/faults/docs/manual/index.md
+build -D html_theme=basic -d $out/faults-trees $out/faults $out/faults-html || true
+sed -n 's/^- .*: //p' docs/faults.md | while read -r fault; do
+    grep -qF "$fault" $out/warnings.txt || { cat $out/warnings.txt; echo "docs.sh: not found in docs/faults.md: $fault" >&2; exit 1; }
+done
+echo "the manual is in $out/html/index.html ($(find $out/html -name '*.html' | wc -l) pages)"

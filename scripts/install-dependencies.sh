@@ -47,7 +47,12 @@ libopenmpi-dev    groups of processes: libtamis_mpi
 openmpi-bin       runs them'
 
 docs='
-doxygen           the manual'
+doxygen           the declarations and comments of the headers, as XML
+python3-sphinx    the manual
+python3-myst-parser its pages in Markdown
+python3-breathe   its C reference, from the XML
+furo              its theme
+python3-sphinx-copybutton copy buttons'
 
 # An entry may be several names with | between them, of which Debian's versions have one each.
 names() { printf '%s' "$1" | tr '|' ' '; }

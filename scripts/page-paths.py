@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that the files and folders that the pages name are there: page-paths.py [PAGE...]   names each that is not; exit code 1
-Pages are README.md, CONTRIBUTING.md and those of the manual. A path begins with a folder of the tree, and may have * and ?."""
+"""Checks what the pages say of the tree: page-paths.py [PAGE...]   names each fault; exit code 1
+Pages are README.md, CONTRIBUTING.md and those of the manual. The files and folders that they name are there: a path begins with a
+folder of the tree, and may have * and ?. A block below a line that begins with a link to an example is a part of that example, to
+the letter. The manual shows every example in C and every output."""
 import glob
 import os
 import re
@@ -13,14 +15,25 @@ MADE = {"src/gpu/example"}  # what a page tells its reader to make
 os.chdir(ROOT)
 pages = sys.argv[1:] or ["README.md", "CONTRIBUTING.md", "docs/algorithms.md", "docs/dependencies.md", *sorted(glob.glob("docs/manual/*.md"))]
 missing = checked = 0
+shown = set()
 for page in pages:
-    with open(page, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
+    with open(page, encoding="utf-8") as text:
+        text = text.read()
+        for name, block in re.findall(r"^\[`(docs/examples/[\w.]+)`\]\([^\n]*:\n\n```\w+\n(.*?)^```$", text, re.M | re.S):
+            shown.add(name)
+            with open(name, encoding="utf-8") as example:
+                if f"\n{block}" not in f"\n{example.read()}":
+                    print(f"{page}: the block of {name} is no part of that file")
+                    missing += 1
+        for number, line in enumerate(text.split("\n"), 1):
             for path in re.findall(rf"(?<![\w./-])((?:{FOLDERS})/[\w./*?-]+)", line):
                 path = path.rstrip(".")
                 checked += 1
                 if not glob.glob(path) and not any(path.startswith(made) for made in MADE):
                     print(f"{page}:{number}: {path} is not there")
                     missing += 1
+for name in set(glob.glob("docs/examples/*.c") + glob.glob("docs/examples/*.out")) - shown if len(sys.argv) == 1 else ():
+    print(f"{name}: no page shows it")
+    missing += 1
 print(f"{len(pages)} pages, {checked} paths, {missing} missing")
 sys.exit(missing > 0 or checked == 0)
