@@ -268,12 +268,12 @@ typedef struct ahead {
     int32 start;                      /* the first of neighbouring columns; -1: gathered */
     uint32 described, columns[LINES]; /* columns of this thread: to describe, and to copy */
 } ahead;
-typedef struct cell_record {
+typedef struct next_record {
     int64 panel, list;
     int32 last, start;
-} cell_record;
+} next_record;
 
-FUNCTION void load_record(cell_record &record, const source &from, int c) {
+FUNCTION void load_record(next_record &record, const source &from, int c) {
     const cell_record *const at = (const cell_record *)from.records + c;
     record.panel = at->panel;
     record.list = at->list;
@@ -281,7 +281,7 @@ FUNCTION void load_record(cell_record &record, const source &from, int c) {
     record.start = from.together[c];
 }
 
-FUNCTION void load_columns(ahead &cell, const cell_record &record, const source &from, int item) {
+FUNCTION void load_columns(ahead &cell, const next_record &record, const source &from, int item) {
     cell.panel = record.panel;
     cell.start = record.start;
     if (cell.start >= 0) return;
@@ -417,7 +417,7 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
     const float in_log2 = fabsf(p.scale) * LOG2_E;
     const int unusual = !(p.scale > 0 && in_log2 > 0x1p-40f && in_log2 < 0x1p40f);
     ahead next;
-    cell_record record;
+    next_record record;
     if (begin < end && LOCAL_ID == 0) copy_own(from, all_records[begin].panel);
     for (int c = begin; c < min(begin + STAGES, end); c++) {
         load_record(record, from, c);

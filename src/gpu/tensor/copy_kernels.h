@@ -13,12 +13,12 @@ typedef struct cell_ahead {
     int32 count;                           /* of entries */
     uint32 own[DESCRIBED], columns[LINES]; /* of this thread: to describe, and to copy */
 } cell_ahead;
-typedef struct cell_record {
+typedef struct next_record {
     int64 panel, list, entries;
     int32 last, count;
-} cell_record;
+} next_record;
 
-FUNCTION void load_record(cell_record &ahead, int64 c, const int64 *records) {
+FUNCTION void load_record(next_record &ahead, int64 c, const int64 *records) {
     const cell_record *const record = (const cell_record *)records + c;
     ahead.panel = record->panel;
     ahead.list = record->list;
@@ -27,7 +27,7 @@ FUNCTION void load_record(cell_record &ahead, int64 c, const int64 *records) {
     ahead.count = record->begins[8];
 }
 
-FUNCTION void load_columns(cell_ahead &cell, const cell_record &record, const index *lists, int item) {
+FUNCTION void load_columns(cell_ahead &cell, const next_record &record, const index *lists, int item) {
     cell.panel = record.panel;
     cell.list = record.list;
     cell.entries = record.entries;

@@ -329,7 +329,7 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
         int64 panel = -1;
         uint32 a_passed = 1;
         cell_ahead here;
-        cell_record record;
+        next_record record;
         int32 start = -1, next_start = -1;
         if (begin < end) {
             load_record(record, begin, records);

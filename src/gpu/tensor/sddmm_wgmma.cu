@@ -423,7 +423,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
         turn slot = {0, 0};
         int changed = 1; /* the panel, from the cell before to this one */
         cell_ahead here;
-        cell_record record;
+        next_record record;
         if (c >= 0) {
             load_record(record, c, records);
             load_columns(here, record, ALIGNED ? 0 : lists, item);
