@@ -2,7 +2,7 @@
 
 set(TAMIS_CPU_INLINE ON CACHE STRING "kernels of the CPU specialised by inlining: ON; for tests OFF, which compiles in a sixth \
 of the time, or some instruction sets, as v3;neon, or of one some types, as v4_f32;v4_bf16_pairs")
-option(TAMIS_PAPERS "of GPUs, the algorithms of the papers beside our own" ON)
+option(TAMIS_LAB "the laboratory: the papers' algorithms beside our own, in the same libraries" OFF)
 option(TAMIS_PROGRAM "the program `tamis` beside the libraries; the tests need it" ON)
 set(TAMIS_CPU_ISA "" CACHE STRING "of x86-64, the instruction sets that kernels are compiled for, as v2;v3; all without")
 set(TAMIS_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them: address,undefined or thread")

@@ -73,7 +73,7 @@ ONLY=${ONLY:+build,$ONLY}
 begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
-if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
+if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON -DTAMIS_LAB=ON >"$top/build.log" 2>&1 &&
     timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls test_gpu_cross \
         test_dense test_device_memory test_mask test_gradient test_gradient_whole test_softmax_rows test_batches test_two_devices test_sums \
         test_d_is_b test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then

@@ -3,5 +3,5 @@
 # core that plans and executes, what both stand on, the public headers. What a piece of evidence was made with.
 set -eu
 cd "$(dirname "$0")/.."
-find include/tamis src/base src/backend src/core src/gpu src/select -type f \( -name '*.c' -o -name '*.h' -o -name '*.simt' -o -name '*.cu' \) |
+find include/tamis src/base src/backend src/core src/gpu src/select lab/gpu -type f \( -name '*.c' -o -name '*.h' -o -name '*.simt' -o -name '*.cu' \) |
     LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1

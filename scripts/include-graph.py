@@ -23,6 +23,7 @@ BELOW = {
     "backend": ("base",),
     "cpu": ("base", "sparse", "backend"),
     "gpu": ("base", "sparse", "backend"),
+    "lab": ("base", "sparse", "backend", "cpu", "gpu"),
     "select": ("base", "sparse", "backend"),
     "core": ("base", "sparse", "backend", "select", "cpu", "gpu"),
     "group": ("base", "sparse", "core"),
@@ -34,6 +35,8 @@ BELOW = {
 # what programs need beside the public headers
 SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/io/output"),
           ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
+# the tables of the laboratory's methods, which the backends' own tables continue with
+SHARED |= {("gpu", "lab/gpu/methods")}
 # circles that are still there, as (file, file it should not need)
 EXCEPTIONS = set()
 
@@ -44,7 +47,7 @@ def node(path):
 
 
 def sources():
-    for top in ("src", "tools", "bench/peers"):
+    for top in ("src", "lab", "tools", "bench/peers"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in sorted(names):
                 if name.endswith(SUFFIXES):
@@ -56,7 +59,7 @@ def includes(files):
     for path in files:
         with open(os.path.join(ROOT, path), encoding="utf-8") as text:
             names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text.read(), re.M)
-        tops = ["src"] if path.startswith("src") else ["tools/tamis", "bench/peers"]
+        tops = ["src", "."] if path.startswith(("src", "lab")) else ["tools/tamis", "bench/peers"]
         for name in names:
             tried = [os.path.normpath(os.path.join(folder, name)) for folder in [os.path.dirname(path), *tops]]
             found = next((one for one in tried if one in files), None)
@@ -73,7 +76,7 @@ def calls(folder, files):
         for name in names:
             path = os.path.relpath(os.path.join(place, name), folder)
             match = re.fullmatch(r"(.*)CMakeFiles/tamis\w*objects\.dir/(.*)\.c\.o", path)
-            source = match and os.path.join("src", match.group(1), match.group(2))
+            source = match and os.path.normpath(os.path.join("src", match.group(1), match.group(2).replace("__", "..")))
             if source and source + ".c" in files:
                 objects[path] = source
     defined, used = {}, collections.defaultdict(set)
@@ -117,7 +120,8 @@ def circles(arrows):
 
 
 def layer(path):
-    return path.split("/")[1] if path.startswith("src") else "tools"
+    top, folder = path.split("/")[:2]
+    return folder if top == "src" else "lab" if top == "lab" else "tools"
 
 
 def main():

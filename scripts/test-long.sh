@@ -26,9 +26,9 @@ check aarch64 scripts/test-aarch64.sh --all
 step 'the manual: a new GPU method, as its page says'
 check new-method scripts/test-new-method.sh
 
-step 'the build without the methods of papers'
-check papers sh -c "cmake --preset check -B build/papers-off -DTAMIS_PAPERS=OFF -DBUILD_TESTING=OFF >build/papers-off.log &&
-    cmake --build build/papers-off >>build/papers-off.log"
+step 'the build without the laboratory'
+check lab-off sh -c "cmake --preset check -B build/lab-off -DTAMIS_LAB=OFF -DBUILD_TESTING=OFF >build/lab-off.log &&
+    cmake --build build/lab-off >>build/lab-off.log"
 
 step 'the Python package: its wheel beside PyTorch, long fuzzing'
 check python sh -c 'TAMIS_FUZZ_EXAMPLES=5000 scripts/python.sh torch'

@@ -1,4 +1,4 @@
-#include "gpu/papers/trial.h"
+#include "lab/gpu/trial.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Choosing parameters by measuring: candidates of a method are prepared and timed with device events, the fastest is
  * kept. */
-#ifndef TAMIS_GPU_PAPERS_TRIAL_H
-#define TAMIS_GPU_PAPERS_TRIAL_H
+#ifndef TAMIS_LAB_GPU_TRIAL_H
+#define TAMIS_LAB_GPU_TRIAL_H
 
 #include "gpu/method.h"
 

@@ -1,4 +1,5 @@
-/* The GPU's algorithms in the order of the catalogue, each defined beside its methods, and what all of them need. */
+/* The GPU's algorithms in the order of the catalogue, each defined beside its methods, and what all of them need. Those of
+   the laboratory follow ours. */
 #include "gpu/algorithms.h"
 
 #include <stdio.h>
@@ -17,32 +18,17 @@ static const tamis_gpu_algorithm *const algorithms[] = {
     &tamis_gpu_tensor,
     &tamis_gpu_two_steps,
     &tamis_gpu_one_pass,
-#if TAMIS_PAPERS
-    &tamis_gpudynamic_shared,
-    &tamis_gpudynamic_preprocessing,
-    &tamis_gpudynamic_convert,
-    &tamis_gpudynamic_dynamic,
-    &tamis_preds,
-    &tamis_study_nnz_threads,
-    &tamis_study_thread_map,
-    &tamis_study_nnz_threads_shared,
-    &tamis_study_row_blocks,
-    &tamis_study_dense_grid,
-    &tamis_study_child_kernels,
-    &tamis_study_spmm_row,
-    &tamis_study_spmm_shared,
-    &tamis_study_spmm_shared_swapped,
-    &tamis_study_fused_back_to_back,
-    &tamis_study_fused_dense_grid,
-    &tamis_esimd_row_simd,
-    &tamis_cusddmm_sm_l2,
-    &tamis_cusddmm_sm_sm,
-#endif
 };
+enum { OURS = sizeof algorithms / sizeof algorithms[0] };
+
+#if !TAMIS_LAB
+const tamis_gpu_algorithm *const tamis_lab_gpu_algorithms[] = {NULL};
+const int tamis_lab_gpu_algorithm_count = 0;
+#endif
 
 const tamis_algorithm *tamis_gpu_catalogue(int number) {
-    const int count = (int)(sizeof algorithms / sizeof algorithms[0]);
-    return number >= 0 && number < count ? &algorithms[number]->common : NULL;
+    if (number < 0 || number >= OURS + tamis_lab_gpu_algorithm_count) return NULL;
+    return &(number < OURS ? algorithms[number] : tamis_lab_gpu_algorithms[number - OURS])->common;
 }
 
 /* The row that the common part is the first member of. */
@@ -93,7 +79,11 @@ void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *pr
 }
 
 tamis_call_bytes tamis_gpu_call_bytes(const tamis_problem *problem) {
-    return tamis_gpu_call_bytes_of(algorithms, sizeof algorithms / sizeof algorithms[0], problem);
+    const tamis_call_bytes ours = tamis_gpu_call_bytes_of(algorithms, OURS, problem);
+    const tamis_call_bytes lab =
+        tamis_gpu_call_bytes_of(tamis_lab_gpu_algorithms, (size_t)tamis_lab_gpu_algorithm_count, problem);
+    return (tamis_call_bytes){.row = ours.row > lab.row ? ours.row : lab.row,
+                              .entry = ours.entry > lab.entry ? ours.entry : lab.entry};
 }
 
 tamis_status tamis_gpu_make(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared) {

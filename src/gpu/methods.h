@@ -8,19 +8,8 @@
 extern const tamis_gpu_algorithm tamis_gpu_nonzeros, tamis_gpu_rows, tamis_gpu_teams, tamis_gpu_panels,
     tamis_gpu_tensor, tamis_gpu_two_steps, tamis_gpu_one_pass;
 
-/* papers/gpudynamic: Costa et al. */
-extern const tamis_gpu_algorithm tamis_gpudynamic_shared, tamis_gpudynamic_preprocessing, tamis_gpudynamic_convert,
-    tamis_gpudynamic_dynamic;
-/* papers/preds: Yu et al. */
-extern const tamis_gpu_algorithm tamis_preds;
-/* papers/study: Lin, Hsu, Chen */
-extern const tamis_gpu_algorithm tamis_study_nnz_threads, tamis_study_thread_map, tamis_study_nnz_threads_shared,
-    tamis_study_row_blocks, tamis_study_dense_grid, tamis_study_child_kernels, tamis_study_spmm_row,
-    tamis_study_spmm_shared, tamis_study_spmm_shared_swapped, tamis_study_fused_back_to_back,
-    tamis_study_fused_dense_grid;
-/* papers/esimd: Zubair, Bauinger */
-extern const tamis_gpu_algorithm tamis_esimd_row_simd;
-/* papers/cusddmm: Nisa et al. */
-extern const tamis_gpu_algorithm tamis_cusddmm_sm_l2, tamis_cusddmm_sm_sm;
+/* The laboratory's: lab/gpu/methods.c lists them. None without TAMIS_LAB. */
+extern const tamis_gpu_algorithm *const tamis_lab_gpu_algorithms[];
+extern const int tamis_lab_gpu_algorithm_count;
 
 #endif

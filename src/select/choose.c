@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "select/laboratory.h"
 
 const double tamis_candidates_within = 3;
 
@@ -42,6 +43,8 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
         backend->predict(algorithm, problem, &choice->prediction);
         snprintf(choice->reason, sizeof choice->reason, "requested by name; %s", choice->prediction.reason);
     }
+    if (!choice->algorithm && tamis_laboratory_has(backend, name))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" " TAMIS_LABORATORY_MISSING, name);
     if (!choice->algorithm)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithm = \"%s\" does not exist on %s; for %s there are auto, %s",
                           name, backend->name, tamis_operation_name(problem->operation), names);

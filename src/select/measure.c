@@ -11,6 +11,7 @@
 #include "base/load.h"
 #include "base/status.h"
 #include "base/text_buffer.h"
+#include "select/laboratory.h"
 #include "select/remembered.h"
 
 /*
@@ -248,23 +249,29 @@ done:
 
 /* ------------------------------------------------------------------------------------------ the way through */
 
-/* False: the plan cannot be used here. */
-static bool take_remembered(const tamis_problem *p, const tamis_remembered *remembered, tamis_choice *choice,
-                            tamis_prepared **prepared) {
+/* `*prepared` is NULL after it if the plan cannot be used here. */
+static tamis_status take_remembered(const tamis_problem *p, const tamis_remembered *remembered, tamis_choice *choice,
+                                    tamis_prepared **prepared) {
     const tamis_remembered plan = *remembered;
     tamis_prediction prediction = {.reason = ""};
     char reason[192];
     const tamis_algorithm *algorithm;
     for (int i = 0; (algorithm = p->backend->algorithm(i)) != NULL; i++)
         if (strcmp(algorithm->description.name, plan.algorithm) == 0) break;
+    *prepared = NULL;
+    if (!algorithm && tamis_laboratory_has(p->backend, plan.algorithm))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "the tuning cache has a plan with algorithm = \"%s\", which " TAMIS_LABORATORY_MISSING
+                          ", or clear the cache (tamis_cache_clear)",
+                          plan.algorithm);
     if (!algorithm || algorithm->description.baseline || !(algorithm->description.operations & 1u << p->operation) ||
         !p->backend->accepts(algorithm, p, reason, sizeof reason))
-        return false;
+        return TAMIS_OK;
     p->backend->predict(algorithm, p, &prediction);
     if (p->backend->prepare(algorithm, p, prepared) != TAMIS_OK) {
         *prepared = NULL;
         tamis_clear_error();
-        return false;
+        return TAMIS_OK;
     }
     put_in_place(choice, algorithm, &prediction);
     choice->chosen_by = TAMIS_CHOSEN_REMEMBERED;
@@ -272,7 +279,7 @@ static bool take_remembered(const tamis_problem *p, const tamis_remembered *reme
     snprintf(choice->reason, sizeof choice->reason,
              "remembered: an earlier plan measured %.3g ms a call, the best for such a pattern; %s", plan.seconds * 1e3,
              prediction.reason);
-    return true;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device, bool staged,
@@ -290,7 +297,10 @@ tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_dev
     const bool keeps = p->parameters[0] == 0 && make_key(p, device, staged, key);
     tamis_remembered before = {.seconds = 0};
     const bool known = keeps && tamis_remembered_find(key, &before);
-    if (known && !before.doubtful && take_remembered(p, &before, choice, prepared)) return TAMIS_OK;
+    if (known && !before.doubtful) {
+        TRY(take_remembered(p, &before, choice, prepared));
+        if (*prepared) return TAMIS_OK;
+    }
     const tamis_load_point begin = tamis_load_begin();
     const int64_t members = staged ? 1 : p->batch, executions = staged ? p->batch : 1;
     contest c = {.problem = p, .trial.problem = p, .executions = (double)executions};

@@ -20,6 +20,7 @@
 #include "core/plan.h"
 #include "named_device.h"
 #include "select/choose.h"
+#include "select/laboratory.h"
 #include "select/measure.h"
 #include "select/remembered.h"
 #include "support/expect.h"
@@ -572,6 +573,72 @@ static void damaged_files(void **state) {
     problem_free(&p);
 }
 
+/* A library without the laboratory: this backend, without the rows that lab/ adds. */
+static const tamis_backend *whole;
+
+static const tamis_algorithm *without_laboratory(int number) {
+    const tamis_algorithm *algorithm;
+    for (int i = 0; (algorithm = whole->algorithm(i)) != NULL; i++)
+        if (!tamis_laboratory_has(whole, algorithm->description.name) && number-- == 0) return algorithm;
+    return NULL;
+}
+
+/* What is asked by name, and what the cache remembers, is not there: the error names the option. */
+static void laboratory_is_missing(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
+    tamis_choice choice = {.algorithm = NULL};
+    tamis_prepared *prepared = NULL;
+    o.effort = TAMIS_EFFORT_ESTIMATE;
+    tamis_plan_report report;
+    tamis_plan *const plan = make_plan(&p.S, &o, &report);
+    whole = plan->problem.backend;
+    tamis_backend without = *whole;
+    without.algorithm = without_laboratory;
+    tamis_evidence evidence = plan->evidence;
+    tamis_problem like = plan->problem;
+    like.evidence = &evidence;
+    like.parameters = "";
+    like.backend = &without;
+    assert_int_equal(tamis_choose(&without, &like, "esimd-row-simd", false, &choice), TAMIS_ERROR_UNSUPPORTED);
+    assert_string_equal(tamis_last_error(),
+                        "algorithm = \"esimd-row-simd\" is a paper's method, and this library was built without the "
+                        "laboratory: build it with -DTAMIS_LAB=ON");
+    assert_int_equal(tamis_choose(&without, &like, "esimd-rows", false, &choice), TAMIS_ERROR_ARGUMENT);
+    /* what a measured plan chose with the laboratory */
+    works(tamis_choose(&without, &like, NULL, false, &choice));
+    works(tamis_choose_measured(&like, &plan->device->description, false, &choice, &prepared));
+    without.release(prepared);
+    assert_int_equal(plans_kept(), 1);
+    char text[2048], key[1536];
+    const char *const line = strchr(read_file(), '\n') + 1;
+    snprintf(key, sizeof key, "%s", strchr(strchr(strchr(line, '\t') + 1, '\t') + 1, '\t'));
+    snprintf(text, sizeof text, "tamis plans 2\n0.002\tsure\tesimd-row-simd%s", key);
+    write_file(text);
+    works(tamis_choose(&without, &like, NULL, false, &choice));
+    assert_int_equal(tamis_choose_measured(&like, &plan->device->description, false, &choice, &prepared),
+                     TAMIS_ERROR_UNSUPPORTED);
+    assert_null(prepared);
+    assert_non_null(strstr(tamis_last_error(), "the tuning cache has a plan with algorithm = \"esimd-row-simd\""));
+    assert_non_null(strstr(tamis_last_error(), "-DTAMIS_LAB=ON"));
+    tamis_plan_destroy(plan);
+    problem_free(&p);
+}
+
+/* Every method that is neither ours nor the baseline is known by name, and no other one is. */
+static void laboratory_is_known(void **state) {
+    const tamis_backend *backend;
+    const tamis_algorithm *algorithm;
+    (void)state;
+    for (int b = 0; (backend = tamis_backend_at(b)) != NULL; b++)
+        for (int i = 0; (algorithm = backend->algorithm(i)) != NULL; i++) {
+            const char *const source = algorithm->description.source, *const method = algorithm->description.name;
+            const bool papers = strncmp(source, "ours", 4) != 0 && strcmp(source, "baseline") != 0;
+            if (tamis_laboratory_has(backend, method) != papers) fail_msg("%s of %s", method, backend->name);
+        }
+}
+
 /* Without a folder, and where nothing may be kept, each plan measures. */
 static void switched_off(void **state) {
     (void)state;
@@ -749,6 +816,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup(processes_meet, forget),
         cmocka_unit_test_setup(keys, forget),
         cmocka_unit_test_setup(profiles_are_in_the_key, forget),
+        cmocka_unit_test_setup(laboratory_is_missing, forget),
+        cmocka_unit_test(laboratory_is_known),
         cmocka_unit_test_setup(callers_memory, forget),
         cmocka_unit_test_setup(threads_meet, forget),
         cmocka_unit_test_setup(gradients_measure, forget),

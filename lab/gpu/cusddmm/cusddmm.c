@@ -1,4 +1,4 @@
-#include "gpu/papers/cusddmm/cusddmm.h"
+#include "lab/gpu/cusddmm/cusddmm.h"
 
 #include "base/status.h"
 

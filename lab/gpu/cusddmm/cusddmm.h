@@ -2,8 +2,8 @@
  * What `cusddmm-sm-l2` and `cusddmm-sm-sm` (Nisa et al.: Sampled Dense Matrix Multiplication) have in common on the
  * host.
  */
-#ifndef TAMIS_GPU_PAPERS_CUSDDMM_CUSDDMM_H
-#define TAMIS_GPU_PAPERS_CUSDDMM_CUSDDMM_H
+#ifndef TAMIS_LAB_GPU_CUSDDMM_CUSDDMM_H
+#define TAMIS_LAB_GPU_CUSDDMM_CUSDDMM_H
 
 #include "gpu/structure/panel_index.h"
 

@@ -7,9 +7,9 @@
 #include "base/papers.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
-#include "gpu/methods.h"
-#include "gpu/papers/cusddmm/cusddmm.h"
-#include "gpu/papers/trial.h"
+#include "lab/gpu/cusddmm/cusddmm.h"
+#include "lab/gpu/methods.h"
+#include "lab/gpu/trial.h"
 
 enum { TJ, TK, TI, VWARP, BLOCK, STREAM, TUNE, BATCH };
 enum { BY_MODEL = 1, EXHAUSTIVE = 2 }; /* of TUNE */

@@ -1,8 +1,8 @@
 /* Host side of cusddmm_sm.simt: `cusddmm-sm-sm` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-B). */
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/cusddmm/cusddmm.h"
+#include "lab/gpu/cusddmm/cusddmm.h"
+#include "lab/gpu/methods.h"
 
 enum { TI, TJ, TK, BLOCK, STREAM, VWARP, BATCH };
 enum { STEP = 32, TILE_LEAST = 64, TILE_USUAL = 96, TILE_MOST = 1 << 15 /* rows that `lines` can tell */ };

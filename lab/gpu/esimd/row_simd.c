@@ -6,8 +6,8 @@
 
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
 #include "gpu/model.h"
+#include "lab/gpu/methods.h"
 
 enum { NT, VLC, TEAM_LANES };
 enum { LANE_MOST = 16 /* reals of a vector */, MEMBERS_MOST = 16, GROUP_WANTED = 128 };

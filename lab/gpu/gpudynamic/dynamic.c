@@ -7,9 +7,9 @@
 
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/gpudynamic/gpudynamic.h"
-#include "gpu/papers/trial.h"
+#include "lab/gpu/gpudynamic/gpudynamic.h"
+#include "lab/gpu/methods.h"
+#include "lab/gpu/trial.h"
 
 enum { THRESHOLD, DENSE, BLOCK, GRID, TUNE };
 enum { AS_CODED, AS_WRITTEN }; /* of DENSE */

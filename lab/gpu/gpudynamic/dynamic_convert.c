@@ -4,9 +4,9 @@
  */
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/gpudynamic/gpudynamic.h"
 #include "gpu/structure/order.h"
+#include "lab/gpu/gpudynamic/gpudynamic.h"
+#include "lab/gpu/methods.h"
 
 enum { BLOCK, GRID, BATCH };
 

@@ -4,9 +4,9 @@
  */
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/gpudynamic/gpudynamic.h"
 #include "gpu/structure/panel_index.h"
+#include "lab/gpu/gpudynamic/gpudynamic.h"
+#include "lab/gpu/methods.h"
 
 enum { TK, TJ, BLOCK, GRID, REDUCE, LANES, BATCH };
 enum { TILES = 0, FINISHING = 1 };                 /* kernels */

@@ -1,6 +1,6 @@
 /* The methods that gpudynamic-dynamic chooses between (Costa et al.: Efficient SDDMM Algorithms on GPU, s.7). */
-#ifndef TAMIS_GPU_PAPERS_GPUDYNAMIC_GPUDYNAMIC_H
-#define TAMIS_GPU_PAPERS_GPUDYNAMIC_GPUDYNAMIC_H
+#ifndef TAMIS_LAB_GPU_GPUDYNAMIC_GPUDYNAMIC_H
+#define TAMIS_LAB_GPU_GPUDYNAMIC_GPUDYNAMIC_H
 
 #include "gpu/method.h"
 

@@ -4,8 +4,8 @@
  */
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
 #include "gpu/structure/order.h"
+#include "lab/gpu/methods.h"
 
 enum { TILE, LANES, VCT, IIR, WMT, COO };
 enum { VECTOR = 4, WARPS_MOST = 8 /* that share K without WMT, as in the paper's baseline */ };

@@ -2,8 +2,8 @@
  * What the study's methods (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels) share on the host: their block and
  * slice parameters, and grids that fit any launch.
  */
-#ifndef TAMIS_GPU_PAPERS_STUDY_STUDY_H
-#define TAMIS_GPU_PAPERS_STUDY_STUDY_H
+#ifndef TAMIS_LAB_GPU_STUDY_STUDY_H
+#define TAMIS_LAB_GPU_STUDY_STUDY_H
 
 #include "gpu/method.h"
 

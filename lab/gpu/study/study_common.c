@@ -1,5 +1,5 @@
 /* What the study's methods (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels) share on the host. */
-#include "gpu/papers/study/study.h"
+#include "lab/gpu/study/study.h"
 
 #include "base/status.h"
 

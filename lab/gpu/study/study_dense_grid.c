@@ -4,8 +4,8 @@
  */
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/study/study.h"
+#include "lab/gpu/methods.h"
+#include "lab/gpu/study/study.h"
 
 /* Blocks as wide as 128 columns: a narrower one would be emptier still. */
 static int64_t grid_x(const tamis_prepared *p) {

@@ -5,9 +5,9 @@
 #include "base/papers.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
-#include "gpu/methods.h"
-#include "gpu/papers/study/study.h"
 #include "gpu/structure/sort.h"
+#include "lab/gpu/methods.h"
+#include "lab/gpu/study/study.h"
 
 enum { SAMPLE, COUNT }; /* kernels */
 

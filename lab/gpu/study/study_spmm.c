@@ -4,8 +4,8 @@
  */
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/study/study.h"
+#include "lab/gpu/methods.h"
+#include "lab/gpu/study/study.h"
 
 enum { SPMM, SAMPLE, SOFTMAX }; /* kernels */
 

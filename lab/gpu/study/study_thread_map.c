@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/study/study.h"
+#include "lab/gpu/methods.h"
+#include "lab/gpu/study/study.h"
 #include "sparse/index.h"
 #include "sparse/structure.h"
 

@@ -4,8 +4,8 @@
  */
 #include "base/papers.h"
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/papers/study/study.h"
+#include "lab/gpu/methods.h"
+#include "lab/gpu/study/study.h"
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK];

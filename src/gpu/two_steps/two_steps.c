@@ -35,21 +35,19 @@ static double seconds_of(const tamis_problem *problem, const tamis_prediction *p
     return prediction->call_seconds + prediction->setup_seconds / calls;
 }
 
-/* What the two steps can be made of: ours, and the fastest of the papers'. */
+/* What the two steps can be made of, beside the laboratory's methods that have a prediction of their own. */
 static const tamis_gpu_algorithm *const parts[] = {&tamis_gpu_nonzeros, &tamis_gpu_panels, &tamis_gpu_tensor,
-#if TAMIS_PAPERS
-                                                   &tamis_esimd_row_simd,
-#endif
                                                    &tamis_gpu_rows};
+enum { PARTS = sizeof parts / sizeof parts[0] };
 
 /* The fastest of them. */
 static const tamis_gpu_algorithm *choose(const tamis_problem *half, tamis_prediction *best) {
     char reason[256];
     const tamis_gpu_algorithm *chosen = NULL;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const tamis_gpu_algorithm *const part = parts[i];
+    for (int i = 0; i < PARTS + tamis_lab_gpu_algorithm_count; i++) {
+        const tamis_gpu_algorithm *const part = i < PARTS ? parts[i] : tamis_lab_gpu_algorithms[i - PARTS];
         tamis_prediction prediction = {.setup_seconds = 0};
-        if (!part->methods[half->operation]) continue;
+        if (!part->predict || !part->methods[half->operation]) continue;
         if (part->common.needs_preparation && half->once) continue;
         if (part->also && !part->also(half, reason, sizeof reason)) continue;
         part->predict(half, &prediction);
@@ -78,7 +76,6 @@ static size_t sample_bytes(const tamis_prepared *p) {
 }
 
 static tamis_call_bytes call_bytes(const tamis_problem *problem) {
-    enum { PARTS = sizeof parts / sizeof parts[0] };
     const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
     const tamis_call_bytes samples = tamis_gpu_call_bytes_of(parts, PARTS, &first);
     const tamis_call_bytes products = tamis_gpu_call_bytes_of(parts, PARTS, &second);

@@ -100,7 +100,7 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
     if (results->count == TOOL_BENCH_CONTESTANTS) return 0;
     tool_bench_result *known = name ? find(results, name, parameters) : NULL;
     if (known) known->baseline |= baseline;
-    if (known || (name && !has(one, name))) return 0;
+    if (known) return 0;
     const tamis_options options = planning(one, name, parameters);
     runner run = {.problem = &all->mirror.problem, .threads = one->threads};
     const double start = tool_seconds();
@@ -110,6 +110,7 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
         if (asked) warn_once(one->source->name, tamis_last_error());
         return 0;
     }
+    if (status == TAMIS_ERROR_ARGUMENT && name && !has(one, name)) return 0;
     if (status != TAMIS_OK) return tool_library_error(status, name ? name : "auto");
     tamis_plan_report report;
     if (tamis_plan_describe(run.plan, &report) != TAMIS_OK) return tool_library_error(TAMIS_ERROR_INTERNAL, name);

@@ -1,0 +1,14 @@
+/* The names of the laboratory's methods, which a library without them knows as well: to say what it lacks. */
+#ifndef TAMIS_SELECT_LABORATORY_H
+#define TAMIS_SELECT_LABORATORY_H
+
+#include "backend/backend.h"
+
+/* What a library that was built without TAMIS_LAB says of them, after the name. */
+#define TAMIS_LABORATORY_MISSING                                                                                       \
+    "is a paper's method, and this library was built without the laboratory: build it with -DTAMIS_LAB=ON"
+
+/* Whether the laboratory has a method of that name for such a device. */
+bool tamis_laboratory_has(const tamis_backend *backend, const char *name);
+
+#endif
