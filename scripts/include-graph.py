@@ -33,7 +33,7 @@ BELOW = {
     "xla": ("base",),                # likewise
 }
 # what programs need beside the public headers
-SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/io/output"),
+SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
           ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
 SHARED |= {("gpu", "lab/gpu/methods")}

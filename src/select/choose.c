@@ -43,7 +43,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
         backend->predict(algorithm, problem, &choice->prediction);
         snprintf(choice->reason, sizeof choice->reason, "requested by name; %s", choice->prediction.reason);
     }
-    if (!choice->algorithm && tamis_laboratory_has(backend, name))
+    if (!choice->algorithm && tamis_laboratory_has(backend->location, name))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" " TAMIS_LABORATORY_MISSING, name);
     if (!choice->algorithm)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithm = \"%s\" does not exist on %s; for %s there are auto, %s",

@@ -24,8 +24,8 @@ static const char *const of_gpu[] = {"gpudynamic-shared",
                                      "cusddmm-sm-sm",
                                      NULL};
 
-bool tamis_laboratory_has(const tamis_backend *backend, const char *name) {
-    const char *const *names = backend->location == TAMIS_HOST ? of_cpu : of_gpu;
+bool tamis_laboratory_has(tamis_location location, const char *name) {
+    const char *const *names = location == TAMIS_HOST ? of_cpu : of_gpu;
     while (*names && strcmp(*names, name) != 0) names++;
     return *names != NULL;
 }

@@ -2,13 +2,16 @@
 #ifndef TAMIS_SELECT_LABORATORY_H
 #define TAMIS_SELECT_LABORATORY_H
 
-#include "backend/backend.h"
+#include <stdbool.h>
+#include <tamis/types.h>
+
+#include "base/private.h"
 
 /* What a library that was built without TAMIS_LAB says of them, after the name. */
 #define TAMIS_LABORATORY_MISSING                                                                                       \
     "is a paper's method, and this library was built without the laboratory: build it with -DTAMIS_LAB=ON"
 
-/* Whether the laboratory has a method of that name for such a device. */
-bool tamis_laboratory_has(const tamis_backend *backend, const char *name);
+/* Whether the laboratory has a method of that name for devices with such memory. */
+TAMIS_PRIVATE_API bool tamis_laboratory_has(tamis_location location, const char *name);
 
 #endif

@@ -259,7 +259,7 @@ static tamis_status take_remembered(const tamis_problem *p, const tamis_remember
     for (int i = 0; (algorithm = p->backend->algorithm(i)) != NULL; i++)
         if (strcmp(algorithm->description.name, plan.algorithm) == 0) break;
     *prepared = NULL;
-    if (!algorithm && tamis_laboratory_has(p->backend, plan.algorithm))
+    if (!algorithm && tamis_laboratory_has(p->backend->location, plan.algorithm))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "the tuning cache has a plan with algorithm = \"%s\", which " TAMIS_LABORATORY_MISSING
                           ", or clear the cache (tamis_cache_clear)",

@@ -579,7 +579,7 @@ static const tamis_backend *whole;
 static const tamis_algorithm *without_laboratory(int number) {
     const tamis_algorithm *algorithm;
     for (int i = 0; (algorithm = whole->algorithm(i)) != NULL; i++)
-        if (!tamis_laboratory_has(whole, algorithm->description.name) && number-- == 0) return algorithm;
+        if (!tamis_laboratory_has(whole->location, algorithm->description.name) && number-- == 0) return algorithm;
     return NULL;
 }
 
@@ -635,7 +635,7 @@ static void laboratory_is_known(void **state) {
         for (int i = 0; (algorithm = backend->algorithm(i)) != NULL; i++) {
             const char *const source = algorithm->description.source, *const method = algorithm->description.name;
             const bool papers = strncmp(source, "ours", 4) != 0 && strcmp(source, "baseline") != 0;
-            if (tamis_laboratory_has(backend, method) != papers) fail_msg("%s of %s", method, backend->name);
+            if (tamis_laboratory_has(backend->location, method) != papers) fail_msg("%s of %s", method, backend->name);
         }
 }
 

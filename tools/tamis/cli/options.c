@@ -9,6 +9,7 @@
 
 #include "cli/exit.h"
 #include "cli/text.h"
+#include "select/laboratory.h"
 
 static void *field(const tool_option *option, void *settings) { return (char *)settings + option->offset; }
 
@@ -43,6 +44,12 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
     }
     char wanted[64];
     snprintf(wanted, sizeof wanted, "%.*s", (int)length, value);
+    const bool missing = (choices == &tool_algorithms || choices == &tool_algorithms_one) &&
+                         (tamis_laboratory_has(TAMIS_HOST, wanted) || tamis_laboratory_has(TAMIS_DEVICE, wanted));
+    if (missing) {
+        tool_text_free(&list);
+        return tool_usage_error("%s%s'%s' " TAMIS_LABORATORY_MISSING, described, *described ? ": " : "", wanted);
+    }
     const int code = tool_usage_error("%s%s'%s' is not %s%s; there are: %s", described, *described ? ": " : "", wanted,
                                       choices->what, tool_did_you_mean("", wanted, names).text, tool_text_get(&list));
     tool_text_free(&list);
