@@ -84,16 +84,6 @@ static tamis_options planning(const tool_bench_case *one, const char *name, cons
     return options;
 }
 
-/* Whether the device has an algorithm of that name; says so once when not. */
-static bool has(const tool_bench_case *one, const char *name) {
-    tamis_algorithm_description algorithm;
-    if (tool_device_algorithm(one->device, name, &algorithm)) return true;
-    char message[160];
-    snprintf(message, sizeof message, "%s has no algorithm %s", one->device->description.name, name);
-    warn_once(one->source->name, message);
-    return false;
-}
-
 /* Adds a contestant by name (NULL: auto). A decline is reported when the algorithm was asked for by name. */
 static int add(const tool_bench_case *one, const char *name, const char *parameters, bool asked, bool baseline,
                field *all, tool_bench_results *results) {
@@ -103,6 +93,8 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
     if (known) return 0;
     const tamis_options options = planning(one, name, parameters);
     runner run = {.problem = &all->mirror.problem, .threads = one->threads};
+    tamis_algorithm_description algorithm;
+    const bool there = !name || tool_device_algorithm(one->device, name, &algorithm);
     const double start = tool_seconds();
     const tamis_status status = tamis_plan_create(one->device->device, &all->mirror.problem.S, &options, &run.plan);
     const double seconds = tool_seconds() - start;
@@ -110,7 +102,12 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
         if (asked) warn_once(one->source->name, tamis_last_error());
         return 0;
     }
-    if (status == TAMIS_ERROR_ARGUMENT && name && !has(one, name)) return 0;
+    if (status == TAMIS_ERROR_ARGUMENT && !there) {
+        char message[160];
+        snprintf(message, sizeof message, "%s has no algorithm %s", one->device->description.name, name);
+        warn_once(one->source->name, message);
+        return 0;
+    }
     if (status != TAMIS_OK) return tool_library_error(status, name ? name : "auto");
     tamis_plan_report report;
     if (tamis_plan_describe(run.plan, &report) != TAMIS_OK) return tool_library_error(TAMIS_ERROR_INTERNAL, name);
