@@ -50,7 +50,7 @@ quality: build ## the models beside other libraries (from PyPI) on the same spli
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" scripts/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
 
-results-pages: build ## a page in HTML of each file in docs/results; the claims in its README, unless evidence is stale
+results-pages: build ## a page in HTML of each file in lab/results; the claims in its README, unless evidence is stale
 	@scripts/results-page.sh draw
 	@scripts/gpu-stale.sh refuse
 	@scripts/results-page.sh claims

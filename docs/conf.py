@@ -39,8 +39,10 @@ NAVIGATION = {
     "C": ["gradients", "attention", "gpu", "out-of-core", "several-devices", "threads", "../../reference/index"],
     "Python": ["python", "python-transforms", "python-attention", "python-graphs", "python-recommender", "python-topics"],
     "The program": ["command-line", "files", "json", "exit-codes"],
-    "Models": ["models", "recommenders", "topics", "../results/quality"],
-    "Speed": ["../performance", "../algorithms", "scaling", "laboratory", "../results/README"],
+    "Models": ["models", "recommenders", "topics", "../../lab/results/quality"],
+    "Speed": ["../performance", "../algorithms", "scaling"],
+    "The laboratory": ["laboratory", "../../lab/results/README"] + [
+        f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "calls", "models")],
     "Tamis itself": ["architecture", "new-method", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+)")
@@ -56,7 +58,7 @@ def add_navigation(app, docname, source):
 def words_of_sources():
     """Every tamis_ name in the sources."""
     words = set()
-    for folder in ("include", "src", "tools", "bench", "lab", "python", "tests", "cmake"):
+    for folder in ("include", "src", "tools", "lab", "python", "tests", "cmake"):
         for path, _, files in os.walk(os.path.join(TOP, folder)):
             for name in files:
                 with open(os.path.join(path, name), encoding="utf-8", errors="replace") as text:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The papers' claims beside what was measured, as Markdown: claims.py docs/results/claims.txt RESULTS.jsonl[.xz|.gz]...
+"""The papers' claims beside what was measured, as Markdown: claims.py lab/results/claims.txt RESULTS.jsonl[.xz|.gz]...
 The text file says for each claim what to look at; the numbers come from the results alone. Its lines:
   paper  AUTHORS: TITLE  begins a section
   where  TEXT            begins a row: table, figure or section of the paper

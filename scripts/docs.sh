@@ -8,7 +8,7 @@ for tool in doxygen sphinx-build; do
 done
 out=build/docs
 rm -rf $out
-mkdir -p $out/source/reference $out/faults/docs/manual
+mkdir -p $out/source/reference $out/source/lab $out/faults/docs/manual
 TAMIS_VERSION=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 export TAMIS_VERSION
 build() { sphinx-build -q -E -b html -c docs --keep-going "$@" >$out/warnings.txt 2>&1; }
@@ -17,6 +17,7 @@ docs/headers.py pages $out/source/reference
 doxygen docs/Doxyfile
 [ ! -s $out/warnings.txt ] || { cat $out/warnings.txt; echo 'docs.sh: the headers have the faults above' >&2; exit 1; }
 ln -s ../../../docs ../../../CONTRIBUTING.md ../../../CHANGELOG.md $out/source/
+ln -s ../../../../lab/results ../../../../lab/notes $out/source/lab/
 build -W -d $out/trees $out/source $out/html || { cat $out/warnings.txt; echo 'docs.sh: the manual has the faults above' >&2; exit 1; }
 echo '<meta http-equiv="refresh" content="0; url=docs/manual/index.html">' >$out/html/index.html
 

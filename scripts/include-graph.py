@@ -47,7 +47,7 @@ def node(path):
 
 
 def sources():
-    for top in ("src", "lab", "tools", "bench/peers"):
+    for top in ("src", "lab", "tools", "lab/bench/peers"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in sorted(names):
                 if name.endswith(SUFFIXES):
@@ -59,7 +59,7 @@ def includes(files):
     for path in files:
         with open(os.path.join(ROOT, path), encoding="utf-8") as text:
             names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text.read(), re.M)
-        tops = ["src", "."] if path.startswith(("src", "lab")) else ["tools/tamis", "bench/peers"]
+        tops = ["src", "."] if path.startswith(("src", "lab")) else ["tools/tamis", "lab/bench/peers"]
         for name in names:
             tried = [os.path.normpath(os.path.join(folder, name)) for folder in [os.path.dirname(path), *tops]]
             found = next((one for one in tried if one in files), None)

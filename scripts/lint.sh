@@ -27,7 +27,7 @@ mkdir -p build
 without='^src/cpu/kernels/'
 grep -q src/mpi/ $folder/compile_commands.json || without='^src/(cpu/kernels|mpi)/' # no MPI is there
 # shellcheck disable=SC2086
-files 'src/*.c' 'tools/*.c' 'bench/peers/*.c' | grep -Ev "$without" |
+files 'src/*.c' 'tools/*.c' 'lab/bench/peers/*.c' | grep -Ev "$without" |
     xargs -r -P "$(nproc)" -n 1 clang-tidy -p $folder --quiet $depth 2>/dev/null >build/tidy.log || {
     grep -E 'error|warning' build/tidy.log | head -40
     exit 1

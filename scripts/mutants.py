@@ -39,7 +39,7 @@ FIRST = {
     "src/select": ("test_plan tamis_program", "test_plan|cli.explain|cli.bench"),
     "src/gpu": ("tests/gpu/all", "test_prepare|gpu_"),
     "src/ml": ("tests/unit/all", "test_ml"),
-    "bench/peers": ("test_peers tamis_program", "test_peers|cli.bench"),
+    "lab/bench/peers": ("test_peers tamis_program", "test_peers|cli.bench"),
     "tools/tamis": ("tests/cli/all", "cli|test_tool|test_bounds|test_suites|test_peers|test_model"),
 }
 

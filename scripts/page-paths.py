@@ -9,11 +9,11 @@ import re
 import sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-FOLDERS = "bench|cmake|docs|include|python|scripts|src|tests|tools"
+FOLDERS = "cmake|docs|include|lab|python|scripts|src|tests|tools"
 MADE = {"src/gpu/example"}  # what a page tells its reader to make
 
 os.chdir(ROOT)
-pages = sys.argv[1:] or ["README.md", "CONTRIBUTING.md", "docs/algorithms.md", "docs/dependencies.md", *sorted(glob.glob("docs/manual/*.md"))]
+pages = sys.argv[1:] or ["README.md", "CONTRIBUTING.md", "docs/algorithms.md", "docs/dependencies.md", *sorted(glob.glob("docs/manual/*.md") + glob.glob("lab/*.md") + glob.glob("lab/results/*.md"))]
 missing = checked = 0
 shown = set()
 for page in pages:

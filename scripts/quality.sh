@@ -11,14 +11,14 @@ out=$(realpath "$out")
 cd "$(dirname "$0")/.."
 python=build/quality-python/bin/python
 [ -x "$python" ] || python3 -m venv build/quality-python
-"$python" -m pip install -q -r bench/quality/requirements.txt
+"$python" -m pip install -q -r lab/bench/quality/requirements.txt
 rm -f "$out"/*.jsonl
 export OPENBLAS_NUM_THREADS=1
 seeds=${SEEDS:-1,2,3} device=${DEVICE:-cpu}
-"$python" bench/quality/ratings.py "$program" "$out/ratings.jsonl" --seeds "$seeds" --device "$device" ${JESTER:+--data "jester=$JESTER"}
-"$python" bench/quality/uses.py "$program" "$out/uses.jsonl" --seeds "$seeds" --device "$device" ${MSWEB:+--data "msweb=$MSWEB"}
-"$python" bench/quality/defaults.py "$program" "$out/defaults.jsonl" --device "$device" ${JESTER:+--data "jester=$JESTER"} \
+"$python" lab/bench/quality/ratings.py "$program" "$out/ratings.jsonl" --seeds "$seeds" --device "$device" ${JESTER:+--data "jester=$JESTER"}
+"$python" lab/bench/quality/uses.py "$program" "$out/uses.jsonl" --seeds "$seeds" --device "$device" ${MSWEB:+--data "msweb=$MSWEB"}
+"$python" lab/bench/quality/defaults.py "$program" "$out/defaults.jsonl" --device "$device" ${JESTER:+--data "jester=$JESTER"} \
     ${MSWEB:+--data "msweb=$MSWEB"} ${KOS:+--data "kos=$KOS"}
-"$python" bench/quality/topics.py "$program" "$out/topics.jsonl" --seeds "$seeds" --device "$device" --topics "${TOPICS:-20,50}" \
+"$python" lab/bench/quality/topics.py "$program" "$out/topics.jsonl" --seeds "$seeds" --device "$device" --topics "${TOPICS:-20,50}" \
     --passes "${PASSES:-20}" ${KOS:+--data "kos=$KOS"} ${AP:+--data "ap=$AP:10473"}
-"$python" bench/quality/table.py "$out"/*.jsonl | tee "$out/table.md"
+"$python" lab/bench/quality/table.py "$out"/*.jsonl | tee "$out/table.md"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What people read of docs/results/*/*.jsonl.xz:
+# What people read of lab/results/*/*.jsonl.xz:
 #   results-page.sh draw           a page X.html beside each X.jsonl.xz, by tamis.report; git ignores these pages
-#   results-page.sh claims         docs/results/README.md: what stands above its marker stays, below it come the papers'
+#   results-page.sh claims         lab/results/README.md: what stands above its marker stays, below it come the papers'
 #                                  claims beside the results
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,15 +10,15 @@ draw() {
     scripts/install-python-packages.sh
     python=build/python/bin/python
     [ -x $python ] || python=python3
-    for file in docs/results/*/*.jsonl.xz; do
-        # the models' quality is no benchmark: docs/results/quality.md is written of it
-        case $file in docs/results/quality/*) continue ;; esac
+    for file in lab/results/*/*.jsonl.xz; do
+        # the models' quality is no benchmark: lab/results/quality.md is written of it
+        case $file in lab/results/quality/*) continue ;; esac
         PYTHONPATH=python "$python" -m tamis.report "$file" -o "${file%.jsonl.xz}.html"
     done
 }
 
 claims() {
-    cd docs/results
+    cd lab/results
     marker='<!-- made by scripts/results-page.sh from here on -->'
     {
         sed "\|^$marker\$|,\$d" README.md

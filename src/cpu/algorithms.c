@@ -147,7 +147,7 @@ static void predict_naive(const tamis_problem *problem, tamis_prediction *predic
 /* ------------------------------------------------------------------------------------------ preparing */
 
 /* How many nonzeros ahead rows are prefetched. Prefetching rows that are already in cache costs up to a quarter of the
-   rate; rows from memory gain as much or more (docs/performance.md). SpMM does so little for a nonzero that its rule
+   rate; rows from memory gain as much or more (lab/notes/cpu.md). SpMM does so little for a nonzero that its rule
    asks how many bytes of B are new. */
 static int64_t choose_prefetch(const tamis_problem *problem) {
     const tamis_cpu_fitted *const f = &tamis_cpu_fit;
@@ -164,7 +164,7 @@ static int64_t choose_prefetch(const tamis_problem *problem) {
     return ahead < 8 ? 8 : ahead > most ? most : ahead;
 }
 
-/* SpMM and fused: the output is not worth keeping in the last cache (docs/performance.md). */
+/* SpMM and fused: the output is not worth keeping in the last cache (lab/notes/cpu.md). */
 static bool choose_stream(const tamis_problem *problem) {
     const double row_bytes = (double)problem->width * (double)tamis_type_size(problem->type);
     const double out = (double)problem->rows * row_bytes, all = out + (double)problem->cols * row_bytes;

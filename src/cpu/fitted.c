@@ -1,7 +1,7 @@
 /* The table of fitted numbers: one row serves all processors, since cores differ by far less than their memory does. */
 #include "cpu/fitted.h"
 
-/* Fitted on 2026-11-21 to the cases of docs/performance.md: segments on uniform matrices of 6 to 300 nonzeros each,
+/* Fitted on 2026-11-21 to the cases of lab/notes/cpu.md: segments on uniform matrices of 6 to 300 nonzeros each,
    waits at K = 32 and 128 with 10 to 410, `unseen` over the suites at K = 32. Pairs on 2026-11-23, K = 128 from L1, on
    a core of family 25 with AVX512_BF16. `panels`, `short_row`, `beyond` and `crowded` that day too, one thread of
    family 25 with AVX-512, the matrices of "SpMM beside a specialised loop". */

@@ -6,7 +6,7 @@
 #include "gpu/runtime/runtime.h"
 
 static const tamis_gpu_fitted h200 = {
-    /* Fitted on 2026-11-21 (driver and NVRTC 13.0) to the cases of docs/results/nvidia-h200 and of docs/performance.md;
+    /* Fitted on 2026-11-21 (driver and NVRTC 13.0) to the cases of lab/results/nvidia-h200 and of lab/notes;
        SDDMM of gpu-nonzeros and gpu-panels again on 2026-11-24, as gpu-tensor below. */
     .chip = "NVIDIA H200",
     .l2_gbs = 8000,

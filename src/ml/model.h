@@ -104,7 +104,7 @@ static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200
 /*
  * A weighted lambda is lambda * (n + ML_PRIOR_RATINGS) for a row of n ratings: rows of few ratings need more than
  * lambda n, and lambda alone is too little for rows of many. With it one lambda is near the best of ratings that are
- * dense (Jester), a twentieth of them, and generated ones of 20 to 100 a row (docs/results/quality.md).
+ * dense (Jester), a twentieth of them, and generated ones of 20 to 100 a row (lab/results/quality.md).
  */
 enum { ML_PRIOR_RATINGS = 40 };
 

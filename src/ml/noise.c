@@ -29,7 +29,7 @@
 #include "ml/numbers.h"
 #include "ml/team.h"
 
-/* Of 0.75 to 1 on 16 sets: below 0.85 noise is followed, at 1 factors are shrunk too much (docs/results/quality.md). */
+/* Of 0.75 to 1 on 16 sets: below 0.85 noise is followed, at 1 factors are shrunk too much (lab/results/quality.md). */
 static const double SHARE = 0.9;
 
 /* Of the ratings' deviation: noise is not taken as less, so that lambda is never 0. */

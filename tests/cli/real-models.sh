@@ -1,6 +1,6 @@
 #!/bin/sh
 # Each model trained from a real file, killed and resumed: real-models.sh PROGRAM DATA FOLDER. TAMIS_SHARED_DATA, else DATA, is a
-# folder with ratings/ and bow/ of the data sets that bench/models.sh names. Ends with 77 where they are not there.
+# folder with ratings/ and bow/ of the data sets that lab/bench/models.sh names. Ends with 77 where they are not there.
 set -eu
 program=$1 data=${TAMIS_SHARED_DATA:-$2} folder=$3
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -11,5 +11,5 @@ mkdir -p "$folder"
 # visits: a line C,"user",user and then V,page,1 for each of its pages
 xz -dc "$data/ratings/anonymous-msweb.data.xz" | tr -d '\r' | awk -F, '/^C/ { user = $3 } /^V/ { print user "," $2 ",1" }' >"$folder/visits.csv"
 JESTER=$data/ratings/jester5k.mtx.xz MSWEB=$folder/visits.csv KOS=$data/bow/docword.kos.txt.gz AP=$data/bow/ap.dat.xz \
-    ITERATIONS=3 KILLED_ITERATIONS=12 "$top/bench/models.sh" "$program" cpu "$folder/models.jsonl" | tee "$folder/models.md"
+    ITERATIONS=3 KILLED_ITERATIONS=12 "$top/lab/bench/models.sh" "$program" cpu "$folder/models.jsonl" | tee "$folder/models.md"
 [ "$(grep -c 'the same bytes after' "$folder/models.md")" -eq 8 ]

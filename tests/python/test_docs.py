@@ -70,7 +70,7 @@ def program(source):
 def test_the_training_step_is_drawn_from_what_was_recorded(source, name, words):
     pytest.importorskip("matplotlib")
     gallery = program(source)
-    records = (source / f"docs/results/language-model/{gallery.TRAINING_STEPS[name]}.jsonl").read_text("utf-8").splitlines()
+    records = (source / f"lab/results/language-model/{gallery.TRAINING_STEPS[name]}.jsonl").read_text("utf-8").splitlines()
     drawn = gallery.training_step([json.loads(line) for line in records])
     kept = ElementTree.fromstring((source / f"docs/manual/pictures/{name}.svg").read_text("utf-8"))
     assert kept.findtext(f"{SVG}desc") == drawn.words and words in drawn.words

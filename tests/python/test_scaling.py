@@ -81,7 +81,7 @@ def test_prints_and_writes(page, monkeypatch, capsys, tmp_path):
 
 
 def test_measured_kernels(page):
-    seconds, count, model = page.measured(SOURCE / "docs/results/nvidia-h200/esimd.jsonl.xz", "fused", 128)
+    seconds, count, model = page.measured(SOURCE / "lab/results/nvidia-h200/esimd.jsonl.xz", "fused", 128)
     assert 1e-12 < seconds < 1e-9 and count > 10 and model == "NVIDIA H200"
     with pytest.raises(SystemExit, match="no measurement of fused with K = 3"):
-        page.measured(SOURCE / "docs/results/nvidia-h200/esimd.jsonl.xz", "fused", 3)
+        page.measured(SOURCE / "lab/results/nvidia-h200/esimd.jsonl.xz", "fused", 3)

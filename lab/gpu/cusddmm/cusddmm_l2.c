@@ -66,7 +66,7 @@ static int64_t slice_by_model(const tamis_prepared *p) {
 }
 
 /* What lets groups of that size fill the multiprocessor, but no more rows than a group works through at once: higher
-   panels, as the paper's, leave the last groups alone (docs/performance.md). */
+   panels, as the paper's, leave the last groups alone (lab/notes). */
 static int64_t height_by_memory(const tamis_prepared *p) {
     enum { USUAL = 32 };
     const tamis_gpu_limits *const limits = &p->device->limits;

@@ -11,7 +11,7 @@
  *      width 3   [ a0 a1 a2 .. ] ...          of one
  *
  * Quads are combined from one load per row. On the measured machine this takes half the time of a gather
- * (docs/performance.md), and it reads no byte outside the rows.
+ * (lab/notes/cpu.md), and it reads no byte outside the rows.
  */
 #ifndef TAMIS_CPU_KERNELS_NARROW_H
 #define TAMIS_CPU_KERNELS_NARROW_H
@@ -20,7 +20,7 @@
 
 enum { NARROW_REALS = 2048 }; /* of a stretch: 8 or 16 KiB, beside rows of B in L1 */
 
-/* The widest rows that gain (docs/performance.md); a whole vector never does. */
+/* The widest rows that gain (lab/notes/cpu.md); a whole vector never does. */
 #define NARROW_DOTS_MOST (LANES - 1 < 4 ? LANES - 1 : 4)
 #if LANES == 16
 #define NARROW_SUMS_MOST 4

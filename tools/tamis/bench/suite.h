@@ -1,6 +1,6 @@
 /*
  * Suites: text files that say which matrices are measured how, so that an experiment is one command. The ones in
- * bench/suites are part of the program. Their language is described in docs/manual/laboratory.md.
+ * lab/bench/suites are part of the program. Their language is described in docs/manual/laboratory.md.
  */
 #ifndef TOOL_SUITE_H
 #define TOOL_SUITE_H

@@ -10,8 +10,8 @@ typedef struct tool_embedded {
     size_t bytes;              /* before it */
 } tool_embedded;
 
-extern const tool_embedded tool_suite_texts[];  /* bench/suites */
-extern const tool_embedded tool_driver_texts[]; /* bench/peers/driver.py */
+extern const tool_embedded tool_suite_texts[];  /* lab/bench/suites */
+extern const tool_embedded tool_driver_texts[]; /* lab/bench/peers/driver.py */
 extern const tool_embedded tool_shell_texts[];  /* texts: of commands, and the completions */
 extern const int tool_suite_text_count, tool_driver_text_count, tool_shell_text_count;
 
