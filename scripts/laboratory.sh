@@ -40,7 +40,7 @@ for suite in "$@"; do
     fi
     echo
     if [ "${lines:-0}" -gt 0 ]; then
-        PYTHONPATH=python "$python" -m tamis.report "$out/$name.jsonl" -o "$out/$name.html" >>"$out/$name.log" 2>&1 ||
+        PYTHONPATH=python:lab/python "$python" -m tamis_lab.report "$out/$name.jsonl" -o "$out/$name.html" >>"$out/$name.log" 2>&1 ||
             failed="$failed $name.html"
     fi
 done

@@ -36,12 +36,13 @@ esac
 
 say "an empty environment with it, numpy, scipy, matplotlib, jinja2, scikit-learn, jax, pytest, hypothesis, mypy $*"
 # shellcheck disable=SC2086
-quietly $pip install "$wheel[report]" 'scipy>=1.8' 'scikit-learn>=1.1' jax 'pytest>=7' 'hypothesis>=6' 'mypy>=1.8' "$@"
+quietly $pip install "$wheel" ./lab/python 'scipy>=1.8' 'scikit-learn>=1.1' jax 'pytest>=7' 'hypothesis>=6' 'mypy>=1.8' "$@"
 
 say 'its tests'
 work=$PWD/build/python-wheel-tests
 rm -rf "$work"
 cp -r tests/python "$work"
+cp lab/python/tests/test_*.py "$work"
 cd "$work"
 unset PYTHONPATH TAMIS_LIBRARY
 TAMIS_SOURCE=${PWD%/build/*} "../../$folder/bin/python" -m pytest -q -p no:cacheprovider -rs .

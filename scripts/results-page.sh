@@ -1,6 +1,6 @@
 #!/bin/sh
 # What people read of lab/results/*/*.jsonl.xz:
-#   results-page.sh draw           a page X.html beside each X.jsonl.xz, by tamis.report; git ignores these pages
+#   results-page.sh draw           a page X.html beside each X.jsonl.xz, by tamis_lab.report; git ignores these pages
 #   results-page.sh claims         lab/results/README.md: what stands above its marker stays, below it come the papers'
 #                                  claims beside the results
 set -eu
@@ -13,7 +13,7 @@ draw() {
     for file in lab/results/*/*.jsonl.xz; do
         # the models' quality is no benchmark: lab/results/quality.md is written of it
         case $file in lab/results/quality/*) continue ;; esac
-        PYTHONPATH=python "$python" -m tamis.report "$file" -o "${file%.jsonl.xz}.html"
+        PYTHONPATH=python:lab/python "$python" -m tamis_lab.report "$file" -o "${file%.jsonl.xz}.html"
     done
 }
 

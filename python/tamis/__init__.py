@@ -42,7 +42,7 @@ _MODULES = {
     "_registry": ("Algorithm", "algorithms"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_SUBMODULES = ("torch", "jax", "ml", "results", "compare", "plot", "report")
+_SUBMODULES = ("torch", "jax", "ml")
 
 
 def _get(name: str) -> Any:

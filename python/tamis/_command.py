@@ -1,4 +1,4 @@
-"""What the commands `python -m tamis.report`, `compare` and `roofline` share. The program starts them as `tamis report` and so on."""
+"""What commands that the program starts share: `tamis tune` as `python -m tamis.tune`, and those of tamis_lab."""
 from __future__ import annotations
 
 import argparse
@@ -10,13 +10,15 @@ import signal
 import sys
 from typing import Any, Callable, Iterable
 
-from .results import ResultsError
-
 OK, FAILED, USAGE, FILE, UNSUPPORTED = 0, 1, 2, 3, 4  # the program's exit codes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _name = "tamis"
+
+
+class ResultsError(ValueError):
+    """A file that cannot be read, with the line that is wrong."""
 
 
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
@@ -60,7 +62,7 @@ def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentP
         error(str(problem))
         return FILE
     except ImportError as problem:
-        error(f"{problem.name} is missing: pip install 'tamis[report]'" if problem.name else str(problem))
+        error(f"{problem.name} is missing: pip install {problem.name}" if problem.name else str(problem))
         return UNSUPPORTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

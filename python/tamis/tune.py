@@ -22,7 +22,7 @@ import numpy
 from . import _command, ml
 from . import _declarations as c
 from ._library import lib, models, must
-from .results import ResultsError
+from ._command import ResultsError
 
 METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
 _LAMBDAS = [0.02, 0.05, 0.1, 0.2]

@@ -8,7 +8,7 @@ import pytest
 
 scipy_sparse = pytest.importorskip("scipy.sparse")
 from tamis import ml, tune  # noqa: E402
-from tamis.results import ResultsError  # noqa: E402
+from tamis._command import ResultsError  # noqa: E402
 
 
 def ratings(rows=120, cols=60):

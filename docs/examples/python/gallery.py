@@ -14,8 +14,8 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from tamis.plot import COLOURS
-from tamis.report import drawing
+from tamis_lab.plot import COLOURS
+from tamis_lab.report import drawing
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCKS = re.compile(r"^```(pycon|python)\n(.*?)^```", re.M | re.S)

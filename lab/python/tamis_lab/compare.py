@@ -1,4 +1,4 @@
-"""Compares two files of results: python -m tamis.compare A B, which the program runs as `tamis compare`.
+"""Compares two files of results: python -m tamis_lab.compare A B, which the program runs as `tamis compare`.
 
 A change counts if the ratio of the medians exceeds the threshold, the ranges between the quartiles do not overlap, and the least times
 changed in the same direction. What a machine takes for code that is not ours (peers, the naive loop) tells its own drift.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from . import _words as words
-from ._command import FAILED, OK, parser, run, warning
+from tamis._command import FAILED, OK, parser, run, warning
 from ._figures import Mean, mean_of
 from .results import Measurement, Results, ResultsError, load
 

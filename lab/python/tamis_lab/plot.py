@@ -1,9 +1,9 @@
 """Pictures of results and matrices, by matplotlib: `roofline`, `speedup`, `calls`, `spy`. Each draws on `ax`, or on a new figure, and
 returns the axes.
 
-    import tamis.plot, tamis.results
-    results = tamis.results.load(["run.jsonl"])
-    tamis.plot.speedup(results).figure.savefig("speedup.pdf")
+    import tamis_lab.plot, tamis_lab.results
+    results = tamis_lab.results.load(["run.jsonl"])
+    tamis_lab.plot.speedup(results).figure.savefig("speedup.pdf")
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def styles(measurements: Iterable[Measurement]) -> dict[str, Style]:
 def _sources() -> dict[str, str]:
     """Where the library says that its algorithms are from; nothing where there is no library."""
     try:
-        from ._registry import algorithms
+        from tamis._registry import algorithms
         return {one.name: "baseline" if one.baseline else one.source for one in algorithms()}
     except (ImportError, OSError):
         return {}
@@ -169,15 +169,15 @@ def speedup(results: Results, *, operation: Optional[str] = None, ax: Any = None
     """Draws the times of peers (without peers, of the baseline) over ours, a row a matrix, for the first setting of the results or
     of an operation: "sddmm", "spmm" or "fused".
 
-    >>> import json, os, tempfile, tamis.plot, tamis.results
+    >>> import json, os, tempfile, tamis_lab.plot, tamis_lab.results
     >>> line = {"operation": "spmm", "matrix": "mesh", "type": "fp32", "device": "cpu", "width": 64}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.jsonl")
     ...     with open(path, "w") as file:
     ...         print(json.dumps({**line, "algorithm": "cpu-rows", "auto": True, "median_ms": 2.0}), file=file)
     ...         print(json.dumps({**line, "algorithm": "scipy", "peer": True, "median_ms": 6.0}), file=file)
-    ...     results = tamis.results.load([path])
-    >>> tamis.plot.speedup(results).get_title().replace("\\xa0", " ")
+    ...     results = tamis_lab.results.load([path])
+    >>> tamis_lab.plot.speedup(results).get_title().replace("\\xa0", " ")
     'SpMM, K = 64: times as fast as scipy'
     """
     cases = _cases.build(results)
@@ -262,9 +262,9 @@ def _machine(cases: _cases.Cases, device: Optional[str]) -> Machine:
 
 def _this_machine(device: Optional[str]) -> Run:
     """The ceilings of a device of this machine, by default the best, as a run would record them."""
-    from . import _declarations as c
-    from ._device import described, devices, opened
-    from ._library import lib, must, text
+    from tamis import _declarations as c
+    from tamis._device import described, devices, opened
+    from tamis._library import lib, must, text
     handle = opened(device or next((one.name for one in devices() if one.present and one.name.startswith("cuda")), "cpu")).handle
     ceilings, description = c.tamis_ceilings(), described(handle)
     must(lib.tamis_device_ceilings(handle, ceilings))
@@ -308,8 +308,8 @@ def roofline(results: Optional[Results] = None, *, device: Optional[str] = None,
     """Draws what memory, caches and arithmetic allow, and the measurements below it. Without results: the ceilings of this machine's
     `device`, by default the best.
 
-    >>> import tamis.plot
-    >>> ax = tamis.plot.roofline(device="cpu")
+    >>> import tamis_lab.plot
+    >>> ax = tamis_lab.plot.roofline(device="cpu")
     >>> len(ax.lines) > 0  # ax.figure.savefig("roofline.svg") writes it
     True
     """
@@ -359,8 +359,8 @@ def _raster(matrix: Any, cells: int) -> Any:
 def spy(matrix: Any, *, cells: int = 256, ax: Any = None) -> Any:
     """Draws where a matrix (of SciPy, or a record of results) has its nonzeros; darker cells have more, on a logarithmic scale.
 
-    >>> import scipy.sparse, tamis.plot
-    >>> tamis.plot.spy(scipy.sparse.eye_array(100)).get_title()
+    >>> import scipy.sparse, tamis_lab.plot
+    >>> tamis_lab.plot.spy(scipy.sparse.eye_array(100)).get_title()
     '100 × 100'
     """
     raster = _raster(matrix, cells)

@@ -17,12 +17,10 @@ import sys
 import zlib
 from typing import IO, Any, Iterable, Iterator, Optional
 
+from tamis._command import ResultsError
+
 LONGEST_LINE = 1 << 28
 NAN = math.nan
-
-
-class ResultsError(ValueError):
-    """A file that cannot be read, with the line that is wrong."""
 
 
 # ---- what fields hold
@@ -248,11 +246,11 @@ def load(paths: Iterable[str]) -> Results:
     """Reads files; "-" is standard input. A last line that is incomplete, as after an interrupted run, is left out with a warning in
     `warnings`; any other invalid line is a ResultsError that names it.
 
-    >>> import tempfile, tamis.results
+    >>> import tempfile, tamis_lab.results
     >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
     ...     n = file.write('{"operation": "sddmm", "matrix": "a", "type": "fp32", "device": "cpu", "algorithm": "x", "median_ms": 2}')
     ...     file.flush()
-    ...     tamis.results.load([file.name]).measurements[0].median_ms
+    ...     tamis_lab.results.load([file.name]).measurements[0].median_ms
     2.0
     """
     results = Results()

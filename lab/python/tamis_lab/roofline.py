@@ -1,4 +1,4 @@
-"""A picture of a device's ceilings and of what was measured below them: python -m tamis.roofline [RESULTS ...] -o FILE, which the
+"""A picture of a device's ceilings and of what was measured below them: python -m tamis_lab.roofline [RESULTS ...] -o FILE, which the
 program runs as `tamis roofline`.
 """
 from __future__ import annotations
@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 from . import _words as words
-from ._command import OK, add_output, can_write, parser, run, warning, write
+from tamis._command import OK, add_output, can_write, parser, run, warning, write
 from .plot import Roof, _axes, roof_of
 from .results import ResultsError, load
 

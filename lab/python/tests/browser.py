@@ -96,7 +96,7 @@ def main():
     chromium(folder, "--version")
     folder.mkdir(parents=True, exist_ok=True)
     page = folder.resolve() / "page.html"
-    subprocess.run([sys.executable, "-m", "tamis.report", results, "-o", str(page)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "tamis_lab.report", results, "-o", str(page)], check=True, stdout=subprocess.DEVNULL)
     wrong = []
     phone = look(page.parent, 390, False, wrong)
     look(page.parent, 1280, False, wrong)

@@ -1,5 +1,7 @@
 """Results read back, brought together, and compared."""
+import doctest
 import gzip
+import importlib
 import json
 import lzma
 import math
@@ -10,10 +12,10 @@ import sys
 
 import pytest
 
-from tamis import _cases, _figures, _words, compare, results
+from tamis_lab import _cases, _figures, _words, compare, results
 
-SOURCE = pathlib.Path(os.environ.get("TAMIS_SOURCE", pathlib.Path(__file__).parents[2]))
-FILES = [SOURCE / "tests" / "report" / f"results-{letter}.jsonl" for letter in "ab"]
+SOURCE = pathlib.Path(os.environ.get("TAMIS_SOURCE", pathlib.Path(__file__).resolve().parents[3]))
+FILES = [SOURCE / "lab" / "python" / "tests" / f"results-{letter}.jsonl" for letter in "ab"]
 
 
 def line(matrix, inner, algorithm, median, **more):
@@ -76,7 +78,7 @@ def test_packed_files_and_a_stream_read_alike(tmp_path):
     for name in ("a.gz", "a.xz"):
         assert [vars(one) for one in results.load([tmp_path / name]).measurements] == plain
     for given in (text, gzip.compress(text)):
-        done = subprocess.run([sys.executable, "-c", "import tamis.results as r; print(len(r.load('-').measurements))"], input=given,
+        done = subprocess.run([sys.executable, "-c", "import tamis_lab.results as r; print(len(r.load('-').measurements))"], input=given,
                               capture_output=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
         assert done.stdout == b"60\n"
 
@@ -208,7 +210,7 @@ def test_repeated_runs_widen_the_range(load):
     assert (found.count("slower"), found.count("faster")) == (0, 1)
 
 
-# ---- python -m tamis.compare
+# ---- python -m tamis_lab.compare
 
 @pytest.fixture
 def files():
@@ -267,3 +269,12 @@ def test_compare_of_nothing_in_common(files, tmp_path):
     assert command("compare", files[0], tmp_path / "missing").returncode == 3
     assert command("compare", files[0]).returncode == 2
     assert command("compare", *files, "--threshold", 1001).returncode == 2
+
+
+@pytest.mark.parametrize("name", ["results", "plot", "compare"])
+def test_docstrings(name):
+    if name == "plot":
+        pytest.importorskip("scipy.sparse")
+    module = importlib.import_module(f"tamis_lab.{name}")
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
+    assert [member for member in getattr(module, "__all__", ()) if ">>>" not in (getattr(module, member).__doc__ or ">>>")] == []

@@ -19,8 +19,10 @@ static const char start[] =
     "if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN: signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})\n"
     "module = sys.argv.pop(1)\n"
-    "if not importlib.util.find_spec('tamis'):\n"
-    "    print(f\"tamis {module.split('.')[1].strip('_')}: {sys.executable} has no package tamis: pip install 'tamis[report]', or let \"\n"
+    "package, name = module.split('.')\n"
+    "for needed, command in (('tamis', 'tamis'), (package, './lab/python in a clone of Tamis')):\n"
+    "    if importlib.util.find_spec(needed): continue\n"
+    "    print(f\"tamis {name.strip('_')}: {sys.executable} has no package {needed}: pip install {command}, or let \"\n"
     "          \"TAMIS_PYTHON name another interpreter\", file=sys.stderr)\n"
     "    sys.exit(4)\n"
     "runpy.run_module(module, run_name='__main__', alter_sys=True)\n";
@@ -58,7 +60,7 @@ typedef struct settings {
 
 static int run_roofline(const void *given, int count, char **operands) {
     (void)count, (void)operands;
-    return ((const settings *)given)->output ? tool_python_command("tamis.roofline")
+    return ((const settings *)given)->output ? tool_python_command("tamis_lab.roofline")
                                              : tool_usage_error("-o FILE is missing");
 }
 
@@ -77,7 +79,7 @@ const tool_command tool_report_command = {
     .operands = "RESULTS ...",
     .options = report_options,
     .settings_size = sizeof(settings),
-    .module = "tamis.report",
+    .module = "tamis_lab.report",
 };
 
 static const tool_option compare_options[] = {
@@ -95,7 +97,7 @@ const tool_command tool_compare_command = {
     .operands = "A B",
     .options = compare_options,
     .settings_size = sizeof(settings),
-    .module = "tamis.compare",
+    .module = "tamis_lab.compare",
 };
 
 static const tool_option roofline_options[] = {

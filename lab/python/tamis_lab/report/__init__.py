@@ -1,6 +1,6 @@
-"""A page of what was measured: python -m tamis.report RESULTS.jsonl ... -o report.html, which the program runs as `tamis report`.
+"""A page of what was measured: python -m tamis_lab.report RESULTS.jsonl ... -o report.html, which the program runs as `tamis report`.
 
-`render` makes the page from results; it needs matplotlib and jinja2 (pip install 'tamis[report]').
+`render` makes the page from results; it needs matplotlib and jinja2 (pip install ./lab/python).
 """
 from __future__ import annotations
 

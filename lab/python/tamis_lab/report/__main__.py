@@ -1,9 +1,9 @@
-"""python -m tamis.report"""
+"""python -m tamis_lab.report"""
 import argparse
 import sys
 
 from .. import _words as words
-from .._command import OK, add_output, can_write, parser, run, visible, warning, write
+from tamis._command import OK, add_output, can_write, parser, run, visible, warning, write
 from ..results import ResultsError, load
 
 

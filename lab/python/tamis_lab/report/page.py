@@ -70,7 +70,7 @@ def _wrong(cases: Cases) -> int:
 
 def _version() -> str:
     try:
-        from .._library import __version__
+        from tamis._library import __version__
         return f" {__version__}"
     except (ImportError, OSError):
         return ""

@@ -1,0 +1,1 @@
+"""The laboratory: results of `tamis bench` read (`results`), compared (`compare`) and drawn (`plot`, `report`)."""
