@@ -47,7 +47,7 @@ def node(path):
 
 
 def sources():
-    for top in ("src", "lab", "tools", "lab/bench/peers"):
+    for top in ("src", "lab", "tools"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in sorted(names):
                 if name.endswith(SUFFIXES):
@@ -59,13 +59,13 @@ def includes(files):
     for path in files:
         with open(os.path.join(ROOT, path), encoding="utf-8") as text:
             names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text.read(), re.M)
-        tops = ["src", "."] if path.startswith(("src", "lab")) else ["tools/tamis", "lab/bench/peers"]
+        tops = ["tools/tamis", "lab/bench/peers"] if layer(path) == "tools" else ["src", "."]
         for name in names:
             tried = [os.path.normpath(os.path.join(folder, name)) for folder in [os.path.dirname(path), *tops]]
             found = next((one for one in tried if one in files), None)
             if found:
                 yield node(path), node(found)
-            elif path.startswith("tools") and os.path.join("src", name) in files:
+            elif layer(path) == "tools" and os.path.join("src", name) in files:
                 yield node(path), node(os.path.join("src", name))
 
 
@@ -121,7 +121,7 @@ def circles(arrows):
 
 def layer(path):
     top, folder = path.split("/")[:2]
-    return folder if top == "src" else "lab" if top == "lab" else "tools"
+    return folder if top == "src" else "lab" if top == "lab" and folder != "bench" else "tools"
 
 
 def main():

@@ -71,7 +71,7 @@ def main():
     (folder / "bin" / "tamis").symlink_to(program)
     environment = {**os.environ, "PATH": f"{(folder / 'bin').resolve()}:{os.environ['PATH']}", "TAMIS_CUDA_DRIVER": "none",
                    "TAMIS_OPENCL": "none", "OMP_NUM_THREADS": "2", "XDG_CACHE_HOME": str((folder / "cache").resolve()),
-                   "PYTHONPATH": str(page.resolve().parents[2] / "python"), "TAMIS_PYTHON": sys.executable}
+                   "PYTHONPATH": os.pathsep.join(str(page.resolve().parents[2] / one) for one in ("python", "lab/python")), "TAMIS_PYTHON": sys.executable}
     text, failures, seen = page.read_text(), [], set()
 
     def check(block):
