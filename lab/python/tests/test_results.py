@@ -35,7 +35,7 @@ def load(tmp_path):
 
 def command(module, *arguments, **options):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run([sys.executable, "-m", f"tamis.{module}", *map(str, arguments)], capture_output=True, text=True, check=False,
+    return subprocess.run([sys.executable, "-m", f"tamis_lab.{module}", *map(str, arguments)], capture_output=True, text=True, check=False,
                           env=environment, **options)
 
 
