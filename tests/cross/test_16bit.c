@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "cpu/fitted.h"
-#include "cpu/plan.h"
+#include "cpu/predict.h"
 #include "cross.h"
 
 enum { ROWS = 23, COLS = 19, WIDEST = 777 };

@@ -157,8 +157,8 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
     const bool real_values = type == REAL || job->real_values;
     /* values that are already reals and in order are used in place, for rows of any length */
     const bool in_place = !job->tiles && (real_values || !job->values);
-    const int64_t limit = in_place && !job->explicit_simd ? INT64_MAX / 2 : job->chunk;
-    if (in_place && !job->explicit_simd && job->width > NARROW_SUMS_MOST) {
+    const int64_t limit = in_place && !job->chunks_sums ? INT64_MAX / 2 : job->chunk;
+    if (in_place && !job->chunks_sums && job->width > NARROW_SUMS_MOST) {
         spmm_rows(job, range, &arguments, sum);
         sum_fence(&arguments);
         return;
@@ -182,6 +182,10 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
         }
         finish_block(job, range, &w, &arguments, sum);
     }
+}
+
+static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    spmm_range(job, range, TAMIS_KERNEL_TYPE);
 }
 
 /* Finishes a row that several threads share: adds their sums in the order of the threads. */

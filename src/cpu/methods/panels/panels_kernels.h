@@ -15,11 +15,12 @@
  * thread's scratch, which L1 holds. Moves: a row of B (and D) per entry, each row of A and C once; the index is 4 bytes
  * an entry and 4 a nonzero.
  */
-#ifndef TAMIS_CPU_KERNELS_PANELS_H
-#define TAMIS_CPU_KERNELS_PANELS_H
+#ifndef TAMIS_CPU_METHODS_PANELS_PANELS_KERNELS_H
+#define TAMIS_CPU_METHODS_PANELS_PANELS_KERNELS_H
 
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
+#include "cpu/methods/panels/index.h"
 
 /* Registers: what vectors of sums a run of one to four rows keeps, and how many entries share a reduction. */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
@@ -415,9 +416,9 @@ static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_
 }
 
 /* What the panel from `row` on reads in no order that the hardware foresees: its values, and its rows of A. */
-static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int dots) {
+static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int64_t rows, int dots) {
     const int64_t size = element_bytes(TAMIS_KERNEL_TYPE);
-    const int64_t end_row = row + job->panels->rows < job->rows ? row + job->panels->rows : job->rows;
+    const int64_t end_row = row + rows < job->rows ? row + rows : job->rows;
     if (row >= end_row) return;
     if (dots) {
         for (int64_t r = row; r < end_row; r++)
@@ -431,7 +432,7 @@ static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int dots) {
 /* SDDMM and fused if `dots` is set, SpMM and fused if `sum` is. */
 INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range, int dots, int sum) {
     const tamis_type type = TAMIS_KERNEL_TYPE;
-    const tamis_cpu_panels *const panels = job->panels;
+    const tamis_cpu_panel_index *const panels = job->state;
     const int64_t stride = partial_reals(job->width);
     const edge_arguments edge = edge_arguments_of(job);
     real *const chunk = range->chunk, *const sums = range->block;
@@ -442,7 +443,7 @@ INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
         const tamis_cpu_run *const runs = panels->runs + panels->starts[panel].run;
         const uint32_t *const entries = panels->entries + panels->starts[panel].entry;
         const real *weights = chunk;
-        panel_prefetch(job, end_row, dots);
+        panel_prefetch(job, end_row, panels->rows, dots);
         if (dots) {
             panel_dots(job, row, runs, entries, chunk);
             edge_run(&edge, type, chunk, job->values ? job->values + begin * element_bytes(type) : NULL, n);
@@ -467,5 +468,12 @@ INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
         for (int64_t r = row; r < end_row; r++) panel_finish(job, r, sums + (r - row) * stride, scale[r - row]);
     }
 }
+
+static void panels_sddmm(const tamis_cpu_job *job, const tamis_cpu_range *range) { panels_range(job, range, 1, 0); }
+static void panels_spmm(const tamis_cpu_job *job, const tamis_cpu_range *range) { panels_range(job, range, 0, 1); }
+static void panels_fused(const tamis_cpu_job *job, const tamis_cpu_range *range) { panels_range(job, range, 1, 1); }
+
+static tamis_cpu_kernel *const panels_kernels[] = {
+    [TAMIS_OP_SDDMM] = panels_sddmm, [TAMIS_OP_SPMM] = panels_spmm, [TAMIS_OP_FUSED] = panels_fused};
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Panels of neighbouring rows: which rows share which columns. See kernels/panels.h.
+ * Panels of neighbouring rows: which rows share which columns. See panels_kernels.h.
  *
  * A panel has two groups of three or four rows. In each column, the rows of a group that have a nonzero there are taken
  * together, whichever they are; a single row of one group and a single row of the other are a pair. So a panel has at
@@ -9,13 +9,14 @@
  *
  * The rows of a panel are merged by their columns, in one pass. A row whose columns do not rise is taken by itself.
  */
+#include "cpu/methods/panels/build.h"
+
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "cpu/plan.h"
-#include "sparse/index.h"
+#include "cpu/predict.h"
 #include "sparse/structure.h"
 
 enum {
@@ -221,7 +222,7 @@ typedef struct build {
     const tamis_problem *problem;
     const cuts *cuts;
     int64_t rows, most, least;
-    tamis_cpu_panels *panels;
+    tamis_cpu_panel_index *panels;
     uint32_t *lists;
     uint8_t *masks;
 } build;
@@ -262,7 +263,7 @@ int64_t tamis_cpu_panel_most(const tamis_problem *problem, int64_t rows) {
 }
 
 tamis_status tamis_cpu_build_panels(const tamis_problem *problem, int threads, int64_t least,
-                                    tamis_cpu_panels *panels) {
+                                    tamis_cpu_panel_index *panels) {
     tamis_status status = TAMIS_OK;
     cuts all;
     const int64_t most = tamis_cpu_panel_most(problem, panels->rows);
@@ -315,28 +316,4 @@ tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, in
     if (nonzeros == 0) return (tamis_cpu_panel_shares){1, 1, 1};
     return (tamis_cpu_panel_shares){(double)entries / (double)nonzeros, (double)runs / (double)nonzeros,
                                     (double)single / (double)nonzeros};
-}
-
-int64_t tamis_cpu_choose_panels(const tamis_problem *problem, tamis_cpu_panel_shares *shares) {
-    const tamis_cpu_panel_shares six = tamis_cpu_profile_panels(problem, 6);
-    const tamis_cpu_panel_shares eight = tamis_cpu_profile_panels(problem, 8);
-    const bool less = tamis_cpu_predict_panels(problem, &six) < tamis_cpu_predict_panels(problem, &eight);
-    *shares = less ? six : eight;
-    return less ? 6 : 8;
-}
-
-/* ------------------------------------------------------------------------------------------ threads */
-
-void tamis_cpu_partition_panels(const tamis_problem *problem, int threads, int64_t rows, tamis_cpu_range *ranges) {
-    tamis_cpu_partition(problem, threads, ranges);
-    int64_t row = 0;
-    for (int t = 0; t < threads; t++) {
-        const int64_t near = (ranges[t].row_end + rows / 2) / rows * rows;
-        const int64_t end = t + 1 == threads || near > problem->rows ? problem->rows : near < row ? row : near;
-        ranges[t] = (tamis_cpu_range){.nonzero_begin = tamis_cpu_offset(problem, row),
-                                      .nonzero_end = tamis_cpu_offset(problem, end),
-                                      .row_begin = row,
-                                      .row_end = end};
-        row = end;
-    }
 }
