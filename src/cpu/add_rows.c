@@ -22,8 +22,6 @@ typedef struct job {
     const char *own, *others;
 } job;
 
-static const char *address(tamis_place place) { return (const char *)place.base + place.bytes; }
-
 /* Part p of row i: 0 is the row's own, then come the others. */
 static const char *part_of(const job *j, int64_t i, int64_t p) {
     const int64_t bytes = j->x->part_stride * (int64_t)tamis_type_size(j->type);
@@ -60,7 +58,7 @@ TAMIS_INLINE void add(double *sums, const char *part, tamis_type type, int64_t f
 
 static void store(const job *j, int64_t i, int64_t first, int64_t count, const double *sums) {
     const tamis_row_sum *const x = j->x;
-    char *const to = (char *)x->to.base + x->to.bytes;
+    char *const to = tamis_cpu_address(x->to);
     for (int64_t k = 0; k < count; k++) {
         const int64_t column = first + k;
         const int64_t at = x->layout == TAMIS_ROW_MAJOR ? i * x->stride + column : column * x->stride + i;
@@ -88,7 +86,7 @@ static void add_row(const job *j, int64_t i) {
         store(j, i, first, count, sums);
     }
     if (!x->merged.base) return;
-    char *const merged = (char *)x->merged.base + x->merged.bytes;
+    char *const merged = tamis_cpu_address(x->merged);
     tamis_element_store(merged, j->type, 2 * i, all.most);
     tamis_element_store(merged, j->type, 2 * i + 1, all.sum);
 }
@@ -104,8 +102,8 @@ tamis_status tamis_cpu_add_rows(void *device, void *stream, const tamis_row_sum 
              .type = tamis_sum_type(sum->type),
              .starts = sum->starts,
              .places = sum->places,
-             .own = address(sum->own),
-             .others = address(sum->others)};
+             .own = tamis_cpu_address(sum->own),
+             .others = tamis_cpu_address(sum->others)};
     (void)device;
     (void)stream;
     if (sum->count > 0) tamis_threads_run(sum->count * (sum->cols + 1) < SMALL ? 1 : sum->threads, add_share, &j);

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "cpu/method.h"
+#include "cpu/parts.h"
 
 typedef struct execution {
     const tamis_prepared *prepared;
@@ -117,8 +118,6 @@ static void merge_cut_rows(execution *run, bool softmax_of_p) {
     }
 }
 
-static void *address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
-
 tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands) {
     const tamis_problem *const problem = &prepared->problem;
     if (stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream must be NULL on the CPU");
@@ -130,22 +129,22 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
         .prepared = prepared,
         .batch_stride = {strides->values * value_size, strides->a * size, strides->b * size, strides->d * size,
                          strides->out * out_size},
-        .scratch = address(operands->scratch),
+        .scratch = tamis_cpu_address(operands->scratch),
         .first = prepared->job,
     };
     tamis_cpu_job *const job = &run.first;
-    job->values = address(operands->values);
-    job->a = address(operands->a);
-    job->b = address(operands->b);
-    job->d = address(operands->d);
+    job->values = tamis_cpu_address(operands->values);
+    job->a = tamis_cpu_address(operands->a);
+    job->b = tamis_cpu_address(operands->b);
+    job->d = tamis_cpu_address(operands->d);
     job->a_stride = operands->a_stride * size;
     job->b_stride = operands->b_stride * size;
     job->d_stride = operands->d_stride * size;
-    job->out = address(operands->out);
+    job->out = tamis_cpu_address(operands->out);
     job->out_stride = operands->out_stride * out_size;
     job->alpha = operands->alpha;
     job->beta = operands->beta;
-    job->softmax_rows = address(operands->softmax_rows);
+    job->softmax_rows = tamis_cpu_address(operands->softmax_rows);
     job->samples = run.scratch + prepared->threads * prepared->thread_scratch;
     /* short pieces and chunks read the rows of B again, as those of D, while they are in L1 */
     job->d_is_b = problem->operation == TAMIS_OP_FUSED && tamis_d_is_b(problem, operands);

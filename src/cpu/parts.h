@@ -5,6 +5,11 @@
 #include "backend/edge.h"
 #include "cpu/variants.h"
 
+/* Where the host's memory at a place is; NULL for none. */
+static inline char *tamis_cpu_address(tamis_place place) {
+    return place.base ? (char *)place.base + place.bytes : NULL;
+}
+
 /* ceilings.c: fills *ceilings for one thread and for `threads`. It takes about a third of a second and 128 MiB per
    thread. */
 enum { TAMIS_CEILING_THREADS = 256 };
