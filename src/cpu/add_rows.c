@@ -1,5 +1,5 @@
-/* Sums of rows that several ranks of a group have computed parts of. In double, in one order, so that any number of
-   threads gives the same bits. */
+/* Adds rows that several ranks of a group have computed parts of. Sums are double and have a fixed order, so that any
+   number of threads gives the same bits. */
 #include <math.h>
 
 #include "backend/edge.h"
@@ -8,9 +8,9 @@
 #include "sparse/element.h"
 #include "sparse/structure.h"
 
-enum { CHUNK = 256, SMALL = 1 << 14 /* elements that are not worth a second thread */ };
+enum { CHUNK = 256, SMALL = 1 << 14 /* so few elements do not pay for a second thread */ };
 
-/* What the parts of a softmax have together. */
+/* The largest score and the sum of exponentials of all parts of a softmax. */
 typedef struct whole {
     double most, sum;
 } whole;
@@ -45,7 +45,7 @@ static whole merge(const job *j, int64_t i) {
     return all;
 }
 
-/* What a part counts for. One whose scores are all -infinity has nothing to add, unless all are like that. */
+/* The weight of a part. A part whose scores are all -infinity adds nothing, unless all parts are like that. */
 static double weight_of(const job *j, const char *part, const whole *all) {
     if (!j->x->weighted || all->most == -INFINITY) return 1;
     const whole one = pair_of(j, part);
@@ -78,7 +78,7 @@ static void add_row(const job *j, int64_t i) {
             const char *const part = part_of(j, i, p);
             const double weight = weight_of(j, part, &all);
             if (weight == 0) continue;
-            if (j->type == TAMIS_F64) /* a constant type is a load */
+            if (j->type == TAMIS_F64) /* with a constant type it is one load */
                 add(sums, part, TAMIS_F64, first, count, weight);
             else
                 add(sums, part, TAMIS_F32, first, count, weight);

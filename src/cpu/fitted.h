@@ -1,4 +1,4 @@
-/* The fitted numbers of the CPU's cost model: what the probe does not measure. Everything else is bytes over measured
+/* The fitted numbers of the CPU's cost model, which the probe does not measure. Everything else is bytes over measured
    rates (predict.c). A method keeps the numbers that it alone needs in its own file. Times are seconds of one core. */
 #ifndef TAMIS_CPU_FITTED_H
 #define TAMIS_CPU_FITTED_H
@@ -7,12 +7,12 @@ typedef struct tamis_cpu_fitted {
     const char *chip;
     double interleaved; /* a nonzero beside moving its rows, with several dot products at a time */
     double row;         /* a row of S */
-    double short_row;   /* the same of SpMM, which only begins and ends sums */
-    double crowded;     /* SpMM with a table that fills half of L2, as a factor */
-    double fp16;        /* multiply-adds whose operands are converted, as a factor */
-    double beyond;      /* SpMM with rows of B from memory, as a factor */
+    double short_row;   /* the same for SpMM, which only begins and ends sums */
+    double crowded;     /* a factor: SpMM with a table that fills half of L2 */
+    double fp16;        /* a factor: multiply-adds whose operands are converted */
+    double beyond;      /* a factor: SpMM with rows of B from memory */
     struct {
-        double dots, sums; /* products in pairs, in place of one by one: how many times the measured arithmetic rate */
+        double dots, sums; /* how many times the measured arithmetic rate, if products are made in pairs */
     } pairs;
 
     struct {

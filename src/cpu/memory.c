@@ -1,4 +1,4 @@
-/* Memory and points in time for the CPU backend: the host's memory, and a clock. */
+/* Memory and events for the CPU backend: the host's memory, and a clock. */
 #include "base/memory.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Parts of the cost model: how fast rows of the dense operands can be read, and how long a call without tiles takes. */
+/* The cost model: how fast rows of the dense operands can be read, and how long a call without tiles takes. */
 #include "cpu/predict.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "cpu/variants.h"
 #include "sparse/index.h"
 
-/* The rate of `threads` cores, from the two that were measured: of one core, and of all. */
+/* The rate of `threads` cores, from the measured rates of one core and of all. */
 static double at_threads(const double rate[2], int threads, int all) {
     if (threads <= 1 || all <= 1) return rate[0];
     if (threads >= all) return rate[1];
@@ -62,7 +62,7 @@ double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
     const tamis_cpu_variant *variant = NULL;
     if (tamis_cpu_variant_choose(&variant) == TAMIS_OK && variant->kernels[problem->type]->pairs) {
         dots /= tamis_cpu_fit.pairs.dots;
-        /* weights that are samples, or values of fp32, are no bf16 */
+        /* weights that are samples, or fp32 values, are not bf16 */
         const bool values = problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type;
         if (values) sums /= tamis_cpu_fit.pairs.sums;
     }
@@ -75,7 +75,7 @@ double tamis_cpu_beyond_l3(const tamis_problem *problem, double table) {
     return near ? 1 : tamis_cpu_fit.beyond;
 }
 
-/* The table fits into L2, of which S and C take a part, or rows are still there from before. */
+/* The table fits into L2, which S and C use as well, or the rows are still there from before. */
 double tamis_cpu_near_seconds(const tamis_problem *problem, double table, double bytes) {
     const double l2 = (double)problem->evidence->cache_l2;
     const double crowded = table > 0.375 * l2 && table <= 0.75 * l2 ? tamis_cpu_fit.crowded : 1;
@@ -97,7 +97,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
     const double size = (double)tamis_type_size(problem->type);
     const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
-    /* where D is B, its rows are read once from afar and once from L1 */
+    /* if D is B, its rows are read once from afar and once from L1 */
     const double read = problem->d_is_b ? 0.5 * row_bytes : row_bytes, again = row_bytes - read;
     const double table = (double)problem->cols * read;
     const double far_rate = tamis_cpu_gather_rate(problem, table);
@@ -107,7 +107,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double flops = tamis_cpu_arithmetic_seconds(problem);
     const double beside = nnz * per_nonzero / problem->threads;
     if (problem->operation == TAMIS_OP_SPMM) {
-        /* one row of B after another: near rows and all else hide each other */
+        /* rows of B follow one another: near rows and everything else hide each other */
         const double fresh = tamis_cpu_far_share(problem, table);
         const double near = tamis_cpu_near_seconds(problem, table, nnz * read * (1 - fresh)),
                      far = nnz * read * fresh / far_rate;

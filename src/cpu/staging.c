@@ -1,7 +1,7 @@
 /*
- * Permuting, and transposing between column-major operands and packed row-major scratch. Transposition works on square
- * blocks whose lines stay in L1 on both sides; threads take bands of rows. Each element moves twice, which costs little
- * compared with the nnz * K reads of a kernel.
+ * Permutes values, and transposes between column-major operands and packed row-major scratch. Transposition works on
+ * square blocks whose lines stay in L1 on both sides; threads take bands of rows. Each element moves twice, which costs
+ * little compared with the nnz * K reads of a kernel.
  */
 #include "cpu/parts.h"
 

@@ -25,15 +25,15 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 
 /* Fitted as src/cpu/fitted.c says. Times are seconds of one core. */
 static const struct {
-    double entry, nonzero; /* of a run, beside moving the row and the multiply-adds */
+    double entry, nonzero; /* in a run, beside moving the row and the multiply-adds */
     double sample;         /* a reduction's share, and the sample that goes to its place */
-    double run;            /* its loop: a branch, and sums that are loaded and stored */
-    double row;            /* sums that are cleared and written out */
-    double unseen;         /* as a factor */
-    double local;          /* the same where neighbouring rows find each other's rows of B anyway */
-    double fused;          /* the same of that operation */
-    double bf16;           /* the same of that type, which is widened for each product */
-    double single;         /* an entry of one row, beside what it costs without panels, as a share of that */
+    double run;            /* a branch, and sums that are loaded and stored */
+    double row;            /* its sums are cleared and written out */
+    double unseen;         /* a factor: what the model does not see */
+    double local;          /* a factor, if neighbouring rows find each other's rows of B in a cache anyway */
+    double fused;          /* a factor for that operation */
+    double bf16;           /* a factor for that type, which is widened for each product */
+    double single;         /* what an entry of one row costs more than without panels, as a share */
     double setup_nonzero;
 } fit = {.entry = 0.3e-9,
          .nonzero = 0.1e-9,
@@ -74,7 +74,7 @@ static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_sha
     return fmax(seconds, untiled * (shares->entries + fit.single * shares->single));
 }
 
-/* Of 6 and 8 rows, those that are predicted to take less. */
+/* Chooses 6 or 8 rows, whichever is predicted to take less. */
 static int64_t choose_rows(const tamis_problem *problem, tamis_cpu_panel_shares *shares) {
     const tamis_cpu_panel_shares six = tamis_cpu_profile_panels(problem, 6);
     const tamis_cpu_panel_shares eight = tamis_cpu_profile_panels(problem, 8);
