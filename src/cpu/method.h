@@ -1,7 +1,6 @@
 /*
  * A method of this backend: a row of its table of algorithms (methods.def), with everything in which it differs from
- * the others, and what becomes of it when it is prepared for one problem: the kernel, the split between threads, the
- * scratch.
+ * the others. Then the method prepared for one problem: the kernel, the split between threads, the scratch.
  */
 #ifndef TAMIS_CPU_METHOD_H
 #define TAMIS_CPU_METHOD_H
@@ -17,16 +16,16 @@ enum { /* the operations that a method serves */
 
 enum { TAMIS_CPU_PARAMETERS = 5, TAMIS_CPU_KEPT = 6 };
 
-/* As the end of a parameter's range: TAMIS_CPU_CHUNK, or 2^20 for fused. */
+/* At the end of a parameter's range, this means TAMIS_CPU_CHUNK, or 2^20 for fused. */
 enum { TAMIS_CPU_CHUNK_MOST = -1 };
 
 typedef struct tamis_cpu_method {
     tamis_algorithm common;
-    tamis_parameter parameters[TAMIS_CPU_PARAMETERS];                          /* ended by a NULL name */
-    int reported;                                                              /* a plan reports the first so many */
+    tamis_parameter parameters[TAMIS_CPU_PARAMETERS]; /* ended by a NULL name */
+    int reported;                                     /* a plan reports the first so many that are set */
     bool (*accepts)(const tamis_problem *problem, char *reason, size_t bytes); /* NULL: every problem */
     void (*predict)(const tamis_problem *problem, tamis_prediction *prediction);
-    /* fills prepared->parameters, which are 0; what the user names replaces them */
+    /* fills prepared->parameters, which are 0; those that the user names then replace them; NULL: all stay 0 */
     void (*defaults)(tamis_prepared *prepared);
     /* checks the parameters, and sets what differs in prepared->job and in the scratch; NULL: nothing does */
     tamis_status (*prepare)(tamis_prepared *prepared);
@@ -77,7 +76,7 @@ int64_t tamis_cpu_chunk_bytes(const tamis_prepared *p, int64_t reals);
 int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem);
 /* The nonzeros of a chunk; `fused` of them in fused, unless D is B. */
 int64_t tamis_cpu_choose_chunk(const tamis_problem *problem, int64_t fused);
-/* Whether the output is worth no place in the last cache. */
+/* Whether the output should not displace B and D from the last cache. */
 bool tamis_cpu_choose_stream(const tamis_problem *problem);
 
 /* The parameters of methods whose kernels walk over rows, in this order, their description, and the functions of

@@ -1,5 +1,5 @@
 /*
- * What the CPU backend passes to its kernels, and the table of each compiled variant.
+ * The arguments of the CPU's kernels, and the tables of each compiled variant.
  *
  * A kernel works on a range: the consecutive nonzeros of one thread, with the rows that they are in. It takes them row
  * by row (CSR order), or by column tiles within blocks of rows. All strides are in bytes, all counts have 64 bits.
@@ -13,7 +13,7 @@
 
 /* The most nonzeros in a chunk; a chunk's samples stay in L1. */
 #define TAMIS_CPU_CHUNK 2048
-/* The most of fused where D is B: see fused_same.h. */
+/* The most in fused if D is B: see fused_same.h. */
 #define TAMIS_CPU_SAME_ROWS_CHUNK 64
 
 /*
@@ -49,11 +49,11 @@ typedef struct tamis_cpu_job {
     int64_t prefetch; /* how many nonzeros ahead rows of B and D are prefetched; 0: only the hardware prefetches */
     int64_t chunk;    /* nonzeros per chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
     int64_t segments; /* fused: pieces of rows per chunk */
-    bool chunks_sums; /* SpMM: rows are cut into chunks even where the values are in place */
+    bool chunks_sums; /* SpMM: rows are cut into chunks even if the values are used in place */
     const tamis_cpu_tiles *tiles; /* NULL: row by row */
-    const void *state;            /* the method's own */
+    const void *state;            /* the method's own structure */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
-    char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not asked for */
+    char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not requested */
 } tamis_cpu_job;
 
 /*
@@ -70,11 +70,11 @@ typedef struct tamis_cpu_range {
     void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each */
 } tamis_cpu_range;
 
-/* The rows and nonzeros of one range: p, C or E. */
+/* Computes the rows and nonzeros of one range of p, C or E. */
 typedef void tamis_cpu_kernel(const tamis_cpu_job *job, const tamis_cpu_range *range);
 
 typedef struct tamis_cpu_kernels {
-    /* in the order of src/cpu/methods.def, by operation; NULL where a method does not serve the type. With softmax,
+    /* in the order of src/cpu/methods.def, by operation; NULL if a method does not serve the type. With softmax,
        SDDMM only leaves the scores in job->samples */
     tamis_cpu_kernel *const *const *methods;
     /* softmax of whole rows of samples into p. Stage 0 leaves (max, sum) of cut rows in head and tail; stage 1 takes
@@ -86,14 +86,14 @@ typedef struct tamis_cpu_kernels {
     void (*merge_softmax)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
     int64_t segment_bytes;
-    int64_t real_bytes; /* 4 or 8: of the type that sums are kept in */
+    int64_t real_bytes; /* bytes of the type of sums: 4 or 8 */
     bool pairs;         /* one instruction adds two products to each lane */
 } tamis_cpu_kernels;
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
 typedef struct tamis_cpu_probe {
-    double (*multiply_add)(int64_t repeats);                          /* returns the flops done, result consumed */
-    double (*read)(const void *data, int64_t bytes, int64_t repeats); /* returns the bytes read */
+    double (*multiply_add)(int64_t repeats);                                  /* returns the flops done */
+    double (*read)(const void *data, int64_t bytes, int64_t repeats);         /* returns the bytes read */
     double (*gather)(const void *table, const uint32_t *rows, int64_t count); /* 512-byte rows; returns bytes */
 } tamis_cpu_probe;
 

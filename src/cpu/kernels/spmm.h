@@ -50,7 +50,7 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .alpha = (real)job->alpha};
 }
 
-/* Where the sum of a row goes if this range does not finish it; NULL for a row that lies within the range. */
+/* Where the sum of a row goes if this range does not finish the row; NULL if the row lies within the range. */
 INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
     if (range->head_cut && row == range->row_begin) return range->head;
     if (range->tail_cut && row == range->row_end - 1) return range->tail;
@@ -109,7 +109,7 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
     }
 }
 
-/* The values of a chunk's segments as reals, run by run. */
+/* Converts the values of a chunk's segments to reals, run by run. */
 INLINE void widen_values(const char *values, const segment *segments, int count, real *to, tamis_type type) {
     const int64_t size = element_bytes(type);
     for (int s = 0; s < count;) {
