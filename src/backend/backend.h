@@ -11,13 +11,13 @@
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
-/* In place of a stream, where memory is allocated and released: work of any stream may be on it. Both may then wait for
-   the device. */
+/* Allocating and releasing memory take this in place of a stream if work in any stream may use the memory. Both may
+   then wait for the device. */
 #define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
 
 typedef struct tamis_backend tamis_backend;
 
-/* The numbers of tamis_options that edges take. */
+/* The numbers of tamis_options that edges use. */
 typedef struct tamis_edge_constants {
     double scale, slope, epsilon;
 } tamis_edge_constants;
@@ -26,19 +26,19 @@ static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *
     return (tamis_edge_constants){options->edge_scale, options->edge_slope, options->edge_epsilon};
 }
 
-/* What algorithms are predicted, chosen and parameterised by: the pattern's profile, the machine, the use to come. */
+/* What predictions, choices and parameters depend on: the pattern's profile, the machine, and the expected use. */
 typedef struct tamis_evidence {
     tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
     tamis_ceilings ceilings;
-    double fresh_share;    /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
-    double panel_fresh[2]; /* of a GPU: columns of panels of 128 and of 256 rows over their nonzeros; 1: none shared */
+    double fresh_share;    /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
+    double panel_fresh[2]; /* GPUs: columns per nonzero in panels of 128 and of 256 rows; 1: none is shared */
     int64_t cache_l1, cache_l2, cache_l3;
     int64_t expected_calls;
 } tamis_evidence;
 
 /*
  * The problem of a plan after all checks: always CSR, row-major, defaults filled in. Arrays stay the caller's or the
- * plan's. The pattern is fixed, the values are handed over with each execution.
+ * plan's. The pattern is fixed; the values come with each execution.
  */
 typedef struct tamis_problem {
     tamis_operation operation;
@@ -46,7 +46,7 @@ typedef struct tamis_problem {
     tamis_type type;
     tamis_type output_type; /* of p, C or E: `type`, or fp32 where that has 16 bits */
     tamis_type value_type;  /* of S's values: `type`, or in SpMM fp32 where that has 16 bits */
-    tamis_math math;        /* TF32: fp32 inputs may be rounded to it; who does not is exact */
+    tamis_math math;        /* TF32: algorithms may round fp32 inputs to it; those that do not are exact */
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
     tamis_index_type offset_type, index_type;
@@ -59,21 +59,21 @@ typedef struct tamis_problem {
     int threads;
     bool deterministic;
     const char *parameters;         /* the user's, "" when none */
-    const tamis_evidence *evidence; /* no part of the problem: what it is best solved with is read from it */
-    const tamis_backend *backend;   /* the one that solves it: who measures executes through its table */
+    const tamis_evidence *evidence; /* not part of the problem: predictions and choices read it */
+    const tamis_backend *backend;   /* solves it; measuring executes through its table */
     void *device;                   /* the backend's handle of it */
-    void *stream;   /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
+    void *stream;   /* in which the plan is made; core waits for it once, at the end, if the plan is kept */
     bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
     bool unchecked; /* the pattern has not been checked: order_rows (COO) or profile (CSR) does */
     bool may_guess; /* the profile may be guessed from the sizes, so that nobody waits for the device */
 } tamis_problem;
 
-/* The stream of what lives as long as the plan: executions of a plan that stays may come in any. */
+/* The stream for memory that lives as long as the plan: a plan that is kept may be executed in any stream. */
 static inline void *tamis_kept_stream(const tamis_problem *problem) {
     return problem->once ? problem->stream : TAMIS_ALL_STREAMS;
 }
 
-/* A place in memory: on OpenCL a buffer's handle and a distance within it, else a pointer and a distance. */
+/* A place in memory: on OpenCL a buffer's handle and an offset within it, elsewhere a pointer and an offset. */
 typedef struct tamis_place {
     void *base; /* NULL: no memory */
     int64_t bytes;
@@ -107,24 +107,24 @@ static inline bool tamis_d_is_b(const tamis_problem *problem, const tamis_operan
            x->d_stride == x->b_stride && (x->batch == 1 || x->batch_stride.d == x->batch_stride.b);
 }
 
-/* What the cost model says of an algorithm for a problem. */
+/* What the cost model predicts for an algorithm and a problem. */
 typedef struct tamis_prediction {
     double call_seconds, setup_seconds;
-    char reason[192]; /* the figures behind it, for explain */
+    char reason[192]; /* with the figures behind it, for explain */
 } tamis_prediction;
 
 typedef struct tamis_prepared tamis_prepared; /* an algorithm made ready for a problem; the backend's own */
 
 typedef struct tamis_prepared_sizes {
-    size_t scratch_bytes;  /* of a member of an execution, from the plan's workspace */
-    bool own_scratch;      /* members are worked on at once: each needs scratch of its own */
+    size_t scratch_bytes;  /* for one member of an execution, in the plan's workspace */
+    bool own_scratch;      /* members are computed at once: each needs scratch of its own */
     size_t prepared_bytes; /* kept by the algorithm */
     tamis_math math;       /* TF32: the algorithm rounds inputs to it */
     char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */
 } tamis_prepared_sizes;
 
-/* Members of a batch that the backend gets at once, where no operand is staged. Scratch does not grow without bounds:
-   members that need so much of it fill a device by themselves. */
+/* How many members of a batch the backend gets at once if no operand is staged. This bounds the scratch: members that
+   need much of it fill a device by themselves. */
 static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, int64_t batch) {
     enum { SCRATCH_MOST = 64 << 20 };
     const int64_t scratch = ((int64_t)sizes->scratch_bytes + 63) / 64 * 64;
@@ -133,23 +133,23 @@ static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, i
     return (batch + calls - 1) / calls; /* as many in each call */
 }
 
-/* Memory that a single call takes beside its operands, whatever the pattern: at most so many bytes for each row and
-   each nonzero, beside what threads need and a few kilobytes. */
+/* The memory that a single call takes in addition to its operands, whatever the pattern: at most so many bytes for each
+   row and each nonzero, what threads need, and a few kilobytes. */
 typedef struct tamis_call_bytes {
     int64_t row, entry;
 } tamis_call_bytes;
 
-/* What the layers above see of an algorithm; the backend's own rows begin with it. */
+/* The part of an algorithm that the layers above see; the backend's own rows begin with it. */
 typedef struct tamis_algorithm {
     tamis_algorithm_description description;
-    bool needs_preparation; /* more than the split between threads: left out of one-shot calls */
+    bool needs_preparation; /* more than the split between threads: one-shot calls leave it out */
 } tamis_algorithm;
 
-/* The CSR, with offsets from 0, of a COO view, of a slice of rows, or of the transpose of any view: arrays in the
-   backend's memory, released with it. */
+/* The CSR, with offsets from 0, of a COO view, of a slice of rows, or of the transpose of any view. The arrays are in
+   the backend's memory, which releases them. */
 typedef struct tamis_row_order {
     void *offsets;
-    const void *columns; /* own_columns, or a place in the view's own */
+    const void *columns; /* own_columns, or a place in the view's columns */
     void *own_columns;
     void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: the same */
     tamis_index_type offset_type;
@@ -185,12 +185,11 @@ typedef struct tamis_gathering {
 } tamis_gathering;
 
 /*
- * Sums of rows, in this order and so with the same bits each time: of `own` and `others`, whose elements have the type
- * in which `type` is summed.
- *   row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1] of others) + keep * to
- * `weighted`: each of these rows is a part of a softmax over more entries than it has. Its largest score and its sum of
- * exponentials are `pair` elements behind its first one; the parts are merged. `merged` gets the pair of each row of
- * `to`, one after another.
+ * Adds rows in a fixed order, so with the same bits each time. The elements of `own` and `others` have the type in
+ * which `type` is summed. row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1]
+ * of others) + keep * to `weighted`: each of these rows is a part of a softmax over more entries than its own. Its
+ * largest score and its sum of exponentials are `pair` elements after its first one; the parts are merged. `merged`
+ * gets the pair of each row of `to`, one after another.
  */
 typedef struct tamis_row_sum {
     tamis_type type; /* of `to` */
@@ -203,10 +202,10 @@ typedef struct tamis_row_sum {
     double factor, keep;         /* with keep = 0 `to` is not read */
     bool weighted;
     int64_t pair;
-    tamis_place merged; /* base NULL: not wanted */
+    tamis_place merged; /* base NULL: not requested */
 } tamis_row_sum;
 
-/* What a rank sends to each other one and receives from it, in device memory: bytes starts[r] .. starts[r + 1] - 1. */
+/* What a rank sends to each other rank and receives from it, in device memory: bytes starts[r] .. starts[r + 1] - 1. */
 typedef struct tamis_messages {
     int rank, ranks;
     const void *send;
@@ -217,14 +216,14 @@ typedef struct tamis_messages {
 /* A library for messages between devices (NCCL), opened at run time. */
 enum { TAMIS_MEETING_BYTES = 128 };
 typedef struct tamis_messenger {
-    tamis_status (*open)(void); /* an error that says where it was searched */
+    tamis_status (*open)(void); /* the error says where it was searched */
     tamis_status (*invite)(void *device, char meeting[TAMIS_MEETING_BYTES]);
-    /* all ranks with what one has made; waits for them */
+    /* all ranks call this with the meeting that one of them made; it waits for them */
     tamis_status (*join)(void *device, const char meeting[TAMIS_MEETING_BYTES], int rank, int ranks, void **place);
     tamis_status (*exchange)(void *device, void *place, void *stream,
                              const tamis_messages *messages); /* in the stream */
-    tamis_status (*check)(void *device, void *place);         /* errors since */
-    void (*leave)(void *device, void *place, bool abort);     /* abort: ends what is still in a stream */
+    tamis_status (*check)(void *device, void *place);         /* errors since the last check */
+    void (*leave)(void *device, void *place, bool abort);     /* abort: ends what is still running */
 } tamis_messenger;
 
 typedef struct tamis_dense_functions tamis_dense_functions;       /* backend/dense.h */
@@ -239,24 +238,25 @@ struct tamis_backend {
     void (*predict)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
     tamis_status (*prepare)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared);
     int (*device_count)(void);
-    /* makes a device usable; the handle is NULL on the CPU and lives as long as the process elsewhere */
+    /* makes a device usable; the handle is NULL on the CPU, and lives as long as the process elsewhere */
     tamis_status (*open)(int number, void **device);
     tamis_status (*describe)(int number, tamis_device_description *description);
     const char *(*why_absent)(int number); /* "" when present */
-    /* measures; caching is src/select's */
+    /* measures them; src/select caches them */
     tamis_status (*ceilings)(int number, int threads, tamis_ceilings *ceilings);
-    tamis_ceilings (*default_ceilings)(int number, int threads); /* where nothing can be measured */
+    tamis_ceilings (*default_ceilings)(int number, int threads); /* if nothing can be measured */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
     void (*sizes)(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
-    /* the most of the algorithms that single calls choose from; the problem has no pattern and no evidence yet */
+    /* the most that any algorithm takes that single calls choose from; the problem has no pattern and no evidence yet
+     */
     tamis_call_bytes (*call_bytes)(const tamis_problem *problem);
     void (*release)(tamis_prepared *prepared);
 
     /* memory where operands live: the host's on the CPU */
     tamis_location location;
-    bool handles; /* memory is known by handles, which are no addresses (OpenCL) */
-    /* Memory for work that comes later in `stream`, or TAMIS_ALL_STREAMS. It is released with what it was allocated
-       with, and is then free for others after the work that is in the stream by then. */
+    bool handles; /* memory has handles instead of addresses (OpenCL) */
+    /* Memory for later work in `stream`, or TAMIS_ALL_STREAMS. It is released with the same stream, and is free for
+       others after the work that is in the stream by then. */
     tamis_status (*allocate)(void *device, void *stream, size_t bytes, const char *what, void **memory);
     void (*release_memory)(void *device, void *stream, void *memory);
     tamis_status (*copy_in)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
@@ -268,47 +268,46 @@ struct tamis_backend {
     tamis_status (*copy_within)(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
     tamis_status (*finish)(void *device, void *stream); /* waits for all work of the stream */
 
-    /* host memory that the device copies by itself */
+    /* host memory that the device copies without the processor */
     tamis_status (*host_allocate)(void *device, size_t bytes, void **memory);
     void (*host_release)(void *device, void *memory);
 
-    /* streams beside the default one; NULL on the CPU */
+    /* streams other than the default one; NULL on the CPU */
     tamis_status (*stream_create)(void *device, void **stream);
     void (*stream_destroy)(void *device, void *stream);
     tamis_status (*stream_wait)(void *device, void *stream, void *event);
 
-    /* events of a stream; `record` creates one where *event is NULL */
+    /* events of a stream; `record` creates one if *event is NULL */
     tamis_status (*record)(void *device, void *stream, void **event);
     tamis_status (*elapsed)(void *device, void *start, void *end, double *seconds);
     void (*release_event)(void *device, void *event);
     bool (*event_passed)(void *device, void *event); /* without waiting */
 
-    /* whether a plan can be made in that stream, which a graph's capture forbids; NULL: in any */
+    /* whether a plan can be made in that stream, which a graph's capture forbids; NULL: in every stream */
     tamis_status (*check_stream)(void *device, void *stream);
 
-    /* whether kernels of the device can use what lies at that address: an error that names it `name`; NULL: not known
-     */
+    /* whether the device's kernels can use that address, else an error that calls it `name`; NULL: not known */
     tamis_status (*check_place)(void *device, const void *pointer, const char *name);
 
-    /* the pattern, where it lies, read in the stream; views have passed tamis_sparse_check. order_rows reads device,
-       stream, once, unchecked and threads of the problem, its arrays are of tamis_kept_stream. Where the backend
-       checks_while_profiling, a pattern that is `unchecked` is checked on the way: COO by order_rows, CSR, also that of
-       a slice, by profile; one to be transposed must have passed validate */
+    /* These read the pattern in place, in the stream; views have passed tamis_sparse_check. order_rows reads device,
+       stream, once, unchecked and threads of the problem; its arrays belong to tamis_kept_stream. If the backend
+       checks_while_profiling, it checks an `unchecked` pattern on the way: order_rows checks COO, profile checks CSR,
+       also that of a slice. A pattern to be transposed must have passed validate. */
     bool checks_while_profiling;
     tamis_status (*validate)(void *device, void *stream, int threads, const tamis_sparse *S);
     tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                tamis_row_order *order);
-    tamis_status (*profile)(const tamis_problem *problem, tamis_evidence *evidence); /* profile and what is fresh */
+    tamis_status (*profile)(const tamis_problem *problem, tamis_evidence *evidence); /* its profile and fresh shares */
 
-    /* a mask that core has checked: its row offsets, and *nnz (NULL: not told; else the stream is waited for), which an
-       error says the offset type does not hold; then its columns */
+    /* The pattern of a mask that core has checked: its row offsets and *nnz, then its columns. With nnz = NULL nobody
+       waits for the stream. It is an error if the offset type cannot hold nnz. */
     tamis_status (*mask_offsets)(void *device, void *stream, int threads, const tamis_mask *mask,
                                  tamis_index_type offset_type, void *offsets, int64_t *nnz);
     tamis_status (*mask_columns)(void *device, void *stream, int threads, const tamis_mask *mask,
                                  tamis_index_type offset_type, const void *offsets, tamis_index_type index_type,
                                  void *columns);
 
-    /* what executions need beside the algorithm; `ready` makes all that a plan will use, no data among it */
+    /* what executions need beside the algorithm; `ready` compiles everything that a plan will use */
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
     tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
     tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);

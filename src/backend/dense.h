@@ -1,6 +1,6 @@
 /*
  * The dense companions of <tamis/dense.h> as backends see them: one description of a call and one table of functions.
- * src/core has checked all of it; empty matrices arrive only where something is to be written.
+ * src/core has checked everything. Empty matrices arrive only if something is to be written.
  */
 #ifndef TAMIS_BACKEND_DENSE_H
 #define TAMIS_BACKEND_DENSE_H
@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 
-/* A matrix or a vector: `stride` elements between its rows. base is NULL where there is none. */
+/* A matrix or a vector: `stride` elements from one row to the next. base is NULL if there is none. */
 typedef struct tamis_dense_operand {
     tamis_place at;
     int64_t stride;
@@ -21,12 +21,12 @@ enum {
     TAMIS_MAP_FILL                             /* z = c */
 };
 
-/* Widest matrix of a Gram product: its partial sums are chunks times the square of it. */
+/* The widest matrix of a Gram product: each chunk has as many partial sums as the square of the width. */
 enum { TAMIS_DENSE_GRAM_MOST = 1024 };
 
 /*
- * Sums over rows are cut into chunks by the sizes alone, and the chunks' sums added in their order: any number of
- * threads gives the same bits. Partial sums take TAMIS_DENSE_PARTIALS places of 8 bytes at most, or a row of them.
+ * Sums over rows are cut into chunks that depend only on the sizes, and the chunks' sums are added in order: any number
+ * of threads gives the same bits. Partial sums take at most TAMIS_DENSE_PARTIALS places of 8 bytes, or one row of them.
  */
 enum { TAMIS_DENSE_CHUNKS = 256, TAMIS_DENSE_PARTIALS = 1 << 21, TAMIS_DENSE_CHUNK_ROWS = 256 };
 
@@ -35,25 +35,25 @@ typedef struct tamis_dense_job {
     int threads;           /* of the CPU */
     tamis_type type;       /* fp32 or fp64 */
     int64_t rows, cols;    /* multiply: of Y */
-    int64_t last;   /* columns of the last row, where a packed matrix was cut into rows of even length; or cols */
-    int64_t inner;  /* multiply: columns of X */
-    int64_t chunks; /* gram, column sums, dot */
-    int kind;       /* of map or scale; dot: 1 for logarithms */
-    double c, d;    /* c and d; value; alpha and beta; shift and beta; alpha and diagonal; epsilon */
+    int64_t last;          /* columns of the last row, if a packed matrix was cut into rows of even length; else cols */
+    int64_t inner;         /* multiply: columns of X */
+    int64_t chunks;        /* gram, column sums, dot */
+    int kind;              /* of map or scale; dot: 1 for logarithms */
+    double c, d;           /* c and d; value; alpha and beta; shift and beta; alpha and diagonal; epsilon */
     tamis_dense_operand x, y, z;      /* in the order of the call; row sums: y is NULL; log dot: x = W, y = X */
     tamis_dense_operand p, r;         /* conjugate_step: x = AP, z = X */
     tamis_dense_operand weights, out; /* vectors: weights or lambda, NULL for none; sums, dots, rr */
     tamis_place workspace;
 } tamis_dense_job;
 
-/* Chunk number i of a job are the rows begin(i) .. begin(i + 1) - 1. */
+/* Chunk number i of a job is the rows begin(i) .. begin(i + 1) - 1. */
 static inline int64_t tamis_dense_chunk_begin(const tamis_dense_job *job, int64_t i) {
     const int64_t even = job->rows / job->chunks, more = job->rows % job->chunks;
     return even * i + (i < more ? i : more);
 }
 
 struct tamis_dense_functions {
-    tamis_status (*ready)(void *device, tamis_type type); /* makes everything that calls of the type need */
+    tamis_status (*ready)(void *device, tamis_type type); /* compiles everything that calls of the type need */
     tamis_status (*map)(const tamis_dense_job *job);
     tamis_status (*scale)(const tamis_dense_job *job);
     tamis_status (*multiply)(const tamis_dense_job *job);

@@ -1,21 +1,21 @@
 /*
- * What becomes of samples that are there already, as backends see it: an edge by itself, and its derivatives. One
- * description of a call and two functions; src/core has checked all of it.
+ * Edges of samples that have been computed, and their derivatives, as backends see them: one description of a call and
+ * two functions. src/core has checked everything.
  */
 #ifndef TAMIS_BACKEND_EDGE_H
 #define TAMIS_BACKEND_EDGE_H
 
 #include "backend/backend.h"
 
-/* What products of that type are summed in, and what lies between the steps of an operation. */
+/* The type in which products of that type are summed, and of what lies between the steps of an operation. */
 static inline tamis_type tamis_sum_type(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
 
-/* An element for each nonzero. Those that lie in the caller's order of entries (`scattered`) are reached through the
-   permutation: element permutation[t] belongs to nonzero t of the CSR. */
+/* An element for each nonzero. If the elements are in the caller's order of entries (`scattered`), element
+   permutation[t] belongs to nonzero t of the CSR. */
 typedef struct tamis_edge_array {
-    tamis_place at;       /* base NULL: not there, not wanted */
+    tamis_place at;       /* base NULL: absent, or not requested */
     int64_t batch_stride; /* elements from one member of the batch to the next */
-    tamis_type type;      /* that of the job, or what it is summed in */
+    tamis_type type;      /* that of the job, or that of its sums */
     bool scattered;
 } tamis_edge_array;
 
@@ -25,8 +25,8 @@ typedef struct tamis_edge_array {
  *   p[t] = p_factor * p + p_keep * p[t]
  *   dx[t] = dp * (derivative of p by x)
  *   ds[t] = dp * (derivative of p by the value) + ds_keep * ds[t]
- * A factor of 0 for what was there never reads it. x is not read where nothing wanted depends on it and may then be
- * absent, and so may dp. Outputs may lie where inputs of the same type and order lie.
+ * With p_keep or ds_keep = 0, the old value is not read. x may be absent if no requested output depends on it, and so
+ * may dp. Outputs may be in place of inputs of the same type and order.
  */
 typedef struct tamis_edge_job {
     void *device, *stream; /* of a GPU */
@@ -35,19 +35,19 @@ typedef struct tamis_edge_job {
     tamis_edge edge;
     tamis_edge_constants constants;
     int64_t rows, nnz, batch;
-    const void *offsets; /* of the CSR; looked at by softmax alone */
+    const void *offsets; /* of the CSR; only softmax reads them */
     tamis_index_type offset_type;
-    const void *permutation;  /* NULL: both orders are one */
-    tamis_place softmax_rows; /* of tamis_execution, to be read; base NULL: found anew */
+    const void *permutation;  /* NULL: both orders are the same */
+    tamis_place softmax_rows; /* of tamis_execution, to be read; base NULL: computed */
     tamis_edge_array values, x, dp, p, dx, ds;
     double dp_factor, p_factor, p_keep, ds_keep;
     tamis_place parts; /* tamis_edge_scratch bytes */
 } tamis_edge_job;
 
 /*
- * Softmax goes by stretches of so many nonzeros, whoever computes them. Of a row that is cut, each stretch leaves its
- * largest score, the sum of exponentials and that sum with dp as weights: TAMIS_EDGE_PARTS numbers for the row that
- * began before the stretch, and as many for the one that goes on after it.
+ * Softmax is computed by stretches of so many nonzeros. For a row that stretches cut, each stretch leaves the largest
+ * score, the sum of exponentials, and that sum weighted with dp: TAMIS_EDGE_PARTS numbers for the row that began before
+ * the stretch, and as many for the row that goes on after it.
  */
 enum { TAMIS_EDGE_STRETCH = 2048, TAMIS_EDGE_PARTS = 3 };
 
@@ -62,7 +62,7 @@ static inline int64_t tamis_edge_scratch(tamis_edge edge, int64_t nnz, int64_t b
 }
 
 struct tamis_edge_functions {
-    /* makes all that a job of that type and edge needs; with keep_softmax, one with softmax_rows too */
+    /* compiles what a job of that type and edge needs; with keep_softmax, also for one with softmax_rows */
     tamis_status (*ready)(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
                           bool keep_softmax);
     tamis_status (*run)(const tamis_edge_job *job);

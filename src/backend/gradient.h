@@ -1,6 +1,6 @@
 /*
- * The backward call of fused in one piece, for backends that have it: nothing with an element per nonzero lies in
- * memory. src/core has checked what comes here. Without it, or where it declines, src/core goes back in steps.
+ * The backward call of fused in one piece, for backends that have it: nothing with an element per nonzero is stored.
+ * src/core has checked the arguments. Without it, or if it declines, src/core computes the gradients in steps.
  */
 #ifndef TAMIS_BACKEND_GRADIENT_H
 #define TAMIS_BACKEND_GRADIENT_H

@@ -1,5 +1,5 @@
-/* Sums of rows that several ranks of a group have computed parts of. In double, in one order, so that any number of
-   threads gives the same bits. */
+/* Adds rows that several ranks of a group have computed parts of. Sums are double and have a fixed order, so that any
+   number of threads gives the same bits. */
 #include <math.h>
 
 #include "backend/edge.h"
@@ -8,9 +8,9 @@
 #include "sparse/element.h"
 #include "sparse/structure.h"
 
-enum { CHUNK = 256, SMALL = 1 << 14 /* elements that are not worth a second thread */ };
+enum { CHUNK = 256, SMALL = 1 << 14 /* so few elements do not pay for a second thread */ };
 
-/* What the parts of a softmax have together. */
+/* The largest score and the sum of exponentials of all parts of a softmax. */
 typedef struct whole {
     double most, sum;
 } whole;
@@ -21,8 +21,6 @@ typedef struct job {
     const int64_t *starts, *places;
     const char *own, *others;
 } job;
-
-static const char *address(tamis_place place) { return (const char *)place.base + place.bytes; }
 
 /* Part p of row i: 0 is the row's own, then come the others. */
 static const char *part_of(const job *j, int64_t i, int64_t p) {
@@ -47,7 +45,7 @@ static whole merge(const job *j, int64_t i) {
     return all;
 }
 
-/* What a part counts for. One whose scores are all -infinity has nothing to add, unless all are like that. */
+/* The weight of a part. A part whose scores are all -infinity adds nothing, unless all parts are like that. */
 static double weight_of(const job *j, const char *part, const whole *all) {
     if (!j->x->weighted || all->most == -INFINITY) return 1;
     const whole one = pair_of(j, part);
@@ -60,7 +58,7 @@ TAMIS_INLINE void add(double *sums, const char *part, tamis_type type, int64_t f
 
 static void store(const job *j, int64_t i, int64_t first, int64_t count, const double *sums) {
     const tamis_row_sum *const x = j->x;
-    char *const to = (char *)x->to.base + x->to.bytes;
+    char *const to = tamis_cpu_address(x->to);
     for (int64_t k = 0; k < count; k++) {
         const int64_t column = first + k;
         const int64_t at = x->layout == TAMIS_ROW_MAJOR ? i * x->stride + column : column * x->stride + i;
@@ -80,7 +78,7 @@ static void add_row(const job *j, int64_t i) {
             const char *const part = part_of(j, i, p);
             const double weight = weight_of(j, part, &all);
             if (weight == 0) continue;
-            if (j->type == TAMIS_F64) /* a constant type is a load */
+            if (j->type == TAMIS_F64) /* with a constant type it is one load */
                 add(sums, part, TAMIS_F64, first, count, weight);
             else
                 add(sums, part, TAMIS_F32, first, count, weight);
@@ -88,7 +86,7 @@ static void add_row(const job *j, int64_t i) {
         store(j, i, first, count, sums);
     }
     if (!x->merged.base) return;
-    char *const merged = (char *)x->merged.base + x->merged.bytes;
+    char *const merged = tamis_cpu_address(x->merged);
     tamis_element_store(merged, j->type, 2 * i, all.most);
     tamis_element_store(merged, j->type, 2 * i + 1, all.sum);
 }
@@ -104,8 +102,8 @@ tamis_status tamis_cpu_add_rows(void *device, void *stream, const tamis_row_sum 
              .type = tamis_sum_type(sum->type),
              .starts = sum->starts,
              .places = sum->places,
-             .own = address(sum->own),
-             .others = address(sum->others)};
+             .own = tamis_cpu_address(sum->own),
+             .others = tamis_cpu_address(sum->others)};
     (void)device;
     (void)stream;
     if (sum->count > 0) tamis_threads_run(sum->count * (sum->cols + 1) < SMALL ? 1 : sum->threads, add_share, &j);

@@ -3,6 +3,8 @@
 
 #include "base/status.h"
 #include "base/threads.h"
+#include "cpu/algorithms.h"
+#include "cpu/execute.h"
 #include "cpu/memory.h"
 #include "cpu/parts.h"
 #include "cpu/plan.h"

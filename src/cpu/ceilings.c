@@ -12,7 +12,7 @@ enum { GATHER_ROWS = 1 << 14 };
 
 typedef struct measurement {
     const tamis_cpu_probe *probe;
-    char *buffer; /* `bytes` for each thread */
+    char *buffer; /* `bytes` of it for each thread */
     int64_t bytes;
     const uint32_t *rows; /* GATHER_ROWS random row numbers below bytes / 512; NULL: read in order */
     int64_t repeats;
@@ -59,7 +59,7 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
     char *buffer = NULL;
     uint32_t *rows = NULL;
     if (threads > TAMIS_CEILING_THREADS) threads = TAMIS_CEILING_THREADS;
-    const int64_t largest = 128 << 20; /* a thread's part at the most; past L3 on what we know */
+    const int64_t largest = 128 << 20; /* a thread's part at most; greater than the L3 of known processors */
     const int64_t per_thread = largest / (threads > 8 ? threads / 8 : 1);
     *ceilings = (tamis_ceilings){.measured = true, .threads = threads};
     TRY_GOTO(done, tamis_allocate(per_thread * threads, 1, "the probe of the memory bandwidth", (void **)&buffer));

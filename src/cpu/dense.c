@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "sparse/structure.h"
 
-/* The elements that justify one more thread; the columns of a Gram product or of column sums that one item takes. */
+/* The elements that pay for one more thread; the columns of a Gram product, or of column sums, in one item. */
 enum { THREAD_WORTH = 16384, BAND = 64, SUMS_BAND = 1024 };
 
 typedef void rows_function(const tamis_dense_job *job, int64_t begin, int64_t end);

@@ -5,11 +5,14 @@
  * The threads are started once for all members of a batch if no rows have to be merged. Otherwise they are started for
  * one member after another, since the members share the scratch.
  */
+#include "cpu/execute.h"
+
 #include <stdatomic.h>
 
 #include "base/status.h"
 #include "base/threads.h"
-#include "cpu/plan.h"
+#include "cpu/method.h"
+#include "cpu/parts.h"
 
 typedef struct execution {
     const tamis_prepared *prepared;
@@ -45,19 +48,14 @@ static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
     return range;
 }
 
-/* The kernel is sddmm_range of kernels/sddmm.h, spmm_range of spmm.h or fused_range of fused.h, compiled by
-   kernels/table.c for the plan's instruction set and type. */
+/* The kernel is the method's: range_kernels of kernels/table.c, or those that its own header defines, compiled for the
+   plan's instruction set and type. */
 static void run_range(const execution *run, int64_t member, const tamis_cpu_range *range) {
-    const tamis_cpu_kernels *const kernels = run->prepared->kernels;
     const tamis_cpu_job job = job_of(run, member);
-    switch (run->prepared->problem.operation) {
-    case TAMIS_OP_SDDMM: kernels->sddmm(&job, range); return;
-    case TAMIS_OP_SPMM: kernels->spmm(&job, range); return;
-    case TAMIS_OP_FUSED: kernels->fused(&job, range); return;
-    }
+    run->prepared->kernel(&job, range);
 }
 
-static void body_nonzeros(void *context, int thread, int threads) {
+static void body_ranges(void *context, int thread, int threads) {
     const execution *const run = context;
     (void)threads;
     const tamis_cpu_range range = range_with_scratch(run, thread);
@@ -83,45 +81,14 @@ static bool next_block(execution *run, int64_t *member, int64_t *row_begin, int6
 }
 
 /* Threads take blocks of whole rows until none is left, so a thread with short rows takes more blocks. */
-static void body_rows(void *context, int thread, int threads) {
+static void body_blocks(void *context, int thread, int threads) {
     execution *const run = context;
     const tamis_prepared *const p = run->prepared;
     (void)threads;
     tamis_cpu_range range = range_with_scratch(run, thread);
-    range.head_cut = range.tail_cut = false;
-    for (int64_t member; next_block(run, &member, &range.row_begin, &range.row_end);) {
-        range.nonzero_begin = tamis_cpu_offset(&p->problem, range.row_begin);
-        range.nonzero_end = tamis_cpu_offset(&p->problem, range.row_end);
-        run_range(run, member, &range);
-    }
-}
-
-/* Items (row, member) of Zubair and Bauinger. */
-static void body_members(void *context, int thread, int threads) {
-    execution *const run = context;
-    const tamis_prepared *const p = run->prepared;
-    (void)thread;
-    (void)threads;
     for (int64_t member, begin, end; next_block(run, &member, &begin, &end);) {
-        const tamis_cpu_job job = job_of(run, member);
-        p->kernels->sddmm_members(&job, begin * p->members, end * p->members, (int)p->members);
-    }
-}
-
-/* Equal shares of the rows, as with a plain `omp parallel for`. */
-static void body_naive(void *context, int thread, int threads) {
-    const execution *const run = context;
-    const tamis_prepared *const p = run->prepared;
-    const int64_t share = (p->problem.rows + threads - 1) / threads;
-    const int64_t begin = share * thread < p->problem.rows ? share * thread : p->problem.rows;
-    const int64_t end = begin + share < p->problem.rows ? begin + share : p->problem.rows;
-    for (int64_t member = 0; member < run->members; member++) {
-        const tamis_cpu_job job = job_of(run, member);
-        switch (p->problem.operation) {
-        case TAMIS_OP_SDDMM: p->kernels->sddmm_naive(&job, begin, end); break;
-        case TAMIS_OP_SPMM: p->kernels->spmm_naive(&job, begin, end); break;
-        case TAMIS_OP_FUSED: p->kernels->fused_naive(&job, begin, end); break;
-        }
+        tamis_cpu_whole_rows(&p->problem, begin, end, &range);
+        run_range(run, member, &range);
     }
 }
 
@@ -151,8 +118,6 @@ static void merge_cut_rows(execution *run, bool softmax_of_p) {
     }
 }
 
-static void *address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
-
 tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands) {
     const tamis_problem *const problem = &prepared->problem;
     if (stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream must be NULL on the CPU");
@@ -164,57 +129,29 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
         .prepared = prepared,
         .batch_stride = {strides->values * value_size, strides->a * size, strides->b * size, strides->d * size,
                          strides->out * out_size},
-        .scratch = address(operands->scratch),
-        .first = {.rows = problem->rows,
-                  .cols = problem->cols,
-                  .nnz = problem->nnz,
-                  .offsets = problem->offsets,
-                  .columns = problem->columns,
-                  .wide_offsets = problem->offset_type == TAMIS_I64,
-                  .wide_columns = problem->index_type == TAMIS_I64,
-                  .values = address(operands->values),
-                  .real_values = problem->value_type != problem->type,
-                  .a = address(operands->a),
-                  .b = address(operands->b),
-                  .d = address(operands->d),
-                  .a_stride = operands->a_stride * size,
-                  .b_stride = operands->b_stride * size,
-                  .d_stride = operands->d_stride * size,
-                  .inner = problem->inner,
-                  .width = problem->width,
-                  .out = address(operands->out),
-                  .out_stride = operands->out_stride * out_size,
-                  .real_out = problem->output_type != problem->type,
-                  .alpha = operands->alpha,
-                  .beta = operands->beta,
-                  .edge = problem->edge,
-                  .edge_constants = problem->edge_constants,
-                  .stream = prepared->stream,
-                  .prefetch = prepared->prefetch,
-                  .chunk = prepared->chunk,
-                  .segments = prepared->segments,
-                  .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
-                  .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
-                  .panels = prepared->kind == TAMIS_CPU_PANELS ? &prepared->panels : NULL,
-                  .softmax_rows = address(operands->softmax_rows),
-                  .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
+        .scratch = tamis_cpu_address(operands->scratch),
+        .first = prepared->job,
     };
+    tamis_cpu_job *const job = &run.first;
+    job->values = tamis_cpu_address(operands->values);
+    job->a = tamis_cpu_address(operands->a);
+    job->b = tamis_cpu_address(operands->b);
+    job->d = tamis_cpu_address(operands->d);
+    job->a_stride = operands->a_stride * size;
+    job->b_stride = operands->b_stride * size;
+    job->d_stride = operands->d_stride * size;
+    job->out = tamis_cpu_address(operands->out);
+    job->out_stride = operands->out_stride * out_size;
+    job->alpha = operands->alpha;
+    job->beta = operands->beta;
+    job->softmax_rows = tamis_cpu_address(operands->softmax_rows);
+    job->samples = run.scratch + prepared->threads * prepared->thread_scratch;
     /* short pieces and chunks read the rows of B again, as those of D, while they are in L1 */
-    run.first.d_is_b = problem->operation == TAMIS_OP_FUSED && tamis_d_is_b(problem, operands);
-    if (run.first.d_is_b && run.first.chunk > TAMIS_CPU_SAME_ROWS_CHUNK) run.first.chunk = TAMIS_CPU_SAME_ROWS_CHUNK;
+    job->d_is_b = problem->operation == TAMIS_OP_FUSED && tamis_d_is_b(problem, operands);
+    if (job->d_is_b && job->chunk > TAMIS_CPU_SAME_ROWS_CHUNK) job->chunk = TAMIS_CPU_SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
-    tamis_thread_body *body = body_nonzeros;
-    bool cuts = true; /* threads may share rows */
-    switch (prepared->kind) {
-    case TAMIS_CPU_ROWS: body = body_rows, cuts = false; break;
-    case TAMIS_CPU_SIMD: body = problem->operation == TAMIS_OP_SDDMM ? body_members : body_rows, cuts = false; break;
-    case TAMIS_CPU_NAIVE: body = body_naive, cuts = false; break;
-    case TAMIS_CPU_PANELS: cuts = false; break;
-    case TAMIS_CPU_NONZEROS:
-    case TAMIS_CPU_TILED: break;
-    }
-    cuts = cuts && problem->operation != TAMIS_OP_SDDMM;
-    const int64_t at_once = softmax_of_p || cuts ? 1 : operands->batch;
+    tamis_thread_body *const body = prepared->method->blocks ? body_blocks : body_ranges;
+    const int64_t at_once = softmax_of_p || prepared->cuts ? 1 : operands->batch;
     run.members = at_once;
     for (int64_t member = 0; member < operands->batch; member += at_once) {
         run.stage = 0;
@@ -226,7 +163,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
             merge_cut_rows(&run, true);
             run.stage = 1;
             tamis_threads_run(prepared->threads, body_softmax, &run);
-        } else if (cuts) {
+        } else if (prepared->cuts) {
             merge_cut_rows(&run, false);
         }
         run.first = job_of(&run, at_once);

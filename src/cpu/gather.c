@@ -1,13 +1,11 @@
-/* Rows of a matrix, one after another: what a group sends, and what a plan of it reads. */
+/* Copies rows of a matrix: those that a group sends, and those that its plan reads. */
 #include <string.h>
 
 #include "base/threads.h"
 #include "cpu/parts.h"
 #include "sparse/structure.h"
 
-enum { SMALL = 1 << 16 /* bytes that are not worth a second thread */ };
-
-static const char *address(tamis_place place) { return (const char *)place.base + place.bytes; }
+enum { SMALL = 1 << 16 /* so few bytes do not pay for a second thread */ };
 
 /* One row of a column-major matrix: elements `stride` apart. */
 static inline void collect(char *to, const char *from, int64_t count, int64_t stride, size_t size) {
@@ -16,10 +14,10 @@ static inline void collect(char *to, const char *from, int64_t count, int64_t st
 
 static void copy_row(const tamis_gathering *x, int64_t row, char *to) {
     const size_t size = tamis_type_size(x->type);
-    const char *const from = address(x->from);
+    const char *const from = tamis_cpu_address(x->from);
     if (x->layout == TAMIS_ROW_MAJOR)
         memcpy(to, from + (size_t)(row * x->stride) * size, (size_t)x->cols * size);
-    else if (size == 4) /* a constant size is a load and a store */
+    else if (size == 4) /* with a constant size it is a load and a store */
         collect(to, from + (size_t)row * size, x->cols, x->stride, 4);
     else if (size == 8)
         collect(to, from + (size_t)row * size, x->cols, x->stride, 8);
@@ -31,7 +29,7 @@ static void copy_share(void *context, int thread, int threads) {
     const tamis_gathering *const x = context;
     const int64_t *const rows = x->rows;
     const int64_t to_stride = x->to_stride * (int64_t)tamis_type_size(x->type);
-    char *const to = (char *)x->to.base + x->to.bytes;
+    char *const to = tamis_cpu_address(x->to);
     const int64_t end = tamis_partition_even(x->count, threads, thread + 1);
     for (int64_t i = tamis_partition_even(x->count, threads, thread); i < end; i++)
         copy_row(x, rows ? rows[i] : i, to + i * to_stride);

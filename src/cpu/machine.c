@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,30 +26,26 @@ static void read_model(char *model, size_t bytes) {
     fclose(file);
 }
 
-/* The size of a cache of the first core, from a file with "32K", "1024K" or "32M"; 0 if there is no such file. */
+/* Reads what the system says of cache number `index` of the first core; false if it says nothing. */
+static bool read_about(int index, const char *what, char *text, int bytes) {
+    char path[96];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+    FILE *const file = fopen(path, "re");
+    if (!file) return false;
+    const bool read = fgets(text, bytes, file) != NULL;
+    fclose(file);
+    return read;
+}
+
+/* The size of a cache, which is written as "32K", "1024K" or "32M"; 0 if the system does not say. */
 static int64_t read_cache(int wanted_level) {
     for (int index = 0; index < 8; index++) {
-        char path[96], type[32] = "", unit = 0;
-        long long size = 0;
-        int level = 0;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", index);
-        FILE *file = fopen(path, "re");
-        if (!file) return 0;
-        const int got_level = fscanf(file, "%d", &level);
-        fclose(file);
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", index);
-        file = fopen(path, "re");
-        if (!file) return 0;
-        const int got_type = fscanf(file, "%31s", type);
-        fclose(file);
-        if (got_level != 1 || got_type != 1 || level != wanted_level || strcmp(type, "Instruction") == 0) continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
-        file = fopen(path, "re");
-        if (!file) return 0;
-        const int got_size = fscanf(file, "%lld%c", &size, &unit);
-        fclose(file);
-        if (got_size < 1 || size <= 0) return 0;
-        return (int64_t)size * (unit == 'M' ? 1 << 20 : unit == 'K' ? 1 << 10 : 1);
+        char level[32], type[32], size[32], *unit;
+        if (!read_about(index, "level", level, sizeof level) || !read_about(index, "type", type, sizeof type)) return 0;
+        if (strtol(level, NULL, 10) != wanted_level || strncmp(type, "Instruction", 11) == 0) continue;
+        if (!read_about(index, "size", size, sizeof size)) return 0;
+        const long long number = strtoll(size, &unit, 10);
+        return number <= 0 ? 0 : (int64_t)number * (*unit == 'M' ? 1 << 20 : *unit == 'K' ? 1 << 10 : 1);
     }
     return 0;
 }

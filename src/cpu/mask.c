@@ -1,6 +1,6 @@
 /*
- * The pattern of a mask of attention (tamis/mask.h) in host memory. What a row keeps is found 32 columns at a time, as
- * the bits of a word; or at once where it is but the first places and a window.
+ * The pattern of a mask of attention (tamis/mask.h) in host memory. The columns that a row keeps are found 32 at a
+ * time, as the bits of a word, or at once if they are only the first places and a window.
  */
 #include "base/status.h"
 #include "base/threads.h"
@@ -8,23 +8,23 @@
 #include "sparse/index.h"
 #include "sparse/structure.h"
 
-enum { SHARE = 1 << 14 /* rows and columns that are worth another thread */ };
+enum { SHARE = 1 << 14 /* rows or columns that pay for more threads */ };
 
 typedef struct job {
     const tamis_mask *mask;
     bool everything; /* no part is set: nothing is left out */
     tamis_index_type offset_type, index_type;
-    void *offsets; /* of counting: row r has its count at r + 1 */
+    void *offsets; /* while counting, row r has its count at r + 1 */
     void *columns;
 } job;
 
-/* What a row keeps, without blocks and the list of global places. */
+/* The columns that a row keeps, without blocks and the list of global places. */
 typedef struct row {
     int64_t member, place, end;     /* no column from `end` on */
-    int64_t window, window_end;     /* columns of the window: none where the end is not above */
+    int64_t window, window_end;     /* columns of the window; none if the end is not greater */
     int64_t head;                   /* the first places */
     int64_t block_begin, block_end; /* its entries of mask.blocks */
-    bool all, runs;                 /* every column before the end; head and window alone */
+    bool all, runs;                 /* it keeps every column before the end; only head and window */
 } row;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -60,14 +60,14 @@ static row row_of(const job *j, int64_t r) {
 
 /* ------------------------------------------------------------------------------------------ words */
 
-/* Of the 32 columns from `base`, those of begin .. end - 1. */
+/* The columns begin .. end - 1, as bits of the 32 columns from `base` on. */
 static uint32_t bits_between(int64_t begin, int64_t end, int64_t base) {
     const int64_t from = larger(begin - base, 0), to = smaller(end - base, 32);
     if (to <= from) return 0;
     return (to == 32 ? UINT32_MAX : (UINT32_C(1) << to) - 1) & ~((UINT32_C(1) << from) - 1);
 }
 
-/* Of these, every step-th one, counted from `place`. */
+/* Every step-th one of these columns, counted from `place`. */
 static uint32_t bits_stepped(int64_t begin, int64_t end, int64_t step, int64_t place, int64_t base) {
     const int64_t from = larger(begin, base), to = smaller(end, base + 32);
     uint32_t bits = 0;
@@ -77,8 +77,8 @@ static uint32_t bits_stepped(int64_t begin, int64_t end, int64_t step, int64_t p
     return bits;
 }
 
-/* How far a row has been gone through: the first column of the stride, and the first entries of the list and of the row
-   of blocks, that are still to come. */
+/* How far a row has been computed: the column of the next word, the next column of the stride, and the next entries of
+   the list and of the row of blocks. */
 typedef struct reached {
     int64_t base, stepped, listed, block;
 } reached;
@@ -132,7 +132,7 @@ static uint32_t bits_of(const tamis_mask *m, const row *x, reached *at) {
     return bits & bits_between(0, x->end, base);
 }
 
-/* Where the next word begins: at the first column behind this one that may be kept; at the end if there is none. */
+/* The first column of the next word: the first after this word that may be kept, or the end if there is none. */
 static int64_t next_base(const tamis_mask *m, const row *x, const reached *at) {
     const int64_t base = at->base + 32;
     int64_t next = x->end;
@@ -194,7 +194,7 @@ static void count_share(void *context, int thread, int threads) {
         tamis_index_store(j->offsets, j->offset_type, r + 1, count_row(j, r));
 }
 
-/* Rows of as many columns for each thread. */
+/* Each thread fills rows of about as many columns. */
 static void fill_share(void *context, int thread, int threads) {
     const job *const j = context;
     const int64_t rows = j->mask->members * j->mask->rows;
@@ -203,7 +203,7 @@ static void fill_share(void *context, int thread, int threads) {
                   to = tamis_partition_even(nnz, threads, thread + 1);
     for (int64_t r = tamis_index_first(j->offsets, j->offset_type, 0, rows, from);
          r < rows && tamis_index_load(j->offsets, j->offset_type, r) < to; r++) {
-        if (j->index_type == TAMIS_I32) /* a constant type is a store */
+        if (j->index_type == TAMIS_I32) /* with a constant type it is one store */
             fill_row(j, TAMIS_I32, r);
         else
             fill_row(j, TAMIS_I64, r);

@@ -1,4 +1,4 @@
-/* Memory and points in time for the CPU backend: the host's memory, and a clock. */
+/* Memory and events for the CPU backend: the host's memory, and a clock. */
 #include "base/memory.h"
 
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "base/memory_source.h"
 #include "base/status.h"
 #include "cpu/memory.h"
+#include "cpu/parts.h"
 
 tamis_status tamis_cpu_allocate(void *device, void *stream, size_t bytes, const char *what, void **memory) {
     (void)device;
@@ -28,21 +29,21 @@ void tamis_cpu_release_event(void *device, void *event) {
 tamis_status tamis_cpu_copy_in(void *device, void *stream, tamis_place to, const void *from, size_t bytes) {
     (void)device;
     (void)stream;
-    if (bytes) memcpy((char *)to.base + to.bytes, from, bytes);
+    if (bytes) memcpy(tamis_cpu_address(to), from, bytes);
     return TAMIS_OK;
 }
 
 tamis_status tamis_cpu_copy_out(void *device, void *stream, void *to, tamis_place from, size_t bytes) {
     (void)device;
     (void)stream;
-    if (bytes) memcpy(to, (const char *)from.base + from.bytes, bytes);
+    if (bytes) memcpy(to, tamis_cpu_address(from), bytes);
     return TAMIS_OK;
 }
 
 tamis_status tamis_cpu_copy_within(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes) {
     (void)device;
     (void)stream;
-    if (bytes) memmove((char *)to.base + to.bytes, (const char *)from.base + from.bytes, bytes);
+    if (bytes) memmove(tamis_cpu_address(to), tamis_cpu_address(from), bytes);
     return TAMIS_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The functions for memory and time that src/backend/backend.h requires. */
+/* The functions for memory and events that src/backend/backend.h requires. */
 #ifndef TAMIS_CPU_MEMORY_H
 #define TAMIS_CPU_MEMORY_H
 

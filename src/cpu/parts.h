@@ -1,9 +1,14 @@
-/* The functions in backend.c's table, by the file that defines them. */
+/* Functions in backend.c's table, by the file that defines them. */
 #ifndef TAMIS_CPU_PARTS_H
 #define TAMIS_CPU_PARTS_H
 
 #include "backend/edge.h"
 #include "cpu/variants.h"
+
+/* Where the host's memory at a place is; NULL for none. */
+static inline char *tamis_cpu_address(tamis_place place) {
+    return place.base ? (char *)place.base + place.bytes : NULL;
+}
 
 /* ceilings.c: fills *ceilings for one thread and for `threads`. It takes about a third of a second and 128 MiB per
    thread. */
@@ -11,12 +16,12 @@ enum { TAMIS_CEILING_THREADS = 256 };
 tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, int64_t cache_l1,
                                         int64_t cache_l2, int64_t cache_l3, tamis_ceilings *ceilings);
 
-/* dense.c, edges.c: the dense companions; edges and their derivatives for samples that have been computed. */
+/* dense.c, edges.c: the dense companions; edges of samples that have been computed, and their derivatives. */
 extern const tamis_dense_functions tamis_cpu_dense_functions;
 extern const tamis_edge_functions tamis_cpu_edge_functions;
 
-/* machine.c: a description of this machine. It is read once and never fails: what the system does not say gets a usual
-   value. */
+/* machine.c: a description of this machine. It is read once and never fails: numbers that the system does not give get
+   usual values. */
 typedef struct tamis_cpu_machine {
     char model[96];
     int64_t cache_l1, cache_l2, cache_l3, memory;
@@ -29,21 +34,20 @@ tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_spar
                                   tamis_row_order *order);
 tamis_status tamis_cpu_profile(const tamis_problem *problem, tamis_evidence *evidence);
 
-/* gather.c: rows of a matrix, one after another. */
+/* gather.c: copies rows of a matrix. */
 tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering);
 
-/* mask.c: the patterns of masks. */
+/* mask.c: makes the patterns of masks. */
 tamis_status tamis_cpu_mask_offsets(void *device, void *stream, int threads, const tamis_mask *mask,
                                     tamis_index_type offset_type, void *offsets, int64_t *nnz);
 tamis_status tamis_cpu_mask_columns(void *device, void *stream, int threads, const tamis_mask *mask,
                                     tamis_index_type offset_type, const void *offsets, tamis_index_type index_type,
                                     void *columns);
 
-/* add_rows.c: sums of rows. */
+/* add_rows.c: adds rows. */
 tamis_status tamis_cpu_add_rows(void *device, void *stream, const tamis_row_sum *sum);
 
-/* staging.c: copies operands that kernels cannot use in place: column-major matrices, and values that are not in row
-   order. */
+/* staging.c: copies operands that kernels cannot use in place: column-major matrices, and values out of row order. */
 tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, bool permutes);
 tamis_status tamis_cpu_transpose(void *device, void *stream, const tamis_transposition *transposition);
 tamis_status tamis_cpu_permute(void *device, void *stream, const tamis_permutation *permutation);

@@ -1,4 +1,4 @@
-/* Checking, ordering and profiling a pattern on the CPU: src/sparse does the work. */
+/* Checks, orders and profiles a pattern on the CPU; src/sparse does the work. */
 #include "cpu/parts.h"
 
 #include "base/memory.h"
@@ -30,7 +30,7 @@ static void forget(tamis_row_order *order) {
     *order = (tamis_row_order){.offset_type = order->offset_type};
 }
 
-/* Memory that a plan keeps: from the current source, if there is one. */
+/* Allocates memory that a plan keeps, from the current memory source if there is one. */
 static tamis_status keep(int64_t count, size_t size, const char *what, void **memory) {
     return tamis_cpu_allocate(NULL, TAMIS_ALL_STREAMS, (size_t)count * size, what, memory);
 }
@@ -46,7 +46,7 @@ static tamis_status offsets_from_0(const tamis_sparse *S, tamis_row_order *order
     return TAMIS_OK;
 }
 
-/* A slice of rows needs only offsets, and so does COO whose entries are already in row order. */
+/* A slice of rows needs only offsets, as does COO whose entries are already in row order. */
 tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order) {
     tamis_status status = TAMIS_OK;
@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-/* The profile of the rows is exact; that of the columns is from a sample. */
+/* The profile of the rows is exact; that of the columns comes from a sample. */
 tamis_status tamis_cpu_profile(const tamis_problem *p, tamis_evidence *evidence) {
     const tamis_sparse csr = {.format = TAMIS_CSR,
                               .rows = p->rows,

@@ -1,11 +1,13 @@
-/* Parts of the cost model: how fast rows of the dense operands can be read, and how long a call without tiles takes. */
+/* The cost model: how fast rows of the dense operands can be read, and how long a call without tiles takes. */
+#include "cpu/predict.h"
+
 #include <math.h>
 
 #include "cpu/fitted.h"
-#include "cpu/plan.h"
 #include "cpu/variants.h"
+#include "sparse/index.h"
 
-/* The rate of `threads` cores, from the two that were measured: of one core, and of all. */
+/* The rate of `threads` cores, from the measured rates of one core and of all. */
 static double at_threads(const double rate[2], int threads, int all) {
     if (threads <= 1 || all <= 1) return rate[0];
     if (threads >= all) return rate[1];
@@ -48,43 +50,43 @@ double tamis_cpu_stream_seconds(const tamis_problem *problem) {
     return (double)problem->nnz * bytes / (at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9);
 }
 
-double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
+double tamis_cpu_peak(const tamis_problem *problem) {
     const tamis_ceilings *const c = &problem->evidence->ceilings;
-    const double peak =
-        at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
+    const double *const rates = problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops;
+    return at_threads(rates, problem->threads, c->threads) * 1e9;
+}
+
+double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
     double dots = problem->operation == TAMIS_OP_SPMM ? 0 : (double)problem->inner;
     double sums = problem->operation == TAMIS_OP_SDDMM ? 0 : (double)problem->width;
     const tamis_cpu_variant *variant = NULL;
     if (tamis_cpu_variant_choose(&variant) == TAMIS_OK && variant->kernels[problem->type]->pairs) {
         dots /= tamis_cpu_fit.pairs.dots;
-        /* weights that are samples, or values of fp32, are no bf16 */
+        /* weights that are samples, or fp32 values, are not bf16 */
         const bool values = problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type;
         if (values) sums /= tamis_cpu_fit.pairs.sums;
     }
     const double widened = problem->type == TAMIS_F16 ? tamis_cpu_fit.fp16 : 1;
-    return widened * 2 * (double)problem->nnz * (dots + sums) / peak;
+    return widened * 2 * (double)problem->nnz * (dots + sums) / tamis_cpu_peak(problem);
 }
 
-/* SpMM: if rows of B come from memory, S and C get in their way. */
-static double beyond_l3(const tamis_problem *problem, double table) {
+double tamis_cpu_beyond_l3(const tamis_problem *problem, double table) {
     const bool near = table < (double)problem->evidence->cache_l3 || problem->evidence->fresh_share < 0.25;
     return near ? 1 : tamis_cpu_fit.beyond;
 }
 
-/* A row of B, if the table fits into L2 or rows are still there from before. S and C take a part of L2. */
-static double near_seconds(const tamis_problem *problem, double table, double bytes) {
+/* The table fits into L2, which S and C use as well, or the rows are still there from before. */
+double tamis_cpu_near_seconds(const tamis_problem *problem, double table, double bytes) {
     const double l2 = (double)problem->evidence->cache_l2;
     const double crowded = table > 0.375 * l2 && table <= 0.75 * l2 ? tamis_cpu_fit.crowded : 1;
     return crowded * bytes / tamis_cpu_gather_rate(problem, 0.5 * l2);
 }
 
-/* The share of rows that come from beyond L2. */
-static double far_share(const tamis_problem *problem, double table) {
+double tamis_cpu_far_share(const tamis_problem *problem, double table) {
     return table <= 0.75 * (double)problem->evidence->cache_l2 ? 0 : problem->evidence->fresh_share;
 }
 
-/* A and C, E or the like: from L3 if they fit there beside the table. */
-static double dense_rate(const tamis_problem *problem, double table, double dense) {
+double tamis_cpu_dense_rate(const tamis_problem *problem, double table, double dense) {
     const tamis_ceilings *const c = &problem->evidence->ceilings;
     const bool in_l3 = table + dense < (double)problem->evidence->cache_l3;
     return at_threads(in_l3 ? c->l3_gbs : c->memory_gbs, problem->threads, c->threads) * 1e9;
@@ -95,7 +97,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
     const double size = (double)tamis_type_size(problem->type);
     const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
-    /* where D is B, its rows are read once from afar and once from L1 */
+    /* if D is B, its rows are read once from afar and once from L1 */
     const double read = problem->d_is_b ? 0.5 * row_bytes : row_bytes, again = row_bytes - read;
     const double table = (double)problem->cols * read;
     const double far_rate = tamis_cpu_gather_rate(problem, table);
@@ -105,11 +107,13 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double flops = tamis_cpu_arithmetic_seconds(problem);
     const double beside = nnz * per_nonzero / problem->threads;
     if (problem->operation == TAMIS_OP_SPMM) {
-        /* one row of B after another: near rows and all else hide each other */
-        const double fresh = far_share(problem, table);
-        const double near = near_seconds(problem, table, nnz * read * (1 - fresh)), far = nnz * read * fresh / far_rate;
-        const double rest = dense / dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) + beside;
-        return fmax(beyond_l3(problem, table) * (far + fmax(near, rest)), flops) +
+        /* rows of B follow one another: near rows and everything else hide each other */
+        const double fresh = tamis_cpu_far_share(problem, table);
+        const double near = tamis_cpu_near_seconds(problem, table, nnz * read * (1 - fresh)),
+                     far = nnz * read * fresh / far_rate;
+        const double rest =
+            dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) + beside;
+        return fmax(tamis_cpu_beyond_l3(problem, table) * (far + fmax(near, rest)), flops) +
                rows * tamis_cpu_fit.short_row / problem->threads;
     }
     const double fresh = problem->evidence->fresh_share;
@@ -118,34 +122,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     return fmax(moved, flops) + beside + rows * tamis_cpu_fit.row / problem->threads;
 }
 
-/* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, for the entries with
-   one row and those with several apart. */
-double tamis_cpu_predict_panels(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
-    const tamis_ceilings *const c = &problem->evidence->ceilings;
-    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
-    const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
-    const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
-    const double fresh = far_share(problem, table);
-    const double far_rate = tamis_cpu_gather_rate(problem, table) / beyond_l3(problem, table);
-    const double peak =
-        at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
-    const double dense = rows * (double)(problem->inner + problem->width) * size;
-    const double flops = 2 * row_bytes / size / peak;
-    const double load = row_bytes * fresh / far_rate + near_seconds(problem, table, row_bytes * (1 - fresh));
-    const double beside = f->panels.nonzero + (problem->operation == TAMIS_OP_SPMM ? 0 : f->panels.sample);
-    const double shared = (shares->entries - shares->single) * load;
-    const double work = shares->single * fmax(load, flops) + fmax(shared, (1 - shares->single) * flops);
-    /* in a mesh, the rows of B that neighbours share are still in L1 or L2 without panels */
-    const bool local = table > 0.75 * (double)problem->evidence->cache_l2 && problem->evidence->fresh_share < 0.25;
-    const double bf16 = problem->type == TAMIS_BF16 ? f->panels.bf16 : 1;
-    const double fused = problem->operation == TAMIS_OP_FUSED ? f->panels.fused : 1;
-    const double seconds =
-        f->panels.unseen * bf16 * fused * (local ? f->panels.local : 1) *
-        (nnz * work + 2 * dense / dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
-         (nnz * (shares->entries * f->panels.entry + beside + shares->runs * f->panels.run) + rows * f->panels.row) /
-             problem->threads);
-    /* an entry takes no less than a nonzero without panels, and one of a single row takes more: nothing is prefetched
-     */
-    const double untiled = tamis_cpu_predict_untiled(problem, f->interleaved);
-    return fmax(seconds, untiled * (shares->entries + f->panels.single * shares->single));
+double tamis_cpu_wait_for_longest(const tamis_problem *problem, double seconds) {
+    if (problem->threads <= 1 || problem->nnz == 0) return 0;
+    return seconds * (double)problem->evidence->profile.max / (double)problem->nnz * (problem->threads - 1);
 }

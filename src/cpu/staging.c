@@ -1,7 +1,7 @@
 /*
- * Permuting, and transposing between column-major operands and packed row-major scratch. Transposition works on square
- * blocks whose lines stay in L1 on both sides; threads take bands of rows. Each element moves twice, which costs little
- * compared with the nnz * K reads of a kernel.
+ * Permutes values, and transposes between column-major operands and packed row-major scratch. Transposition works on
+ * square blocks whose lines stay in L1 on both sides; threads take bands of rows. Each element moves twice, which costs
+ * little compared with the nnz * K reads of a kernel.
  */
 #include "cpu/parts.h"
 
@@ -41,8 +41,6 @@ static void body(void *context, int thread, int threads) {
     }
 }
 
-static char *address(tamis_place place) { return (char *)place.base + place.bytes; }
-
 tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, bool permutes) {
     (void)device;
     (void)type;
@@ -53,8 +51,8 @@ tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, boo
 
 tamis_status tamis_cpu_transpose(void *device, void *stream, const tamis_transposition *x) {
     const int64_t size = (int64_t)tamis_type_size(x->type), row = x->cols * size, column = x->stride * size;
-    char *const packed = x->packed.base ? address(x->packed) : NULL;
-    char *const strided = x->strided.base ? address(x->strided) : NULL;
+    char *const packed = tamis_cpu_address(x->packed);
+    char *const strided = tamis_cpu_address(x->strided);
     transposition t = x->out
                           ? (transposition){strided, packed, size, column, row, size, x->rows, x->cols, (size_t)size}
                           : (transposition){packed, strided, row, size, size, column, x->rows, x->cols, (size_t)size};
@@ -70,8 +68,8 @@ tamis_status tamis_cpu_permute(void *device, void *stream, const tamis_permutati
     (void)device;
     (void)stream;
     for (int64_t t = 0; t < x->nnz; t++) {
-        char *const packed = address(x->packed) + (size_t)t * size;
-        char *const scattered = address(x->scattered) + (size_t)permutation[t] * size;
+        char *const packed = tamis_cpu_address(x->packed) + (size_t)t * size;
+        char *const scattered = tamis_cpu_address(x->scattered) + (size_t)permutation[t] * size;
         memcpy(x->out ? scattered : packed, x->out ? packed : scattered, size);
     }
     return TAMIS_OK;

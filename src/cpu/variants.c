@@ -21,28 +21,28 @@ typedef struct variant_row {
 
 UNUSED static bool runs_always(void) { return true; }
 
-/* all are declared; those that are not compiled are not used */
-extern const tamis_cpu_kernels tamis_cpu_v4_f32, tamis_cpu_v4_f64, tamis_cpu_v4_f16, tamis_cpu_v4_bf16,
-    tamis_cpu_v4_bf16_pairs;
-extern const tamis_cpu_probe tamis_cpu_v4_probe_f32, tamis_cpu_v4_probe_f64;
-extern const tamis_cpu_dense tamis_cpu_v4_dense_f32, tamis_cpu_v4_dense_f64;
+/* The tables of an instruction set, whose names src/cpu/CMakeLists.txt makes up: all are declared, and those that are
+   not compiled are not used. */
+#define DECLARE(isa)                                                                                                   \
+    extern const tamis_cpu_kernels tamis_cpu_##isa##_f32, tamis_cpu_##isa##_f64, tamis_cpu_##isa##_f16,                \
+        tamis_cpu_##isa##_bf16;                                                                                        \
+    extern const tamis_cpu_probe tamis_cpu_##isa##_probe_f32, tamis_cpu_##isa##_probe_f64;                             \
+    extern const tamis_cpu_dense tamis_cpu_##isa##_dense_f32, tamis_cpu_##isa##_dense_f64;
+DECLARE(v4)
+DECLARE(v3)
+DECLARE(v2)
+DECLARE(neon)
+DECLARE(generic)
+extern const tamis_cpu_kernels tamis_cpu_v4_bf16_pairs;
 
-extern const tamis_cpu_kernels tamis_cpu_v3_f32, tamis_cpu_v3_f64, tamis_cpu_v3_f16, tamis_cpu_v3_bf16;
-extern const tamis_cpu_probe tamis_cpu_v3_probe_f32, tamis_cpu_v3_probe_f64;
-extern const tamis_cpu_dense tamis_cpu_v3_dense_f32, tamis_cpu_v3_dense_f64;
-
-extern const tamis_cpu_kernels tamis_cpu_v2_f32, tamis_cpu_v2_f64, tamis_cpu_v2_f16, tamis_cpu_v2_bf16;
-extern const tamis_cpu_probe tamis_cpu_v2_probe_f32, tamis_cpu_v2_probe_f64;
-extern const tamis_cpu_dense tamis_cpu_v2_dense_f32, tamis_cpu_v2_dense_f64;
-
-extern const tamis_cpu_kernels tamis_cpu_neon_f32, tamis_cpu_neon_f64, tamis_cpu_neon_f16, tamis_cpu_neon_bf16;
-extern const tamis_cpu_probe tamis_cpu_neon_probe_f32, tamis_cpu_neon_probe_f64;
-extern const tamis_cpu_dense tamis_cpu_neon_dense_f32, tamis_cpu_neon_dense_f64;
-
-extern const tamis_cpu_kernels tamis_cpu_generic_f32, tamis_cpu_generic_f64, tamis_cpu_generic_f16,
-    tamis_cpu_generic_bf16;
-extern const tamis_cpu_probe tamis_cpu_generic_probe_f32, tamis_cpu_generic_probe_f64;
-extern const tamis_cpu_dense tamis_cpu_generic_dense_f32, tamis_cpu_generic_dense_f64;
+#define VARIANT(isa, bf16, name, alias, runs)                                                                          \
+    {                                                                                                                  \
+        {name,                                                                                                         \
+         {&tamis_cpu_##isa##_f32, &tamis_cpu_##isa##_f64, &tamis_cpu_##isa##_f16, &tamis_cpu_##bf16},                  \
+         {&tamis_cpu_##isa##_probe_f32, &tamis_cpu_##isa##_probe_f64},                                                 \
+         {&tamis_cpu_##isa##_dense_f32, &tamis_cpu_##isa##_dense_f64}},                                                \
+            alias, runs                                                                                                \
+    }
 
 #if defined(__x86_64__)
 /* The features that the kernels of each level use. Compilers before gcc 12 and clang 17 do not know the levels' names.
@@ -62,50 +62,20 @@ UNUSED static bool runs_v4_bf16(void) { return runs_v4() && __builtin_cpu_suppor
 
 static const variant_row variants[] = {
 #if defined(TAMIS_CPU_HAS_V4)
-    {{"x86-64-v4-bf16",
-      {&tamis_cpu_v4_f32, &tamis_cpu_v4_f64, &tamis_cpu_v4_f16, &tamis_cpu_v4_bf16_pairs},
-      {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64},
-      {&tamis_cpu_v4_dense_f32, &tamis_cpu_v4_dense_f64}},
-     "v4-bf16",
-     runs_v4_bf16},
-    {{"x86-64-v4",
-      {&tamis_cpu_v4_f32, &tamis_cpu_v4_f64, &tamis_cpu_v4_f16, &tamis_cpu_v4_bf16},
-      {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64},
-      {&tamis_cpu_v4_dense_f32, &tamis_cpu_v4_dense_f64}},
-     "v4",
-     runs_v4},
+    VARIANT(v4, v4_bf16_pairs, "x86-64-v4-bf16", "v4-bf16", runs_v4_bf16),
+    VARIANT(v4, v4_bf16, "x86-64-v4", "v4", runs_v4),
 #endif
 #if defined(TAMIS_CPU_HAS_V3)
-    {{"x86-64-v3",
-      {&tamis_cpu_v3_f32, &tamis_cpu_v3_f64, &tamis_cpu_v3_f16, &tamis_cpu_v3_bf16},
-      {&tamis_cpu_v3_probe_f32, &tamis_cpu_v3_probe_f64},
-      {&tamis_cpu_v3_dense_f32, &tamis_cpu_v3_dense_f64}},
-     "v3",
-     runs_v3},
+    VARIANT(v3, v3_bf16, "x86-64-v3", "v3", runs_v3),
 #endif
 #if defined(TAMIS_CPU_HAS_V2)
-    {{"x86-64-v2",
-      {&tamis_cpu_v2_f32, &tamis_cpu_v2_f64, &tamis_cpu_v2_f16, &tamis_cpu_v2_bf16},
-      {&tamis_cpu_v2_probe_f32, &tamis_cpu_v2_probe_f64},
-      {&tamis_cpu_v2_dense_f32, &tamis_cpu_v2_dense_f64}},
-     "v2",
-     runs_v2},
+    VARIANT(v2, v2_bf16, "x86-64-v2", "v2", runs_v2),
 #endif
 #if defined(TAMIS_CPU_HAS_NEON)
-    {{"neon",
-      {&tamis_cpu_neon_f32, &tamis_cpu_neon_f64, &tamis_cpu_neon_f16, &tamis_cpu_neon_bf16},
-      {&tamis_cpu_neon_probe_f32, &tamis_cpu_neon_probe_f64},
-      {&tamis_cpu_neon_dense_f32, &tamis_cpu_neon_dense_f64}},
-     "aarch64",
-     runs_always},
+    VARIANT(neon, neon_bf16, "neon", "aarch64", runs_always),
 #endif
 #if defined(TAMIS_CPU_HAS_GENERIC)
-    {{"generic",
-      {&tamis_cpu_generic_f32, &tamis_cpu_generic_f64, &tamis_cpu_generic_f16, &tamis_cpu_generic_bf16},
-      {&tamis_cpu_generic_probe_f32, &tamis_cpu_generic_probe_f64},
-      {&tamis_cpu_generic_dense_f32, &tamis_cpu_generic_dense_f64}},
-     "baseline",
-     runs_always},
+    VARIANT(generic, generic_bf16, "generic", "baseline", runs_always),
 #endif
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };

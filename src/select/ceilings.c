@@ -1,6 +1,6 @@
 /*
- * The ceilings of devices: probes until two agree, and what the process knows. Other work on the machine can only lower
- * a rate, so of several probes the best of each number counts.
+ * The ceilings of devices: probes that are repeated until two agree, and the ceilings that the process knows. Other
+ * work on the machine can only lower a rate, so the best of each number counts.
  */
 #include "select/ceilings.h"
 
@@ -16,14 +16,14 @@
 #include "select/ceilings_file.h"
 
 enum { KEPT = 8, PROBES_MOST = 4 };
-static const double APART = 1.25;         /* from the best rate */
-static const double DOUBTED_SECONDS = 60; /* so old, doubtful ceilings are measured again */
+static const double APART = 1.25;         /* probes agree within this factor of the best rate */
+static const double DOUBTED_SECONDS = 60; /* doubtful ceilings of this age are measured again */
 
 typedef struct entry {
     char key[TAMIS_CEILING_KEY];
     const tamis_backend *backend;
     int number, threads;
-    bool measured; /* else there is nothing on disk, and the call that found that out could not measure */
+    bool measured; /* else nothing is on disk, and the call that found that out could not measure */
     tamis_ceilings ceilings;
 } entry;
 
@@ -34,7 +34,7 @@ static int kept_count;
 
 /* ------------------------------------------------------------------------------------------ probing */
 
-/* Whether each rate was reached by two of the probes, but for a fifth. */
+/* Whether two of the probes reached each rate within a fifth. */
 static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, const double *best) {
     for (int k = 0; k < TAMIS_CEILING_NUMBERS; k++) {
         int near = 0;
@@ -44,7 +44,7 @@ static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, 
     return true;
 }
 
-/* *ceilings hold what earlier probes have found, if they are measured. */
+/* If *ceilings are measured, they are those of earlier probes. */
 static tamis_status probe(const tamis_backend *backend, int number, int threads, tamis_ceilings *ceilings) {
     double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], best[TAMIS_CEILING_NUMBERS] = {0};
     const bool on_host = backend->location == TAMIS_HOST;
@@ -64,10 +64,9 @@ static tamis_status probe(const tamis_backend *backend, int number, int threads,
     return TAMIS_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ what is known */
+/* ------------------------------------------------------------------------------------------ known ceilings */
 
-/* A GPU stays what it is, so that its number is as good as its description; the processor's instruction set may be
-   another one than before. */
+/* A GPU does not change, so its number identifies it. The processor's instruction set may have changed. */
 static entry *find_quickly(const tamis_backend *backend, int number, int threads) {
     for (int i = 0; backend->location == TAMIS_DEVICE && i < kept_count; i++)
         if (kept[i].backend == backend && kept[i].number == number && kept[i].threads == threads) return &kept[i];
@@ -80,8 +79,8 @@ static entry *find(const char *key) {
     return NULL;
 }
 
-/* The entry of what is not there yet, was not measured, or is to be measured anew. Doubtful ceilings are measured
-   again, and keep what they have of use. */
+/* Makes the entry of ceilings that are not known, not measured, or to be measured anew. Doubtful ceilings are measured
+   again; their best numbers still count. */
 static entry *make(entry *known, const char *key, const tamis_backend *backend, int number, int threads,
                    tamis_probing probing) {
     tamis_ceilings fresh = {.measured = false};
@@ -99,7 +98,7 @@ static entry *make(entry *known, const char *key, const tamis_backend *backend, 
     return to;
 }
 
-/* ------------------------------------------------------------------------------------------ the way through */
+/* ------------------------------------------------------------------------------------------ public functions */
 
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
                         tamis_ceilings *ceilings) {
@@ -125,7 +124,7 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
         known = make(known, key, backend, number, threads, probing);
     if (known && known->measured) *ceilings = known->ceilings;
     pthread_mutex_unlock(&lock);
-    tamis_clear_error(); /* a probe that could not run is no error of the caller's */
+    tamis_clear_error(); /* a probe that cannot run is not an error for the caller */
 }
 
 int64_t tamis_ceilings_count(void) { return tamis_ceilings_files(false); }

@@ -1,4 +1,4 @@
-/* The files lie in a folder of the user's own (0700), and are written beside and renamed. */
+/* The files are in a folder of the user's own (0700). A new one is written beside the old one and renamed. */
 #include "select/ceilings_file.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@ void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *c) {
     memcpy(c->gather_gbs, numbers + SIZES_FROM + SIZES, sizeof c->gather_gbs);
 }
 
-/* A file name out of the key: letters and digits stay, the rest becomes '-'. */
+/* Makes the file's name from the key: letters and digits stay, all else becomes '-'. */
 static bool path_of(const char *key, char *path, size_t bytes) {
     char folder[PATH_BYTES], name[TAMIS_CEILING_KEY];
     size_t i = 0;

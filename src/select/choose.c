@@ -10,7 +10,7 @@
 
 const double tamis_candidates_within = 3;
 
-/* Nobody asks a single call why: its time is worth more than the words. */
+/* A single call needs no reasons: formatting them would take a part of its time. */
 static void decline(tamis_choice *choice, const tamis_problem *problem, const tamis_algorithm *algorithm,
                     const char *reason) {
     if (problem->once) return;
@@ -51,7 +51,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
     return TAMIS_OK;
 }
 
-/* Keeps the best, in order. */
+/* Keeps the best candidates, in order. */
 static void add_candidate(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction,
                           double total) {
     int place = choice->candidate_count;
@@ -63,7 +63,7 @@ static void add_candidate(tamis_choice *choice, const tamis_algorithm *algorithm
         (tamis_candidate){.algorithm = algorithm, .prediction = *prediction, .total_seconds = total};
 }
 
-/* Leaves out what is too far behind the best. */
+/* Drops candidates that are too far behind the best. */
 static void drop_candidates(tamis_choice *choice) {
     const double most = tamis_candidates_within * choice->candidates[0].total_seconds;
     while (choice->candidate_count > 1 && !(choice->candidates[choice->candidate_count - 1].total_seconds <= most))
@@ -76,9 +76,9 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     const unsigned bit = 1u << problem->operation;
     tamis_prediction predictions[TAMIS_CHOICES_MOST];
     bool runs[TAMIS_CHOICES_MOST] = {false};
-    const char *first = NULL; /* a constant, or in `said` */
+    const char *first = NULL; /* a constant, or `said` */
     char said[192] = "";
-    choice->algorithm = NULL; /* the lists are longer than all the rest */
+    choice->algorithm = NULL; /* not the lists, which are longer than all the rest */
     choice->unprepared_seconds = 0;
     choice->reason[0] = 0;
     choice->declined_count = choice->candidate_count = 0;

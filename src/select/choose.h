@@ -22,20 +22,20 @@ typedef struct tamis_candidate {
     const tamis_algorithm *algorithm;
     tamis_prediction prediction;
     double total_seconds;    /* predicted, of all expected calls and the set-up */
-    double measured_seconds; /* a call; 0: not measured */
+    double measured_seconds; /* of a call; 0: not measured */
 } tamis_candidate;
 
 typedef struct tamis_choice {
     const tamis_algorithm *algorithm;
     tamis_prediction prediction;
-    double unprepared_seconds; /* a call of the best that needs no preparation; 0 where there is none */
+    double unprepared_seconds; /* predicted, of a call of the best that needs no preparation; 0 if there is none */
     char reason[384];
     tamis_chosen_by chosen_by;
-    tamis_candidate candidates[TAMIS_CANDIDATES_MOST]; /* the best predicted first; none of a single call */
+    tamis_candidate candidates[TAMIS_CANDIDATES_MOST]; /* the best predicted first; single calls have none */
     int candidate_count;
-    double measured_seconds; /* a call of the chosen one; 0: never measured */
+    double measured_seconds; /* of a call of the chosen one; 0: never measured */
     double measuring_seconds;
-    int64_t measuring_bytes; /* operands and scratch to measure with */
+    int64_t measuring_bytes; /* of operands and scratch to measure with */
     tamis_declined declined[TAMIS_CHOICES_MOST];
     int declined_count;
 } tamis_choice;

@@ -1,4 +1,4 @@
-/* Timing the candidates of a choice, and what becomes of the result. */
+/* Times the candidates of a choice, and remembers the result. */
 #include "select/measure.h"
 
 #include <math.h>
@@ -15,12 +15,12 @@
 #include "select/remembered.h"
 
 /*
- * How candidates are timed. Each is executed once, which loads its kernels, and once more, which says how many calls
- * fill `round_seconds`, so that the clock's steps do not matter. Then come `rounds` rounds, or as many as fit
- * `all_seconds` but at least `rounds_least`, each of which times every candidate in turn, so that a drift of the clock
- * speed meets all of them; the least time counts, since others can only add to it. What takes `tie` times as long as
- * the fastest at most is equal to it, and the prediction decides: noise then changes no choice. A candidate whose calls
- * fill a round by themselves and that is `behind` the fastest is not timed again.
+ * How candidates are timed. Each is executed once, which loads its kernels, and once more, to find how many calls fill
+ * `round_seconds`, so that the clock's resolution does not matter. Then come `rounds` rounds, or as many as fit
+ * `all_seconds` but at least `rounds_least`. Each round times every candidate in turn, so that a drift of the clock
+ * speed affects all of them. The least time counts, since other work can only add to it. Candidates that take at most
+ * `tie` times as long as the fastest are equal to it, and the prediction decides: noise then changes no choice. A
+ * candidate one of whose calls fills a round and that is `behind` the fastest is not timed again.
  */
 static const struct {
     int rounds, rounds_least, calls_most;
@@ -35,30 +35,30 @@ static const struct {
 
 typedef struct contestant {
     tamis_candidate *candidate;
-    tamis_prepared *prepared; /* NULL: it failed */
+    tamis_prepared *prepared; /* NULL if it failed */
     double prepare_seconds;
     int calls;
-    char why[160]; /* it failed */
+    char why[160]; /* why it failed */
 } contestant;
 
 typedef struct contest {
     const tamis_problem *problem;
     tamis_trial trial;
-    double executions; /* of the trial, that an execution of the plan takes */
+    double executions; /* of the trial, in an execution of the plan */
     contestant at[TAMIS_CANDIDATES_MOST];
     int count;
 } contest;
 
 /* ------------------------------------------------------------------------------------------ the key */
 
-/* Steps of a fifth: equal for numbers that differ by less, but for those on both sides of a step's end. */
+/* A number in steps of a fifth: numbers that differ by less are equal, unless they lie on both sides of a step. */
 static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
 
 /*
- * All that the times depend on: the chip with its driver and the library's version, what is computed, how it is called,
+ * Everything that the times depend on: the chip, its driver and the library's version, the operation, how it is called,
  * and the pattern. A pattern is known by its exact sizes, longest row and empty rows, and by the numbers of its profile
- * in steps: the same pattern has the same key, whatever its values, and another one of the same sizes has the same only
- * if it looks the same to every prediction. expected_calls count in powers of two. False: too long to be kept.
+ * in steps. The same pattern has the same key, whatever its values; another one of the same sizes has the same key only
+ * if it looks the same to every prediction. expected_calls count in powers of two. False if the key is too long.
  */
 static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged, char *key) {
     const tamis_evidence *const e = p->evidence;
@@ -84,7 +84,7 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------ words */
+/* ------------------------------------------------------------------------------------------ reasons */
 
 static tamis_declined *row_of(tamis_choice *choice, const tamis_algorithm *algorithm) {
     for (int i = 0; i < choice->declined_count; i++)
@@ -92,7 +92,7 @@ static tamis_declined *row_of(tamis_choice *choice, const tamis_algorithm *algor
     return NULL;
 }
 
-/* Puts another algorithm in the place of the one chosen, which is declined in its stead. */
+/* Replaces the chosen algorithm by another one; the old one is declined instead. */
 static void put_in_place(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction) {
     if (choice->algorithm == algorithm) return;
     tamis_declined *const row = row_of(choice, algorithm);
@@ -141,7 +141,7 @@ static tamis_status time_one(contest *c, contestant *one, double *seconds) {
     return TAMIS_OK;
 }
 
-/* The execution that loads everything, and the one that says how many fill a round. */
+/* Executes once to load everything, and once to find how many executions fill a round. */
 static tamis_status warm_up(contest *c, contestant *one) {
     double seconds;
     one->calls = 1;
@@ -152,8 +152,8 @@ static tamis_status warm_up(contest *c, contestant *one) {
     return TAMIS_OK;
 }
 
-/* As tamis_choose counts: all expected calls, and the set-up as predicted. What was measured of it is mostly the first
-   compilation of kernels, which the next plan does not pay. */
+/* As tamis_choose counts: all expected calls, and the predicted set-up. The measured set-up is mostly the first
+   compilation of kernels, which the next plan does not need. */
 static double total_of(const tamis_problem *problem, const tamis_candidate *candidate) {
     return (double)problem->evidence->expected_calls * candidate->measured_seconds +
            candidate->prediction.setup_seconds;
@@ -167,7 +167,7 @@ static double least_total(const contest *c) {
     return least;
 }
 
-/* One round; `round` 0 warms up. */
+/* One round; round 0 warms up. */
 static tamis_status time_all(contest *c, int round, int *alive) {
     tamis_status last = TAMIS_OK;
     const double least = least_total(c);
@@ -247,7 +247,7 @@ done:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------ the way through */
+/* ------------------------------------------------------------------------------------------ choosing */
 
 /* `*prepared` is NULL after it if the plan cannot be used here. */
 static tamis_status take_remembered(const tamis_problem *p, const tamis_remembered *remembered, tamis_choice *choice,
@@ -293,7 +293,7 @@ tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_dev
                  empty ? "there is nothing to compute" : "it is the only candidate");
         return p->backend->prepare(choice->algorithm, p, prepared);
     }
-    /* what parameters the caller gave may suit one algorithm alone, and is not asked for when it is next remembered */
+    /* the caller's parameters may suit only one algorithm, and a remembered plan has none */
     const bool keeps = p->parameters[0] == 0 && make_key(p, device, staged, key);
     tamis_remembered before = {.seconds = 0};
     const bool known = keeps && tamis_remembered_find(key, &before);

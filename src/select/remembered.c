@@ -1,8 +1,8 @@
 /*
- * plans.txt: a line that names the format, then a line for each plan, the newest first: seconds, "sure" or
- * "doubtful", algorithm and key, separated by tabs. A line that is not of this form is passed over, and is gone when
- * the file is next written; a file that begins otherwise counts as empty. Of two processes that write at the same time
- * one may lose its plan, which is then measured again; readers always see a complete file.
+ * plans.txt has a line that names the format, then a line for each plan, the newest first: seconds, "sure" or
+ * "doubtful", algorithm and key, separated by tabs. A line of another form is skipped, and is gone when the file is
+ * next written; a file that begins otherwise counts as empty. If two processes write at the same time, one may lose its
+ * plan, which is then measured again; readers always see a complete file.
  */
 #include "select/remembered.h"
 
@@ -19,7 +19,8 @@
 enum { PLANS_MOST = 1000, PATH_BYTES = 1200, LINE_BYTES = TAMIS_REMEMBERED_KEY + 128 };
 static const char *const format_line = "tamis plans 2\n";
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those who write; processes may still meet */
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* of writers in this process; those of others may still collide */
 TAMIS_FORK_LOCK(lock)
 
 static bool path_of(char *path, size_t bytes) {
@@ -29,7 +30,7 @@ static bool path_of(char *path, size_t bytes) {
     return n > 0 && (size_t)n < bytes;
 }
 
-/* The file behind its first line; NULL: there is none, or it is of another format. */
+/* Opens the file and reads its first line; NULL if there is no file, or one of another format. */
 static FILE *open_plans(void) {
     char path[PATH_BYTES], line[LINE_BYTES];
     if (!path_of(path, sizeof path)) return NULL;
@@ -40,7 +41,7 @@ static FILE *open_plans(void) {
     return NULL;
 }
 
-/* Takes a line apart in place. */
+/* Splits a line in place. */
 static bool parse(char *line, tamis_remembered *plan, const char **key) {
     char *end = strchr(line, '\n'), *doubt = strchr(line, '\t'), *name = doubt ? strchr(doubt + 1, '\t') : NULL,
          *rest = name ? strchr(name + 1, '\t') : NULL;
@@ -55,7 +56,7 @@ static bool parse(char *line, tamis_remembered *plan, const char **key) {
     return true;
 }
 
-/* The next line that holds a plan; `line` then holds its key. */
+/* Reads the next line that holds a plan; *key points into `line`. */
 static bool next(FILE *file, char *line, tamis_remembered *plan, const char **key) {
     while (fgets(line, LINE_BYTES, file))
         if (parse(line, plan, key)) return true;

@@ -1,7 +1,7 @@
 /*
- * The tuning cache: which algorithm a measured plan chose, by a key that says for what. On disk it is one text file of
- * a line a plan, plans.txt in the cache's folder; it is off where there is no such folder and where TAMIS_CACHE_BYTES
- * is 0.
+ * The tuning cache: which algorithm a measured plan chose, by a key for the problem and the chip. On disk it is one
+ * text file with a line for each plan, plans.txt in the cache's folder. It is off if there is no such folder, or if
+ * TAMIS_CACHE_BYTES is 0.
  */
 #ifndef TAMIS_SELECT_REMEMBERED_H
 #define TAMIS_SELECT_REMEMBERED_H

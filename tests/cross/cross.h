@@ -56,11 +56,8 @@ extern const char *const cross_isas[CROSS_ISAS];
 extern const char *cross_isa;
 bool cross_isa_runs(const char *isa);
 
-/* Whether an algorithm of the CPU, or auto, is to decline a problem; whether takes.c says so of one; how many it knows,
-   without auto. */
+/* Whether an algorithm of the CPU, or auto, is to decline a problem. */
 bool cross_declines(const char *algorithm, tamis_operation operation, tamis_edge edge, const problem *p);
-bool cross_is_known(const char *algorithm);
-int cross_known(void);
 
 typedef struct cross_counts {
     long run, declined, failed;

@@ -252,7 +252,7 @@ static void draw_parameters(run *r, tamis_random *random) {
         snprintf(r->parameters, sizeof r->parameters, "prefetch=%lld,rows=%d,least=%lld",
                  (long long)tamis_random_below(random, 8), tamis_random_below(random, 2) ? 6 : 8,
                  (long long)(1 + tamis_random_below(random, 4)));
-    else if (strncmp(r->algorithm, "cpu-", 4) == 0)
+    else if (strcmp(r->algorithm, "cpu-nonzeros") == 0 || strcmp(r->algorithm, "cpu-rows") == 0)
         snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,prefetch=%lld,stream=%d", chunk,
                  (long long)tamis_random_below(random, 40), (int)tamis_random_below(random, 2));
 }

@@ -16,8 +16,9 @@
 #include <cmocka.h>
 
 #include "cpu/fitted.h"
-#include "cpu/plan.h"
+#include "cpu/predict.h"
 #include "cross.h"
+#include "support/algorithms.h"
 
 enum { ROWS = 23, COLS = 19, WIDEST = 777 };
 
@@ -25,8 +26,6 @@ enum { ROWS = 23, COLS = 19, WIDEST = 777 };
 static const int widths[] = {1,  2,  4,  5,  7,  8,   9,   15,  16,  17,  24,  31,  32,  33,  40,  47,  48,  49,
                              63, 64, 65, 95, 96, 127, 128, 129, 160, 200, 255, 256, 257, 288, 300, 511, 512, 777};
 enum { WIDTHS = sizeof widths / sizeof *widths };
-
-static const char *const algorithms[] = {"cpu-nonzeros", "cpu-rows", "cpu-tiled", "esimd-row-simd"};
 
 typedef struct fixture {
     tamis_device *device;
@@ -147,7 +146,9 @@ static void check(const fixture *f, tamis_operation operation, accepts *right_en
         else
             for (int l = 0; l < f->width; l++) want[count++] = sum_of(f, operation, i, l);
     }
-    for (int n = 0; n < 4; n++)
+    const char *algorithms[CPU_ALGORITHMS_MOST + 1];
+    const int algorithm_count = cpu_algorithms(operation, false, algorithms);
+    for (int n = 0; n < algorithm_count; n++)
         for (int threads = 1; threads <= 3; threads += 2) {
             for (int i = 0; i < count; i++) out[i] = NAN;
             compute(f, operation, algorithms[n], threads, out);

@@ -43,22 +43,6 @@ static void end(const cross_counts *counts) {
     assert_true(counts->special < 10000 || 4 * counts->finite >= counts->special);
 }
 
-/* Of what an algorithm takes something must be known, or it might decline it all. */
-static void test_algorithms(void **state) {
-    (void)state;
-    int known = 0;
-    for (int i = 0; i < tamis_algorithm_count(); i++) {
-        tamis_algorithm_description algorithm;
-        assert_int_equal(tamis_algorithm_at(i, &algorithm), TAMIS_OK);
-        if (strcmp(algorithm.device, "cpu") != 0) continue;
-        if (!cross_is_known(algorithm.name)) fail_msg("%s: takes.c does not say what it takes", algorithm.name);
-        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-            assert_true((algorithm.operations & 1u << operation) != 0);
-        known++;
-    }
-    assert_int_equal(known, cross_known());
-}
-
 static void test_cases(void **state) {
     (void)state;
     cross_counts counts = {0};
@@ -124,9 +108,8 @@ static void test_sweep(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_algorithms), cmocka_unit_test(test_cases),
-                                       cmocka_unit_test(test_widths), cmocka_unit_test(test_narrow),
-                                       cmocka_unit_test(test_sweep)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths),
+                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_sweep)};
     if (argc > 1) share = atoi(argv[1]);
     share = test_rounds(share, (share + 1) / 2);
     if (argc > 2) rounds = atoi(argv[2]);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cross.h"
+#include "support/algorithms.h"
 
 enum { PATTERNS = 65536, SIGN = 0x8000 };
 
@@ -168,9 +169,6 @@ static void payloads_of_nan_do_not_become_infinity(void **state) {
 
 /* ------------------------------------------------------------------------------------------ in kernels */
 
-static const char *const algorithms[] = {"cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels", "esimd-row-simd"};
-enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
-
 /* `parts` of a whole gap beyond a pattern, exactly; all patterns for 0, else those that have a neighbour. */
 typedef struct beyond {
     const char *name;
@@ -250,7 +248,9 @@ static void add_in_rows(tamis_device *device, const layout *of, const beyond *st
     o.operation = TAMIS_OP_SPMM;
     o.type = of->type;
     o.width = o.inner = width;
-    for (int n = 0; n < ALGORITHMS; n++) {
+    const char *algorithms[CPU_ALGORITHMS_MOST + 1];
+    const int count = cpu_algorithms(o.operation, false, algorithms);
+    for (int n = 0; n < count; n++) {
         tamis_plan *const plan = plan_of(device, &S, algorithms[n], o);
         memset(c, 0xff, (size_t)kept * sizeof *c);
         assert_int_equal(tamis_plan_spmm(plan, &B, &C, NULL), TAMIS_OK);
@@ -281,7 +281,9 @@ static void add_in_samples(tamis_device *device, const layout *of, const beyond 
     o.operation = TAMIS_OP_SDDMM;
     o.type = of->type;
     o.inner = o.width = 2;
-    for (int n = 0; n < ALGORITHMS; n++) {
+    const char *algorithms[CPU_ALGORITHMS_MOST + 1];
+    const int count = cpu_algorithms(o.operation, false, algorithms);
+    for (int n = 0; n < count; n++) {
         tamis_plan *const plan = plan_of(device, &S, algorithms[n], o);
         memset(p, 0xff, PATTERNS * sizeof *p);
         assert_int_equal(tamis_plan_sddmm(plan, &A, &B, &P, NULL), TAMIS_OK);

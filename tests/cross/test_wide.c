@@ -14,6 +14,7 @@
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
+#include "support/algorithms.h"
 #include "support/skip.h"
 
 static tamis_device *device;
@@ -45,10 +46,10 @@ static void test_wide_strides(void **state) {
     const tamis_dense B = {.data = b, .rows = COLS, .cols = K, .stride = stride};
     const tamis_dense E = {.data = e, .rows = ROWS, .cols = K, .stride = stride};
     const tamis_dense P = {.data = p, .rows = 5, .cols = 1};
-    static const char *const names[] = {"cpu-rows",   "cpu-nonzeros",   "cpu-tiled",
-                                        "cpu-panels", "esimd-row-simd", "naive"};
-    for (int n = 0; n < 6; n++) {
-        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        const char *names[CPU_ALGORITHMS_MOST + 1];
+        const int count = cpu_algorithms((tamis_operation)operation, true, names);
+        for (int n = 0; n < count; n++) {
             tamis_options o = TAMIS_OPTIONS_INIT;
             o.operation = (tamis_operation)operation;
             o.inner = o.width = K;
@@ -69,9 +70,9 @@ static void test_wide_strides(void **state) {
             }
             for (int64_t i = 0; i < ROWS; i++)
                 for (int64_t k = 0; k < K; k++) {
-                    const float count = (float)(offsets[i + 1] - offsets[i]);
+                    const float nonzeros = (float)(offsets[i + 1] - offsets[i]);
                     const float weight = operation == TAMIS_OP_SPMM ? 1 : -(float)(i + 1);
-                    assert_true(e[i * stride + k] == count * weight * ((float)(k % 3) - 1));
+                    assert_true(e[i * stride + k] == nonzeros * weight * ((float)(k % 3) - 1));
                 }
         }
     }

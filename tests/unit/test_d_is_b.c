@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "named_device.h"
+#include "support/algorithms.h"
 #include "support/expect.h"
 #include "support/mirror.h"
 #include "support/works.h"
@@ -154,8 +155,9 @@ static test_call call_number(int e) {
 /* A plan without the promise is right whatever comes, in any order. */
 static void test_alternating(void **state) {
     (void)state;
-    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels"};
+    const char *of_cpu[CPU_ALGORITHMS_MOST + 1];
     static const char *const of_gpu[] = {NULL, "gpu-nonzeros", "gpu-two-steps"};
+    const int count = cpu_algorithms(TAMIS_OP_FUSED, false, of_cpu);
     for (int number = 0; number < SHAPES; number++)
         for (int e = 0; e < EDGES; e++) {
             if (is_pair_left_out(number, e)) continue;
@@ -164,7 +166,7 @@ static void test_alternating(void **state) {
             tamis_options o = options_of(&x, &call);
             tamis_plan *plan = NULL;
             const int turn = number + e;
-            o.algorithm = on_cpu ? of_cpu[turn % 5] : of_gpu[turn % 3];
+            o.algorithm = on_cpu ? of_cpu[turn % (count + 1)] : of_gpu[turn % 3];
             o.threads = on_cpu ? 1 + turn % 3 : 0;
             works(tamis_plan_create(device, &x.on.S, &o, &plan));
             for (int i = 0; i < 4; i++) {
@@ -178,7 +180,8 @@ static void test_alternating(void **state) {
 
 static void test_promised(void **state) {
     (void)state;
-    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels", "esimd-row-simd"};
+    const char *of_cpu[CPU_ALGORITHMS_MOST + 1];
+    const int count = cpu_algorithms(TAMIS_OP_FUSED, false, of_cpu);
     for (int number = 0; number < SHAPES; number++)
         for (int e = 0; e < EDGES; e++) {
             if (is_pair_left_out(number, e)) continue;
@@ -190,7 +193,7 @@ static void test_promised(void **state) {
             const size_t bytes = x.elements * tamis_type_size(o.type);
             o.d_is_b = true;
             o.d_layout = TAMIS_ROW_MAJOR; /* B's layout counts */
-            o.algorithm = on_cpu ? of_cpu[turn % 6] : "gpu-one-pass";
+            o.algorithm = on_cpu ? of_cpu[turn % (count + 1)] : "gpu-one-pass";
             if (!on_cpu) o.parameters = shapes[number].parameters;
             o.threads = on_cpu ? 1 + turn % 3 : 0;
             works(tamis_plan_create(device, &x.on.S, &o, &plan));

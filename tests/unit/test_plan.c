@@ -17,6 +17,7 @@
 #include "cpu_device.h"
 #include "select/choose.h"
 #include "small.h"
+#include "support/algorithms.h"
 
 static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
     tamis_plan *plan = NULL;
@@ -198,11 +199,11 @@ static void test_values(void **state) {
 /* What an edge is told reaches the kernels of every algorithm, in a plan and in a single call. Powers of two: exact. */
 static void test_edge_numbers(void **state) {
     (void)state;
-    static const char *const names[] = {"auto",       "cpu-rows",       "cpu-nonzeros", "cpu-tiled",
-                                        "cpu-panels", "esimd-row-simd", "naive"};
+    const char *names[CPU_ALGORITHMS_MOST + 1];
+    const int count = cpu_algorithms(TAMIS_OP_SDDMM, true, names);
     small s;
     small_make(&s);
-    for (int n = 0; n < 7; n++)
+    for (int n = 0; n <= count; n++)
         for (int slope = 0; slope < 2; slope++) {
             tamis_options o = small_options(TAMIS_OP_SDDMM);
             double want[SMALL_NNZ];

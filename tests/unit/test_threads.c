@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "small.h"
+#include "support/algorithms.h"
 #include "support/expect.h"
 
 enum { THREADS = 4, ROUNDS = 15 }; /* of three numbers of threads and five algorithms */
@@ -30,14 +31,14 @@ static void *plans(void *context) {
     double *want, *bound;
     float *const e = malloc(60 * 24 * sizeof *e);
     expect_member(&p, TAMIS_OP_FUSED, &call, 0, NULL, &want, &bound);
+    const char *names[CPU_ALGORITHMS_MOST + 1];
+    const int count = cpu_algorithms(TAMIS_OP_FUSED, true, names);
     for (int round = 0; round < ROUNDS && !w->failed && e; round++) {
-        static const char *const names[] = {"cpu-rows",   "cpu-nonzeros",   "cpu-tiled",
-                                            "cpu-panels", "esimd-row-simd", "naive"};
         tamis_options options = TAMIS_OPTIONS_INIT;
         options.operation = TAMIS_OP_FUSED;
         options.inner = options.width = 24;
         options.threads = 1 + round % 3;
-        options.algorithm = names[round % 6];
+        options.algorithm = names[round % count];
         tamis_plan *plan = NULL;
         const tamis_dense E = {.data = e, .rows = 60, .cols = 24};
         if (tamis_plan_create(w->device, &p.S, &options, &plan) != TAMIS_OK ||

@@ -28,11 +28,11 @@
    block finds them in L1. */
 enum { SUM_GROUP_BYTES = 8192 };
 
-/* Bytes ahead at which columns and weights are prefetched where rows of B are: these drive the hardware prefetcher,
-   which then does not see the others. */
+/* Bytes ahead at which columns and weights are prefetched if rows of B are: the rows drive the hardware prefetcher,
+   which then does not follow columns and weights. */
 enum { SUM_INDEX_AHEAD = 512 };
 
-/* Nonzeros of a mean row from which several sets of sums pay off, if registers hold them. */
+/* If rows have so many nonzeros on average, several sets of sums pay off, as far as registers hold them. */
 enum { SUM_LONG_ROW = 24 };
 
 /*
@@ -190,8 +190,8 @@ typedef struct sum_call {
     int64_t blocks; /* of SUM_BLOCK vectors one after another, for sum_rows; else 1 */
 } sum_call;
 
-/* Rows up to `end_row` of one block, one nonzero after another, with nothing tested but the end of the row: a row of a
-   few nonzeros costs as much as a mispredicted branch. Returns the nonzero after them. */
+/* Rows up to `end_row` of one block, one nonzero after another, testing only the end of the row: a row of a few
+   nonzeros costs as much as a mispredicted branch. Returns the nonzero after them. */
 INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row, int64_t t, tamis_type type,
                               int wide_columns, int wide_offsets, int ones, int stream, int64_t ahead,
                               const sum_shape *shape) {
@@ -243,7 +243,7 @@ INLINE void sum_rows_short(const sum_call *call, tamis_type type, int wide_colum
     sum_short_rows(call, ahead_end, end, t, type, wide_columns, wide_offsets, ones, stream, 0, shape);
 }
 
-/* Several sets of sums, or blocks: for rows of so many nonzeros that what a row costs does not count. If a row takes
+/* Several sets of sums, or blocks, for rows of so many nonzeros that the cost of a row does not matter. If a row takes
    several whole blocks, the second finds the row's columns, and often its rows of B, in L1. */
 INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_columns, int ones, int stream,
                           const sum_shape *shape) {
@@ -359,8 +359,8 @@ INLINE void sum_segments(const sum_call *call, tamis_type type, int wide_columns
     }
 }
 
-/* What an instance does. count and wide_columns are constants in it. bf16's vectors come in pairs, so an even number of
-   them has no vector that overlaps. */
+/* The body of an instance, in which count and wide_columns are constants. bf16's vectors come in pairs, so an even
+   number of them has no vector that overlaps. */
 INLINE void sum_block(const sum_call *call, int wide_columns, int count, int tail) {
     const int over = count > 1 && (TAMIS_KERNEL_TYPE != TAMIS_BF16 || count % 2);
     const sum_shape shape = {call->first, call->last, count, over, tail};

@@ -19,7 +19,7 @@
 
 /*
  * bf16 where the processor multiplies pairs (vdpbf16ps): rows are not widened, a register holds two elements a lane,
- * and a lane's sum becomes (sum + its odd product) + its even product, each rounded to the nearest even. Subnormal
+ * and a lane's sum becomes (sum + its odd product) + its even product, each rounded to nearest even. Subnormal
  * numbers count as 0 there, among inputs and results alike: docs/manual/numerics.md.
  */
 #if defined(__AVX512BF16__) && !defined(TAMIS_KERNEL_F64)

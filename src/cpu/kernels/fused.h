@@ -42,7 +42,7 @@ INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
     seg->final_scale = (real)job->alpha / softmax_sum(state[1]);
 }
 
-/* The weighted rows of D of a chunk, row by row: whole rows follow one another, and need no list. */
+/* Adds the weighted rows of D of a chunk, row by row: consecutive whole rows need no list. */
 static void fused_sums(sum_arguments *arguments, const segment *segments, int count, const real *x, sum_function *sum) {
     for (int s = 0; s < count;) {
         int e = s;

@@ -267,8 +267,8 @@ static same_instance *const same_instances[2][DOT_BLOCK] = {
 static bool same_takes(const tamis_cpu_job *job) {
     const int64_t vectors = (job->width + LANES - 1) / LANES;
     const bool pairs = TAMIS_KERNEL_TYPE == TAMIS_BF16 && job->width % LANES != 0 && vectors % 2 == 0;
-    return job->d_is_b && !job->tiles && !job->explicit_simd && !job->wide_columns && job->width > NARROW_DOTS_MOST &&
-           vectors <= DOT_BLOCK && !pairs;
+    return job->d_is_b && !job->tiles && !job->wide_columns && job->width > NARROW_DOTS_MOST && vectors <= DOT_BLOCK &&
+           !pairs;
 }
 
 static void same_range(const tamis_cpu_job *job, const tamis_cpu_range *range) {

@@ -1,5 +1,5 @@
 /*
- * What the CPU backend passes to its kernels, and the table of each compiled variant.
+ * The arguments of the CPU's kernels, and the tables of each compiled variant.
  *
  * A kernel works on a range: the consecutive nonzeros of one thread, with the rows that they are in. It takes them row
  * by row (CSR order), or by column tiles within blocks of rows. All strides are in bytes, all counts have 64 bits.
@@ -13,6 +13,8 @@
 
 /* The most nonzeros in a chunk; a chunk's samples stay in L1. */
 #define TAMIS_CPU_CHUNK 2048
+/* The most in fused if D is B: see fused_same.h. */
+#define TAMIS_CPU_SAME_ROWS_CHUNK 64
 
 /*
  * Column tiles. The segment of row r in tile t starts at nonzero offsets[r] + starts[...]. `starts` has blocks of
@@ -23,36 +25,6 @@ typedef struct tamis_cpu_tiles {
     int64_t tile_columns, tiles, block_rows;
     const uint32_t *starts;
 } tamis_cpu_tiles;
-
-/*
- * Panels of `rows` neighbouring rows: see kernels/panels.h. A panel has its runs from starts[].run on, up to one
- * without entries, and its entries one after another from starts[].entry on: a column, and for each row of the run the
- * place of its nonzero among the panel's. Panels follow one another without gaps, except where another thread wrote
- * them.
- */
-enum {
-    TAMIS_CPU_PANEL_ROWS = 8,
-    TAMIS_CPU_PANEL_HEIGHT = 4,
-    TAMIS_CPU_PANEL_RUNS = 48,
-    TAMIS_CPU_PANEL_PLACE_BITS = 29
-};
-
-typedef struct tamis_cpu_run {
-    uint32_t count;  /* entries */
-    uint16_t height; /* rows; 0: each entry is one nonzero, whose row is in the bits above its place */
-    uint8_t rows[TAMIS_CPU_PANEL_HEIGHT]; /* of the panel, rising */
-} tamis_cpu_run;
-
-typedef struct tamis_cpu_panel_start {
-    int64_t run, entry;
-} tamis_cpu_panel_start;
-
-typedef struct tamis_cpu_panels {
-    int64_t rows;
-    tamis_cpu_panel_start *starts;
-    tamis_cpu_run *runs;
-    uint32_t *entries;
-} tamis_cpu_panels;
 
 typedef struct tamis_cpu_job {
     int64_t rows, cols, nnz;
@@ -74,14 +46,14 @@ typedef struct tamis_cpu_job {
     tamis_edge edge;
     tamis_edge_constants edge_constants;
 
-    int64_t prefetch;   /* how many nonzeros ahead rows of B and D are prefetched; 0: only the hardware prefetches */
-    int64_t chunk;      /* nonzeros per chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
-    int64_t segments;   /* fused: pieces of rows per chunk */
-    bool explicit_simd; /* Zubair, Bauinger: one dot product at a time, next column block prefetched */
-    const tamis_cpu_tiles *tiles;   /* NULL: row by row */
-    const tamis_cpu_panels *panels; /* not NULL: ranges begin at panels, and no row is cut */
-    void *samples;                  /* SDDMM with softmax: nnz reals of scratch */
-    char *softmax_rows;             /* pairs of reals, (max, sum) of each row's softmax; NULL: not asked for */
+    int64_t prefetch; /* how many nonzeros ahead rows of B and D are prefetched; 0: only the hardware prefetches */
+    int64_t chunk;    /* nonzeros per chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
+    int64_t segments; /* fused: pieces of rows per chunk */
+    bool chunks_sums; /* SpMM: rows are cut into chunks even if the values are used in place */
+    const tamis_cpu_tiles *tiles; /* NULL: row by row */
+    const void *state;            /* the method's own structure */
+    void *samples;                /* SDDMM with softmax: nnz reals of scratch */
+    char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not requested */
 } tamis_cpu_job;
 
 /*
@@ -93,39 +65,35 @@ typedef struct tamis_cpu_range {
     int64_t row_begin, row_end;
     bool head_cut, tail_cut; /* the first row begins before the range; the last row ends after it */
     void *head, *tail;       /* partial rows: see tamis_cpu_kernels.partial_bytes */
-    void *chunk;             /* fused: chunk + 8 reals, then `segments` segments of segment_bytes; panels: reals */
+    void *chunk;             /* fused: chunk + 8 reals, then `segments` segments of segment_bytes */
     void *carry;             /* a partial row for rows longer than a chunk */
-    void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each; panels: sums */
+    void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each */
 } tamis_cpu_range;
 
+/* Computes the rows and nonzeros of one range of p, C or E. */
+typedef void tamis_cpu_kernel(const tamis_cpu_job *job, const tamis_cpu_range *range);
+
 typedef struct tamis_cpu_kernels {
-    /* p over the range; with softmax only the scores, in job->samples */
-    void (*sddmm)(const tamis_cpu_job *job, const tamis_cpu_range *range);
+    /* in the order of src/cpu/methods.def, by operation; NULL if a method does not serve the type. With softmax,
+       SDDMM only leaves the scores in job->samples */
+    tamis_cpu_kernel *const *const *methods;
     /* softmax of whole rows of samples into p. Stage 0 leaves (max, sum) of cut rows in head and tail; stage 1 takes
        the merged pair from there and writes p. */
     void (*softmax_rows)(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage);
-    void (*spmm)(const tamis_cpu_job *job, const tamis_cpu_range *range);
-    void (*fused)(const tamis_cpu_job *job, const tamis_cpu_range *range);
     /* out[row] from the partial sums of the threads that share the row, in their order (SpMM, fused) */
     void (*merge_row)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
     /* merges the row's (max, sum) pairs and writes the result back into each of them (SDDMM with softmax) */
     void (*merge_softmax)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
-    /* Zubair and Bauinger's SDDMM: item = (row, member), NT members a row; job->chunk nonzeros a chunk (VLC) */
-    void (*sddmm_members)(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members);
-    /* the naive loops, as the compiler vectorises them */
-    void (*sddmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
-    void (*spmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
-    void (*fused_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
     int64_t segment_bytes;
-    int64_t real_bytes; /* 4 or 8: of the type that sums are kept in */
+    int64_t real_bytes; /* bytes of the type of sums: 4 or 8 */
     bool pairs;         /* one instruction adds two products to each lane */
 } tamis_cpu_kernels;
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
 typedef struct tamis_cpu_probe {
-    double (*multiply_add)(int64_t repeats);                          /* returns the flops done, result consumed */
-    double (*read)(const void *data, int64_t bytes, int64_t repeats); /* returns the bytes read */
+    double (*multiply_add)(int64_t repeats);                                  /* returns the flops done */
+    double (*read)(const void *data, int64_t bytes, int64_t repeats);         /* returns the bytes read */
     double (*gather)(const void *table, const uint32_t *rows, int64_t count); /* 512-byte rows; returns bytes */
 } tamis_cpu_probe;
 

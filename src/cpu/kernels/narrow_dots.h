@@ -3,7 +3,7 @@
  * dots.h.
  *
  *   1. The row of A is written once for each nonzero of its segment, 16 nonzeros at a time. The next segment overwrites
- *      the copies that are too many.
+ *      the surplus copies.
  *   2. Then rows of S no longer matter. Four nonzeros at a time, rows of B (narrow.h) are multiplied with those copies,
  *      and a small transpose-add tree makes the four sums.
  *

@@ -8,7 +8,7 @@
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/vector.h"
 
-/* What SpMM and fused do at the two ends of a segment. */
+/* How SpMM and fused begin and end a segment. */
 enum {
     SEGMENT_CONTINUE = 1, /* begin from the accumulator, times load_scale, instead of zero */
     SEGMENT_KEEP = 2      /* leave the sum in the accumulator instead of finishing the output row */
@@ -41,12 +41,12 @@ typedef struct sum_arguments {
     const void *columns;
     char *out;
     int64_t out_stride;
-    int real_out; /* out holds reals whatever the type of the inputs */
+    int real_out; /* out holds reals, whatever the type of the inputs */
     real beta;
     int64_t width;    /* elements of a row */
     int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
     int64_t nnz;
-    int64_t prefetch_end; /* nonzeros whose row ends after this one have none */
+    int64_t prefetch_end; /* rows that end after this nonzero prefetch nothing */
     int ones;             /* the weights are all 1 and not stored */
     int stream;           /* whole rows are written past the caches */
 

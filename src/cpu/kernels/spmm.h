@@ -50,7 +50,7 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .alpha = (real)job->alpha};
 }
 
-/* Where the sum of a row goes if this range does not finish it; NULL for a row that lies within the range. */
+/* Where the sum of a row goes if this range does not finish the row; NULL if the row lies within the range. */
 INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
     if (range->head_cut && row == range->row_begin) return range->head;
     if (range->tail_cut && row == range->row_end - 1) return range->tail;
@@ -109,7 +109,7 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
     }
 }
 
-/* The values of a chunk's segments as reals, run by run. */
+/* Converts the values of a chunk's segments to reals, run by run. */
 INLINE void widen_values(const char *values, const segment *segments, int count, real *to, tamis_type type) {
     const int64_t size = element_bytes(type);
     for (int s = 0; s < count;) {
@@ -157,8 +157,8 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
     const bool real_values = type == REAL || job->real_values;
     /* values that are already reals and in order are used in place, for rows of any length */
     const bool in_place = !job->tiles && (real_values || !job->values);
-    const int64_t limit = in_place && !job->explicit_simd ? INT64_MAX / 2 : job->chunk;
-    if (in_place && !job->explicit_simd && job->width > NARROW_SUMS_MOST) {
+    const int64_t limit = in_place && !job->chunks_sums ? INT64_MAX / 2 : job->chunk;
+    if (in_place && !job->chunks_sums && job->width > NARROW_SUMS_MOST) {
         spmm_rows(job, range, &arguments, sum);
         sum_fence(&arguments);
         return;
@@ -182,6 +182,10 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
         }
         finish_block(job, range, &w, &arguments, sum);
     }
+}
+
+static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    spmm_range(job, range, TAMIS_KERNEL_TYPE);
 }
 
 /* Finishes a row that several threads share: adds their sums in the order of the threads. */

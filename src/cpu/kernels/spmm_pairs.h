@@ -177,7 +177,7 @@ static pairs_instance *const pairs_instances[2][PAIRS_BLOCK] = {
     {pairs_64_1, pairs_64_2, pairs_64_3, pairs_64_4, pairs_64_5, pairs_64_6, pairs_64_7, pairs_64_8}};
 
 static bool pairs_take(const tamis_cpu_job *job) {
-    return !job->tiles && !job->explicit_simd && !job->real_values && job->width >= PAIRS_LEAST;
+    return !job->tiles && !job->real_values && job->width >= PAIRS_LEAST;
 }
 
 /* Whole rows; those of several blocks one by one, so that the second block finds columns and rows of B in L1. */

@@ -38,7 +38,7 @@
 #endif
 
 #if defined(TAMIS_KERNEL_F64)
-typedef double real; /* what sums are kept in */
+typedef double real; /* the type of sums */
 typedef int64_t real_bits;
 #define LANES (VECTOR_BYTES / 8)
 #define REAL  TAMIS_F64
@@ -229,8 +229,8 @@ INLINE vector run_load(const char *p, tamis_type type, int k, int count) {
     return vector_load(p, type);
 }
 
-/* Stores vector k at p, and k + 1 after it if the two are a pair. To be called for each k that begins a pair or has
-   none. */
+/* Stores vector k at p, and k + 1 after it if the two are a pair. Call it for each k that begins a pair or is in none.
+ */
 INLINE void run_store(char *p, tamis_type type, int k, int count, const vector *x) {
 #if !defined(TAMIS_KERNEL_F64)
     if (run_has_pair(type, k, count)) {

@@ -2,8 +2,8 @@
  * The baseline: plain loops over rows, as the compiler vectorises them (`omp simd`). They exist for comparison and are
  * never chosen.
  */
-#ifndef TAMIS_CPU_KERNELS_NAIVE_H
-#define TAMIS_CPU_KERNELS_NAIVE_H
+#ifndef TAMIS_CPU_METHODS_NAIVE_NAIVE_KERNELS_H
+#define TAMIS_CPU_METHODS_NAIVE_NAIVE_KERNELS_H
 
 #include <math.h>
 
@@ -54,11 +54,11 @@ INLINE const real *real_row(const char *base, int64_t stride, int64_t row) {
     return (const real *)(const void *)(base + row * stride);
 }
 
-INLINE void sddmm_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end, int wide) {
+INLINE void sddmm_naive_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, int wide) {
     const real *const values = (const real *)(const void *)job->values;
     const real alpha = (real)job->alpha, beta = (real)job->beta;
     real *const p = (real *)(void *)job->out;
-    for (int64_t row = row_begin; row < row_end; row++) {
+    for (int64_t row = range->row_begin; row < range->row_end; row++) {
         const real *const a = real_row(job->a, job->a_stride, row);
         const int64_t end = offset_at(job, row + 1);
         for (int64_t t = offset_at(job, row); t < end; t++) {
@@ -69,9 +69,9 @@ INLINE void sddmm_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_
     }
 }
 
-INLINE void spmm_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end, int wide) {
+INLINE void spmm_naive_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, int wide) {
     const real *const values = (const real *)(const void *)job->values;
-    for (int64_t row = row_begin; row < row_end; row++) {
+    for (int64_t row = range->row_begin; row < range->row_end; row++) {
         real *const y = (real *)(void *)(job->out + row * job->out_stride);
         const int64_t end = offset_at(job, row + 1);
         naive_begin_row(job, y);
@@ -81,9 +81,9 @@ INLINE void spmm_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_t
     }
 }
 
-INLINE void fused_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end, int wide) {
+INLINE void fused_naive_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, int wide) {
     const real *const values = (const real *)(const void *)job->values;
-    for (int64_t row = row_begin; row < row_end; row++) {
+    for (int64_t row = range->row_begin; row < range->row_end; row++) {
         const real *const a = real_row(job->a, job->a_stride, row);
         real *const y = (real *)(void *)(job->out + row * job->out_stride);
         const int64_t end = offset_at(job, row + 1);
@@ -96,5 +96,33 @@ INLINE void fused_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_
         }
     }
 }
+
+/* 32- and 64-bit columns have a loop each. */
+
+static void sddmm_naive(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    if (job->wide_columns)
+        sddmm_naive_rows(job, range, 1);
+    else
+        sddmm_naive_rows(job, range, 0);
+}
+
+static void spmm_naive(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    if (job->wide_columns)
+        spmm_naive_rows(job, range, 1);
+    else
+        spmm_naive_rows(job, range, 0);
+}
+
+static void fused_naive(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    if (job->wide_columns)
+        fused_naive_rows(job, range, 1);
+    else
+        fused_naive_rows(job, range, 0);
+}
+
+/* The loops do not support 16-bit types. */
+static tamis_cpu_kernel *const naive_kernels[] = {[TAMIS_OP_SDDMM] = TAMIS_KERNEL_TYPE == REAL ? sddmm_naive : NULL,
+                                                  [TAMIS_OP_SPMM] = TAMIS_KERNEL_TYPE == REAL ? spmm_naive : NULL,
+                                                  [TAMIS_OP_FUSED] = TAMIS_KERNEL_TYPE == REAL ? fused_naive : NULL};
 
 #endif

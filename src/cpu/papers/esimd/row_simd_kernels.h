@@ -7,10 +7,12 @@
  * A member of the paper's work-group is a work item of a thread here. SpMM and the fused product use NT = 1, as in the
  * paper, and run through spmm.h and fused.h with chunks of VLC; only the dot product of this file is specific to it.
  */
-#ifndef TAMIS_CPU_KERNELS_ROW_SIMD_H
-#define TAMIS_CPU_KERNELS_ROW_SIMD_H
+#ifndef TAMIS_CPU_PAPERS_ESIMD_ROW_SIMD_KERNELS_H
+#define TAMIS_CPU_PAPERS_ESIMD_ROW_SIMD_KERNELS_H
 
+#include "cpu/kernels/fused.h"
 #include "cpu/kernels/sddmm.h"
+#include "cpu/kernels/spmm.h"
 
 INLINE vector simd_multiply_add(vector sum, const char *a, const char *b, tamis_type type) {
     return dot_multiply_add(sum, dot_load(a, type, 0, 1), dot_load(b, type, 0, 1));
@@ -56,14 +58,14 @@ static void simd_columns_64(const dot_arguments *arguments, const segment *segme
 
 static dot_function *simd_function_for(bool wide_columns) { return wide_columns ? simd_columns_64 : simd_columns_32; }
 
-/* Items (row, member) in [item_begin, item_end); the members of a row are consecutive. */
-INLINE void sddmm_members_range(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members,
-                                tamis_type type) {
+/* Items (row, member); the members of a row are consecutive. */
+static void row_simd_sddmm(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     real x[TAMIS_CPU_CHUNK + 8];
-    const dot_arguments arguments = dot_arguments_of(job, type);
+    const int64_t members = *(const int64_t *)job->state;
+    const dot_arguments arguments = dot_arguments_of(job, TAMIS_KERNEL_TYPE);
     const edge_arguments edge = edge_arguments_of(job);
     dot_function *const dots = simd_function_for(job->wide_columns);
-    for (int64_t item = item_begin; item < item_end; item++) {
+    for (int64_t item = range->row_begin * members; item < range->row_end * members; item++) {
         const int64_t row = item / members, row_end = offset_at(job, row + 1);
         const int64_t share = (row_end - offset_at(job, row) + members - 1) / members;
         int64_t begin = offset_at(job, row) + item % members * share;
@@ -72,10 +74,17 @@ INLINE void sddmm_members_range(const tamis_cpu_job *job, int64_t item_begin, in
             const segment piece = {
                 .row = row, .begin = begin, .count = end - begin < job->chunk ? end - begin : job->chunk};
             dots(&arguments, &piece, 1, x);
-            edge_segments(&edge, job, type, &piece, 1, x);
-            sddmm_store(job, type, &piece, 1, x);
+            edge_segments(&edge, job, TAMIS_KERNEL_TYPE, &piece, 1, x);
+            sddmm_store(job, TAMIS_KERNEL_TYPE, &piece, 1, x);
         }
     }
 }
+
+static void row_simd_fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    fused_range(job, range, TAMIS_KERNEL_TYPE, simd_function_for(job->wide_columns));
+}
+
+static tamis_cpu_kernel *const row_simd_kernels[] = {
+    [TAMIS_OP_SDDMM] = row_simd_sddmm, [TAMIS_OP_SPMM] = spmm_any, [TAMIS_OP_FUSED] = row_simd_fused};
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Panels of neighbouring rows: which rows share which columns. See kernels/panels.h.
+ * Panels of neighbouring rows: which rows share which columns. See panels_kernels.h.
  *
  * A panel has two groups of three or four rows. In each column, the rows of a group that have a nonzero there are taken
  * together, whichever they are; a single row of one group and a single row of the other are a pair. So a panel has at
@@ -9,25 +9,26 @@
  *
  * The rows of a panel are merged by their columns, in one pass. A row whose columns do not rise is taken by itself.
  */
+#include "cpu/methods/panels/build.h"
+
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "cpu/plan.h"
-#include "sparse/index.h"
+#include "cpu/predict.h"
 #include "sparse/structure.h"
 
 enum {
     ROWS = TAMIS_CPU_PANEL_ROWS,
     MASKS = 1 << ROWS,
-    RUN_BYTES = 2560,   /* that a run of several rows must save, of rows of B */
-    RUN_ENTRIES = 12,   /* of a run of one row */
-    LOOK_PANELS = 24,   /* how many panels a prediction looks at */
-    LOOK_NONZEROS = 128 /* and one nonzero in so many, at most */
+    RUN_BYTES = 2560,   /* of rows of B, which a run of several rows must save */
+    RUN_ENTRIES = 12,   /* at least, in a run of one row */
+    LOOK_PANELS = 24,   /* that a prediction reads */
+    LOOK_NONZEROS = 128 /* a prediction reads at most one nonzero in so many */
 };
 
-/* The runs that each set of rows of one column is cut into: two at most within groups, and pairs or single rows. */
+/* The runs that each set of rows with a nonzero in one column is cut into: one for each group, or a pair. */
 typedef struct cuts {
     uint8_t pieces[MASKS][4];
 } cuts;
@@ -41,7 +42,7 @@ typedef struct panel {
     bool loose[ROWS];         /* the row's columns do not rise */
     uint32_t counts[MASKS];   /* entries of each run; 0 for those that are dissolved */
     bool dissolved[MASKS];
-    uint32_t scattered; /* entries that are in no run of known rows */
+    uint32_t scattered; /* entries outside runs of known rows */
     int64_t row_bytes;  /* of B */
     int64_t least;      /* see tamis_cpu_build_panels */
     int64_t columns;    /* in the lists below */
@@ -49,7 +50,7 @@ typedef struct panel {
     uint8_t *masks;     /* which rows have it */
 } panel;
 
-/* Of B or D, whichever is read. */
+/* Bytes of a row of B, or of D. */
 static int64_t row_bytes_of(const tamis_problem *problem) {
     return (int64_t)tamis_cpu_row_bytes(problem) / (problem->operation == TAMIS_OP_FUSED ? 2 : 1);
 }
@@ -87,7 +88,7 @@ static void count_pieces(panel *p, unsigned mask) {
     for (int i = 0; i < 4 && pieces[i]; i++) p->counts[pieces[i]]++;
 }
 
-/* A run costs a branch that is not foreseen, and sums that are loaded and stored. */
+/* A run costs a mispredicted branch, and sums that are loaded and stored. */
 static void dissolve_short_runs(panel *p) {
     memset(p->dissolved, 0, sizeof p->dissolved);
     p->scattered = 0;
@@ -158,7 +159,7 @@ static void read_panel(panel *p, int64_t row, int64_t rows) {
     dissolve_short_runs(p);
 }
 
-/* ------------------------------------------------------------------------------------------ what a plan keeps */
+/* ------------------------------------------------------------------------------------------ building */
 
 static void write_piece(uint32_t **to, unsigned mask, uint32_t column, uint32_t *places) {
     uint32_t *entry = *to;
@@ -168,7 +169,7 @@ static void write_piece(uint32_t **to, unsigned mask, uint32_t column, uint32_t 
     *to = entry;
 }
 
-/* One row's nonzero: in the row's own run, or among the scattered ones, with the row's number. */
+/* Writes one row's nonzero into the row's own run, or among the scattered ones, with the row's number. */
 static void write_single(const panel *p, uint32_t **to, unsigned r, uint32_t column, uint32_t *places) {
     if (!p->dissolved[1u << r]) {
         write_piece(&to[1u << r], 1u << r, column, places);
@@ -178,12 +179,12 @@ static void write_single(const panel *p, uint32_t **to, unsigned r, uint32_t col
     *to[0]++ = places[r]++ | (uint32_t)r << TAMIS_CPU_PANEL_PLACE_BITS;
 }
 
-/* Writes the panel's runs and entries, and moves both places on. */
+/* Writes the panel's runs and entries, and advances both pointers. */
 static void write_panel(const panel *p, tamis_cpu_run **next_run, uint32_t **next_entry) {
     tamis_cpu_run *runs = *next_run;
     uint32_t *entries = *next_entry, *to[MASKS], places[ROWS];
     for (int64_t r = 0; r < p->rows; r++) places[r] = (uint32_t)p->places[r];
-    /* by height, so that the branch to each height's loop is foreseen */
+    /* by height, so that the branch to each height's loop is predicted */
     for (int height = 1; height <= TAMIS_CPU_PANEL_HEIGHT; height++) {
         for (unsigned mask = 1; mask < MASKS; mask++) {
             if (p->counts[mask] == 0 || __builtin_popcount(mask) != height) continue;
@@ -221,7 +222,7 @@ typedef struct build {
     const tamis_problem *problem;
     const cuts *cuts;
     int64_t rows, most, least;
-    tamis_cpu_panels *panels;
+    tamis_cpu_panel_index *panels;
     uint32_t *lists;
     uint8_t *masks;
 } build;
@@ -262,7 +263,7 @@ int64_t tamis_cpu_panel_most(const tamis_problem *problem, int64_t rows) {
 }
 
 tamis_status tamis_cpu_build_panels(const tamis_problem *problem, int threads, int64_t least,
-                                    tamis_cpu_panels *panels) {
+                                    tamis_cpu_panel_index *panels) {
     tamis_status status = TAMIS_OK;
     cuts all;
     const int64_t most = tamis_cpu_panel_most(problem, panels->rows);
@@ -282,10 +283,10 @@ done:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------ what a prediction sees */
+/* ------------------------------------------------------------------------------------------ predicting */
 
 tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, int64_t rows) {
-    enum { MOST = 8192 }; /* nonzeros of a panel that is looked at */
+    enum { MOST = 8192 }; /* nonzeros of a panel that it reads */
     uint32_t list[MOST];
     uint8_t masks[MOST];
     cuts all;
@@ -295,7 +296,7 @@ tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, in
     int64_t nonzeros = 0, entries = 0, runs = 0, single = 0;
     make_cuts(&all, rows);
     for (int i = 0; i < LOOK_PANELS && i < panels && nonzeros < limit; i++) {
-        /* spread over the matrix, in an order in which any first few are spread, too: multiples of the golden ratio */
+        /* multiples of the golden ratio: any first few of them are spread over the matrix */
         const int64_t at = panels <= LOOK_PANELS
                                ? i
                                : (int64_t)((double)panels * (0.6180339887 * i + 0.5 - (int)(0.6180339887 * i + 0.5)));
@@ -315,28 +316,4 @@ tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, in
     if (nonzeros == 0) return (tamis_cpu_panel_shares){1, 1, 1};
     return (tamis_cpu_panel_shares){(double)entries / (double)nonzeros, (double)runs / (double)nonzeros,
                                     (double)single / (double)nonzeros};
-}
-
-int64_t tamis_cpu_choose_panels(const tamis_problem *problem, tamis_cpu_panel_shares *shares) {
-    const tamis_cpu_panel_shares six = tamis_cpu_profile_panels(problem, 6);
-    const tamis_cpu_panel_shares eight = tamis_cpu_profile_panels(problem, 8);
-    const bool less = tamis_cpu_predict_panels(problem, &six) < tamis_cpu_predict_panels(problem, &eight);
-    *shares = less ? six : eight;
-    return less ? 6 : 8;
-}
-
-/* ------------------------------------------------------------------------------------------ threads */
-
-void tamis_cpu_partition_panels(const tamis_problem *problem, int threads, int64_t rows, tamis_cpu_range *ranges) {
-    tamis_cpu_partition(problem, threads, ranges);
-    int64_t row = 0;
-    for (int t = 0; t < threads; t++) {
-        const int64_t near = (ranges[t].row_end + rows / 2) / rows * rows;
-        const int64_t end = t + 1 == threads || near > problem->rows ? problem->rows : near < row ? row : near;
-        ranges[t] = (tamis_cpu_range){.nonzero_begin = tamis_cpu_offset(problem, row),
-                                      .nonzero_end = tamis_cpu_offset(problem, end),
-                                      .row_begin = row,
-                                      .row_end = end};
-        row = end;
-    }
 }

@@ -9,19 +9,21 @@
  *              C_row 1  [ registers ]  += w1 * B_column
  *      SDDMM   A_row 0, A_row 1 in registers, two rows of a run at a time; the second two find B_column in L1
  *
- * What rows a run has is known before it begins, so no nonzero costs a branch. An entry of a run is a column and a
+ * The rows of a run are known before it begins, so no nonzero costs a branch. An entry of a run is a column and a
  * place in the panel's nonzeros for each row. Places are relative to the panel, whose nonzeros lie side by side in S,
  * so that values, samples and edges are those of S in its own order. Between runs the sums of a panel's rows are in the
  * thread's scratch, which L1 holds. Moves: a row of B (and D) per entry, each row of A and C once; the index is 4 bytes
  * an entry and 4 a nonzero.
  */
-#ifndef TAMIS_CPU_KERNELS_PANELS_H
-#define TAMIS_CPU_KERNELS_PANELS_H
+#ifndef TAMIS_CPU_METHODS_PANELS_PANELS_KERNELS_H
+#define TAMIS_CPU_METHODS_PANELS_PANELS_KERNELS_H
 
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
+#include "cpu/methods/panels/index.h"
 
-/* Registers: what vectors of sums a run of one to four rows keeps, and how many entries share a reduction. */
+/* How many vectors of sums registers hold for each row of a run of one to four, and how many entries share a reduction.
+ */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
 enum { PANEL_DOTS = 4 };
 static const int panel_sum_vectors[5] = {8, 8, 8, 8, 4};
@@ -32,11 +34,13 @@ static const int panel_sum_vectors[5] = {8, 8, 4, 2, 2};
 #define PANEL_DOT_VECTORS 2
 #endif
 
-/* Rows of B that one pass over a run's rows of A may fill, so that the next pass finds them in L1. */
 #define PANEL_PLACE ((1u << TAMIS_CPU_PANEL_PLACE_BITS) - 1)
-/* Bytes of entries ahead: rows of B drive the hardware prefetcher, which then does not see the index. */
+
+/* Bytes ahead at which entries are prefetched: rows of B drive the hardware prefetcher, which then does not follow the
+   index. */
 enum { PANEL_INDEX_AHEAD = 512 };
 
+/* Bytes of rows of B in one pass over two of a run's rows of A, so that the next pass finds them in L1. */
 enum { PANEL_PASS_BYTES = 16384, PANEL_PASS_LEAST = 8 };
 
 /* A vector that is used several times is loaded once: else compilers load it for each multiply-add. */
@@ -62,7 +66,7 @@ typedef struct panel_sum {
     int tail;
 } panel_sum;
 
-/* `count` vectors of B's rows onto the sums of `height` rows; both are constants. If `masked` is set, the vector has
+/* Adds `count` vectors of B's rows to the sums of `height` rows; both are constants. If `masked` is set, the vector has
    `tail` elements. */
 INLINE void panel_sum_block(const panel_sum *x, tamis_type type, int height, int count, int masked) {
     vector sum[TAMIS_CPU_PANEL_HEIGHT][8];
@@ -166,7 +170,7 @@ INLINE int panel_vectors(int64_t left, int most) {
     return vectors;
 }
 
-/* All runs of a panel: sums += weights * rows of b. */
+/* sums += weights * rows of b, for all runs of a panel. */
 static void panel_add(const tamis_cpu_job *job, const char *b, int64_t b_stride, const tamis_cpu_run *run,
                       const uint32_t *entries, const real *weights, real *sums) {
     const int64_t stride = partial_reals(job->width);
@@ -218,11 +222,11 @@ typedef struct panel_dot {
     const uint32_t *entries;
     int64_t count, step; /* entries; words from one to the next */
     int place[2];        /* where in an entry the rows' places are */
-    int tail, more;      /* more: the products are added to what is there */
+    int tail, more;      /* more: the products are added to those before */
     real *samples;
 } panel_dot;
 
-enum { PANEL_DOT_SUMS = PANEL_DOTS * 2 }; /* that share a reduction */
+enum { PANEL_DOT_SUMS = PANEL_DOTS * 2 }; /* of entries that share a reduction */
 
 /* The products of one row of B with `height` rows of A. */
 INLINE void panel_dot_entry(const panel_dot *x, vector *sums, vector a[2][PANEL_DOT_VECTORS], const char *row,
@@ -341,7 +345,7 @@ static void panel_scattered_dots(const tamis_cpu_job *job, int64_t row, const ui
     }
 }
 
-/* All samples of a panel whose first row is `row`. */
+/* Computes all samples of a panel whose first row is `row`. */
 static void panel_dots(const tamis_cpu_job *job, int64_t row, const tamis_cpu_run *run, const uint32_t *entries,
                        real *samples) {
     const int64_t size = element_bytes(TAMIS_KERNEL_TYPE), row_bytes = job->inner * size;
@@ -385,7 +389,7 @@ static void panel_dots(const tamis_cpu_job *job, int64_t row, const tamis_cpu_ru
 
 /* ------------------------------------------------------------------------------------------ the three operations */
 
-/* S's values of a panel as weights: in place if they are reals; else widened, or ones, in the thread's chunk. */
+/* A panel's values of S as weights: in place if they are reals, else widened, or ones, in the thread's chunk. */
 INLINE const real *panel_weights(const tamis_cpu_job *job, tamis_type type, int64_t begin, int64_t n, real *chunk) {
     if (job->values && (type == REAL || job->real_values)) return (const real *)(const void *)job->values + begin;
     if (job->values) {
@@ -397,7 +401,7 @@ INLINE const real *panel_weights(const tamis_cpu_job *job, tamis_type type, int6
     return chunk;
 }
 
-/* One row of a panel is done: softmax's weights have been made from scores, so its sum is divided here. */
+/* Writes a finished row of a panel. `scale` divides by the sum of softmax's exponentials. */
 static void panel_finish(const tamis_cpu_job *job, int64_t row, const real *sums, real scale) {
     char *const out = job->out + row * job->out_stride;
     if (TAMIS_KERNEL_TYPE != REAL && job->real_out)
@@ -406,7 +410,7 @@ static void panel_finish(const tamis_cpu_job *job, int64_t row, const real *sums
         panel_finish_row(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
 }
 
-/* Scores of one whole row to weights; returns what its sum is multiplied by. */
+/* Turns the scores of one whole row into weights; returns the factor for its sum. */
 static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_t n) {
     const real most = run_max(x, n), shift = most == -(real)__builtin_inff() ? 0 : most;
     const real sum = run_exp(x, x, n, shift);
@@ -414,10 +418,11 @@ static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_
     return (real)job->alpha / softmax_sum(sum);
 }
 
-/* What the panel from `row` on reads in no order that the hardware foresees: its values, and its rows of A. */
-static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int dots) {
+/* Prefetches what the panel from `row` on reads in an order that the hardware does not predict: values, and rows of A.
+ */
+static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int64_t rows, int dots) {
     const int64_t size = element_bytes(TAMIS_KERNEL_TYPE);
-    const int64_t end_row = row + job->panels->rows < job->rows ? row + job->panels->rows : job->rows;
+    const int64_t end_row = row + rows < job->rows ? row + rows : job->rows;
     if (row >= end_row) return;
     if (dots) {
         for (int64_t r = row; r < end_row; r++)
@@ -431,7 +436,7 @@ static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int dots) {
 /* SDDMM and fused if `dots` is set, SpMM and fused if `sum` is. */
 INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range, int dots, int sum) {
     const tamis_type type = TAMIS_KERNEL_TYPE;
-    const tamis_cpu_panels *const panels = job->panels;
+    const tamis_cpu_panel_index *const panels = job->state;
     const int64_t stride = partial_reals(job->width);
     const edge_arguments edge = edge_arguments_of(job);
     real *const chunk = range->chunk, *const sums = range->block;
@@ -442,7 +447,7 @@ INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
         const tamis_cpu_run *const runs = panels->runs + panels->starts[panel].run;
         const uint32_t *const entries = panels->entries + panels->starts[panel].entry;
         const real *weights = chunk;
-        panel_prefetch(job, end_row, dots);
+        panel_prefetch(job, end_row, panels->rows, dots);
         if (dots) {
             panel_dots(job, row, runs, entries, chunk);
             edge_run(&edge, type, chunk, job->values ? job->values + begin * element_bytes(type) : NULL, n);
@@ -467,5 +472,12 @@ INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
         for (int64_t r = row; r < end_row; r++) panel_finish(job, r, sums + (r - row) * stride, scale[r - row]);
     }
 }
+
+static void panels_sddmm(const tamis_cpu_job *job, const tamis_cpu_range *range) { panels_range(job, range, 1, 0); }
+static void panels_spmm(const tamis_cpu_job *job, const tamis_cpu_range *range) { panels_range(job, range, 0, 1); }
+static void panels_fused(const tamis_cpu_job *job, const tamis_cpu_range *range) { panels_range(job, range, 1, 1); }
+
+static tamis_cpu_kernel *const panels_kernels[] = {
+    [TAMIS_OP_SDDMM] = panels_sddmm, [TAMIS_OP_SPMM] = panels_spmm, [TAMIS_OP_FUSED] = panels_fused};
 
 #endif

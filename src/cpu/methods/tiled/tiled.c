@@ -1,5 +1,6 @@
 /*
- * Column tiles: how wide, over how many rows at a time, and where each row's segments begin.
+ * cpu-tiled: column tiles within blocks of rows. How wide they are, over how many rows at a time, and where each row's
+ * segments begin.
  *
  * This is cuSDDMM's model (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A), applied to a CPU core. The dense
  * rows of a tile must fit into the cache that serves them (in the paper Tj * Tk = L2), and every further tile costs
@@ -15,12 +16,55 @@
  * There are few segments if rows have many nonzeros in each tile. Tiling needs that; density alone is not enough.
  */
 #include <math.h>
+#include <stdio.h>
 
+#include "base/papers.h"
+#include "base/status.h"
 #include "base/threads.h"
 #include "cpu/fitted.h"
-#include "cpu/plan.h"
-#include "sparse/index.h"
+#include "cpu/method.h"
+#include "cpu/predict.h"
 #include "sparse/structure.h"
+
+enum { PREFETCH, CHUNK, TILE_COLUMNS, BLOCK_ROWS };
+enum { FUSED_CHUNK = 16384 }; /* a block's whole part in a tile */
+
+/* Fitted as src/cpu/fitted.c says: seconds of one core. */
+static const struct {
+    double nonzero;            /* index, address, share of a reduction, as far as they do not overlap */
+    double entry;              /* visiting an entry of the table */
+    double segment;            /* its loop, the row of A, the reduction of what is left over */
+    double wait_nonzero,       /* a segment's part of S comes from a new place in memory: each nonzero waits, */
+        wait_most;             /* until the hardware has seen where it goes, unless the products take as long */
+    double l1_share, l2_share; /* of a cache that a tile may fill */
+    double unseen;             /* what the model does not see, as a factor */
+    double setup_segment, setup_nonzero; /* building the table */
+} fit = {.nonzero = 0.45e-9,
+         .entry = 0.6e-9,
+         .segment = 33e-9,
+         .wait_nonzero = 4e-9,
+         .wait_most = 300e-9,
+         .l1_share = 0.7,
+         .l2_share = 0.9,
+         .unseen = 1.1,
+         .setup_segment = 14e-9,
+         .setup_nonzero = 0.3e-9};
+
+static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (problem->evidence->profile.max > UINT32_MAX) {
+        snprintf(reason, bytes, "the longest row has %lld nonzeros, but positions within a row have 32 bits",
+                 (long long)problem->evidence->profile.max);
+        return false;
+    }
+    if (problem->nnz == 0 || tamis_cpu_row_bytes(problem) == 0) {
+        snprintf(reason, bytes, "nothing to tile: nnz = %lld, %g bytes of dense rows per nonzero",
+                 (long long)problem->nnz, tamis_cpu_row_bytes(problem));
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ predicting */
 
 /* How many entries of the table there may be: what S itself takes is a fair price. */
 static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
@@ -28,13 +72,12 @@ static double entries_most(const tamis_problem *problem) { return 2 * (double)pr
 /* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have.
  */
 static double tile_rate(const tamis_problem *problem, double tile_bytes) {
-    const int level = tile_bytes <= tamis_cpu_fit.tiles.l1_share * (double)problem->evidence->cache_l1 ? 1 : 0;
+    const int level = tile_bytes <= fit.l1_share * (double)problem->evidence->cache_l1 ? 1 : 0;
     return tamis_cpu_gather_rate(problem,
                                  0.5 * (double)(level ? problem->evidence->cache_l1 : problem->evidence->cache_l2));
 }
 
 static double tile_cost(const tamis_problem *problem, double arithmetic, int64_t tile_columns, int64_t block_rows) {
-    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
     const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
     const double row_bytes = tamis_cpu_row_bytes(problem);
     const double kept =
@@ -43,26 +86,25 @@ static double tile_cost(const tamis_problem *problem, double arithmetic, int64_t
     /* fused first uses B's part of a tile and then D's, so the cache holds one of them at a time */
     const double wider = (double)(problem->inner > problem->width ? problem->inner : problem->width) * size;
     const double tile_bytes = (double)tile_columns * wider;
-    if (tile_bytes + (double)block_rows * kept > f->tiles.l2_share * (double)problem->evidence->cache_l2)
-        return INFINITY;
+    if (tile_bytes + (double)block_rows * kept > fit.l2_share * (double)problem->evidence->cache_l2) return INFINITY;
     const double tiles = ceil((double)problem->cols / (double)tile_columns);
     const double mean = problem->evidence->profile.mean, rows = (double)problem->rows;
     if (rows * tiles > entries_most(problem)) return INFINITY;
-    if (problem->operation == TAMIS_OP_FUSED && (double)block_rows * mean / tiles > TAMIS_CPU_FUSED_CHUNK)
-        return INFINITY; /* a chunk must hold a block's whole part in a tile */
+    if (problem->operation == TAMIS_OP_FUSED && (double)block_rows * mean / tiles > FUSED_CHUNK) return INFINITY;
     const double segments = rows * tiles * (1 - exp(-mean / tiles));
     const double length = segments > 0 ? (double)problem->nnz / segments : 0;
     const double work = length * row_bytes * threads / tile_rate(problem, tile_bytes);
-    const double wait = fmax(0, fmin(length * f->tiles.wait_nonzero, f->tiles.wait_most) - work);
+    const double wait = fmax(0, fmin(length * fit.wait_nonzero, fit.wait_most) - work);
     const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
     const double dense_bytes = (double)problem->cols * row_bytes;
     const double moved = (double)problem->nnz * row_bytes / tile_rate(problem, tile_bytes);
-    return fmax(moved, arithmetic) + (double)problem->nnz * f->tiles.nonzero / threads +
-           rows * tiles * f->tiles.entry / threads + segments * ((f->tiles.segment + wait) / threads + kept / l2_rate) +
+    return fmax(moved, arithmetic) + (double)problem->nnz * fit.nonzero / threads + rows * tiles * fit.entry / threads +
+           segments * ((fit.segment + wait) / threads + kept / l2_rate) +
            ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
 }
 
-double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
+/* Chooses tile_columns and block_rows if they are 0: the pair with the smallest predicted time. Returns that time. */
+static double choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
     const int64_t fixed_columns = tiles->tile_columns, fixed_rows = tiles->block_rows;
     const double arithmetic = tamis_cpu_arithmetic_seconds(problem);
     double best = INFINITY;
@@ -85,7 +127,28 @@ double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *til
     return best;
 }
 
-int64_t tamis_cpu_tile_entries(const tamis_problem *problem, const tamis_cpu_tiles *tiles) {
+static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
+    tamis_cpu_tiles tiles = {0};
+    prediction->call_seconds = fit.unseen * (choose_tiles(problem, &tiles) + tamis_cpu_stream_seconds(problem));
+    const double segments = (double)problem->rows * (double)tiles.tiles;
+    prediction->setup_seconds =
+        (segments * fit.setup_segment + (double)problem->nnz * fit.setup_nonzero) / problem->threads;
+    if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs for who asks for it by name */
+        prediction->call_seconds = fit.unseen * tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
+        snprintf(prediction->reason, sizeof prediction->reason, "%s",
+                 tiles.tiles <= 1 ? "one tile holds all columns: no gain over cpu-nonzeros"
+                                  : "no tile that fits into L2 has fewer table entries than twice the nonzeros");
+        return;
+    }
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "%lld tiles of %lld columns, %.1f nonzeros per row and tile, rows in blocks of %lld",
+             (long long)tiles.tiles, (long long)tiles.tile_columns,
+             problem->evidence->profile.mean / (double)tiles.tiles, (long long)tiles.block_rows);
+}
+
+/* ------------------------------------------------------------------------------------------ the table */
+
+static int64_t table_entries(const tamis_problem *problem, const tamis_cpu_tiles *tiles) {
     int64_t entries;
     if (__builtin_mul_overflow(problem->rows, tiles->tiles + 1, &entries)) return INT64_MAX;
     return entries;
@@ -141,7 +204,47 @@ static void build_body(void *context, int thread, int threads) {
     }
 }
 
-void tamis_cpu_build_tiles(const tamis_problem *problem, int threads, const tamis_cpu_tiles *tiles, uint32_t *starts) {
+/* ------------------------------------------------------------------------------------------ preparing */
+
+static void defaults(tamis_prepared *p) { p->parameters[CHUNK] = tamis_cpu_choose_chunk(&p->problem, FUSED_CHUNK); }
+
+static tamis_status prepare(tamis_prepared *p) {
+    tamis_cpu_tiles *const tiles = p->state;
+    const tamis_problem *const problem = &p->problem;
+    int64_t *const v = p->parameters;
+    uint32_t *starts;
+    p->job.prefetch = v[PREFETCH];
+    p->job.chunk = v[CHUNK];
+    p->job.tiles = tiles;
+    tiles->tile_columns = v[TILE_COLUMNS];
+    tiles->block_rows = v[BLOCK_ROWS];
+    choose_tiles(problem, tiles);
+    v[TILE_COLUMNS] = tiles->tile_columns;
+    v[BLOCK_ROWS] = tiles->block_rows;
+    if (problem->operation != TAMIS_OP_SDDMM)
+        p->rows_kept += tiles->block_rows < problem->rows ? tiles->block_rows : problem->rows;
+    TRY(tamis_cpu_keep(p, table_entries(problem, tiles), sizeof *starts, "the tile table", (void **)&starts));
+    tiles->starts = starts;
     build b = {problem, tiles, starts};
-    tamis_threads_run(threads, build_body, &b);
+    tamis_threads_run(p->threads, build_body, &b);
+    return TAMIS_OK;
 }
+
+const tamis_cpu_method tamis_cpu_tiled = {
+    .common.description = {.name = "cpu-tiled",
+                           .device = "cpu",
+                           .operations = TAMIS_CPU_ALL,
+                           .source = "ours; model of " PAPER_CUSDDMM ", s.IV-A",
+                           .needs = "a table of 4 bytes per row and tile, built by the plan",
+                           .when = "many nonzeros per row and tile: density of a few percent or more, B larger than L2",
+                           .parameters = TAMIS_CPU_WALK_TEXT
+                           "; tile_columns (1 or more), block_rows (1 or more): size of the tile"},
+    .common.needs_preparation = true,
+    .parameters = {TAMIS_CPU_WALK_PARAMETERS, {"tile_columns", 1, INT32_MAX}, {"block_rows", 1, 1 << 20}},
+    .reported = 4,
+    .accepts = accepts,
+    .predict = predict,
+    .defaults = defaults,
+    .prepare = prepare,
+    .state_bytes = sizeof(tamis_cpu_tiles),
+};

@@ -1,0 +1,101 @@
+/* What the methods share: choices, memory that a plan keeps, and the split of the nonzeros between threads. */
+#include "cpu/method.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/fitted.h"
+#include "sparse/structure.h"
+
+tamis_status tamis_cpu_keep(tamis_prepared *p, int64_t count, size_t size, const char *what, void **memory) {
+    TRY(tamis_allocate(count, size, what, memory));
+    p->kept[p->kept_count++] = *memory;
+    p->prepared_bytes += (size_t)count * size;
+    return TAMIS_OK;
+}
+
+int64_t tamis_cpu_chunk_bytes(const tamis_prepared *p, int64_t reals) {
+    return ((reals + 8) * p->kernels->real_bytes + 63) / 64 * 64;
+}
+
+/* ------------------------------------------------------------------------------------------ choices */
+
+/* Prefetching rows that are already in cache costs up to a quarter of the rate; rows from memory gain as much or more
+   (lab/notes/cpu.md). SpMM does so little for a nonzero that its rule asks how many bytes of B are new. */
+int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
+    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
+    const bool spmm = problem->operation == TAMIS_OP_SPMM;
+    const double row_bytes = (double)(spmm ? problem->width : problem->inner) * (double)tamis_type_size(problem->type);
+    const double fresh = problem->evidence->fresh_share, all = (double)problem->cols * row_bytes;
+    const double least = row_bytes < f->prefetch.short_row ? f->prefetch.short_least : f->prefetch.least;
+    if (fresh < 0.25 || (spmm ? fresh * all < least * (double)problem->evidence->cache_l2
+                              : all < 4 * (double)problem->evidence->cache_l2))
+        return 0;
+    const double bytes = spmm ? f->prefetch.bytes : problem->d_is_b ? f->prefetch.same_bytes : 16384;
+    const int64_t ahead = row_bytes > 0 ? (int64_t)(bytes / row_bytes) : 0;
+    const int64_t most = spmm ? 48 : 64;
+    return ahead < 8 ? 8 : ahead > most ? most : ahead;
+}
+
+/* Where D is B, a chunk is so short that L1 has its rows the second time; else so long that B and D alternate rarely.
+ */
+int64_t tamis_cpu_choose_chunk(const tamis_problem *problem, int64_t fused) {
+    if (problem->operation != TAMIS_OP_FUSED) return TAMIS_CPU_CHUNK;
+    const int64_t most = problem->d_is_b ? TAMIS_CPU_SAME_ROWS_CHUNK : fused;
+    return problem->nnz < most ? problem->nnz + 8 : most;
+}
+
+/* See lab/notes/cpu.md. */
+bool tamis_cpu_choose_stream(const tamis_problem *problem) {
+    const double row_bytes = (double)problem->width * (double)tamis_type_size(problem->type);
+    const double out = (double)problem->rows * row_bytes, all = out + (double)problem->cols * row_bytes;
+    const double l3 = (double)problem->evidence->cache_l3;
+    return problem->operation != TAMIS_OP_SDDMM && out > tamis_cpu_fit.stream.output * l3 &&
+           all > tamis_cpu_fit.stream.all * l3;
+}
+
+void tamis_cpu_walk_defaults(tamis_prepared *p) {
+    p->parameters[TAMIS_CPU_WALK_PREFETCH] = p->job.prefetch;
+    p->parameters[TAMIS_CPU_WALK_CHUNK] = p->job.chunk;
+    p->parameters[TAMIS_CPU_WALK_STREAM] = p->job.stream;
+}
+
+tamis_status tamis_cpu_walk_prepare(tamis_prepared *p) {
+    p->job.prefetch = p->parameters[TAMIS_CPU_WALK_PREFETCH];
+    p->job.chunk = p->parameters[TAMIS_CPU_WALK_CHUNK];
+    p->job.stream = p->parameters[TAMIS_CPU_WALK_STREAM] != 0;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ threads */
+
+void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges) {
+    const tamis_problem *const problem = &p->problem;
+    int64_t row = 0, z = 0;
+    bool cut = false;
+    for (int t = 0; t < p->threads; t++) {
+        const bool last = t + 1 == p->threads;
+        const int64_t next_z = tamis_partition_even(problem->nnz, p->threads, t + 1);
+        /* if a boundary lies inside a row, both ranges have that row; empty rows at a boundary belong to the later
+         * range */
+        const int64_t next_row =
+            last ? problem->rows : tamis_index_first(problem->offsets, problem->offset_type, 0, problem->rows, next_z);
+        const bool next_cut = !last && tamis_cpu_offset(problem, next_row) > next_z;
+        ranges[t] = (tamis_cpu_range){.nonzero_begin = z,
+                                      .nonzero_end = next_z,
+                                      .row_begin = cut ? row - 1 : row,
+                                      .row_end = next_row,
+                                      .head_cut = cut,
+                                      .tail_cut = next_cut};
+        z = next_z;
+        row = next_row;
+        cut = next_cut;
+    }
+}
+
+void tamis_cpu_whole_rows(const tamis_problem *problem, int64_t begin, int64_t end, tamis_cpu_range *range) {
+    range->head_cut = range->tail_cut = false;
+    range->row_begin = begin;
+    range->row_end = end;
+    range->nonzero_begin = tamis_cpu_offset(problem, begin);
+    range->nonzero_end = tamis_cpu_offset(problem, end);
+}

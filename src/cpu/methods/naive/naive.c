@@ -1,0 +1,46 @@
+/* naive: the plain loops of naive_kernels.h over equal shares of the rows, as with a plain `omp parallel for`. */
+#include <stdio.h>
+
+#include "cpu/method.h"
+#include "cpu/predict.h"
+
+static const double nonzero = 5e-9; /* beside moving its rows; fitted as src/cpu/fitted.c says */
+
+static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (problem->type != TAMIS_F32 && problem->type != TAMIS_F64) {
+        snprintf(reason, bytes, "the naive loops support only fp32 and fp64, not %s", tamis_type_name(problem->type));
+        return false;
+    }
+    if (problem->operation != TAMIS_OP_SPMM && problem->edge == TAMIS_EDGE_SOFTMAX) {
+        snprintf(reason, bytes, "the naive loops do not support softmax, which needs two passes over a row");
+        return false;
+    }
+    return true;
+}
+
+static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
+    prediction->call_seconds = tamis_cpu_predict_untiled(problem, nonzero);
+    snprintf(prediction->reason, sizeof prediction->reason, "a baseline");
+}
+
+static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
+    const int64_t rows = p->problem.rows, share = (rows + p->threads - 1) / p->threads;
+    for (int t = 0; t < p->threads; t++) {
+        const int64_t begin = share * t < rows ? share * t : rows;
+        tamis_cpu_whole_rows(&p->problem, begin, begin + share < rows ? begin + share : rows, &ranges[t]);
+    }
+}
+
+const tamis_cpu_method tamis_cpu_naive = {
+    .common.description = {.name = "naive",
+                           .device = "cpu",
+                           .operations = TAMIS_CPU_ALL,
+                           .source = "baseline",
+                           .needs = "nothing",
+                           .when = "never: a row loop with omp simd, with which others are compared",
+                           .parameters = "",
+                           .baseline = true},
+    .accepts = accepts,
+    .predict = predict,
+    .split = split,
+};

@@ -1,0 +1,66 @@
+/* esimd-row-simd, the host side of row_simd_kernels.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/papers.h"
+#include "base/status.h"
+#include "cpu/method.h"
+#include "cpu/predict.h"
+
+enum { VLC, NT };
+
+static const double nonzero = 1.6e-9; /* beside moving its rows; fitted as src/cpu/fitted.c says */
+
+static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
+    const double seconds = tamis_cpu_predict_untiled(problem, nonzero);
+    prediction->call_seconds = seconds + tamis_cpu_wait_for_longest(problem, seconds);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "one dot product at a time, each with a reduction of its own");
+}
+
+/* s.4.2: the smallest power of two up to 16 that fills the machine's work items best. The paper's GPU has 4096 work
+   items; here a work item is a thread. */
+static int64_t choose_members(const tamis_problem *problem) {
+    int64_t best = 1;
+    double best_occupancy = 0;
+    for (int64_t members = 1; members <= 16; members *= 2) {
+        const double waves = (double)problem->rows * (double)members / problem->threads;
+        const double occupancy = waves > 0 ? waves / ceil(waves) : 1;
+        if (occupancy > best_occupancy * (1 + 1e-9)) {
+            best_occupancy = occupancy;
+            best = members;
+        }
+    }
+    return best;
+}
+
+static void defaults(tamis_prepared *p) {
+    p->parameters[VLC] = 32;
+    p->parameters[NT] = choose_members(&p->problem);
+}
+
+static tamis_status prepare(tamis_prepared *p) {
+    if (p->problem.operation != TAMIS_OP_SDDMM) p->parameters[NT] = 1;
+    *(int64_t *)p->state = p->parameters[NT];
+    p->job.prefetch = 0;
+    p->job.chunk = p->parameters[VLC];
+    p->job.chunks_sums = true;
+    return TAMIS_OK;
+}
+
+const tamis_cpu_method tamis_cpu_esimd_row_simd = {
+    .common.description = {.name = "esimd-row-simd",
+                           .device = "cpu",
+                           .operations = TAMIS_CPU_ALL,
+                           .source = PAPER_ESIMD ", s.3 and 4",
+                           .needs = "nothing",
+                           .when = "for comparison: explicit vectors, one dot product at a time",
+                           .parameters = "vlc (1 to 2048): nonzeros per chunk; nt (1 to 16): members per row (SDDMM)"},
+    .parameters = {{"vlc", 1, TAMIS_CPU_CHUNK}, {"nt", 1, 16}},
+    .reported = 2,
+    .predict = predict,
+    .defaults = defaults,
+    .prepare = prepare,
+    .blocks = true,
+    .state_bytes = sizeof(int64_t), /* NT */
+};

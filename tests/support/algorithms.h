@@ -1,0 +1,26 @@
+/* The CPU's algorithms, from the registry: a new one is tested without being named. */
+#ifndef TAMIS_TESTS_ALGORITHMS_H
+#define TAMIS_TESTS_ALGORITHMS_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/algorithms.h>
+
+enum { CPU_ALGORITHMS_MOST = 16 };
+
+/* Puts the names of those that serve the operation into names[], whose baselines are left out if `baselines` is not
+   set, and "auto" after them. Returns how many names there are without it. */
+static inline int cpu_algorithms(tamis_operation operation, bool baselines,
+                                 const char *names[CPU_ALGORITHMS_MOST + 1]) {
+    tamis_algorithm_description about;
+    int count = 0;
+    for (int i = 0; i < tamis_algorithm_count(); i++) {
+        if (tamis_algorithm_at(i, &about) != TAMIS_OK || count == CPU_ALGORITHMS_MOST) abort();
+        if (strcmp(about.device, "cpu") == 0 && about.operations & 1u << operation && (baselines || !about.baseline))
+            names[count++] = about.name;
+    }
+    names[count] = "auto";
+    return count;
+}
+
+#endif
