@@ -1,11 +1,12 @@
 /* How many threads are worth having: what the user asks for, else what the system gives this process. */
+#include "base/processors.h"
+
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/threads.h"
 
 enum { THREADS_MOST = 1024, PATH_BYTES = 1024 };
 

@@ -2,7 +2,7 @@
  * The dense companions. Each checks its arguments and calls the backend's function. If the shape does not matter, a
  * packed matrix is cut into rows of even length. Sums are cut into chunks.
  */
-#include "core/dense.h"
+#include "core/dense_workspace.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Scratch for the sums of the dense companions. It has room for the partial sums of any matrix within its limits. */
+#include "core/dense_workspace.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "core/dense.h"
 
 tamis_status tamis_dense_check_type(const char *name, tamis_type type) {
     if (type != TAMIS_F16 && type != TAMIS_BF16) return TAMIS_OK;

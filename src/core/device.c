@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "core/registry.h"
 
 static tamis_status find(const char *name, const tamis_backend **backend, int *number) {
     char list[160] = "";
@@ -100,11 +101,6 @@ tamis_status tamis_device_open(const char *name, tamis_device **device) {
 failed:
     tamis_release(opened);
     return status;
-}
-
-void tamis_device_close(tamis_device *device) {
-    if (device) tamis_destroy_rest(device);
-    tamis_release(device);
 }
 
 tamis_status tamis_device_describe(const tamis_device *device, tamis_device_description *description) {

@@ -13,9 +13,6 @@ struct tamis_device {
     tamis_device_description description;
 };
 
-/* registry.c: the backends that this build has, by number; NULL past the end. */
-const tamis_backend *tamis_backend_at(int number);
-
 /* NULL; a GPU in a child of the process that opened it. */
 tamis_status tamis_device_check(const tamis_device *device);
 
@@ -35,18 +32,6 @@ tamis_status tamis_device_check_place(const tamis_device *device, const void *po
 
 /* Whether each operand gets that check: with TAMIS_CHECK_POINTERS=1, and in debug builds. */
 bool tamis_device_asks_for_places(void);
-
-/*
- * destroy.c:
- *   wait    waits for the device if the memory goes back to the caller's allocator, which knows one stream only
- *   later   calls `release` once the stream has finished the work that is in it now
- *   passed  releases the objects of the device whose work has finished
- *   rest    waits for the device and releases all of its objects
- */
-void tamis_destroy_wait(const tamis_device *device, const tamis_memory_source *source);
-void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object);
-void tamis_destroy_passed(const tamis_device *device);
-void tamis_destroy_rest(const tamis_device *device);
 
 static inline tamis_place tamis_place_at(const void *memory, size_t offset) {
     return (tamis_place){(void *)(uintptr_t)memory, (int64_t)offset};

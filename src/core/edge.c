@@ -3,7 +3,8 @@
 
 #include "backend/edge.h"
 #include "base/status.h"
-#include "core/plan.h"
+#include "core/execute.h"
+#include "core/options.h"
 
 static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                           tamis_execution *execution) {

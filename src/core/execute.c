@@ -1,10 +1,24 @@
 /*
- * Executing a plan: checks the operands against the plan, stages those that the plan says, and calls the backend. The
- * backend gets all members of a batch at once. If operands are staged it gets them one by one, since the workspace has
- * one place for each operand. Executions only read the plan; their own state is in `run`.
+ * Executing a plan. A call of tamis_plan_sddmm, tamis_plan_spmm or tamis_plan_fused takes these steps; one of
+ * tamis_sddmm, tamis_spmm or tamis_fused makes a plan first (once.c).
+ *
+ *   1. prepare_run checks the plan, the fields of the execution, the stream, and each operand against the plan.
+ *   2. It also settles the values of S (the execution's, else those of the view) and the workspace (the caller's, else
+ *      the plan's unless another call uses it, else one for this call).
+ *   3. run_members computes all members of the batch at once. If operands are staged it is called for each member,
+ *      since the workspace has one place for each operand:
+ *      a. bring_in transposes column-major operands into the workspace; bring_values and bring_output permute values
+ *         and old samples if the plan has its entries in another order than the caller.
+ *      b. The backend computes: tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c).
+ *      c. take_output transposes or permutes the result from the workspace to the caller's array.
+ *   4. tamis_workspace_give_back ends the use of the workspace.
+ *
+ * Executions only read the plan; their own state is in `run`.
  */
+#include "core/execute.h"
+
 #include "base/status.h"
-#include "core/plan.h"
+#include "core/options.h"
 #include "sparse/check.h"
 
 typedef tamis_operand operand;
@@ -288,7 +302,6 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     }
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
-    /* tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c) */
     TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
     return take_output(r, member, &x);
 }

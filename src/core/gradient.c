@@ -14,7 +14,10 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "core/destroy.h"
+#include "core/execute.h"
 #include "core/gradient_whole.h"
+#include "core/options.h"
 
 /* The type of samples (x, dp) and weights (p, dx) between the steps: that of sums, never rounded to 16 bits. */
 static tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }

@@ -1,6 +1,6 @@
 /* The one-shot calls: each makes a plan without preparation, executes it and destroys it. */
 #include "base/status.h"
-#include "core/plan.h"
+#include "core/execute.h"
 #include "sparse/check.h"
 
 static tamis_status need(const tamis_dense *view, const char *name) {

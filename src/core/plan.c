@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "core/destroy.h"
+#include "core/options.h"
 #include "select/ceilings.h"
 #include "select/measure.h"
 #include "sparse/check.h"

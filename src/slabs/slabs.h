@@ -4,7 +4,8 @@
 
 #include <tamis/slabs.h>
 
-#include "core/plan.h"
+#include "core/execute.h"
+#include "core/options.h"
 
 /* Rows of S. Entries count from the first of the view. */
 typedef struct tamis_slab {

@@ -1,6 +1,6 @@
 /* Shared by the dense companions and their workspace: how sums are cut into chunks, and checks. */
-#ifndef TAMIS_CORE_DENSE_H
-#define TAMIS_CORE_DENSE_H
+#ifndef TAMIS_CORE_DENSE_WORKSPACE_H
+#define TAMIS_CORE_DENSE_WORKSPACE_H
 
 #include "backend/dense.h"
 #include "core/device.h"
