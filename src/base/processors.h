@@ -2,12 +2,12 @@
 #ifndef TAMIS_BASE_PROCESSORS_H
 #define TAMIS_BASE_PROCESSORS_H
 
-/* How many threads to use: OMP_NUM_THREADS if it is set, else the processors that this thread may run on, or fewer
-   where a control group limits the processor time. At most 1024. */
+/* Returns how many threads to use, at most 1024: OMP_NUM_THREADS if it is set, else the processors that this thread may
+   run on, or fewer if a control group limits the processor time. */
 int tamis_threads_default(void);
 
-/* Processors that the groups of a file like /proc/self/cgroup leave, rounded up, by the folders under `root`; 0 where
-   none limits. */
+/* Returns the processors that the control groups of a file like /proc/self/cgroup leave, rounded up; 0 if none limits
+   them. The groups' folders are under `root`. */
 int tamis_processors_quota(const char *groups, const char *root);
 
 #endif

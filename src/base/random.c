@@ -49,14 +49,13 @@ int64_t tamis_random_below(tamis_random *random, int64_t bound) {
     }
 }
 
-/* In bulk: several blocks side by side, in loops that compilers turn into vector code. */
-
+/* Many draws are made from several blocks side by side, in loops that compilers turn into vector code. */
 enum {
     MANY = 32, /* blocks side by side: below that compilers unroll the loops instead of turning them into vector code */
     FEW = 4    /* for what is left over */
 };
 
-/* The draws of blocks first .. first + lanes - 1, in order. */
+/* Makes the draws of blocks first .. first + lanes - 1, in order. */
 static inline __attribute__((always_inline)) void draw_blocks(int lanes, uint64_t seed, uint64_t stream, uint64_t first,
                                                               uint64_t *bits) {
     uint32_t a[MANY], b[MANY], c[MANY], d[MANY];

@@ -11,12 +11,12 @@
 #include "core/device.h"
 #include "sparse/check.h"
 
-/* The length of the rows that a packed matrix is cut into, and the elements of one chunk of a dot. */
+/* Elements of a row that a packed matrix is cut into, and of a chunk of a dot product. */
 enum { EVEN_ROW = 1024, DOT_CHUNK = 8192 };
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* A matrix of any size. */
+/* Checks a matrix of any size. */
 static tamis_status check_any(const tamis_device *device, const char *name, const tamis_dense *X) {
     char field[40];
     if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
@@ -46,7 +46,7 @@ static tamis_status check_number(const char *name, double value) {
     return isnan(value) ? tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not a number", name) : TAMIS_OK;
 }
 
-/* The output must not overlap X, which is read while the output is written. */
+/* Refuses an output that is X, which is read while the output is written. */
 static tamis_status check_apart(const char *out_name, const tamis_dense *out, const char *name, const tamis_dense *X) {
     if (!out->data || out->data != X->data || out->rows == 0 || X->rows == 0 || out->cols == 0 || X->cols == 0)
         return TAMIS_OK;
@@ -74,7 +74,7 @@ static tamis_dense_job job_of(const tamis_device *device, void *stream, const ta
 
 static bool is_empty(const tamis_dense *X) { return X->rows == 0 || X->cols == 0; }
 
-/* Element by element, the shape does not matter if no matrix (x, y and z, if present) has gaps between its rows. */
+/* Element by element, the shape does not matter if no matrix (x, and y and z if present) has gaps between its rows. */
 static void flatten(tamis_dense_job *job) {
     tamis_dense_operand *const operands[] = {&job->x, &job->y, &job->z};
     for (int i = 0; i < 3; i++)
@@ -239,7 +239,7 @@ tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_d
     return device->backend->dense->column_sums(&job);
 }
 
-/* The dots of rows, or their sums if Y is NULL. */
+/* Computes the dot products of rows, or their sums if Y is NULL. */
 static tamis_status row_dots(tamis_device *device, void *stream, const tamis_dense *X, const tamis_dense *Y,
                              const char *name, const tamis_dense *out) {
     TRY(check(device, name, out, X->rows, 1, X->type));

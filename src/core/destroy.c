@@ -40,7 +40,7 @@ static void let_go(leaving *entry) {
     free(entry);
 }
 
-/* Takes one entry of this device from the list: one whose event has passed or, with `any`, the first. */
+/* Takes from the list an entry of this device whose event has passed or, with `any`, the first one. */
 static leaving *take_one(const tamis_device *device, bool any) {
     leaving *found = NULL;
     pthread_mutex_lock(&lock);

@@ -7,7 +7,7 @@
 /* Checks that there is a plan, and that it is for this operation. */
 tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation operation);
 
-/* What is expected of an operand. */
+/* An operand, and what the plan expects of it. */
 typedef struct tamis_operand {
     const char *name;
     const tamis_dense *view;
@@ -19,17 +19,17 @@ typedef struct tamis_operand {
     int64_t skip;        /* elements of view.data before the matrix: an OpenCL buffer has no address to add them to */
 } tamis_operand;
 
-/* `outputs`: the members of a batch that must not overlap; 1 for inputs. */
+/* Checks an operand. `outputs`: the members of a batch that must not overlap; 1 for inputs. */
 tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t outputs);
-tamis_status tamis_operand_check_packed(const tamis_operand *x); /* samples have stride 1 */
+tamis_status tamis_operand_check_packed(const tamis_operand *x); /* that samples have stride 1 */
 
-/* For a plan with options.d_is_b: D must be B, which has been checked. */
+/* Checks, for a plan with options.d_is_b, that D is B, which has been checked. */
 tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);
 
-/* The CPU has no streams. */
+/* Refuses a stream on the CPU, which has none. */
 tamis_status tamis_execution_check_stream(const tamis_device *device, const tamis_execution *execution);
 
-/* Sets given->values to those in use: the execution's, else S's. */
+/* Sets given->values to the values in use: those of the execution, else those of S. */
 tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, bool needed,
                                tamis_execution *given);
 
@@ -38,11 +38,11 @@ tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_op
                                       const tamis_execution *given);
 
 /* Sets the workspace in use: the caller's, else `own` (NULL: there is none), else one for this call. `asked` is the
-   name of the function that returns the size. */
+   name of the function that returns its size, for messages. */
 typedef struct tamis_borrowed_workspace {
     tamis_own_workspace *borrowed; /* marked as busy */
-    void *owned;
-    tamis_memory_source *source; /* of owned */
+    void *owned;                   /* allocated for this call */
+    tamis_memory_source *source;   /* of owned */
 } tamis_borrowed_workspace;
 tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
                                   tamis_execution *given, tamis_borrowed_workspace *workspace);
@@ -58,8 +58,7 @@ typedef struct tamis_views {
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution);
 
-/* The checks of tamis_plan_run alone: for callers that must know before they wait for others that it will not refuse.
- */
+/* Makes the checks of tamis_plan_run alone, for callers that must know before they wait for others. */
 tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                   const tamis_execution *execution);
 

@@ -1,4 +1,3 @@
-/* Options and executions: checking each field, filling in what the caller left to the library. */
 #include "core/options.h"
 
 #include <math.h>

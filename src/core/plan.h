@@ -11,20 +11,20 @@
 /* Where an execution stages each operand: an offset in the workspace, or -1 if the operand is used in place. */
 typedef struct tamis_staging {
     int64_t a, b, d, out, values, samples; /* samples: SDDMM's output in CSR order */
-    int64_t scratch;                       /* the algorithm's */
-    int64_t scratch_batch_stride;          /* see tamis_operands */
+    int64_t scratch;                       /* of the algorithm */
+    int64_t scratch_batch_stride;          /* as in tamis_operands */
     int64_t at_once;                       /* members of a batch that the backend gets in one call */
-    int64_t bytes;                         /* of all of them */
+    int64_t bytes;                         /* all of these places */
 } tamis_staging;
 
 /* The workspace that a plan lends to executions that bring none. */
 typedef struct tamis_own_workspace {
     void *memory;                /* the backend's memory: the staged operands, then the algorithm's scratch */
-    tamis_memory_source *source; /* also of the workspace for an execution that finds this one busy */
+    tamis_memory_source *source; /* from which an execution that finds this one busy gets its own */
     atomic_bool busy;            /* only on the CPU, where an execution has ended when its call returns */
 } tamis_own_workspace;
 
-/* For a plan over some entries of a larger matrix: an execution takes the values, and gives the samples, of all of it.
+/* A plan over some entries of a larger matrix: executions take the values of all of it and give samples to all of it.
  */
 typedef struct tamis_part {
     const int64_t *entries; /* on the host: entry t of S is entry entries[t] of the whole */
@@ -48,17 +48,17 @@ struct tamis_plan {
         order; /* the CSR that the plan made from COO, a slice of rows or the transpose; in the backend's memory */
 
     tamis_staging staging;
-    tamis_own_workspace *own; /* NULL: none is needed, or options.no_workspace */
+    tamis_own_workspace *own; /* NULL: none is needed, or options.no_workspace is set */
     size_t workspace_bytes;
     double check_seconds, setup_seconds;
 };
 
-/* plan.c: all that tamis_plan_create does. `once` leaves out preparation and the probe. */
+/* Does all that tamis_plan_create does. `once` leaves out preparation and the probe. */
 tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options, bool once,
                              tamis_plan **plan);
 void tamis_plan_release(tamis_plan *plan);
 
-/* The same for entries of a larger matrix; S is a CSR whose offsets begin at 0. */
+/* Makes a plan for entries of a larger matrix; S is a CSR whose offsets begin at 0. */
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan);
 
@@ -67,15 +67,15 @@ static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
     return tamis_needs_values(plan->options.operation, plan->options.edge);
 }
 
-/* plan.c: check that the device can compute on the view S, that its values have options.type, and that the device can
-   use its arrays at their addresses. */
+/* Check that the device can compute on the view S and its values have options.type; that the device can use its arrays
+   at their addresses. */
 tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_sparse *S, const tamis_options *options);
 tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_sparse *S);
 
 /* Reserves a 64-byte aligned place after the first *total bytes, and adds its size to *total. */
 tamis_status tamis_workspace_reserve(int64_t *total, int64_t count, size_t size, int64_t *offset);
 
-/* plan.c: what options say of a problem, without its pattern; and of its evidence. */
+/* Returns the problem that the options describe, without a pattern, and fills in their part of the evidence. */
 tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *options, tamis_evidence *evidence);
 
 #endif
