@@ -10,14 +10,10 @@ tamis_status tamis_dense_check_type(const char *name, tamis_type type) {
 }
 
 tamis_status tamis_dense_check_device(const tamis_device *device, const void *stream) {
-    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
-    if (!device->backend->dense)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: its backend has no dense companions",
-                          device->description.name);
-    if (stream && device->backend->location == TAMIS_HOST)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream = %p: %s has none, expected NULL", stream,
-                          device->description.name);
-    return TAMIS_OK;
+    TRY(tamis_device_check_stream(device, stream));
+    if (device->backend->dense) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: its backend has no dense companions",
+                      device->description.name);
 }
 
 tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis_dense_workspace *workspace,
