@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks who needs whom: include-graph.py [OBJECTS]   names each fault; exit code 1 where there is one.
-A file is one with its header: src/io/read.c and src/io/read.h. Two graphs are looked at, what each includes and, where OBJECTS
-is the folder of a build's objects, what defines the functions and tables that it uses. Two rules for both:
+"""Checks who needs whom: include-graph.py [BUILD]   names each fault; exit code 1 where there is one.
+A file is one with its header: src/io/read.c and src/io/read.h. A file needs what it includes and, where BUILD is the folder of a
+build, who defines the functions and tables that it uses. The rules:
 - no circle: two files that need each other, over others too, are one idea in two places;
-- no arrow up: a file needs nothing of a layer above its own, nothing of a backend beside it; programs need public headers, and SHARED.
-EXCEPTIONS are known faults; one that is mended must go from the list."""
+- no arrow up: a file needs nothing of a layer above its own, nothing of a backend beside it; programs need public headers, and SHARED;
+- a header declares what its own file defines; one without a file of its own may declare what a folder's files have for each other;
+- no two types of a header have one name.
+CIRCLES, DECLARATIONS and TYPES are known faults; one that is mended must go from the list."""
 import collections
 import os
 import re
@@ -37,8 +39,30 @@ SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools
           ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
 SHARED |= {("gpu", "lab/gpu/methods")}
-# circles that are still there, as (file, file it should not need)
-EXCEPTIONS = set()
+# (file, file it should not need), in a circle
+CIRCLES = {
+    ("src/group/split", "src/group/shard"), ("src/group/trade", "src/group/plan"), ("src/group/price", "src/group/plan"),
+    ("src/group/schemes", "src/group/plan"), ("src/group/place", "src/group/trade"), ("src/group/move", "src/group/trade"),
+    ("src/ml/place", "src/ml/model"), ("src/ml/noise", "src/ml/model"), ("src/ml/team", "src/ml/model"),
+    ("src/ml/place", "src/ml/noise"), ("src/ml/place", "src/ml/team"),
+    ("src/ml/model_header", "src/ml/model_file"), ("src/ml/team_factors", "src/ml/fit"),
+    ("tools/tamis/group/ranks_same", "tools/tamis/group/ranks"),
+    ("lab/bench/peers/cublas", "lab/bench/peers/peers"), ("lab/bench/peers/cusparse", "lab/bench/peers/peers"),
+    ("lab/bench/peers/graphblas", "lab/bench/peers/peers"), ("lab/bench/peers/openblas", "lab/bench/peers/peers"),
+    ("lab/bench/peers/python", "lab/bench/peers/peers"),
+}
+# (header, file that defines what it declares)
+DECLARATIONS = {
+    ("src/group/plan.h", "src/group/place"), ("src/group/plan.h", "src/group/price"), ("src/group/plan.h", "src/group/schemes"),
+    ("src/group/plan.h", "src/group/transposed"), ("src/group/shard.h", "src/group/split"),
+    ("src/group/trade.h", "src/group/fetch"), ("src/group/trade.h", "src/group/give"),
+    ("src/io/entries.h", "src/io/ids"), ("src/io/reading.h", "src/io/npy"), ("src/io/reading.h", "src/io/matrix_market"),
+    ("src/io/reading.h", "src/io/svmlight"),
+    ("tools/tamis/group/gang.h", "tools/tamis/group/gang_choice"), ("tools/tamis/group/ranks.h", "tools/tamis/group/ranks_same"),
+    ("tools/tamis/model/together.h", "tools/tamis/model/spread"), ("tools/tamis/model/use.h", "tools/tamis/model/info"),
+    ("tools/tamis/cli/choices.h", "lab/bench/peers/peers"), ("lab/bench/peers/peers.h", "lab/bench/peers/openblas"),
+}
+TYPES = {"tamis_prepared"}  # each backend's own
 
 
 def node(path):
@@ -47,20 +71,21 @@ def node(path):
 
 
 def sources():
+    """The text of each file, without comments."""
     for top in ("src", "lab", "tools"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in sorted(names):
                 if name.endswith(SUFFIXES):
-                    yield os.path.relpath(os.path.join(folder, name), ROOT)
+                    path = os.path.join(folder, name)
+                    with open(path, encoding="utf-8") as text:
+                        yield os.path.relpath(path, ROOT), re.sub(r"/\*.*?\*/|//[^\n]*", " ", text.read(), flags=re.S)
 
 
 def includes(files):
     """(file, file it includes), by the folders in which the compiler looks."""
-    for path in files:
-        with open(os.path.join(ROOT, path), encoding="utf-8") as text:
-            names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text.read(), re.M)
+    for path, text in files.items():
         tops = ["tools/tamis", "lab/bench/peers"] if layer(path) == "tools" else ["src", "."]
-        for name in names:
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
             tried = [os.path.normpath(os.path.join(folder, name)) for folder in [os.path.dirname(path), *tops]]
             found = next((one for one in tried if one in files), None)
             if found:
@@ -69,48 +94,69 @@ def includes(files):
                 yield node(path), node(os.path.join("src", name))
 
 
-def calls(folder, files):
-    """(file, file that defines a function or table it uses), from the symbols of the objects."""
+def symbols(build, files):
+    """Which file defines each function and table, and which ones each file uses, from the objects of a build."""
     objects = {}
-    for place, _, names in os.walk(folder):
+    for place, _, names in os.walk(build):
         for name in names:
-            path = os.path.relpath(os.path.join(place, name), folder)
-            match = re.fullmatch(r"(.*)CMakeFiles/tamis\w*objects\.dir/(.*)\.c\.o", path)
-            source = match and os.path.normpath(os.path.join("src", match.group(1), match.group(2).replace("__", "..")))
+            path = os.path.relpath(os.path.join(place, name), build)
+            match = re.fullmatch(r"(.*)CMakeFiles/tamis(?:\w*_objects|_tool|_peers|_program)\.dir/(.*)\.c\.o", path)
+            source = match and os.path.normpath(os.path.join(match.group(1), match.group(2).replace("__", "..")))
             if source and source + ".c" in files:
                 objects[path] = source
+    if not objects:
+        sys.exit(f"include-graph.py: {build} holds no objects of the library")
     defined, used = {}, collections.defaultdict(set)
-    lines = subprocess.run(["nm", "-A", *objects], cwd=folder, capture_output=True, text=True, check=True).stdout if objects else ""
-    for line in lines.splitlines():
+    for line in subprocess.run(["nm", "-A", *objects], cwd=build, capture_output=True, text=True, check=True).stdout.splitlines():
         path, rest = line.split(":", 1)
         kind, symbol = rest.split()[-2:]
         if kind in "TDBR":
             defined[symbol] = objects[path]
         elif kind == "U":
             used[objects[path]].add(symbol)
-    if not defined:
-        sys.exit(f"include-graph.py: {folder} holds no objects of the library")
-    return {(source, defined[symbol]) for source, symbols in used.items() for symbol in symbols if symbol in defined}
+    return defined, used
 
 
-def circles(arrows):
-    """Tarjan's strongly connected components of more than one file."""
+def declarations(files, defined):
+    """(header, file that defines what it declares): functions and tables at the beginning of a line of a header."""
+    for path, text in files.items():
+        if path.endswith(".h") and node(path) + ".c" in files:
+            for line in re.findall(r"^[a-zA-Z][^;{}]*;", text, re.M):
+                symbol = re.search(r"\b((?:tamis|tool)_\w+)(?:\(|\[|;)", line)
+                if symbol and not line.startswith(("typedef", "static")) and defined.get(symbol.group(1), node(path)) != node(path):
+                    yield path, defined[symbol.group(1)]
+
+
+def types(files):
+    """The headers that define each type."""
+    found = collections.defaultdict(set)
+    for path, text in files.items():
+        for one in re.findall(r"\b(?:struct|union|enum)\s+((?:tamis|tool)_\w+)\s*\{|^\}\s*((?:tamis|tool)_\w+);", text, re.M):
+            found["".join(one)].add(path)
+    return {name: sorted(paths) for name, paths in found.items() if len(paths) > 1}
+
+
+def circles(pairs):
+    """The arrows within each of Tarjan's strongly connected components of more than one file."""
+    arrows = collections.defaultdict(list)
+    for a, b in sorted(pairs):
+        arrows[a].append(b)
     index, low, stack, found = {}, {}, [], []
 
     def visit(a):
         index[a] = low[a] = len(index)
         stack.append(a)
-        for b in sorted(arrows.get(a, ())):
+        for b in arrows.get(a, ()):
             if b not in index:
                 visit(b)
                 low[a] = min(low[a], low[b])
             elif b in stack:
                 low[a] = min(low[a], index[b])
         if low[a] == index[a]:
-            at = stack.index(a)
-            if len(stack) - at > 1:
-                found.append(sorted(stack[at:]))
-            del stack[at:]
+            inside = stack[stack.index(a):]
+            if len(inside) > 1:
+                found.append([(one, other) for one in inside for other in arrows.get(one, ()) if other in inside])
+            del stack[stack.index(a):]
 
     sys.setrecursionlimit(10000)
     for a in sorted(arrows):
@@ -124,31 +170,34 @@ def layer(path):
     return folder if top == "src" else "lab" if top == "lab" and folder != "bench" else "tools"
 
 
+def points_up(a, b, what):
+    over = layer(a) != layer(b) and layer(b) not in BELOW.get(layer(a), ()) and (layer(a), b) not in SHARED
+    return over and not (what == "calls" and layer(a) in ("ml", "mpi", "tools"))  # by the public headers
+
+
 def main():
-    files = set(sources())
-    graphs = {"includes": includes(files)}
+    files = dict(sources())
+    needs = {pair: "includes" for pair in includes(files)}
+    found = {"CIRCLES": set(), "TYPES": set(types(files))}
+    faults = [f"{name} is a type of " + " and ".join(paths) for name, paths in sorted(types(files).items()) if name not in TYPES]
     if len(sys.argv) > 1:
-        graphs["calls"] = calls(sys.argv[1], files)
-    faults = []
-    known = set(EXCEPTIONS)
-    for what, pairs in graphs.items():
-        pairs = {(a, b) for a, b in pairs if a != b}
-        graphs[what] = pairs
-        faults += [f"{a} {what} {b}, which is not below it" for a, b in sorted(pairs)
-                   if layer(a) != layer(b) and (layer(a), b) not in SHARED and layer(b) not in BELOW.get(layer(a), ())
-                   and not (what == "calls" and layer(a) in ("ml", "mpi"))]  # the public API
-        arrows = collections.defaultdict(set)
-        for a, b in pairs - EXCEPTIONS:
-            arrows[a].add(b)
-        known -= pairs
-        for circle in circles(arrows):
-            inner = [f"{a} -> {b}" for a in circle for b in sorted(arrows[a]) if b in circle]
-            faults.append(f"a circle of {what}: " + ", ".join(inner))
-    faults += [f"{a} needs {b} no more: take it from EXCEPTIONS" for a, b in sorted(known)]
+        defined, used = symbols(sys.argv[1], files)
+        for a, names in used.items():
+            for name in names & defined.keys():
+                needs.setdefault((a, defined[name]), "calls")
+        found["DECLARATIONS"] = set(declarations(files, defined))
+        faults += [f"{a} declares what {b} defines" for a, b in sorted(found["DECLARATIONS"] - DECLARATIONS)]
+    needs = {(a, b): what for (a, b), what in needs.items() if a != b}
+    faults += [f"{a} {what} {b}, which is not below it" for (a, b), what in sorted(needs.items()) if points_up(a, b, what)]
+    for inner in circles(needs):
+        found["CIRCLES"].update(inner)
+    for inner in circles(needs.keys() - CIRCLES):
+        faults.append("a circle: " + ", ".join(f"{a} {needs[a, b]} {b}" for a, b in inner))
+    for name, known in (("CIRCLES", CIRCLES), ("DECLARATIONS", DECLARATIONS), ("TYPES", TYPES)):
+        faults += [f"{one} is mended: take it from {name}" for one in sorted(known - found.get(name, known), key=str)]
     for fault in faults:
         print(fault)
-    counts = ", ".join(f"{len(pairs)} {what}" for what, pairs in graphs.items())
-    print(f"{len({node(path) for path in files})} files, {counts}, {len(faults)} faults")
+    print(f"{len({node(path) for path in files})} files, {len(needs)} arrows, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 

@@ -1,4 +1,4 @@
-/* Where things that can be made again are kept between runs. */
+/* The folder that keeps between runs what can be made again: compiled kernels and measured plans. */
 #ifndef TAMIS_BASE_CACHE_FOLDER_H
 #define TAMIS_BASE_CACHE_FOLDER_H
 
@@ -8,26 +8,29 @@
 #include <stdio.h>
 
 /*
- * $XDG_CACHE_HOME/tamis or ~/.cache/tamis, and the folder `below` in it unless that is NULL; made where absent. False
- * when there is none to be had, when it is not the user's own and closed to others, or a link, and in setuid processes.
+ * Finds $XDG_CACHE_HOME/tamis or ~/.cache/tamis, or the folder `below` in it unless that is NULL, and makes it if it is
+ * absent. Returns false if that fails, if the folder is a link, belongs to another user or is writable by others, and
+ * in setuid processes.
  */
 bool tamis_cache_folder(const char *below, char *path, size_t bytes);
 
-/* An entry for reading; NULL where there is none, and where it is a link, not the user's own, or writable by others. */
+/* Opens an entry for reading. Returns NULL if it is absent, a link, another user's, or writable by others. */
 FILE *tamis_cache_open(const char *path);
 
-/* TAMIS_CACHE_BYTES, or 256 MiB: what compiled kernels may take. With 0 neither kernels nor measured plans are kept. */
+/* Returns what compiled kernels may take: TAMIS_CACHE_BYTES, or 256 MiB. With 0 nothing is kept, measured plans
+ * neither. */
 int64_t tamis_cache_bytes(void);
 
-/* A file that is written beside its place and moved there when it is complete: readers see the old one or the new one,
+/* A file that is written beside its place and moved there when it is complete. Readers see the old file or the new one,
    and several processes may write at the same time. */
 typedef struct tamis_cache_draft {
     FILE *file;
     char path[1400], beside[1480];
-    int temporary; /* of tamis_temporary_begin */
+    int temporary; /* the number that tamis_temporary_begin returned */
 } tamis_cache_draft;
 
 bool tamis_cache_draft_open(const char *path, tamis_cache_draft *draft);
-bool tamis_cache_draft_close(tamis_cache_draft *draft); /* false: it could not be written, nothing has changed */
+bool tamis_cache_draft_close(
+    tamis_cache_draft *draft); /* false: the file could not be written, and nothing has changed */
 
 #endif

@@ -1,4 +1,4 @@
-/* How a thread rounds, and what it does with denormal numbers: what a thread of the pool takes over from its caller. */
+/* How a thread rounds and treats denormal numbers. Threads of the pool take this mode over from their caller. */
 #ifndef TAMIS_BASE_FLOAT_MODE_H
 #define TAMIS_BASE_FLOAT_MODE_H
 
@@ -7,7 +7,7 @@
 typedef unsigned tamis_float_mode;
 static inline tamis_float_mode tamis_float_mode_now(void) { return _mm_getcsr(); }
 static inline void tamis_float_mode_write(tamis_float_mode mode) { _mm_setcsr(mode); }
-enum { TAMIS_FLOAT_FLAGS = 0x3f }; /* what has happened, which is no mode */
+enum { TAMIS_FLOAT_FLAGS = 0x3f }; /* they record what has happened and are no part of the mode */
 #elif defined(__aarch64__)
 typedef unsigned long tamis_float_mode;
 static inline tamis_float_mode tamis_float_mode_now(void) {
@@ -28,7 +28,7 @@ static inline tamis_float_mode tamis_float_mode_get(void) {
     return tamis_float_mode_now() & ~(tamis_float_mode)TAMIS_FLOAT_FLAGS;
 }
 
-/* Writing takes longer than reading, and modes hardly ever change. */
+/* Reads first, since writing takes longer and modes hardly ever change. */
 static inline void tamis_float_mode_set(tamis_float_mode mode) {
     if (tamis_float_mode_get() != mode) tamis_float_mode_write(mode);
 }

@@ -1,4 +1,4 @@
-/* fp16 and bf16 as 16-bit words: scalar conversions, round to nearest even. The kernels have vector forms of their own.
+/* Scalar conversions of fp16 and bf16, which are 16-bit words, to nearest even. Kernels have vector forms of their own.
  */
 #ifndef TAMIS_BASE_HALF_H
 #define TAMIS_BASE_HALF_H

@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 
-static const double BUSY = 0.15;         /* processors of others from which times are doubtful */
-static const double LEAST_SECONDS = 0.1; /* for the kernel's clock ticks */
+static const double BUSY = 0.15;         /* times are doubtful from so many processors of others on */
+static const double LEAST_SECONDS = 0.1; /* shorter times are lost in the kernel's clock ticks */
 
-static double children; /* processor time of our other processes */
+static double children; /* processor time of processes that we started */
 
 void tamis_load_add_own(double seconds) { children += seconds; }
 

@@ -1,6 +1,6 @@
 /*
- * Allocation with a count of what lives, and a switch that makes the n-th one fail. Each block is preceded by 64 bytes
- * that hold the address to free: large zeroed blocks can so come from calloc, untouched, and still be aligned.
+ * Counts the blocks that live, and can make the n-th allocation fail. The 64 bytes before each block hold the address
+ * to free, so that large zeroed blocks come from calloc, untouched, and are aligned all the same.
  */
 #include "base/memory.h"
 
@@ -14,7 +14,6 @@ enum { ALIGNMENT = 64 };
 
 static atomic_llong live, count_total, fail_at;
 
-/* Counts an allocation and says whether it is to fail. */
 bool tamis_memory_fails_now(void) {
     atomic_fetch_add(&count_total, 1);
     if (atomic_load(&fail_at) == 0) return false;

@@ -1,4 +1,4 @@
-/* The caller's allocator, with a list of what it gave. */
+/* Keeps a list of the blocks that the caller's allocator gave. */
 #include "base/memory_source.h"
 
 #include <pthread.h>
@@ -69,7 +69,7 @@ static block *take(tamis_memory_source *source, const void *memory) {
     return found;
 }
 
-/* The caller's functions may themselves call Tamis: no source is in force meanwhile, and the message is ours. */
+/* The caller's functions may call Tamis themselves. Meanwhile no source is in force, and the message is kept. */
 typedef struct outside {
     tamis_memory_source *before;
     tamis_message message;

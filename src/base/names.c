@@ -1,4 +1,4 @@
-/* Names and sizes of the public enumerations: one table each, used by messages, the program and JSON alike. */
+/* Names and sizes of the public enumerations, in one table each, for messages, the program and JSON. */
 #include <stdio.h>
 #include <string.h>
 #include <tamis/tamis.h>

@@ -1,4 +1,3 @@
-/* Parameters of an algorithm as text. */
 #include "base/parameters.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@ typedef struct tamis_parameter {
     int64_t least, most;
 } tamis_parameter;
 
-/* values[i] is set for each name that occurs in text and left as it is otherwise. A name that does not exist or a value
-   out of its range is TAMIS_ERROR_ARGUMENT, naming the algorithm, the parameter, the value and the range. */
+/* Sets values[i] for each name that occurs in the text, and leaves the others. An unknown name or a value out of its
+   range is TAMIS_ERROR_ARGUMENT; the message names the algorithm, the parameter, the value and the range. */
 tamis_status tamis_parameters_parse(const char *algorithm, const char *text, const tamis_parameter *parameters,
                                     int count, int64_t *values);
 

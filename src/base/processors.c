@@ -1,22 +1,23 @@
-/* How many threads are worth having: what the user asks for, else what the system gives this process. */
+/* The number of threads that the user asks for, else that the system gives this process. */
+#include "base/processors.h"
+
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/threads.h"
-
 enum { THREADS_MOST = 1024, PATH_BYTES = 1024 };
 
-/* The first number of a list such as OMP_NUM_THREADS=8,2; 0 where there is none. */
+/* Returns the first number of a list such as OMP_NUM_THREADS=8,2; 0 if there is none. */
 static int asked(const char *name) {
     const char *const text = getenv(name);
     const long number = text ? strtol(text, NULL, 10) : 0;
     return number < 1 ? 0 : number > THREADS_MOST ? THREADS_MOST : (int)number;
 }
 
-/* Processors for `quota` microseconds in each `period`, rounded up; 0 for no limit. */
+/* Returns the processors that `quota` microseconds in each `period` are, rounded up; 0 for no limit. */
 static int processors_of(double quota, double period) {
     const double processors = quota > 0 && period > 0 ? quota / period : THREADS_MOST;
     return processors >= THREADS_MOST ? 0 : (int)processors + (processors > (int)processors);
@@ -33,7 +34,7 @@ static double read_number(const char *folder, const char *name) {
     return number;
 }
 
-/* Of version 2 a file has both numbers, "200000 100000"; version 1 has a file for each. */
+/* Version 2 has both numbers in one file, "200000 100000"; version 1 has a file for each. */
 static int quota_of(const char *folder, bool unified) {
     char path[PATH_BYTES + 64];
     double quota = 0, period = 0;
@@ -47,8 +48,8 @@ static int quota_of(const char *folder, bool unified) {
     return limited ? processors_of(quota, period) : 0;
 }
 
-/* The least of a group and the groups that it is in; 0 where none limits. In a container the path may be that of the
-   host, which does not exist inside: the folders above it are looked at all the same. */
+/* Returns the least quota of a group and of the groups around it; 0 if none limits. In a container the path may be that
+   of the host, which does not exist inside; the folders above it may exist all the same. */
 static int least_quota(const char *root, char *group, bool unified) {
     int least = 0;
     for (bool more = true; more;) {
@@ -63,7 +64,7 @@ static int least_quota(const char *root, char *group, bool unified) {
     return least;
 }
 
-/* Lines such as "0::/user.slice" of version 2, "4:cpu,cpuacct:/docker/1f" of version 1. */
+/* Lines are such as "0::/user.slice" in version 2 and "4:cpu,cpuacct:/docker/1f" in version 1. */
 int tamis_processors_quota(const char *groups, const char *root) {
     char line[PATH_BYTES / 2], top[PATH_BYTES / 2];
     int least = 0;
@@ -98,7 +99,7 @@ static int affinity(void) {
 
 static struct { int threads, limit, quota; /* 0: not said */ } given;
 
-/* Once: other threads may change the environment later. */
+/* Runs once, since other threads may change the environment later. */
 static void read_given(void) {
     given.threads = asked("OMP_NUM_THREADS");
     given.limit = asked("OMP_THREAD_LIMIT");

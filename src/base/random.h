@@ -12,16 +12,16 @@ typedef struct tamis_random {
     uint32_t block[4];            /* the last block drawn */
 } tamis_random;
 
-/* Stateless: 64 random bits of draw `index`. */
+/* Returns the 64 random bits of draw `index`. */
 TAMIS_PRIVATE_API uint64_t tamis_random_at(uint64_t seed, uint64_t stream, uint64_t index);
 
-/* Stateless: uniform in [0, 1) with 53 bits. */
+/* Returns draw `index` as a number uniform in [0, 1), with 53 bits. */
 TAMIS_PRIVATE_API double tamis_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t index);
 
-/* Many at once, much faster: bits[i] = tamis_random_at(seed, stream, first + i). */
+/* Sets bits[i] = tamis_random_at(seed, stream, first + i), much faster than one by one. */
 TAMIS_PRIVATE_API void tamis_random_fill(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, uint64_t *bits);
 
-/* A sequence over the same numbers. */
+/* Draw the same numbers in sequence. */
 TAMIS_PRIVATE_API tamis_random tamis_random_start(uint64_t seed, uint64_t stream);
 TAMIS_PRIVATE_API uint64_t tamis_random_next(tamis_random *random);
 TAMIS_PRIVATE_API double tamis_random_uniform(tamis_random *random);

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/* An error that names the first word that is not zero. `name` is the structure's, "options". */
+/* Returns an error that names the first word that is not zero. `name` is that of the structure, such as "options". */
 static inline tamis_status tamis_reserved_check(const char *name, const uint64_t *reserved, size_t bytes) {
     for (size_t i = 0; i < bytes / sizeof *reserved; i++)
         if (reserved[i])
@@ -16,7 +16,7 @@ static inline tamis_status tamis_reserved_check(const char *name, const uint64_t
     return TAMIS_OK;
 }
 
-/* Of a structure that is at hand: TAMIS_RESERVED(options, "options"). */
+/* Checks the reserved words of a structure: TAMIS_RESERVED(options, "options"). */
 #define TAMIS_RESERVED(structure, name) tamis_reserved_check(name, (structure)->reserved, sizeof(structure)->reserved)
 
 #endif

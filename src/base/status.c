@@ -1,4 +1,3 @@
-/* The message of the calling thread. */
 #include "base/status.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Status messages of the calling thread, and the early return that every function here uses. */
+/* The message of the calling thread's last error, and the early return that all functions of the library use. */
 #ifndef TAMIS_BASE_STATUS_H
 #define TAMIS_BASE_STATUS_H
 
@@ -12,12 +12,12 @@ TAMIS_PRIVATE_API tamis_status tamis_fail(tamis_status status, const char *forma
     __attribute__((format(printf, 2, 3)));
 
 #ifdef __clang_analyzer__
-/* The analyser does not look into another file: this tells it that the status comes back as it went in. */
+/* The analyser does not look into other files: this tells it that the same status comes back. */
 void tamis_fail_seen(const char *format, ...);
 #define tamis_fail(status, ...) (tamis_fail_seen(__VA_ARGS__), (status))
 #endif
 
-/* The thread's message, put aside while something is done that may set another. */
+/* Keeps the thread's message while something is done that may set another one. */
 typedef struct tamis_message {
     char text[TAMIS_MESSAGE_MOST];
 } tamis_message;

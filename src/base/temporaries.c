@@ -1,4 +1,4 @@
-/* A table of names, in memory that is never freed: a handler may read it at any moment, on any thread. */
+/* The table of names is never freed, since a handler may read it at any moment, on any thread. */
 #include "base/temporaries.h"
 
 #include <limits.h>

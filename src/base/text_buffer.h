@@ -1,4 +1,4 @@
-/* Text that is written into what room there is, and copies of text. */
+/* Text that is written into a buffer and cut at its end, and copies of text. */
 #ifndef TAMIS_BASE_TEXT_BUFFER_H
 #define TAMIS_BASE_TEXT_BUFFER_H
 
@@ -12,7 +12,7 @@ typedef struct tamis_text_buffer {
 
 void tamis_text_add(tamis_text_buffer *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A copy for tamis_release, called `what` in messages; NULL of NULL. */
+/* Copies a text, or NULL; tamis_release frees the copy. Messages call it `what`. */
 TAMIS_PRIVATE_API tamis_status tamis_text_copy(const char *text, const char *what, char **copy);
 
 #endif

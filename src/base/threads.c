@@ -23,13 +23,13 @@
 #include "base/float_mode.h"
 
 enum {
-    SHARES_MOST = 1024,    /* of a region; more are several regions */
-    THREADS_MOST = 1023,   /* of the pool */
-    STACK_BYTES = 2 << 20, /* of a thread; other libraries' thread-local data are in it, too */
-    LOOKS = 600,           /* at a mailbox, some 0.2 ms, before the thread sleeps */
-    CALLER_LOOKS = 20000,  /* some 10 ms: shares that others are in end soon */
-    LOOKS_AT_ONCE = 200,   /* of them with a short pause; then the thread offers its processor to others at each */
-    PATIENCE = 200         /* regions after one for which no thread was to be had, until another is asked for */
+    SHARES_MOST = 1024,    /* shares of a region; a call with more is several regions */
+    THREADS_MOST = 1023,   /* threads of the pool */
+    STACK_BYTES = 2 << 20, /* of a thread; other libraries' thread-local data use it, too */
+    LOOKS = 600,           /* a thread looks so often at its mailbox, some 0.2 ms, before it sleeps */
+    CALLER_LOOKS = 20000,  /* a caller looks some 10 ms, since shares that others have begun end soon */
+    LOOKS_AT_ONCE = 200,   /* so many looks with a short pause; later ones offer the processor to other threads */
+    PATIENCE = 200         /* when a thread could not be created, so many regions pass until the next attempt */
 };
 static const unsigned CALLER_SLEEPS = 1U << 31;
 
@@ -38,9 +38,9 @@ typedef struct region {
     void *context;
     int first, count, shares; /* shares first .. first + count - 1 of all */
     int processor;            /* the caller's */
-    tamis_float_mode mode;    /* the caller's: who takes a share does not change its result */
-    _Atomic unsigned inside;  /* threads with this region in their mailbox, or in it; and CALLER_SLEEPS */
-    sem_t left;               /* posted by the last one, if the caller sleeps */
+    tamis_float_mode mode;    /* the caller's, so that a share has the same result in every thread */
+    _Atomic unsigned inside;  /* threads that have the region in their mailbox or are in it; and CALLER_SLEEPS */
+    sem_t left;               /* the last thread posts it if the caller sleeps */
     _Atomic unsigned char taken[SHARES_MOST];
 } region;
 
@@ -71,7 +71,7 @@ static inline void pause_a_moment(void) {
 #endif
 }
 
-/* Look number `look` saw nothing. */
+/* Waits a moment after look number `look` has seen nothing. */
 static void look_again(int look) {
     if (look < LOOKS_AT_ONCE)
         pause_a_moment();
@@ -85,8 +85,8 @@ static void wait_for(sem_t *semaphore) {
 
 /* ------------------------------------------------------------------------------------------ shares */
 
-/* Each thread begins with a share of its own, the same in every region, so that its caches have what it needs. The
-   next one is its neighbour before, since those who come last have the highest numbers. */
+/* Each thread begins with a share of its own, the same in every region, so that its caches have what it needs. It goes
+   on with the share before, since the threads that come last have the highest numbers. */
 static void take_shares(region *r, int own) {
     for (int i = 0; i < r->count; i++) {
         const int share = own >= i ? own - i : own - i + r->count;
@@ -189,7 +189,7 @@ static bool post(worker *w, region *r, bool *woken) {
     return true;
 }
 
-/* Posts to idle threads; returns a number that is above those of all of them. */
+/* Posts the region to idle threads. Returns a number above those of all of them. */
 static int call(region *r, bool *woken) {
     const int wanted = r->count - 1;
     int posted = 0, next = 0, limit = 0;
@@ -234,7 +234,7 @@ static void run(int first, int count, int shares, tamis_thread_body *body, void 
     r.processor = sched_getcpu();
     r.mode = tamis_float_mode_get();
     const int end = call(&r, &woken);
-    if (woken) sched_yield(); /* to one that the system put on this processor, which then moves away */
+    if (woken) sched_yield(); /* a thread that the system woke on this processor can move away */
     take_shares(&r, 0);
     if (end == 0) return;
     take_back(&r, end);
@@ -253,7 +253,7 @@ void tamis_threads_run(int shares, tamis_thread_body *body, void *context) {
 
 /* ------------------------------------------------------------------------------------------ its life */
 
-/* The child has none of the parent's threads. No region is open in it: the thread that forks is in no body. Holders of
+/* A child has none of the parent's threads, and no open region, since the thread that forks is in no body. Holders of
    other locks may grow the pool, so this handler is registered first, and fork() calls it last. */
 static unsigned forks;
 
@@ -272,8 +272,8 @@ __attribute__((constructor(200))) static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* At the end of the process a thread may still be in a region, of a thread of the program that goes on: it is left to
-   itself. Where the library is unloaded no call is going on. */
+/* At the end of the process a thread may still be in a region of a program's thread that goes on; it is detached. When
+   the library is unloaded no call is going on. */
 __attribute__((destructor)) static void end_pool(void) {
     pthread_mutex_lock(&pool.growing);
     pool.ended = true;

@@ -1,4 +1,3 @@
-/* The operands of backward calls, as gradients hand them on. */
 #ifndef TAMIS_CORE_BACK_VIEWS_H
 #define TAMIS_CORE_BACK_VIEWS_H
 

@@ -2,7 +2,7 @@
  * The dense companions. Each checks its arguments and calls the backend's function. If the shape does not matter, a
  * packed matrix is cut into rows of even length. Sums are cut into chunks.
  */
-#include "core/dense.h"
+#include "core/dense_workspace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 #include "core/device.h"
 #include "sparse/check.h"
 
-/* The length of the rows that a packed matrix is cut into, and the elements of one chunk of a dot. */
+/* Elements of a row that a packed matrix is cut into, and of a chunk of a dot product. */
 enum { EVEN_ROW = 1024, DOT_CHUNK = 8192 };
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* A matrix of any size. */
+/* Checks a matrix of any size. */
 static tamis_status check_any(const tamis_device *device, const char *name, const tamis_dense *X) {
     char field[40];
     if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
@@ -46,7 +46,7 @@ static tamis_status check_number(const char *name, double value) {
     return isnan(value) ? tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not a number", name) : TAMIS_OK;
 }
 
-/* The output must not overlap X, which is read while the output is written. */
+/* Refuses an output that is X, which is read while the output is written. */
 static tamis_status check_apart(const char *out_name, const tamis_dense *out, const char *name, const tamis_dense *X) {
     if (!out->data || out->data != X->data || out->rows == 0 || X->rows == 0 || out->cols == 0 || X->cols == 0)
         return TAMIS_OK;
@@ -61,7 +61,9 @@ static tamis_dense_operand operand_of(const tamis_dense *X) {
     return (tamis_dense_operand){{X->data, 0}, tamis_dense_stride(X)};
 }
 
-static tamis_dense_job job_of(const tamis_device *device, void *stream, const tamis_dense *shape) {
+/* A job with the sizes of `shape` and up to two numbers and three matrices. */
+static tamis_dense_job job_of(const tamis_device *device, void *stream, const tamis_dense *shape, double c, double d,
+                              const tamis_dense *x, const tamis_dense *y, const tamis_dense *z) {
     return (tamis_dense_job){.device = device->handle,
                              .stream = stream,
                              .threads = device->description.threads,
@@ -69,12 +71,17 @@ static tamis_dense_job job_of(const tamis_device *device, void *stream, const ta
                              .rows = shape->rows,
                              .cols = shape->cols,
                              .last = shape->cols,
-                             .chunks = 1};
+                             .chunks = 1,
+                             .c = c,
+                             .d = d,
+                             .x = operand_of(x),
+                             .y = operand_of(y),
+                             .z = operand_of(z)};
 }
 
 static bool is_empty(const tamis_dense *X) { return X->rows == 0 || X->cols == 0; }
 
-/* Element by element, the shape does not matter if no matrix (x, y and z, if present) has gaps between its rows. */
+/* Element by element, the shape does not matter if no matrix (x, and y and z if present) has gaps between its rows. */
 static void flatten(tamis_dense_job *job) {
     tamis_dense_operand *const operands[] = {&job->x, &job->y, &job->z};
     for (int i = 0; i < 3; i++)
@@ -92,10 +99,8 @@ tamis_status tamis_dense_fill(tamis_device *device, void *stream, const tamis_de
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
     if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X);
+    tamis_dense_job job = job_of(device, stream, X, value, 0, NULL, NULL, X);
     job.kind = TAMIS_MAP_FILL;
-    job.c = value;
-    job.z = operand_of(X);
     flatten(&job);
     return device->backend->dense->map(&job);
 }
@@ -108,12 +113,8 @@ tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha,
     TRY(check_number("alpha", alpha));
     TRY(check_number("beta", beta));
     if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X);
+    tamis_dense_job job = job_of(device, stream, X, alpha, beta, X, NULL, Y);
     job.kind = TAMIS_MAP_COMBINE;
-    job.c = alpha;
-    job.d = beta;
-    job.x = operand_of(X);
-    job.z = operand_of(Y);
     flatten(&job);
     return device->backend->dense->map(&job);
 }
@@ -139,13 +140,8 @@ tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind,
         TRY(check_apart("Z", Z, "Y", Y));
     }
     if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X);
+    tamis_dense_job job = job_of(device, stream, X, c, d, X, Y, Z);
     job.kind = (int)kind;
-    job.c = c;
-    job.d = d;
-    job.x = operand_of(X);
-    job.y = operand_of(Y);
-    job.z = operand_of(Z);
     flatten(&job);
     return device->backend->dense->map(&job);
 }
@@ -164,12 +160,8 @@ tamis_status tamis_dense_scale(tamis_device *device, void *stream, tamis_scaling
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
     if (weights) TRY(check_apart("Y", Y, "weights", weights));
     if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X);
+    tamis_dense_job job = job_of(device, stream, X, shift, beta, X, Y, NULL);
     job.kind = (int)scaling;
-    job.c = shift;
-    job.d = beta;
-    job.x = operand_of(X);
-    job.y = operand_of(Y);
     job.weights = operand_of(weights);
     return device->backend->dense->scale(&job);
 }
@@ -189,11 +181,7 @@ tamis_status tamis_dense_gram(tamis_device *device, void *stream, tamis_dense_wo
     TRY(check(device, "G", G, X->cols, X->cols, X->type));
     TRY(check_apart("G", G, "X", X));
     if (X->cols == 0) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X);
-    job.c = alpha;
-    job.d = diagonal;
-    job.x = operand_of(X);
-    job.y = operand_of(G);
+    tamis_dense_job job = job_of(device, stream, X, alpha, diagonal, X, G, NULL);
     job.chunks = tamis_dense_chunks(X->rows, X->cols * X->cols);
     job.workspace = (tamis_place){workspace->memory, 0};
     return device->backend->dense->gram(&job);
@@ -211,13 +199,8 @@ tamis_status tamis_dense_multiply(tamis_device *device, void *stream, double alp
     TRY(check_apart("Y", Y, "X", X));
     TRY(check_apart("Y", Y, "G", G));
     if (is_empty(Y)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, Y);
+    tamis_dense_job job = job_of(device, stream, Y, alpha, beta, X, G, Y);
     job.inner = X->cols;
-    job.c = alpha;
-    job.d = beta;
-    job.x = operand_of(X);
-    job.y = operand_of(G);
-    job.z = operand_of(Y);
     return device->backend->dense->multiply(&job);
 }
 
@@ -231,24 +214,21 @@ tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_d
     TRY(check(device, "sums", sums, X->cols, 1, X->type));
     TRY(check_apart("sums", sums, "X", X));
     if (X->cols == 0) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X);
-    job.x = operand_of(X);
+    tamis_dense_job job = job_of(device, stream, X, 0, 0, X, NULL, NULL);
     job.out = operand_of(sums);
     job.chunks = tamis_dense_chunks(X->rows, X->cols);
     job.workspace = (tamis_place){workspace->memory, 0};
     return device->backend->dense->column_sums(&job);
 }
 
-/* The dots of rows, or their sums if Y is NULL. */
+/* Computes the dot products of rows, or their sums if Y is NULL. */
 static tamis_status row_dots(tamis_device *device, void *stream, const tamis_dense *X, const tamis_dense *Y,
                              const char *name, const tamis_dense *out) {
     TRY(check(device, name, out, X->rows, 1, X->type));
     TRY(check_apart(name, out, "X", X));
     if (Y) TRY(check_apart(name, out, "Y", Y));
     if (X->rows == 0) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X);
-    job.x = operand_of(X);
-    job.y = operand_of(Y);
+    tamis_dense_job job = job_of(device, stream, X, 0, 0, X, Y, NULL);
     job.out = operand_of(out);
     job.kind = Y != NULL;
     return device->backend->dense->row_dots(&job);
@@ -276,11 +256,8 @@ static tamis_status dot(tamis_device *device, void *stream, const tamis_dense_wo
         *result = 0;
         return TAMIS_OK;
     }
-    tamis_dense_job job = job_of(device, stream, y);
+    tamis_dense_job job = job_of(device, stream, y, epsilon, 0, x, y, NULL);
     job.kind = logarithms;
-    job.c = epsilon;
-    job.x = operand_of(x);
-    job.y = operand_of(y);
     flatten(&job);
     job.chunks =
         tamis_dense_clamp(job.rows, tamis_dense_clamp((job.rows - 1) * job.cols / DOT_CHUNK, TAMIS_DENSE_CHUNKS));
@@ -325,11 +302,8 @@ tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis
         for (int j = 0; j < 6; j++)
             if ((j < i || j == 5) && all[j].view) TRY(check_apart(all[i].name, all[i].view, all[j].name, all[j].view));
     if (AP->rows == 0) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, AP);
-    job.c = shift;
-    job.x = operand_of(AP);
+    tamis_dense_job job = job_of(device, stream, AP, shift, 0, AP, NULL, X);
     job.p = operand_of(P);
-    job.z = operand_of(X);
     job.r = operand_of(R);
     job.out = operand_of(rr);
     job.weights = operand_of(lambda);

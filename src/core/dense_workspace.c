@@ -1,7 +1,7 @@
 /* Scratch for the sums of the dense companions. It has room for the partial sums of any matrix within its limits. */
+#include "core/dense_workspace.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "core/dense.h"
 
 tamis_status tamis_dense_check_type(const char *name, tamis_type type) {
     if (type != TAMIS_F16 && type != TAMIS_BF16) return TAMIS_OK;
@@ -10,14 +10,10 @@ tamis_status tamis_dense_check_type(const char *name, tamis_type type) {
 }
 
 tamis_status tamis_dense_check_device(const tamis_device *device, const void *stream) {
-    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
-    if (!device->backend->dense)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: its backend has no dense companions",
-                          device->description.name);
-    if (stream && device->backend->location == TAMIS_HOST)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream = %p: %s has none, expected NULL", stream,
-                          device->description.name);
-    return TAMIS_OK;
+    TRY(tamis_device_check_stream(device, stream));
+    if (device->backend->dense) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: its backend has no dense companions",
+                      device->description.name);
 }
 
 tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis_dense_workspace *workspace,
@@ -38,7 +34,7 @@ tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The most partial sums that tamis_dense_chunks() leads to, for any matrix of up to `columns` columns. */
+/* Returns the most partial sums that any matrix of up to `columns` columns has, by tamis_dense_chunks(). */
 static int64_t places_of(int64_t columns) {
     const int64_t gram = columns < TAMIS_DENSE_GRAM_MOST ? columns : TAMIS_DENSE_GRAM_MOST;
     const int64_t chunks = TAMIS_DENSE_CHUNKS, most = TAMIS_DENSE_PARTIALS;

@@ -3,12 +3,14 @@
  * stream and put the object on a list; a later call on the same device destroys it once the event has passed. On the
  * CPU no work is pending when a call returns.
  */
+#include "core/destroy.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/fork_lock.h"
+#include "base/memory.h"
 #include "base/status.h"
-#include "core/device.h"
 
 typedef struct leaving {
     struct leaving *next;
@@ -38,7 +40,7 @@ static void let_go(leaving *entry) {
     free(entry);
 }
 
-/* Takes one entry of this device from the list: one whose event has passed or, with `any`, the first. */
+/* Takes from the list an entry of this device whose event has passed or, with `any`, the first one. */
 static leaving *take_one(const tamis_device *device, bool any) {
     leaving *found = NULL;
     pthread_mutex_lock(&lock);
@@ -60,12 +62,6 @@ void tamis_destroy_passed(const tamis_device *device) {
     for (leaving *entry = take_one(device, false); entry; entry = take_one(device, false)) let_go(entry);
 }
 
-void tamis_destroy_rest(const tamis_device *device) {
-    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) == 0 || device->backend->location == TAMIS_HOST) return;
-    device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
-    for (leaving *entry = take_one(device, true); entry; entry = take_one(device, true)) let_go(entry);
-}
-
 void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object) {
     leaving *const entry = device->backend->location == TAMIS_DEVICE ? malloc(sizeof *entry) : NULL;
     void *event = NULL;
@@ -80,4 +76,12 @@ void tamis_destroy_later(const tamis_device *device, void *stream, void (*releas
     list = entry;
     pthread_mutex_unlock(&lock);
     __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
+}
+
+void tamis_device_close(tamis_device *device) {
+    if (device && device->backend->location == TAMIS_DEVICE && __atomic_load_n(&waiting, __ATOMIC_RELAXED) > 0) {
+        device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
+        for (leaving *entry = take_one(device, true); entry; entry = take_one(device, true)) let_go(entry);
+    }
+    tamis_release(device);
 }

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "core/registry.h"
 
 static tamis_status find(const char *name, const tamis_backend **backend, int *number) {
     char list[160] = "";
@@ -38,7 +39,7 @@ static tamis_status find(const char *name, const tamis_backend **backend, int *n
     return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": this build has %s", name, list);
 }
 
-/* CUDA's first device if it can be used, else the CPU. OpenCL devices are used only if they are named. */
+/* Returns CUDA's first device if it can be used, else the CPU. OpenCL devices are used only if they are named. */
 static const char *best_present(void) {
     for (int b = 0; tamis_backend_at(b); b++) {
         const tamis_backend *const candidate = tamis_backend_at(b);
@@ -59,7 +60,7 @@ tamis_status tamis_device_check_location(const tamis_device *device, tamis_locat
                       name, device->description.name);
 }
 
-/* Each check costs a call of the driver, so release builds make it only when asked to. */
+/* Each check costs a call of the driver, so release builds make it only if the environment asks for it. */
 bool tamis_device_asks_for_places(void) {
 #ifndef NDEBUG
     return true;
@@ -100,11 +101,6 @@ tamis_status tamis_device_open(const char *name, tamis_device **device) {
 failed:
     tamis_release(opened);
     return status;
-}
-
-void tamis_device_close(tamis_device *device) {
-    if (device) tamis_destroy_rest(device);
-    tamis_release(device);
 }
 
 tamis_status tamis_device_describe(const tamis_device *device, tamis_device_description *description) {

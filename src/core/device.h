@@ -13,16 +13,13 @@ struct tamis_device {
     tamis_device_description description;
 };
 
-/* registry.c: the backends that this build has, by number; NULL past the end. */
-const tamis_backend *tamis_backend_at(int number);
-
-/* NULL; a GPU in a child of the process that opened it. */
+/* Refuses NULL, and a GPU in a child of the process that opened it. */
 tamis_status tamis_device_check(const tamis_device *device);
 
 /* Checks the device, and that the stream can be one of its streams. */
 tamis_status tamis_device_check_stream(const tamis_device *device, const void *stream);
 
-/* The same, and both ends of a copy. */
+/* Checks the device, the stream, and both ends of a copy. */
 tamis_status tamis_device_check_copy(const tamis_device *device, const void *stream, const void *to, const void *from,
                                      size_t bytes);
 
@@ -33,20 +30,8 @@ tamis_status tamis_device_check_location(const tamis_device *device, tamis_locat
 /* Checks that the device can use the memory at that address (NULL is allowed). The error calls it `name`. */
 tamis_status tamis_device_check_place(const tamis_device *device, const void *pointer, const char *name);
 
-/* Whether each operand gets that check: with TAMIS_CHECK_POINTERS=1, and in debug builds. */
+/* Whether each operand gets that check: in debug builds, and with TAMIS_CHECK_POINTERS=1. */
 bool tamis_device_asks_for_places(void);
-
-/*
- * destroy.c:
- *   wait    waits for the device if the memory goes back to the caller's allocator, which knows one stream only
- *   later   calls `release` once the stream has finished the work that is in it now
- *   passed  releases the objects of the device whose work has finished
- *   rest    waits for the device and releases all of its objects
- */
-void tamis_destroy_wait(const tamis_device *device, const tamis_memory_source *source);
-void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object);
-void tamis_destroy_passed(const tamis_device *device);
-void tamis_destroy_rest(const tamis_device *device);
 
 static inline tamis_place tamis_place_at(const void *memory, size_t offset) {
     return (tamis_place){(void *)(uintptr_t)memory, (int64_t)offset};

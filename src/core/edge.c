@@ -3,7 +3,8 @@
 
 #include "backend/edge.h"
 #include "base/status.h"
-#include "core/plan.h"
+#include "core/execute.h"
+#include "core/options.h"
 
 static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                           tamis_execution *execution) {
@@ -22,7 +23,7 @@ static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const ta
     return tamis_values_take(plan->device, &plan->pattern, o->type, tamis_plan_needs_values(plan), execution);
 }
 
-/* Samples in the caller's order. */
+/* Describes samples in the caller's order. */
 static tamis_edge_array array_of(const tamis_plan *plan, const tamis_dense *X) {
     return (tamis_edge_array){{X->data, 0}, X->batch_stride, X->type, plan->order.permutation != NULL};
 }

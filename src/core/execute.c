@@ -1,10 +1,24 @@
 /*
- * Executing a plan: checks the operands against the plan, stages those that the plan says, and calls the backend. The
- * backend gets all members of a batch at once. If operands are staged it gets them one by one, since the workspace has
- * one place for each operand. Executions only read the plan; their own state is in `run`.
+ * Executing a plan. A call of tamis_plan_sddmm, tamis_plan_spmm or tamis_plan_fused takes these steps; one of
+ * tamis_sddmm, tamis_spmm or tamis_fused makes a plan first (once.c).
+ *
+ *   1. prepare_run checks the plan, the fields of the execution, the stream, and each operand against the plan.
+ *   2. It also settles the values of S (the execution's, else those of the view) and the workspace (the caller's, else
+ *      the plan's unless another call uses it, else one for this call).
+ *   3. run_members computes all members of the batch at once. If operands are staged it is called for each member,
+ *      since the workspace has one place for each operand:
+ *      a. bring_in transposes column-major operands into the workspace; bring_values and bring_output permute values
+ *         and old samples if the plan has its entries in another order than the caller.
+ *      b. The backend computes: tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c).
+ *      c. take_output transposes or permutes the result from the workspace to the caller's array.
+ *   4. tamis_workspace_give_back ends the use of the workspace.
+ *
+ * Executions only read the plan; their own state is in `run`.
  */
+#include "core/execute.h"
+
 #include "base/status.h"
-#include "core/plan.h"
+#include "core/options.h"
 #include "sparse/check.h"
 
 typedef tamis_operand operand;
@@ -14,7 +28,7 @@ typedef struct run {
     const tamis_plan *plan;
     tamis_execution given; /* with defaults, and with the values and workspace in use */
     operand a, b, d, out;
-    bool d_is_b;         /* fused, whether or not the plan was promised it: D is not staged anew */
+    bool d_is_b;         /* fused: D is the view B, promised or not, and is not staged again */
     int64_t skip_values; /* elements of given.values before the first that is used */
     tamis_borrowed_workspace workspace;
 } run;
@@ -63,7 +77,7 @@ tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D) {
                       D->data, B->data);
 }
 
-/* What is read while the output is written must not be the output. Views of one matrix may lie beside each other. */
+/* Refuses an operand that begins where the output does: it is read while the output is written. */
 static tamis_status check_apart(const operand *out, const operand *x) {
     const void *const data = x->view ? x->view->data : NULL;
     const bool empty = out->rows == 0 || out->cols == 0 || x->rows == 0 || x->cols == 0;
@@ -195,7 +209,7 @@ static tamis_status transpose(const run *r, const operand *x, int64_t member, bo
     return plan->device->backend->transpose(plan->device->handle, r->given.stream, &t);
 }
 
-/* The operand as kernels need it: in place, or transposed into the workspace. */
+/* Brings an operand to where kernels read it: in place, or transposed into the workspace. */
 static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride,
                              int64_t *batch_stride) {
     if (x->staged < 0) {
@@ -235,7 +249,7 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
     return in_order ? TAMIS_OK : permute(r, plan->problem.value_type, x->values, given, false);
 }
 
-/* Where the kernels write. If beta is not 0, the old content is copied there first. */
+/* Sets where the kernels write. If beta is not 0, the old content is copied there first. */
 static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x) {
     const tamis_plan *const plan = r->plan;
     const bool before = r->given.beta != 0;
@@ -281,14 +295,13 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride, &x.batch_stride.b));
     if (operation == TAMIS_OP_FUSED && !r->d_is_b)
         TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.batch_stride.d));
-    if (r->d_is_b) { /* what backends compare */
+    if (r->d_is_b) { /* backends see it by comparing the two */
         x.d = x.b;
         x.d_stride = x.b_stride;
         x.batch_stride.d = x.batch_stride.b;
     }
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
-    /* tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c) */
     TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
     return take_output(r, member, &x);
 }

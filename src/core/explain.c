@@ -1,4 +1,4 @@
-/* What a plan says of itself, as text and as fields. */
+/* Explains a plan, as text and as fields. */
 #include <math.h>
 #include <stdio.h>
 
@@ -6,9 +6,9 @@
 #include "base/text_buffer.h"
 #include "core/plan.h"
 
-/* Calls after which the measured set-up has paid against the best algorithm that needs none; -1 for never. */
+/* Returns after how many calls the measured set-up pays against the best algorithm that needs none; -1: never. */
 static int64_t break_even(const tamis_plan *plan) {
-    /* unprepared_seconds is measured where this plan has measured */
+    /* unprepared_seconds is measured if this plan has measured */
     const bool measured = plan->choice.chosen_by == TAMIS_CHOSEN_MEASURED;
     const double call = measured ? plan->choice.measured_seconds : plan->choice.prediction.call_seconds;
     const double gain = plan->choice.unprepared_seconds - call;
@@ -16,7 +16,7 @@ static int64_t break_even(const tamis_plan *plan) {
     return gain > 0 ? (int64_t)ceil(plan->setup_seconds / gain) : -1;
 }
 
-/* What was measured, by this plan or an earlier one. */
+/* Lists what this plan or an earlier one has measured. */
 static void add_measured(tamis_text_buffer *t, const tamis_choice *choice) {
     if (choice->chosen_by == TAMIS_CHOSEN_REMEMBERED)
         tamis_text_add(t, "measured     by an earlier plan: %.3g ms a call\n", choice->measured_seconds * 1e3);

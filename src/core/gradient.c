@@ -7,16 +7,19 @@
  *
  * SpMM needs two plans over S itself.
  *
- * Where the backend has the whole of fused's backward call in one piece, that is taken instead if it is predicted to be
- * faster (gradient_whole.c).
+ * If the backend has fused's backward call in one piece, and it is predicted to be faster, it replaces the plans
+ * (gradient_whole.c).
  */
 #include "core/gradient.h"
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "core/destroy.h"
+#include "core/execute.h"
 #include "core/gradient_whole.h"
+#include "core/options.h"
 
-/* The type of samples (x, dp) and weights (p, dx) between the steps: that of sums, never rounded to 16 bits. */
+/* Samples (x, dp) and weights (p, dx) between the steps have the type of sums, so they are never rounded to 16 bits. */
 static tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }
 
 /* The plans of one gradient; some of them may be the same plan. */
@@ -42,7 +45,7 @@ struct tamis_gradient {
 
 static bool by_samples(const tamis_gradient *g) { return g->options.operation != TAMIS_OP_SPMM; }
 
-/* Whether the output of that plan is a part of sums. */
+/* Whether the output of that plan is a part of a sum. */
 static bool is_partial(const tamis_gradient *g, int which) {
     return g->partial && (g->options.transpose ? which == TO_A : which == TO_B || which == TO_D);
 }
@@ -273,7 +276,7 @@ void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
     if (gradient) tamis_destroy_later(gradient->device, stream, release, gradient);
 }
 
-/* Makes it with the caller's allocator. The plans make their own sources from the same table. */
+/* Makes the gradient with the caller's allocator in force. The plans make sources of their own from the same table. */
 static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     TRY(tamis_memory_source_create(options, g->device->backend->handles, &g->source));
     tamis_memory_source *const before = tamis_memory_source_enter(g->source);
@@ -343,7 +346,7 @@ static tamis_status check_matrix(const back *b, const char *name, const tamis_de
     return tamis_operand_check(b->g->device, &x, 1);
 }
 
-/* That of a plan. */
+/* Checks the operand of a plan. */
 static tamis_status check_output(const back *b, int plan, const char *name, const tamis_dense *view, int64_t rows,
                                  int64_t cols, tamis_layout layout, const char *option) {
     const tamis_operand x = {.name = name,
@@ -411,7 +414,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
 
 static int64_t elements_to(int64_t offset, tamis_type type) { return offset / (int64_t)tamis_type_size(type); }
 
-/* The execution that a plan gets within this call. */
+/* Returns the execution that a plan gets within this call. */
 static tamis_execution execution_of(const back *b, double alpha, double beta) {
     tamis_execution x = TAMIS_EXECUTION_INIT;
     x.stream = b->given.stream;

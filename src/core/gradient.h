@@ -1,4 +1,4 @@
-/* Gradients as groups of devices use them: of a part of a matrix, whose outputs are parts of sums. */
+/* Gradients as groups of devices use them: a rank has a part of the matrix, and its outputs are parts of sums. */
 #ifndef TAMIS_CORE_GRADIENT_H
 #define TAMIS_CORE_GRADIENT_H
 
@@ -8,14 +8,14 @@
 #include "core/plan.h"
 
 /*
- * What tamis_gradient_create does. With `partial`, the gradients of the matrices that have a row for each of S's
+ * Does what tamis_gradient_create does. With `partial`, the gradients of the matrices that have a row for each of S's
  * columns (B and D; with the transpose A) are parts of sums that the caller completes: they are overwritten, whatever
- * execution.beta is, and have the type that sums are kept in.
+ * execution.beta is, and have the type of sums.
  */
 tamis_status tamis_gradient_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                  bool partial, tamis_gradient **gradient);
 
-/* A backward call, and its checks alone. */
+/* Run a backward call; make its checks alone. */
 tamis_status tamis_gradient_run(const tamis_gradient *gradient, tamis_operation operation,
                                 const tamis_back_views *views, const tamis_execution *execution);
 tamis_status tamis_gradient_check_run(const tamis_gradient *gradient, tamis_operation operation,

@@ -6,8 +6,7 @@
 #include "core/back_views.h"
 #include "core/device.h"
 
-/* What the choice rests on: the patterns of op(S) and of its transpose, as CSR, and the options with their defaults
-   filled in. */
+/* What the choice is made by: the CSR of op(S) and of its transpose, and the options with defaults filled in. */
 typedef struct tamis_whole_request {
     const tamis_device *device;
     const tamis_options *options;
@@ -16,10 +15,10 @@ typedef struct tamis_whole_request {
     const char *algorithm; /* of the options, or NULL */
 } tamis_whole_request;
 
-/* *whole is NULL where the steps are to be taken: by name ("steps"), by prediction, or because nothing else serves. */
+/* Sets *whole to NULL if the gradient goes in steps: by name ("steps"), by prediction, or since nothing else serves. */
 tamis_status tamis_whole_gradient_make(const tamis_whole_request *request, tamis_prepared_backward **whole);
 
-/* A backward call of fused whose operands have been checked; `given` has the workspace. */
+/* Runs a backward call of fused whose operands have been checked; `given` has the workspace. */
 tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_backward *whole,
                                       const tamis_back_views *views, const tamis_execution *given);
 

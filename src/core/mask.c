@@ -56,7 +56,7 @@ static tamis_status check_blocks(const tamis_device *device, const tamis_mask *m
                       (long long)m->rows, (long long)m->cols);
 }
 
-/* `rows` and `cols` of the pattern. */
+/* Checks the mask, and sets rows and columns of the pattern. */
 static tamis_status check_mask(const tamis_device *device, const void *stream, const tamis_mask *m, int64_t *rows,
                                int64_t *cols) {
     *rows = *cols = 0;
@@ -79,11 +79,11 @@ static tamis_status check_offsets(const tamis_mask *m, tamis_index_type type, co
     return tamis_fail(TAMIS_ERROR_OVERFLOW, "mask.cols = %lld: expected offsets of int64", (long long)m->cols);
 }
 
-/* Where nobody looks at nnz, the offsets must hold whatever it is. */
+/* If nobody asks for nnz, the offsets must hold any number that it can be. */
 static tamis_status check_bound(const tamis_mask *m, tamis_index_type type, int64_t rows) {
     int64_t cells;
     if (!__builtin_mul_overflow(rows, m->cols, &cells) && tamis_index_holds(type, cells)) return TAMIS_OK;
-    if (type == TAMIS_I64) return TAMIS_OK; /* they are not in any memory */
+    if (type == TAMIS_I64) return TAMIS_OK; /* no memory holds more entries than int64 counts */
     return tamis_fail(TAMIS_ERROR_OVERFLOW,
                       "nnz = NULL: %lld x %lld may keep more than offsets of int32 hold; ask for nnz, or take int64",
                       (long long)rows, (long long)m->cols);
@@ -100,7 +100,7 @@ static tamis_status check_index(tamis_index_type type, int64_t cols) {
 
 /* ------------------------------------------------------------------------------------------ what is in arrays */
 
-/* A list of the mask for the host to read: where it is, or a copy. */
+/* A list of the mask as the host can read it: the list itself, or a copy. */
 typedef struct list {
     const void *numbers;
     tamis_index_type type;
@@ -120,7 +120,7 @@ static tamis_status bring(const tamis_device *device, void *stream, const void *
     return device->backend->copy_out(device->handle, stream, to->copy, tamis_place_at(from, 0), (size_t)count * size);
 }
 
-/* Numbers 0 .. last, of a mask's lengths. */
+/* Checks that the lengths of a mask are 0 .. last. */
 static tamis_status check_lengths(const tamis_device *device, void *stream, const tamis_mask *m, const void *lengths,
                                   int64_t last, const char *name) {
     tamis_status status = TAMIS_OK;
@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-/* Entries begin .. end - 1 rise and are 0 .. last. */
+/* Checks that entries begin .. end - 1 rise and are 0 .. last. */
 static tamis_status check_rising(const list *x, int64_t begin, int64_t end, int64_t last, const char *name) {
     for (int64_t t = begin; t < end; t++) {
         const int64_t now = tamis_index_load(x->numbers, x->type, t);
@@ -225,7 +225,7 @@ tamis_status tamis_mask_columns(tamis_device *device, void *stream, const tamis_
                                          offsets, index_type, columns);
 }
 
-/* How an array of such a matrix goes back. */
+/* Releases an array of such a matrix. */
 static void release(const tamis_owned_sparse *matrix, void *memory) {
     const tamis_backend *const backend = matrix->owner;
     if (memory) backend->release_memory(matrix->device, TAMIS_ALL_STREAMS, memory);

@@ -1,8 +1,9 @@
-/* Options and executions: checking each field, filling in what the caller left to the library. */
+#include "core/options.h"
+
 #include <math.h>
 
 #include "base/reserved.h"
-#include "core/plan.h"
+#include "base/status.h"
 
 static tamis_status check_choice(const char *name, int64_t value, int64_t most, const char *type) {
     if (value >= 0 && value <= most) return TAMIS_OK;

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "core/destroy.h"
+#include "core/options.h"
 #include "select/ceilings.h"
 #include "select/measure.h"
 #include "sparse/check.h"
@@ -67,7 +69,7 @@ static bool stages(const tamis_plan *plan) {
            (plan->order.permutation && (tamis_plan_needs_values(plan) || plan->options.operation == TAMIS_OP_SDDMM));
 }
 
-/* Places in the workspace for what executions cannot use where it lies. */
+/* Reserves places in the workspace for what executions cannot use where it lies. */
 static tamis_status plan_staging(tamis_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_problem *const p = &plan->problem;
@@ -90,7 +92,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
     s.at_once = stages(plan) ? 1 : tamis_members_at_once(&plan->sizes, o->batch);
     s.scratch_batch_stride = plan->sizes.own_scratch ? scratch : 0;
     TRY(tamis_workspace_reserve(&total, plan->sizes.own_scratch ? s.at_once : 1, (size_t)scratch, &s.scratch));
-    if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge begins anew */
+    if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge uses the workspace from its start */
         const int64_t parts = tamis_edge_scratch(o->edge, p->nnz, o->batch);
         total = parts > total ? parts : total;
     }
@@ -135,7 +137,7 @@ tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *
                            .stream = o->stream};
 }
 
-/* Values and samples pass through the same permutation as those of a COO. */
+/* Makes the entries of a part the permutation of values and samples, as for a COO. */
 static tamis_status take_entries(tamis_plan *plan) {
     const tamis_backend *const backend = plan->device->backend;
     const size_t bytes = (size_t)plan->problem.nnz * sizeof(int64_t);
@@ -147,8 +149,8 @@ static tamis_status take_entries(tamis_plan *plan) {
                             plan->part->entries, bytes);
 }
 
-/* Every backend works on CSR whose offsets begin at 0: of COO, of a slice of rows and for the transpose the plan makes
-   offsets, and columns of its own where entries are in another order. */
+/* Every backend works on CSR whose offsets begin at 0. For COO, a slice of rows and the transpose the plan makes
+   offsets, and also columns if the entries are in another order. */
 static tamis_status take_pattern(tamis_plan *plan) {
     const tamis_sparse *const S = &plan->pattern;
     const bool transpose = plan->options.transpose;
@@ -216,7 +218,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
 
     tamis_ceilings_get(device->backend, device->number, device->description.threads,
                        once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings);
-    start = tamis_clock_seconds(); /* the probe runs once a machine and is not this plan's */
+    start = tamis_clock_seconds(); /* the probe runs once for a machine and does not count as set-up */
     plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;
     plan->problem.has_values = S->values && tamis_plan_needs_values(plan);
@@ -252,7 +254,7 @@ void tamis_plan_release(tamis_plan *plan) {
     tamis_release(plan);
 }
 
-/* With the caller's allocator in force. */
+/* Makes the plan with the caller's allocator in force. */
 static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     TRY(tamis_memory_source_create(options, plan->device->backend->handles, &plan->source));
     tamis_memory_source *const before = tamis_memory_source_enter(plan->source);

@@ -1,5 +1,5 @@
 /* The backends of this build and, over them, the public list of algorithms. */
-#include "core/device.h"
+#include "core/registry.h"
 
 #include "base/status.h"
 #include "cpu/backend.h"

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "generate/edges.h"
+#include "generate/edge_plan.h"
 
 /* ------------------------------------------------------------------------------------------- rmat */
 

@@ -4,7 +4,7 @@
  * what is too many is removed at random. A matrix so full, or so skewed, that draws no longer find free places is
  * completed at random instead.
  */
-#include "generate/edges.h"
+#include "generate/edge_plan.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "generate/rows.h"
+#include "generate/row_plan.h"
 
 typedef struct neighbour {
     int64_t squared; /* distance in the grid */

@@ -3,7 +3,7 @@
  * make no difference. This file is compiled without contraction to fused multiply-adds, which would round
  * differently from machine to machine.
  */
-#include "generate/generate.h"
+#include "generate/recipe.h"
 
 #include <math.h>
 #include <tamis/matrix.h>

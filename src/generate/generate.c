@@ -6,7 +6,7 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "generate/generate.h"
+#include "generate/recipe.h"
 #include "sparse/index.h"
 
 typedef struct kind_row {

@@ -2,10 +2,10 @@
  * Kinds that can be made row by row, each row from random numbers of its own: uniform, banded, blocks, attention
  * windows and meshes. A first pass counts, a second one fills; both in parallel.
  */
-#include "generate/rows.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "generate/row_plan.h"
 #include "sparse/structure.h"
 
 static const tamis_row_kind *row_kind_of(tamis_kind kind) {

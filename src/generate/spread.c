@@ -1,6 +1,6 @@
 /* Uniform, banded and block patterns: a share of the target for each row, spread at random over what is open to it. */
 #include "base/status.h"
-#include "generate/rows.h"
+#include "generate/row_plan.h"
 
 /* The share of part `part` of `parts` equal ones: what rounding down leaves over is spread evenly. */
 static int64_t even_share(int64_t total, int64_t parts, int64_t part) {

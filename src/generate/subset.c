@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "generate/generate.h"
+#include "generate/recipe.h"
 
 enum {
     FEW = 32,      /* numbers kept sorted by insertion */

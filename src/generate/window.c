@@ -2,7 +2,7 @@
  * Sliding-window attention masks: each row sees a window of columns around its own place, and every row and column
  * that is global. In a matrix that is not square, places run along its diagonal.
  */
-#include "generate/rows.h"
+#include "generate/row_plan.h"
 
 typedef struct window {
     int64_t begin, end; /* columns of the window that are not global */

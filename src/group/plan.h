@@ -2,7 +2,9 @@
 #ifndef TAMIS_GROUP_PLAN_H
 #define TAMIS_GROUP_PLAN_H
 
+#include "core/execute.h"
 #include "core/gradient.h"
+#include "core/options.h"
 #include "group/group.h"
 #include "group/shard.h"
 

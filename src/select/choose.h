@@ -6,13 +6,6 @@
 
 enum { TAMIS_CHOICES_MOST = 48, TAMIS_CANDIDATES_MOST = 5 };
 
-/*
- * Candidates are the algorithms whose predicted time, set-up included, is at most this many times the smallest, the
- * best TAMIS_CANDIDATES_MOST of them. Of the 794 cases of lab/results in which two or more algorithms were timed, the
- * fastest was a candidate in all but two (with a factor of 2 in all but 23), and never more than the fourth.
- */
-extern const double tamis_candidates_within;
-
 typedef struct tamis_declined {
     const tamis_algorithm *algorithm;
     char reason[256];

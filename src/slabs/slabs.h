@@ -4,7 +4,8 @@
 
 #include <tamis/slabs.h>
 
-#include "core/plan.h"
+#include "core/execute.h"
+#include "core/options.h"
 
 /* Rows of S. Entries count from the first of the view. */
 typedef struct tamis_slab {
@@ -132,7 +133,6 @@ void tamis_slab_move_output(const tamis_slab_plan *plan, const tamis_dense *X, i
 /* Elements, one after another or those of a piece, from (or, with `out`, to) an array of one for each entry. */
 void tamis_slab_move_entries(const tamis_slab_plan *plan, const tamis_slab_piece *piece, size_t size, void *array,
                              void *packed, bool out);
-void tamis_slab_copy(const tamis_slab_plan *plan, void *to, const void *from, int64_t bytes);
 void tamis_slab_stage_offsets(const tamis_slab_plan *plan, const tamis_slab_piece *piece, int32_t *to);
 void tamis_slab_stage_columns(const tamis_slab_plan *plan, const tamis_slab_piece *piece, void *to);
 

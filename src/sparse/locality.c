@@ -7,7 +7,8 @@
 
 enum { SLOTS = 8192 };
 
-int64_t tamis_fresh_count(const void *columns, tamis_index_type type, int64_t count) {
+/* Counts the distinct values among at most TAMIS_LOCALITY_MOST columns. */
+static int64_t fresh_count(const void *columns, tamis_index_type type, int64_t count) {
     int64_t kept[SLOTS], fresh = 0;
     bool taken[SLOTS];
     memset(taken, 0, sizeof taken);
@@ -38,7 +39,7 @@ double tamis_fresh_share(const void *columns, tamis_index_type type, int64_t nnz
     int64_t seen = 0, fresh = 0, begin, end;
     for (int w = 0; tamis_fresh_window(nnz, window, w, &begin, &end); w++) {
         seen += end - begin;
-        fresh += tamis_fresh_count(tamis_index_at(columns, type, begin), type, end - begin);
+        fresh += fresh_count(tamis_index_at(columns, type, begin), type, end - begin);
     }
     return seen ? (double)fresh / (double)seen : 1;
 }

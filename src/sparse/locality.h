@@ -14,7 +14,4 @@ double tamis_fresh_share(const void *columns, tamis_index_type type, int64_t nnz
 /* Where window w of TAMIS_LOCALITY_WINDOWS lies, at most TAMIS_LOCALITY_MOST nonzeros; false: there are no more. */
 bool tamis_fresh_window(int64_t nnz, int64_t window, int w, int64_t *begin, int64_t *end);
 
-/* Distinct values among at most TAMIS_LOCALITY_MOST columns. */
-int64_t tamis_fresh_count(const void *columns, tamis_index_type type, int64_t count);
-
 #endif

@@ -74,34 +74,13 @@ failed:
     return status;
 }
 
-tamis_status tamis_owned_dense_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                     tamis_owned_dense **array) {
-    *array = NULL;
-    void *memory;
-    const tamis_status status = tamis_allocate(1, sizeof(tamis_owned_dense), "a dense matrix", &memory);
-    if (status != TAMIS_OK) {
-        tamis_release(data);
-        return status;
-    }
-    tamis_owned_dense *const made = memory;
-    *made = (tamis_owned_dense){.view = {.data = data,
-                                         .rows = rows,
-                                         .cols = cols,
-                                         .stride = layout == TAMIS_ROW_MAJOR ? cols : rows,
-                                         .type = type,
-                                         .layout = layout,
-                                         .location = TAMIS_HOST},
-                                .data = data};
-    *array = made;
-    return TAMIS_OK;
-}
-
-typedef tamis_status allocator(int64_t count, size_t size, const char *what, void **memory);
-
-static tamis_status create_array(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout, allocator *allocate,
-                                 tamis_owned_dense **array) {
-    *array = NULL;
+tamis_status tamis_owned_dense_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                      tamis_owned_dense **array) {
     int64_t elements;
+    void *data, *memory;
+    tamis_clear_error();
+    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected an address for the result");
+    *array = NULL;
     if (rows < 0 || cols < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld: expected 0 or more", rows < 0 ? "rows" : "cols",
                           (long long)(rows < 0 ? rows : cols));
@@ -113,19 +92,20 @@ static tamis_status create_array(int64_t rows, int64_t cols, tamis_type type, ta
     if (__builtin_mul_overflow(rows, cols, &elements))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product overflows 64 bits",
                           (long long)rows, (long long)cols);
-    void *data;
-    TRY(allocate(elements, tamis_type_size(type), "a dense matrix", &data));
-    return tamis_owned_dense_adopt(data, rows, cols, type, layout, array);
-}
-
-tamis_status tamis_owned_dense_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                            tamis_owned_dense **array) {
-    return create_array(rows, cols, type, layout, tamis_allocate, array);
-}
-
-tamis_status tamis_owned_dense_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                      tamis_owned_dense **array) {
-    tamis_clear_error();
-    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected an address for the result");
-    return create_array(rows, cols, type, layout, tamis_allocate_zeroed, array);
+    TRY(tamis_allocate_zeroed(elements, tamis_type_size(type), "a dense matrix", &data));
+    const tamis_status status = tamis_allocate(1, sizeof(tamis_owned_dense), "a dense matrix", &memory);
+    if (status != TAMIS_OK) {
+        tamis_release(data);
+        return status;
+    }
+    *array = memory;
+    **array = (tamis_owned_dense){.view = {.data = data,
+                                           .rows = rows,
+                                           .cols = cols,
+                                           .stride = layout == TAMIS_ROW_MAJOR ? cols : rows,
+                                           .type = type,
+                                           .layout = layout,
+                                           .location = TAMIS_HOST},
+                                  .data = data};
+    return TAMIS_OK;
 }

@@ -30,12 +30,4 @@ tamis_status tamis_owned_sparse_create(const tamis_sparse *shape, bool with_valu
 tamis_status tamis_owned_sparse_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
                                       void *values, tamis_owned_sparse **matrix);
 
-/* Takes over `data`, packed, from tamis_allocate; released on failure too. */
-tamis_status tamis_owned_dense_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                     tamis_owned_dense **array);
-
-/* Like tamis_owned_dense_create, without the zeros. */
-tamis_status tamis_owned_dense_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                            tamis_owned_dense **array);
-
 #endif

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "core/plan.h"
+#include "core/execute.h"
 #include "named_device.h"
 #include "softmax_kept.h"
 #include "support/algorithms.h"

@@ -102,15 +102,6 @@ static uint64_t hash_text(uint64_t h, const char *text) {
     return h;
 }
 
-uint64_t tamis_gpu_sources_hash(void) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (int i = 0; i < tamis_gpu_source_count; i++) {
-        h = hash_text(h, tamis_gpu_sources[i].name);
-        for (size_t j = 0; j < tamis_gpu_sources[i].bytes; j++) h = (h ^ tamis_gpu_sources[i].text[j]) * 0x100000001b3u;
-    }
-    return h;
-}
-
 /* ------------------------------------------------------------------------------------------ definitions */
 
 static void define(tamis_gpu_definitions *definitions, const char *name, const char *value, size_t value_bytes) {

@@ -17,9 +17,6 @@ extern const int tamis_gpu_source_count;
 /* The text of a kernel file with its #include lines resolved among the embedded files; tamis_release frees it. */
 tamis_status tamis_gpu_source_text(const char *name, char **text);
 
-/* The sha-like fingerprint of all embedded kernels: what a piece of evidence was made with. */
-uint64_t tamis_gpu_sources_hash(void);
-
 /* Definitions under construction: "-D TEAM=8 -D BATCH=8 ". */
 typedef struct tamis_gpu_definitions {
     char text[1024];

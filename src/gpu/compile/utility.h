@@ -7,6 +7,7 @@
 
 #include "gpu/compile/definitions.h"
 #include "gpu/runtime/arguments.h"
+#include "gpu/runtime/memory.h"
 
 enum { TAMIS_GPU_GROUP = 256 };
 
@@ -28,10 +29,5 @@ tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file,
 
 /* Groups for `count` items, one a work-item, within what a launch may have; kernels stride over the rest. */
 int64_t tamis_gpu_groups(int64_t count);
-
-/* Memory of the device, counted and made to fail by tests like the host's; `stream` as in backend/backend.h. What the
-   platform refuses to release stays counted, and is released when it no longer refuses. */
-tamis_status tamis_gpu_allocate(tamis_gpu_device *device, void *stream, size_t bytes, const char *what, void **memory);
-void tamis_gpu_release(tamis_gpu_device *device, void *stream, void *memory);
 
 #endif

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
-#include "gpu/nonzeros/nonzeros.h"
+#include "gpu/nonzeros/methods.h"
 
 enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
 enum { MAIN, MERGE_SHORT, MERGE_LONG }; /* kernels */

@@ -1,5 +1,5 @@
 /* gpu-nonzeros: SDDMM by equal nonzeros, SpMM and fused by equal shares of nonzeros and rows. */
-#include "gpu/nonzeros/nonzeros.h"
+#include "gpu/nonzeros/methods.h"
 
 #include "base/papers.h"
 #include "gpu/methods.h"

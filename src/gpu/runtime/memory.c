@@ -1,11 +1,12 @@
 /* Memory of a device, counted, including what the platform refused to release. */
+#include "gpu/runtime/memory.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/memory_source.h"
 #include "base/status.h"
-#include "gpu/compile/utility.h"
 
 /* Memory whose release was refused: a graph is being captured somewhere. */
 typedef struct refused {

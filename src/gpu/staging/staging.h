@@ -8,7 +8,7 @@ tamis_status tamis_gpu_ready(void *device, tamis_type type, bool transposes, boo
 tamis_status tamis_gpu_transpose(void *device, void *stream, const tamis_transposition *transposition);
 tamis_status tamis_gpu_permute(void *device, void *stream, const tamis_permutation *permutation);
 tamis_status tamis_gpu_gather(void *device, void *stream, const tamis_gathering *gathering);
-tamis_status tamis_gpu_add_rows(void *device, void *stream, const tamis_row_sum *sum); /* add_rows.c */
-tamis_status tamis_gpu_add_rows_ready(void *device, tamis_type type);                  /* makes its kernel */
+tamis_status tamis_gpu_add_rows(void *device, void *stream, const tamis_row_sum *sum);
+tamis_status tamis_gpu_add_rows_ready(void *device, tamis_type type); /* makes its kernel */
 
 #endif

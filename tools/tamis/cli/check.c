@@ -90,9 +90,9 @@ static const arrangement arrangements[] = {
 };
 enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
 
-/* The run as a whole. */
+/* The state of the whole run. */
 typedef struct check_run {
-    const settings *set; /* for the device at work */
+    const settings *set; /* on the device under way */
     tool_lines lines;
     int64_t passed, failed, skipped, done, expected;
     int64_t in_part; /* passed, though not all of their elements could be compared */
@@ -100,7 +100,7 @@ typedef struct check_run {
     int worst;
     const char *matrix;
     const tool_device *device;
-    tamis_owned_sparse *arranged[ARRANGEMENTS]; /* the matrix in the type at work */
+    tamis_owned_sparse *arranged[ARRANGEMENTS]; /* the matrix in the type under way */
 } check_run;
 
 static tamis_sparse arranged(const check_run *run, const arrangement *how) {
@@ -129,13 +129,13 @@ static void free_arranged(check_run *run) {
 
 static const tool_integers usual_inner = {3, {32, 37, 128}};
 
-/* Kernels are made for a width: there are some of each way to cut it into vectors, lanes, pieces and slices. */
+/* Kernels are made for a width: these widths cover each way to cut one into vectors, lanes, pieces and slices. */
 static const tool_integers usual_widths = {14, {1, 3, 7, 32, 37, 64, 100, 128, 200, 256, 512, 1000, 1024, 4096}};
 enum { WIDTHS_NONZEROS = 500 };
 
 enum { FILLER = 0xff }; /* a NaN in every type; beta = 0 must not read it, and padding must keep it */
 
-/* The old output: NaN everywhere, and values where beta reads them. */
+/* Fills the old output: with NaN, and with values where beta reads them. */
 static tamis_status prepare_output(const tool_problem *problem, const tool_operands *operands, uint64_t seed) {
     memset(operands->output.memory, FILLER, operands->output.bytes);
     if (problem->beta == 0) return TAMIS_OK;
@@ -161,7 +161,7 @@ static bool padding_intact(const tool_dense *output) {
     return true;
 }
 
-/* What became of one check. */
+/* The outcome of one check. */
 typedef struct verdict {
     enum { PASSED, FAILED, SKIPPED } kind;
     tamis_comparison comparison;
@@ -174,7 +174,8 @@ static verdict failed_call(tamis_status status) {
     return result;
 }
 
-/* What is not finite is counted. A result of which the comparison says little has not been checked. */
+/* Elements that are not finite are counted. A result that the comparison could hardly judge does not count as checked.
+ */
 static verdict judge(const tamis_comparison *comparison, bool intact) {
     verdict result = {.kind = comparison->passed && intact ? PASSED : FAILED, .comparison = *comparison};
     if (!comparison->passed) {
@@ -272,7 +273,8 @@ static bool serves(const tamis_algorithm_description *algorithm, const check_run
     return (algorithm->operations & (1u << operation)) != 0 && tool_device_serves(run->device, algorithm);
 }
 
-/* The names to check for an operation: NULL in the list is auto. What the device lacks is left out. */
+/* Lists the algorithms to check for an operation; NULL in the list is auto. Those that the device lacks are left out.
+ */
 static int wanted_algorithms(const check_run *run, tamis_operation operation, const char **names) {
     int count = 0;
     for (int i = 0; i < run->set->algorithms.count; i++) {
@@ -292,7 +294,7 @@ static int wanted_algorithms(const check_run *run, tamis_operation operation, co
     return count;
 }
 
-/* One arrangement of one problem: all algorithms on the same operands. */
+/* Checks one arrangement of one problem: all algorithms on the same operands. */
 static void check_arrangement(check_run *run, tool_problem problem, const arrangement *how,
                               const tamis_oracle *oracle) {
     const char *names[TOOL_LIST_LIMIT];
@@ -322,13 +324,13 @@ static void check_arrangement(check_run *run, tool_problem problem, const arrang
     if (filled) tool_operands_free(&operands);
 }
 
-/* What is checked of a matrix: one operation, edge, type and width, with some of the chosen arrangements. */
+/* A corner of what is checked: one operation, edge, type and width, in some of the chosen arrangements. */
 typedef struct corner {
     tamis_operation operation;
     tamis_edge edge;
     tamis_type type;
     int64_t inner;
-    int arrangements; /* so many of those chosen */
+    int arrangements; /* how many of the chosen ones */
     bool d_is_b;      /* fused: D is the view B, and K = L */
 } corner;
 
@@ -367,7 +369,7 @@ static void check_one_corner(check_run *run, const corner *at) {
     tamis_oracle_free(oracle);
 }
 
-/* fused comes once more with D that is B. */
+/* Checks a corner; fused once more with D that is B. */
 static void check_corner(check_run *run, const corner *at) {
     corner same = *at;
     check_one_corner(run, at);
@@ -375,7 +377,7 @@ static void check_corner(check_run *run, const corner *at) {
     if (same.d_is_b) check_one_corner(run, &same);
 }
 
-/* Everything with everything, at the few inner widths. */
+/* Checks everything with everything, at the few inner widths. */
 static void check_corners(check_run *run, tamis_type type) {
     const settings *set = run->set;
     corner at = {.type = type, .arrangements = set->quick ? 1 : set->arrangements.count};
@@ -392,7 +394,7 @@ static void check_corners(check_run *run, tamis_type type) {
     }
 }
 
-/* Each operation once at each of the many widths. Softmax, which some algorithms decline, is left out of the turns. */
+/* Checks each operation once at each of the many widths. Softmax takes no turn, since some algorithms decline it. */
 static void check_widths(check_run *run, tamis_type type) {
     const settings *set = run->set;
     int turn = (int)type;
@@ -413,7 +415,7 @@ static void check_widths(check_run *run, tamis_type type) {
 
 typedef void check_in_type(check_run *run, tamis_type type);
 
-/* Up to `limit` nonzeros of a matrix, in all types. A pattern is checked as it is, without values. */
+/* Checks up to `limit` nonzeros of a matrix, in all types. A pattern is checked without values. */
 static void check_part(check_run *run, const tool_source *source, int64_t limit, check_in_type *check,
                        tamis_submatrix *part) {
     tamis_status status = tamis_submatrix_take(source->S, 1, (double)limit, false, part);
@@ -431,7 +433,7 @@ static void check_part(check_run *run, const tool_source *source, int64_t limit,
     }
 }
 
-/* METIS orders rows and columns alike: of some rows of a matrix it cannot. */
+/* METIS orders rows and columns alike, which it cannot do for some rows of a matrix. */
 static int check_partition(const settings *set, const tool_source *source) {
     const tamis_sparse *S = source->S;
     const int64_t few = set->limit < WIDTHS_NONZEROS ? set->limit : WIDTHS_NONZEROS;
@@ -486,21 +488,21 @@ static int64_t problems_of_a_matrix(const settings *set) {
     return (problems * set->inner.count + (int64_t)set->operations.count * set->widths.count) * set->types.count;
 }
 
-/* The widths that go without saying: all of them, but only the few where little was asked for. */
+/* Fills in the default widths: the few ones, and also the many unless little was asked for. */
 static void settle_widths(settings *set) {
     const bool few = set->inner.count > 0 || set->quick;
     if (set->inner.count == 0) set->inner = usual_inner;
     if (set->widths.count == 0 && !few) set->widths = usual_widths;
 }
 
-/* One device with what is checked on it. */
+/* A device, and the settings of its checks. */
 typedef struct checked_device {
     tool_device device;
     settings set;
 } checked_device;
 
-/* Opens those that can be opened; *worst is the code of the last that cannot. An OpenCL device that nobody named may be
-   a processor whose compiler takes a second for every kernel: it is checked in brief. */
+/* Opens the devices that can be opened; *worst becomes the code of the last one that cannot. An OpenCL device that
+   nobody named is checked in brief, since it may be a processor whose compiler takes a second for every kernel. */
 static int open_devices(const settings *set, checked_device *devices, int *worst) {
     const tool_chosen wanted =
         set->together.devices.count > 0 ? tool_gang_first(&set->together).devices : tool_devices_wanted(&set->devices);
@@ -548,7 +550,7 @@ static int run_check(const void *given, int count, char **operands) {
     if (joined) return joined;
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;
-    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment, after which no line is lost */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment: each line is written out at once */
     checked_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     const int device_count = open_devices(set, devices, &run.worst);
     for (int d = 0; d < device_count; d++) run.expected += problems_of_a_matrix(&devices[d].set) * count;

@@ -1,4 +1,4 @@
-/* Names of types, operations, algorithms, devices, ... as options take them. */
+/* The names of types, operations, algorithms, devices and so on that options take. */
 #include "cli/choices.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static bool named_before(int number, const char *name) {
     return false;
 }
 
-/* The names of the registry, each once. */
+/* Lists the names of the registry, each once. */
 static const char *registered(int number) {
     tamis_algorithm_description description;
     for (int i = 0; number >= 0 && i < tamis_algorithm_count(); i++) {
@@ -70,7 +70,7 @@ bool tool_device_is_present(int i) {
     return i == 0 || (tamis_device_at(i - 1, NULL, &why) == TAMIS_OK && !*why);
 }
 
-/* The types in their order, and behind them what keeps every number. */
+/* The types in their order, then `auto`, the narrowest one that keeps every number. */
 const tool_choices tool_kept_types = {"a type",
                                       .names = (const char *const[]){"fp32", "fp64", "fp16", "bf16", "auto", NULL}};
 const tool_choices tool_types = {"a type", .name_at = type_at};

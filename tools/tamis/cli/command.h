@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 
-/* What a command does with a model: operands are those behind it. Returns an exit code, after a message. */
+/* Runs a command on a model; `operands` are those after it. Returns an exit code, after a message. */
 struct tool_use;
 typedef int tool_use_body(const struct tool_use *use, const void *settings, int count, char **operands);
 
@@ -15,13 +15,13 @@ typedef struct tool_command {
     const char *summary;       /* one line */
     const char *operands;      /* "IN OUT", "FILE ...": one or more, "MODEL [USER ...]"; how many is read from this */
     const tool_choices *first; /* what the first operand is one of; NULL: a file */
-    int output_operand;        /* which of them is written, from 0; 0: none */
-    bool drawn;                /* what is written, the Python package writes */
+    int output_operand;        /* the operand that is written, from 0; 0: none */
+    bool drawn;                /* the Python package writes the output */
     const tool_option *options;
-    size_t settings_size; /* of the structure that the options fill */
+    size_t settings_size; /* size of the structure that the options fill */
     int (*run)(const void *settings, int count, char **operands);
-    tool_use_body *use;                 /* in place of run(): what it does with the model of its first operand */
-    const char *module;                 /* or: of the Python package, which gets the command line as it was given */
+    tool_use_body *use; /* in place of run(): gets the model of the first operand */
+    const char *module; /* or: a module of the Python package, which gets the command line as it was given */
     const struct tool_command *methods; /* of `train`: the word after it names one of these, which end with no name and
                                            have options of their own. What runs is the run() of `train` */
 } tool_command;
@@ -34,25 +34,25 @@ extern const tool_command tool_devices_command, tool_algorithms_command, tool_in
 
 extern const tool_command *const tool_commands[]; /* ends with NULL */
 
-/* The command of that name, and the method among those of a command; NULL where there is none. */
+/* Find the command of that name, and the method of a command; NULL if there is none. */
 const tool_command *tool_command_find(const char *name);
 const tool_command *tool_method_find(const tool_command *command, const char *name);
 
-/* "train als", or where method is NULL "train". */
+/* Returns "train als", or "train" if method is NULL. */
 tool_word tool_command_name(const tool_command *command, const tool_command *method);
 
-/* What texts/commands.txt says of a command, or of "COMMAND METHOD": paragraphs separated by empty lines, which may be
-   lists of lines "name: meaning"; and for each example a line with the command and one with what it does. */
+/* The text of texts/commands.txt on a command, or on "COMMAND METHOD": paragraphs separated by empty lines, which may
+   be lists of lines "name: meaning"; and for each example a line with the command and one with what it does. */
 void tool_about(const char *name, tool_text *description, tool_text *examples);
-const char *tool_shell_text(const char *name); /* a file of texts/; NULL where there is none */
+const char *tool_shell_text(const char *name); /* returns a file of texts/; NULL if there is none */
 
-/* --help of the program, of a subcommand, and of a method of it (NULL: of all). */
+/* Print --help of the program; of a subcommand, or of a method of it (NULL: of all). */
 void tool_help(FILE *out);
 void tool_command_help(const tool_command *command, const tool_command *method);
 
-/* All of that as JSON, of which the man page is made; and the completion of a shell ("bash" or "zsh"; false for
-   another), which asks the program what the last of some words may become: a candidate a line, with a tab before what
-   it means. */
+/* Print all of that as JSON, from which the man page is made; the script that completes words in a shell ("bash" or
+   "zsh"; false for another); and the candidates for the last of some words, one a line, with a tab before the meaning.
+ */
 void tool_describe(FILE *out);
 bool tool_completion(FILE *out, const char *shell);
 void tool_complete(FILE *out, int count, char **words);

@@ -60,7 +60,7 @@ static bool is_array(const char *path) {
     return strcmp(path, "-") == 0 ? tamis_standard_format() == TAMIS_FILE_NPY : ends_with(path, ".npy");
 }
 
-/* A file for the ids of the rows and one for those of the columns, each where it is wanted. */
+/* Writes the ids of rows and of columns, each to a file of its own if it is wanted. */
 typedef struct id_files {
     const char *path[2];
     int code;
@@ -74,10 +74,10 @@ static bool write_ids(void *context, bool of_columns, const int64_t *ids, int64_
     if (files->code) return true;
     for (int64_t i = 0; i < count; i++) fprintf(file.out, "%lld\n", (long long)ids[i]);
     files->code = tool_output_close(&file, true);
-    return true; /* a failure is told afterwards */
+    return true; /* a failure is reported afterwards */
 }
 
-/* A file for the names of the rows or columns. */
+/* Writes the names of the rows or columns to a file. */
 static int write_names(const char *path, const tamis_names *names) {
     tool_output_file file;
     if (!path) return 0;
@@ -93,7 +93,7 @@ enum { KEEPING = TAMIS_BF16 + 1 }; /* of tool_kept_types */
 
 static bool fits_float(double value) { return (double)(float)value == value || value != value; }
 
-/* The type to write values of fp64 in: the one that was asked for, or the narrower one of two that holds them all. */
+/* Returns the type for values read as fp64: the one that was asked for, else fp32 if that holds them all. */
 static tamis_type choose_type(const settings *set, bool all_fit) {
     return set->type != KEEPING ? (tamis_type)set->type : all_fit ? TAMIS_F32 : TAMIS_F64;
 }
@@ -104,7 +104,7 @@ static void tell_changes(const settings *set, const char *out, tamis_type type, 
               tool_word_count(changed).text, tool_word_count(count).text, tamis_type_name(type));
 }
 
-/* In the place of *matrix, of fp64, one in the type that was asked for. Counts the values that it does not hold. */
+/* Replaces *matrix, of fp64, by one in the type that was asked for. Counts the values that this type does not hold. */
 static tamis_status narrow(const settings *set, const tamis_sparse *S, tamis_owned_sparse **matrix, int64_t *changed) {
     bool all_fit = true;
     *changed = 0;
@@ -180,9 +180,10 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
     return code;
 }
 
-/* Columns may be any number that a file states; the rows that they become need memory and time each. */
+/* Refuses to turn columns into rows if they are out of proportion: a file may state any number of columns, and each row
+   needs memory and time. */
 static int check_transpose(const settings *set, const tool_source *source) {
-    enum { ALWAYS = 1 << 26, ROWS_A_BYTE = 64 }; /* as the library has it for the rows of a file */
+    enum { ALWAYS = 1 << 26, ROWS_A_BYTE = 64 }; /* the library's limit for the rows of a file */
     const int64_t columns = source->S->cols;
     if (!set->transpose || source->bytes == 0) return 0;
     if (columns <= ALWAYS || columns / ROWS_A_BYTE <= source->bytes) return 0;
@@ -191,7 +192,8 @@ static int check_transpose(const settings *set, const tool_source *source) {
     return TOOL_FILE;
 }
 
-/* As it is to be written: arranged, then in its type. NULL in *changed: the source's matrix as it is. */
+/* Arranges the matrix as it is to be written, then converts it to its type. *arranged stays NULL if S serves as it is.
+ */
 static tamis_status arrange(const settings *set, const tamis_read_options *reading, const tamis_sparse *S,
                             tamis_owned_sparse **arranged, int64_t *changed) {
     if (set->transpose || set->sort || set->format != TAMIS_CSR) {

@@ -21,7 +21,7 @@ static void describe_option(tool_json *json, const tool_option *option) {
     tool_json_end_object(json);
 }
 
-/* A command, or where `within` is not NULL a method of that one. */
+/* Describes a command, or a method of the command `within` unless that is NULL. */
 static void describe_command(tool_json *json, const tool_command *command, const tool_command *within) {
     tool_text description = {0}, examples = {0};
     tool_about(within ? tool_command_name(within, command).text : command->name, &description, &examples);

@@ -13,34 +13,34 @@ typedef struct tool_device {
     tamis_device_description description;
     tamis_ceilings ceilings;
     bool gpu;       /* it computes on memory of its own */
-    bool addresses; /* its memory is reached by addresses that can be moved along (the host's, CUDA's); a cl_mem not */
+    bool addresses; /* its memory has addresses to which one can add (the host's, CUDA's); a cl_mem has none */
 } tool_device;
 
-/* choice: index into tool_devices, 0 for the best. Returns 0 or an exit code, after a message. */
+/* Opens a device. choice: index into tool_devices, 0 for the best. Returns 0 or an exit code, after a message. */
 int tool_device_open(int choice, bool ceilings, tool_device *device);
-/* The same without a message, and without ceilings. */
+/* Opens a device without a message, and without ceilings. */
 tamis_status tool_device_try(int choice, tool_device *device);
 void tool_device_close(tool_device *device);
 
-/* The ceilings as they are known by now: those of a device that was opened with them may have been measured again. */
+/* Reads the ceilings again: they may have been measured since the device was opened. */
 tamis_ceilings tool_device_ceilings(const tool_device *device);
 
-/* The choices given, or every device that is present when none was given. */
+/* Returns the given choices, or all present devices if none was given. */
 tool_chosen tool_devices_wanted(const tool_chosen *given);
 
 /* Whether an algorithm is one of the device's. Families may share a name: "gpu" is every cuda:N and opencl:N. */
 bool tool_device_serves(const tool_device *device, const tamis_algorithm_description *algorithm);
 
-/* The device's algorithm of that name; false where it has none. */
+/* Finds the device's algorithm of that name; false if it has none. */
 bool tool_device_algorithm(const tool_device *device, const char *name, tamis_algorithm_description *algorithm);
 
-/* Names the algorithm in the options of a plan (NULL: auto), and allows it any order where it needs that. */
+/* Names the algorithm in the options of a plan (NULL: auto), and allows it any order if it needs that. */
 void tool_device_plan_with(const tool_device *device, const char *name, tamis_options *options);
 
-/* Which ceilings bound a call: those of one thread, or of all. A GPU is always used as a whole. */
+/* Returns which ceilings bound a call: those of one thread, or of all. A GPU is always used as a whole. */
 bool tool_device_whole(const tool_device *device, int threads);
 
-/* The part of a name like "gpu" or "cuda:0" that says which algorithms it has: "cpu", "gpu", or the name itself. */
+/* Returns the family of algorithms of a name like "gpu" or "cuda:0": "cpu", "gpu", or the name itself. */
 const char *tool_device_family(const char *name);
 
 #endif

@@ -27,7 +27,7 @@ static const char *command_name = NULL;
 static int rank = 0;
 static char last_message[2048];
 
-/* What the handler of a signal says, which may not put words together. */
+/* The message of the signal handler, which must not format text. */
 static void prepare_last_words(void) {
     static char words[128];
     char who[24] = "";
@@ -99,7 +99,7 @@ static int exit_of(tamis_status status) {
     return (size_t)status < sizeof codes / sizeof *codes ? (int)codes[status] : (int)TOOL_FAILED;
 }
 
-/* named: the context is said before the message. */
+/* named: the context stands before the message. */
 static int report(tamis_status status, const char *context, bool named) {
     char message[2048];
     if (status == TAMIS_OK) return TOOL_OK;

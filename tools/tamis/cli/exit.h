@@ -1,5 +1,5 @@
-/* How the program ends: its exit codes and its messages on standard error. The program's own functions begin with
-   tool_, so that a reader tells them from the library's, which begin with tamis_. */
+/* The program's exit codes and its messages on standard error. Functions of the program begin with tool_, those of the
+   library with tamis_. */
 #ifndef TOOL_EXIT_H
 #define TOOL_EXIT_H
 
@@ -24,43 +24,43 @@ typedef struct tool_exit_meaning {
 } tool_exit_meaning;
 extern const tool_exit_meaning tool_exit_meanings[7];
 
-/* The subcommand that messages name: "tamis bench: ...". NULL before one is known. */
+/* Sets the subcommand that messages name: "tamis bench: ..."; NULL before it is known. */
 void tool_set_command(const char *name);
 const char *tool_command_in_use(void);
 
 /* Writes "tamis COMMAND: KIND MESSAGE" to standard error. */
 void tool_message(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* One more line of the last message. Names are shown as terminals may see them: see visible.h. */
+/* Adds a line to the last message. Names in it are shown as terminals may see them (visible.h). */
 void tool_message_line(const char *text);
 #define tool_error(...)   tool_message("", __VA_ARGS__)
 #define tool_warning(...) tool_message("warning: ", __VA_ARGS__)
 
-/* What was done or assumed that one may not expect: nothing after tool_set_quiet(true). */
+/* Tells of something done or assumed that the user may not expect; says nothing after tool_set_quiet(true). */
 #define tool_note(...) (tool_is_quiet() ? (void)0 : tool_message("", __VA_ARGS__))
 void tool_set_quiet(bool quiet);
 bool tool_is_quiet(void);
 
-/* The number of this process among several that compute together. But for the first, messages name it, notes and
-   warnings are left out, and so are errors that name a rank: those are known to all, and the first one says them. */
+/* Sets the number of this process among several that compute together. Messages of all but the first name it. These
+   processes leave out notes, warnings, and errors that name a rank, which the first one reports for all. */
 void tool_set_rank(int rank);
-const char *tool_last_message(void); /* of tool_error and the like; "" before any */
+const char *tool_last_message(void); /* returns the last message of tool_error and the like; "" before any */
 
-/* An error of usage: the code 2, after the message and a hint at --help. */
+/* Reports an error of usage with a hint at --help, and returns code 2. */
 #define tool_usage_error(...) (tool_message("", __VA_ARGS__), tool_usage_hint())
 int tool_usage_hint(void);
 
-/* Reports a failed call of the library ("CONTEXT: message") and returns the exit code that belongs to its status; of
-   TAMIS_OK it says nothing and returns 0. */
+/* Reports a failed call of the library ("CONTEXT: message") and returns the exit code of its status. For TAMIS_OK it
+   says nothing and returns 0. */
 int tool_library_error(tamis_status status, const char *context);
-/* The same about a file, which the library's message may name already. */
+/* Reports a failed call on a file, which the library's message may name already. */
 int tool_file_error(tamis_status status, const char *path);
 
-/* What a command returns: the code, or if that is 0 after Ctrl-C that of an interruption. */
+/* Returns a command's exit code: `code`, or that of an interruption if it is 0 after Ctrl-C. */
 int tool_outcome(int code);
 
-/* Zeroed memory; the program ends with code 5 when there is none. */
+/* Allocates zeros; the program ends with code 5 if there is no memory. */
 void *tool_allocate(size_t count, size_t size);
 void *tool_grow(void *memory, size_t count, size_t size);
-char *tool_copy(const char *text); /* NULL of NULL */
+char *tool_copy(const char *text); /* returns NULL for NULL */
 
 #endif

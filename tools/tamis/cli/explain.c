@@ -1,4 +1,4 @@
-/* tamis explain: what would run on a matrix, why, and why not the rest. */
+/* tamis explain: which algorithm would run on a matrix, why, and why not the others. */
 #include <tamis/structure.h>
 
 #include <math.h>
@@ -64,7 +64,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* One explained plan with what its floor is made of. */
+/* An explained plan with its floor. */
 typedef struct explained {
     const tool_problem *problem;
     tamis_plan *plan;
@@ -78,7 +78,7 @@ static void print_field(const char *title, const char *text) {
     tool_wrap(stdout, text, 14, 14, tool_terminal_width());
 }
 
-/* The candidates where there are several: with their times if this plan has measured them. */
+/* Prints the candidates if there are several, with their times if this plan has measured them. */
 static void print_candidates(const explained *one) {
     const tamis_plan_report *report = &one->report;
     tool_text text = {0};
@@ -251,7 +251,7 @@ static void print_title(const tool_problem *problem) {
            tamis_type_name(problem->type));
 }
 
-/* Plans need no operands. */
+/* Makes the plan, which needs no operands. */
 static int explain_together(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
     tool_problem pattern = *problem;

@@ -1,4 +1,4 @@
-/* The options of generated matrices, shared by `tamis generate` and by "generate:KIND:rows=..,nnz=.." as an input. */
+/* The options of generated matrices, for `tamis generate` and for inputs "generate:KIND:rows=..,nnz=..". */
 #ifndef TOOL_GENERATE_H
 #define TOOL_GENERATE_H
 

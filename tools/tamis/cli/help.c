@@ -74,7 +74,7 @@ static void print_paragraphs(const char *text, int width) {
     }
 }
 
-/* What follows the description: the options, or the methods that have some. */
+/* Prints what follows the description: the options, or the methods that have some. */
 static void print_options(const tool_option *option, int width) {
     puts("Options:");
     for (; option->name; option++) print_option(option, width);

@@ -1,7 +1,7 @@
 /*
- * Everything below happens on the main thread, which hands itself signals that others get: it is then in no other
- * place than where the handler has interrupted it, and makes no file meanwhile. The handler calls what POSIX allows
- * there, and setitimer(), which on Linux is a system call as well; a timer of timer_create() may be refused.
+ * Everything below runs on the main thread; other threads hand their signals to it. While the handler runs, the main
+ * thread makes no file. The handler calls only what POSIX allows there, and setitimer(), which is a plain system call
+ * on Linux; a timer of timer_create() may be refused.
  */
 #include "cli/interrupt.h"
 
@@ -16,8 +16,8 @@
 
 #include "base/temporaries.h"
 
-/* The time that work has to end by itself. What one Ctrl-C, or timeout(1), sends to a process and to its group arrives
-   as two signals in a moment. */
+/* The time that work has to end by itself. One Ctrl-C, or timeout(1), may send two signals within a moment: to the
+   process and to its group. */
 enum { GRACE_MICROSECONDS = 600000 };
 static const double SAME_INTERRUPT = 0.3;
 
@@ -38,7 +38,7 @@ static double now(void) {
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* Where somebody listens: a full pipe would hold the process. */
+/* Writes if somebody listens: a full pipe would hold the process. */
 static void write_text(const char *text) {
     struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&errors, 1, 0) != 1 || !(errors.revents & POLLOUT)) return;

@@ -1,4 +1,4 @@
-/* Writes JSON. Commas, indentation and escapes are its business; the caller opens, names and closes. */
+/* Writes JSON, with its commas, indentation and escapes. The caller opens and closes objects and names values. */
 #ifndef TOOL_JSON_H
 #define TOOL_JSON_H
 
@@ -30,21 +30,21 @@ void tool_json_milliseconds(tool_json *json, const char *name, double seconds); 
 void tool_json_integer_if(tool_json *json, const char *name, bool known, int64_t value);
 void tool_json_bool_if(tool_json *json, const char *name, bool known, bool value);
 
-/* An object by itself on standard output, of a file that was written: its name, and the sizes of what it holds (nnz <
-   0: a dense array). It is left open for more. */
+/* Starts an object on standard output about a written file: its name, and the sizes of its matrix (nnz < 0: a dense
+   array). The caller adds more members and finishes it. */
 tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz);
 
-/* Ends a document or a line, with what is still open. */
+/* Ends a document or a line, and closes what is still open. */
 void tool_json_finish(tool_json *json);
 
-/* Lines of JSON: one object a line, appended and flushed at once, so that an interrupted run loses nothing. */
+/* Lines of JSON, one object each, appended and flushed at once, so that an interrupted run loses nothing. */
 typedef struct tool_lines {
     FILE *out; /* NULL: none wanted */
     const char *path;
     tool_json json;
 } tool_lines;
 
-/* path NULL: nothing will be written; "-": standard output. Returns 0 or an exit code, after a message. */
+/* Opens the file; path NULL: nothing is written; "-": standard output. Returns 0 or an exit code, after a message. */
 int tool_lines_open(tool_lines *lines, const char *path);
 
 /* Starts a line and returns the writer inside its object, or NULL when none is wanted. */

@@ -5,7 +5,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 
-/* In the place of *matrix one of the arrangement and types that were asked for. */
+/* Replaces *matrix by one in the arrangement and types that were asked for. */
 static tamis_status arrange(const tamis_read_options *reading, tamis_values values, tamis_owned_sparse **matrix) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.format = reading->format;
@@ -49,7 +49,7 @@ int tool_list_read_names(const char *path, const tamis_read_options *reading, co
     if (status == TAMIS_OK) {
         list->rows = rows;
         list->columns = columns;
-        const bool none = report->times_column == 3 || !report->weights; /* what the reader made are no values */
+        const bool none = report->times_column == 3 || !report->weights; /* the reader made up these values */
         if (none) status = arrange(reading, TAMIS_VALUES_NONE, &list->matrix);
         if (status == TAMIS_OK) status = arrange(reading, reading->values, &list->matrix);
     }

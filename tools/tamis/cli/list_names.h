@@ -4,14 +4,14 @@
 
 #include <tamis/data.h>
 
-/* What was made of a list: the matrix, and the names of its rows and columns, which are the same of a graph. */
+/* The matrix of a list, and the names of its rows and columns, which are the same for a graph. */
 typedef struct tool_named_list {
     tamis_owned_sparse *matrix;
     tamis_names *rows, *columns;
 } tool_named_list;
 
-/* Reads the list by the reader of `train`, after the report of another reader said that its ids are names. Returns 0 or
-   an exit code, after a message. */
+/* Reads the list by the reader of `train`, after another reader has reported that its ids are names. Returns 0 or an
+   exit code, after a message. */
 int tool_list_read_names(const char *path, const tamis_read_options *reading, const tamis_read_report *report,
                          tool_named_list *list);
 void tool_named_list_free(tool_named_list *list);

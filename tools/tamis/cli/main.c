@@ -24,7 +24,7 @@ static int unknown(const char *what, const char *name, const char *const *names)
     return tool_usage_error("unknown %s '%s'%s", what, name, tool_did_you_mean("", name, names).text);
 }
 
-/* Until 0.1 the method came first. */
+/* Tells of the order until 0.1, when the method came first. */
 static int method_first(const char *method, const char *action) {
     const bool used = action && strcmp(action, "train") != 0 && tool_command_find(action);
     if (!used) return tool_usage_error("models are trained by 'tamis train %s DATA -o MODEL'", method);
@@ -77,7 +77,7 @@ static int run_global_option(int count, char **arguments) {
     return tool_usage_error("unknown option %s%s", option, hint.text);
 }
 
-/* Whether an option is one of other methods only: says of which. */
+/* Says so if an option belongs to other methods only, and to which. */
 static int refuse_option(const tool_command *command, const tool_command *method, const char *argument) {
     const char *name = argument + (strncmp(argument, "--no-", 5) == 0 ? 5 : 2);
     const size_t length = strcspn(name, "=");
@@ -102,7 +102,7 @@ static int refuse_options(const tool_command *command, const tool_command *metho
     return code;
 }
 
-/* How many operands a command has; *most < 0: any number. */
+/* Counts the operands that a command takes; *most < 0: any number. */
 static void count_operands(const char *words, int *least, int *most) {
     *least = *most = 0;
     for (const char *word = words; *word; word += strspn(word, " ")) {
@@ -182,7 +182,7 @@ static int show_help(int count, char **arguments) {
     return TOOL_OK;
 }
 
-/* Beyond so much memory of its own the process gets none, and ends with code 5 instead of the machine's memory. */
+/* Limits the memory of the process: beyond that it gets none and ends with code 5, before the machine's memory ends. */
 static int limit_memory(const char *size) {
     int64_t bytes = 0;
     if (!size || !tool_parse_integer(size, strlen(size), &bytes) || bytes < 1) {
@@ -213,7 +213,7 @@ static int dispatch(int count, char **arguments) {
                             : run_command(command, NULL, count - 2, arguments + 2);
 }
 
-/* OpenCL compilers may write to standard error how many warnings they have of our kernels. */
+/* Keeps OpenCL compilers from writing to standard error how many warnings our kernels have. */
 static void quieten_opencl(void) {
     const char *given = getenv("TAMIS_OPENCL_OPTIONS");
     tool_text options = {0};

@@ -9,22 +9,22 @@ enum { TOOL_MIRROR_ARRAYS = 8 };
 
 typedef struct tool_mirror {
     const tool_device *device;
-    tool_problem problem; /* as plans and executions on the device take it */
+    tool_problem problem; /* with the arrays that plans and executions on the device use */
     bool copies;          /* false: the arrays are the host's */
     void *memory[TOOL_MIRROR_ARRAYS];
     void *output; /* the host's output: its block of memory, with what lies between and before its elements */
     size_t output_bytes;
-    double seconds; /* allocating and copying took */
+    double seconds; /* for allocating and copying */
 } tool_mirror;
 
-/* Copies S, A, B and D, of which those without data are left out, and makes room for the output. The operands begin
-   `shift` elements into their memory, and do so on the device where it has addresses. After an error too it is to be
-   freed, once the message has been shown. */
+/* Copies those of S, A, B and D that have data, and makes room for the output. The operands begin `shift` elements into
+   their memory, on the device if that has addresses. The caller frees the mirror after an error, too, once the message
+   has been shown. */
 tamis_status tool_mirror_create(const tool_device *device, const tool_problem *problem, int64_t shift,
                                 tool_mirror *mirror);
 void tool_mirror_free(tool_mirror *mirror);
 
-/* Gives the device the host's output, as it is before an execution; and fetches the device's, waiting for it. */
+/* Copy the host's output to the device, before an execution; fetch the device's, and wait for it. */
 tamis_status tool_mirror_put(const tool_mirror *mirror);
 tamis_status tool_mirror_fetch(const tool_mirror *mirror);
 

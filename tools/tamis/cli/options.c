@@ -195,7 +195,7 @@ static bool ends_in(const char *word, const char *ending) {
     return length > size && strcmp(word + length - size, ending) == 0;
 }
 
-/* Until 0.2 the word behind --json was its file in some commands. It still is where it can be nothing else: standard
+/* Whether the word after --json is its file, as in some commands until 0.2: if it can be nothing else, that is standard
    output, a device, a name of JSON, a file that holds JSON or nothing, or a new one. What may be a matrix is an
    operand. */
 static int take_word(const char *described, const char *word, bool *taken) {
@@ -221,7 +221,7 @@ static int take_word(const char *described, const char *word, bool *taken) {
                             described, word, described, word, described);
 }
 
-/* `value`: what stands in the same word, or NULL: then it is the next one, which *at goes to. */
+/* Takes one option. `value` stands in the same word; NULL: it is the next word, to which *at moves. */
 static int take_value(const tool_option *option, void *settings, const char *described, const char *value, int count,
                       char **arguments, int *at) {
     if (tool_option_is_flag(option)) {
@@ -338,7 +338,7 @@ int tool_options_repeat(const tool_option *options, void *settings) {
     return code;
 }
 
-/* A word of which a shell makes nothing else is left as it is; others stand between single quotes. */
+/* Quotes a word, unless a shell leaves it as it is. */
 static void add_word(tool_text *line, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
     tool_text_add(line, " ");

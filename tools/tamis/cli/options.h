@@ -9,16 +9,16 @@
 #include "cli/choices.h"
 #include "cli/text.h"
 
-/* What an option's value is, and the C type of the field that holds it. */
+/* The kind of an option's value, and the C type of the field that holds it. */
 typedef enum tool_value {
     TOOL_FLAG,       /* bool; no argument. One whose default is "yes" is turned off by --no-NAME */
-    TOOL_FLAG_NOT,   /* the same, of which the field says the reverse */
+    TOOL_FLAG_NOT,   /* a flag whose field says the reverse */
     TOOL_INTEGER,    /* int64_t within low .. high */
     TOOL_INT,        /* int within low .. high */
     TOOL_REAL,       /* double within low .. high */
     TOOL_NAME,       /* const char *, any text */
     TOOL_PATH,       /* const char *, a file that is read */
-    TOOL_OUTPUT,     /* const char *, a file that is written, in the place of an old one */
+    TOOL_OUTPUT,     /* const char *, a file that is written and replaces an old one */
     TOOL_ADDED_TO,   /* const char *, a file that is added to, or whose old content has a rule of its own */
     TOOL_PATH_MAYBE, /* const char *, a file that may be left out: --NAME or --NAME=FILE; "" where it was */
     TOOL_LINES,    /* const char *, lines of JSON: --NAME, "-", to standard output, or --NAME=FILE, which is added to */
@@ -72,10 +72,10 @@ typedef struct tool_option {
             offset, 0, 0, NULL                                                                                         \
     }
 
-/* What an option is set to, as one would type it; flags, numbers and choices. */
+/* Returns what an option is set to, as one would type it; for flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);
 
-/* Whether an option has no value, and whether its value is the name of a file. */
+/* Whether an option has no value; whether its value is the name of a file. */
 bool tool_option_is_flag(const tool_option *option);
 bool tool_option_is_path(const tool_option *option);
 bool tool_option_is_optional(const tool_option *option); /* --NAME or --NAME=VALUE */
@@ -83,25 +83,25 @@ bool tool_option_is_optional(const tool_option *option); /* --NAME or --NAME=VAL
 /* Fills the settings from the presets. */
 void tool_options_preset(const tool_option *options, void *settings);
 
-/* Parses the arguments after the subcommand's name; what is no option is moved to the front of `arguments` and counted
- *in operands. "--" ends the options. Returns 0, or TOOL_USAGE after a message. *help is set by --help or -h. */
+/* Parses the arguments after the subcommand's name. Operands move to the front of `arguments` and are counted. "--"
+   ends the options. Returns 0, or TOOL_USAGE after a message. --help and -h set *help. */
 int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
                        bool *help);
 
-/* Keeps the arguments as they were given, before parsing moves them; and parses the options among them once more, over
-   what the settings hold by now. */
+/* Keep the arguments as they were given, before parsing moves them; parse the options among them once more, over what
+   the settings hold by now. */
 void tool_options_remember(int count, char **arguments);
 int tool_options_repeat(const tool_option *options, void *settings);
 
-/* The options of the command that runs, and their settings. */
+/* Set and return the options of the command that runs, and their settings. */
 void tool_options_use(const tool_option *options, const void *settings);
 const tool_option *tool_options_in_use(const void **settings);
 
-/* The arguments as they were given; NULL for none. */
+/* Returns the arguments as they were given; NULL for none. */
 char *const *tool_options_given(int *count);
 
-/* Adds those arguments to a text as one would type them into a shell, without the option of the name `without`, which
-   is a flag or has its value in the same word (NULL: all of them). */
+/* Adds these arguments to a text, as one would type them into a shell. The option `without` (NULL: none), a flag or one
+   with its value in the same word, is left out. */
 void tool_options_retype(tool_text *line, const char *without);
 
 /* Sets one option by its name; `described` is how messages call it ("--rows"). Returns 0 or TOOL_USAGE. */
@@ -110,13 +110,13 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
 /* Parses one name from a list; `described` may be "". Returns 0 or TOOL_USAGE after a message that lists the names. */
 int tool_choice_parse(const tool_choices *choices, const char *described, const char *value, int *result);
 
-/* The option of that name, or NULL. */
+/* Finds the option of that name, or NULL. */
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
 
-/* Whether the flag of that name is on; false where there is none. */
+/* Whether the flag of that name is on; false if there is none. */
 bool tool_option_flag(const tool_option *options, const void *settings, const char *name);
 
-/* Which option is near to `wanted`, for the end of a message. */
+/* Returns a hint at the option that is near to `wanted`, for the end of a message. */
 tool_hint tool_option_hint(const tool_option *options, const char *dashes, const char *wanted);
 
 #endif

@@ -1,5 +1,4 @@
-/* What holds for all outputs. A file is what it is on its device, whatever its name: a link to an input is that input.
- */
+/* Rules for all outputs. Files are compared on their device, not by name: a link to an input is that input. */
 #define _GNU_SOURCE
 #include "cli/outputs.h"
 
@@ -19,8 +18,8 @@ typedef struct named_file {
     char called[40]; /* "--output", or the operand's name */
     const char *path;
     bool standard;      /* "-": standard input or output */
-    bool written, kept; /* kept: what is there is added to, or another rule says whether it may be replaced */
-    struct stat now;    /* st_mode 0: nothing there */
+    bool written, kept; /* kept: it is added to, or another rule says whether it may be replaced */
+    struct stat now;    /* st_mode 0: there is no file */
 } named_file;
 
 static named_file *files = NULL;
@@ -35,7 +34,7 @@ static named_file *add_file(const char *path, bool written) {
     return file;
 }
 
-/* Whether the operand of that number, from 0, is a file: by its word in "MODEL [USER ...]". */
+/* Whether operand `number`, from 0, is a file, by its word in "MODEL [USER ...]". */
 static bool is_file_operand(const tool_command *command, int number) {
     static const char *const others[] = {"KIND", "OP", "USER", "ITEM", "METHOD", "info|clear"};
     const char *last = "";
@@ -86,7 +85,7 @@ static bool ends_in(const char *path, const char *ending, size_t size) {
 }
 
 int tool_output_room(const char *path, double entries, size_t size, int characters) {
-    enum { PACKING = 1024 }; /* more than deflate can do */
+    enum { PACKING = 1024 }; /* more than deflate achieves */
     if (strcmp(path, "-") == 0) return 0;
     const bool packed = ends_in(path, ".npz", 4) || ends_in(path, ".gz", 3);
     return tool_output_check(path,
@@ -108,7 +107,7 @@ static int check_output(const named_file *file, bool no_clobber) {
     return tool_output_check(file->path, 1);
 }
 
-/* One file may be read from standard input, and one written to standard output. */
+/* Refuses to read two files from standard input, or to write two to standard output. */
 static int check_standard(bool written) {
     const named_file *first = NULL;
     for (const named_file *file = files; file < files + file_count; file++) {
@@ -129,7 +128,7 @@ static struct {
     char form[16];
 } standard;
 
-/* Where data go to standard output, all else that is printed there goes to standard error. */
+/* If data go to standard output, all else that is printed there goes to standard error. */
 static int open_standard(const tool_command *command, const tool_option *options, const void *settings) {
     const tool_option *const to = tool_option_find(options, "to", 2);
     const int format = to ? *(const int *)((const char *)settings + to->offset) : 0;
@@ -182,7 +181,7 @@ int tool_output_ending(const char *called, const char *path, const char *endings
         if (ends_in(is_standard ? standard.form : path, word, size)) return 0;
         word += size + strspn(word + size, ", or");
     }
-    if (is_standard && standard.format == 0) { /* what is written is never a Matrix Market file */
+    if (is_standard && standard.format == 0) { /* the output is never a Matrix Market file */
         snprintf(standard.form, sizeof standard.form, "-%.*s", (int)strcspn(endings, ", "), endings);
         return 0;
     }

@@ -1,4 +1,4 @@
-/* The files that a command line names: what holds for all outputs of all commands, before the work and after it. */
+/* The files that a command line names: rules for the outputs of all commands, before the work and after it. */
 #ifndef TOOL_OUTPUTS_H
 #define TOOL_OUTPUTS_H
 
@@ -12,8 +12,8 @@ int tool_outputs_check(const tool_command *command, const tool_option *options, 
 /* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
 int tool_output_check(const char *path, double bytes);
 
-/* Whether there is room for so many entries: of .npy with `size` bytes each, of another file with at least so many
-   `characters` each, of a packed one with a thousandth of that. */
+/* Whether there is room for so many entries. Each takes `size` bytes in .npy, at least so many `characters` in another
+   file, and a thousandth of that in a packed one. */
 int tool_output_room(const char *path, double entries, size_t size, int characters);
 enum { TOOL_ENTRY_CHARACTERS = 4, TOOL_ELEMENT_CHARACTERS = 2 }; /* "1 1\n" of a sparse .mtx, "1\n" of a dense one */
 
@@ -23,7 +23,7 @@ void tool_outputs_replaced(void);
 /* Refuses a name without one of the endings: ".mtx, .mtx.gz or .npz". `called` is what messages call it. */
 int tool_output_ending(const char *called, const char *path, const char *endings);
 
-/* A file that is written as a stream: as the library writes files, so that a failure leaves the old one. */
+/* A file that is written as a stream. A failure leaves the old file, as when the library writes one. */
 typedef struct tool_output_file {
     FILE *out;
     struct tamis_output *output;

@@ -16,7 +16,7 @@ typedef struct tool_problem {
     tamis_operation operation;
     tamis_edge edge;
     tamis_type type;
-    tamis_math math;      /* TF32: to a plan, it may round inputs to it; to the oracle, it did */
+    tamis_math math;      /* TF32: a plan may round inputs to it; the oracle expects that it did */
     int64_t inner, width; /* SpMM: inner is the width too */
     int64_t batch;        /* dense operands over the one S, their batch_stride apart; 0 and 1: a single one */
     bool d_is_b;          /* fused with K = L: D is the view B, which a plan is promised */
@@ -29,28 +29,28 @@ typedef struct tool_problem {
 
 bool tool_uses_edge(tamis_operation operation);
 
-/* The scale that keeps dot products of K random terms within reach of exp: 1 / sqrt(K), 1 for K = 0. */
+/* Returns the scale that keeps dot products of K random terms within reach of exp: 1 / sqrt(K), 1 for K = 0. */
 double tool_default_scale(int64_t inner);
 
 int64_t tool_problem_batch(const tool_problem *problem); /* 1 or more */
-/* One member of the batch as a problem of its own; on the host. */
+/* Returns one member of the batch as a problem of its own, on the host. */
 tool_problem tool_problem_member(const tool_problem *problem, int64_t member);
 
-/* Its floor on a device, by the ceilings of so many threads; S is on the host. */
+/* Computes the floor on a device, by the ceilings of so many threads; S is on the host. */
 tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *device, int threads,
                                 tamis_floor *floor);
 
 /* "sddmm softmax", "spmm" */
 tool_word tool_problem_name(const tool_problem *problem);
 
-/* What it is, as members of an object; the width of a sampled product is 0. */
+/* Writes the problem as members of an object; the width of a sampled product is 0. */
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix);
 
-/* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
+/* Returns the options of a plan; the caller adds algorithm, threads and expected calls. */
 tamis_options tool_problem_options(const tool_problem *problem);
 tamis_status tool_problem_execute(const tool_problem *problem, const tamis_plan *plan);
 
-/* The oracle of a problem whose operands are on the host, for a budget of multiplications. */
+/* Makes the oracle of a problem whose operands are on the host, for a budget of multiplications. */
 tamis_status tool_problem_oracle(const tool_problem *problem, double budget, tamis_oracle **oracle);
 
 /* The operands with their owned memory. */
@@ -58,9 +58,9 @@ typedef struct tool_operands {
     tool_dense A, B, D, output;
 } tool_operands;
 
-/* Makes and fills the operands that the operation needs: uniform in [-1, 1), for `quotient` A and B in [0.1, 1) so that
-   no quotient is near its pole. Their views are written to the problem. Values are the same for any layout. A batch of
-   more than one is row-major. */
+/* Makes and fills the operands that the operation needs, and writes their views to the problem. Values are uniform in
+   [-1, 1), and the same for any layout; for `quotient` A and B are in [0.1, 1), so that no quotient is near its pole. A
+   batch of more than one is row-major. */
 tamis_status tool_operands_random(tool_problem *problem, tamis_layout layout, int64_t padding, int64_t shift,
                                   uint64_t seed, tool_operands *operands);
 void tool_operands_free(tool_operands *operands);

@@ -13,7 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/python.h"
 
-/* Says what to install where the package is missing, with the exit code of what is not supported. */
+/* Says what to install if the package is missing. Returns the exit code of what is not supported. */
 static const char start[] =
     "import importlib.util, runpy, signal, sys\n"
     "if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN: signal.signal(signal.SIGINT, signal.SIG_DFL)\n"

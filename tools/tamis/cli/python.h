@@ -1,10 +1,10 @@
-/* What the Python package does for the program. */
+/* Runs modules of the Python package. */
 #ifndef TOOL_PYTHON_H
 #define TOOL_PYTHON_H
 
 /* Replaces this process by a module of the package, with these arguments; returns the exit code only if that fails. */
 int tool_python_start(const char *module, int count, char *const *arguments);
-/* The same with the command line as it was given. */
+/* Does so with the command line as it was given. */
 int tool_python_command(const char *module);
 
 #endif

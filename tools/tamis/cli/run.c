@@ -121,7 +121,7 @@ static const tamis_dense *given_view(const work *job, int which) {
     return job->given[which] ? tamis_owned_dense_view(job->given[which]) : NULL;
 }
 
-/* Refuses files whose sizes disagree with S, K or L, by name. Rows first: they do not depend on another file. */
+/* Refuses a file whose size disagrees with S, K or L. Rows come first: they do not depend on another file. */
 static int check_shape(const work *job, int which, const char *option, int64_t rows, int64_t cols) {
     const tamis_dense *dense = given_view(job, which);
     const bool sddmm = job->problem.operation == TAMIS_OP_SDDMM;
@@ -137,7 +137,7 @@ static int check_shape(const work *job, int which, const char *option, int64_t r
                             (long long)dense->cols, (long long)cols, wanted);
 }
 
-/* K and L from the options, else from the files, else 128 and K. */
+/* Takes K and L from the options, else from the files, else 128 and K. */
 static void settle_sizes(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_dense *A = given_view(job, GIVEN_A), *B = given_view(job, GIVEN_B), *D = given_view(job, GIVEN_D);
@@ -164,7 +164,7 @@ static int check_shapes(const work *job) {
     return code;
 }
 
-/* For the result, before it is computed. */
+/* Checks that there is room for the result, before it is computed. */
 static int check_room(const work *job) {
     const tool_problem *problem = &job->problem;
     if (!job->set->output) return 0;
@@ -235,8 +235,7 @@ static tamis_status make_plan(work *job) {
     if (set->together.devices.count > 0) {
         tamis_status status = tool_gang_open_best(&set->together, problem, &planning, &job->gang);
         if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
-        job->report.setup_seconds =
-            job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
+        job->report.setup_seconds = job->exchange.setup_seconds; /* it includes that of the local plan and its checks */
         job->report.check_seconds = 0;
         return status;
     }
@@ -254,7 +253,7 @@ static tamis_status make_plan(work *job) {
     return status == TAMIS_OK ? tamis_plan_describe(job->plan, &job->report) : status;
 }
 
-/* One execution from the old output, timed by the clock of what computes. */
+/* Executes once from the old output, timed by the clock of the device that computes. */
 static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) {
     tool_problem *problem = &job->problem;
     if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
@@ -276,7 +275,7 @@ static int execute(work *job) {
         if (i == 0 || seconds < job->seconds) job->seconds = seconds;
     }
     tool_timer_free(&timer);
-    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror); /* of nothing where there is none */
+    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror); /* does nothing without a mirror */
     if (status == TAMIS_OK && job->slabs) {
         status = tamis_slab_plan_describe(job->slabs, &job->moved);
         job->report.setup_seconds = job->moved.setup_seconds;
@@ -289,7 +288,7 @@ static int compare(work *job) {
     if (!job->set->check || tool_rank_number() > 0) return 0;
     tamis_oracle *oracle = NULL;
     tool_problem problem = job->problem;
-    problem.math = job->report.math; /* not what was allowed, but what ran */
+    problem.math = job->report.math; /* what ran, not what was allowed */
     tamis_status status = tool_problem_oracle(&problem, 5e7, &oracle);
     if (status == TAMIS_OK)
         status = tamis_oracle_compare(oracle, &problem.output, problem.alpha, problem.beta, &job->old.view,
@@ -364,7 +363,7 @@ static void print_json(const work *job, const tamis_floor *floor) {
 
 static void print_comparison(const tamis_comparison *comparison) {
     const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
-    const char *verdict = comparison->passed ? verdict_of(comparison) : "WRONG"; /* which one is to see */
+    const char *verdict = comparison->passed ? verdict_of(comparison) : "WRONG"; /* capitals, to be seen */
     if (comparison->passed && comparison->compared == 0 && not_finite > 0) {
         printf("  %s: none of %lld elements are finite, neither here nor in the oracle's result\n", verdict, all);
         return;
@@ -450,7 +449,7 @@ static int run_job(work *job, char **operands) {
     return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
 }
 
-/* Options that this run would not use: who gives one expects an effect. */
+/* Refuses options that this run would not use: who gives one expects an effect. */
 static int check_unused(const settings *set, tamis_operation operation) {
     if (set->width > 0 && operation != TAMIS_OP_FUSED)
         return tool_usage_error("--width: only fused has a D; the columns of %s are --inner",

@@ -1,4 +1,4 @@
-/* One operation out of core: what run and explain do with --device-memory. */
+/* One operation out of core, for run and explain with --device-memory. */
 #ifndef TOOL_SLABS_H
 #define TOOL_SLABS_H
 
@@ -15,14 +15,14 @@
             offset, 1, 9e18, NULL                                                                                      \
     }
 
-/* A plan for the problem, whose operands are on the host. */
+/* Makes a plan for the problem, whose operands are on the host. */
 tamis_status tool_slabs_open(const tool_device *device, const tool_problem *problem, const tamis_options *planning,
                              int64_t device_memory, tamis_slab_plan **plan);
 
-/* One execution, and its seconds. */
+/* Executes once, and measures the seconds. */
 tamis_status tool_slabs_execute(tamis_slab_plan *plan, const tool_problem *problem, double *seconds);
 
-/* Prints what the plan says of itself. */
+/* Prints the plan's explanation. */
 tamis_status tool_slabs_explain(const tamis_slab_plan *plan);
 
 #endif

@@ -18,7 +18,7 @@
 
 static const char prefix[] = "generate:";
 
-/* One "key=value" of a generated matrix; keys are the options of `tamis generate`. */
+/* Takes one "key=value" of a generated matrix; keys are the options of `tamis generate`. */
 static int set_key(tool_generate_settings *settings, char *entry, char *name, size_t name_bytes) {
     char described[64];
     char *equals = strchr(entry, '=');
@@ -105,7 +105,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     const bool standard = strcmp(path, "-") == 0;
     const off_t begin = standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
     const bool is_file = (standard ? fstat(STDIN_FILENO, &information) : stat(path, &information)) == 0 &&
-                         S_ISREG(information.st_mode); /* which can be read again */
+                         S_ISREG(information.st_mode); /* a file can be read again */
     const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
     tool_progress_clear();
     if (status == TAMIS_ERROR_FORMAT && source->report.other_ids && names_too && is_file) {

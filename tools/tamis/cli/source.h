@@ -13,13 +13,13 @@ typedef struct tool_source {
     tamis_owned_sparse *matrix;
     const tamis_sparse *S;
     char name[128]; /* as tables and JSON show it */
-    double seconds; /* reading or generating took */
+    double seconds; /* for reading or generating */
     int64_t bytes;  /* of the file, 0 for a generated one */
     tamis_read_report report;
-    tamis_names *rows, *columns; /* where ids are names; the same of a graph. Else NULL */
+    tamis_names *rows, *columns; /* if ids are names, else NULL; the same ones for a graph */
 } tool_source;
 
-/* How a matrix is read: the options that commands share, whose settings have a field `reading`. */
+/* How a matrix is read: options that commands share; their settings have a field `reading`. */
 typedef struct tool_reading {
     int format;
     bool relabel, undirected;
@@ -56,20 +56,20 @@ typedef struct tool_reading {
             TOOL_READING_AT(settings, value_column), 0, 0, &tool_value_columns                                         \
     }
 
-/* The library's options: as asked, with values of that type and offsets of 32 or 64 bits. With these, lists whose ids
-   are names are read, too. */
+/* Returns the library's options for these, with values of that type and offsets of 32 or 64 bits. They also allow lists
+   whose ids are names. */
 tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type);
 
-/* Of a file whose first line was left out. */
+/* Tells that the first line of a file was left out. */
 #define TOOL_TITLES_NOTE "%s: skipped line 1, which looks like a header"
 
-/* Opens it with a progress bar. Returns 0 or an exit code, after a message. options may be NULL (fp32, int32). */
+/* Opens a matrix with a progress bar. options may be NULL (fp32, int32). Returns 0 or an exit code, after a message. */
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);
-/* Notes of what a file has that the matrix does not tell. */
+/* Notes what a file has that the matrix does not tell. */
 void tool_source_tell(const char *path, const tamis_read_report *report);
 void tool_source_close(tool_source *source);
 
-/* Its sizes, what rows there are and its class, as members of an object. */
+/* Writes its sizes, rows and class as members of an object. */
 void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure);
 
 #endif

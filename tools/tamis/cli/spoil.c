@@ -1,4 +1,4 @@
-/* Wrong results on purpose: a comparison that has never failed in a test may be one that cannot. */
+/* Makes results wrong on purpose: a comparison that has never failed in a test may be unable to fail. */
 #include "cli/spoil.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static void spoil_padding(const tamis_dense *output) {
     }
 }
 
-/* The last byte of all. */
+/* Spoils the last byte of all. */
 static void spoil_end(const tamis_dense *output) {
     const bool by_rows = output->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = by_rows ? output->rows : output->cols, used = by_rows ? output->cols : output->rows;

@@ -1,4 +1,4 @@
-/* Wrong results on purpose, for the tests of what compares results: see TAMIS_SPOIL in CONTRIBUTING.md. */
+/* Makes results wrong on purpose, to test what compares them: see TAMIS_SPOIL in CONTRIBUTING.md. */
 #ifndef TOOL_SPOIL_H
 #define TOOL_SPOIL_H
 

@@ -38,7 +38,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* What is drawn where, and what is said of it. */
+/* The drawing, and its titles. */
 static void hand_over(FILE *to, const settings *set, const tool_source *source, const char *class_name, int cells) {
     tool_raster raster;
     tool_raster_make(source->S, cells, &raster);

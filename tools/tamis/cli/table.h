@@ -26,7 +26,7 @@ void tool_table_row(tool_table *table, const char *const *cells);
 /* Prints all rows, the last column wrapped to the terminal when it is text, and empties the table. */
 void tool_table_print(tool_table *table, FILE *out, int indent);
 
-/* Streaming, in the least widths: the header and one row. */
+/* Print at once, in the least widths: the header; one row. */
 void tool_table_print_header(const tool_table *table, FILE *out);
 void tool_table_print_row(const tool_table *table, FILE *out, const char *const *cells);
 

@@ -1,5 +1,5 @@
-/* What commands.txt says of a command: paragraphs, then examples. A paragraph ends at an empty line, a line of it with
-   "* " is an entry of a list, and below each example "$ COMMAND" stands what it does. */
+/* The text of commands.txt on a command: paragraphs, then examples. A paragraph ends at an empty line, a line with "* "
+   is an entry of a list, and the line after an example "$ COMMAND" says what it does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +13,13 @@ const char *tool_shell_text(const char *name) {
     return NULL;
 }
 
-/* The line at `at`, without its end, and the next one. */
+/* Returns the line after the one at `at`, whose length it sets. */
 static const char *take_line(const char *at, size_t *length) {
     *length = strcspn(at, "\n");
     return at[*length] ? at + *length + 1 : at + *length;
 }
 
-/* What stands below "== NAME". */
+/* Finds the text below "== NAME". */
 static const char *section(const char *name) {
     const char *at = tool_shell_text("commands.txt");
     const size_t wanted = strlen(name);

@@ -1,4 +1,3 @@
-/* Points in time by the clock that the work runs on. */
 #include <tamis/stream.h>
 
 #include "cli/timer.h"

@@ -1,5 +1,5 @@
-/* Points in time round executions: the host's clock on the CPU, the device's events on a GPU, where a call only puts
-   work into a queue. */
+/* Points in time before and after executions: by the host's clock on the CPU, by events of the device on a GPU, where a
+   call only puts work into a queue. */
 #ifndef TOOL_TIMER_H
 #define TOOL_TIMER_H
 
@@ -13,13 +13,13 @@ typedef struct tool_timer {
     double clock[TOOL_TIMER_POINTS];
 } tool_timer;
 
-/* device may be NULL, which is the host's clock too. */
+/* Makes a timer. device may be NULL, for the host's clock. */
 tool_timer tool_timer_create(const tool_device *device);
 void tool_timer_free(tool_timer *timer);
 
 /* Takes point number i now, or when the device comes to it. */
 tamis_status tool_timer_take(tool_timer *timer, int i);
-/* From one point to the other; waits for the device to reach it. */
+/* Returns the seconds between two points; waits for the device to reach the later one. */
 tamis_status tool_timer_between(tool_timer *timer, int from, int to, double *seconds);
 
 #endif

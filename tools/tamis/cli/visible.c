@@ -1,4 +1,3 @@
-/* Which bytes are shown as they are. */
 #include "cli/visible.h"
 
 #include <stdio.h>
@@ -28,7 +27,7 @@ size_t tool_character(const char *text, uint32_t *number) {
 
 bool tool_is_control(uint32_t number) { return number < 0x20 || (number >= 0x7f && number < 0xa0); }
 
-/* Bytes of the character that begins there, 0 where it is not to be shown. */
+/* Returns the bytes of the character that begins there, 0 if it is not to be shown. */
 static size_t shown_length(const char *text) {
     uint32_t number = 0;
     const size_t length = tool_character(text, &number);

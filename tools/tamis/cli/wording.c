@@ -1,4 +1,4 @@
-/* Some messages of the library in other words. They have names of files within them, which are not words of ours. */
+/* Rewords some messages of the library. Names of files within them are not our words, and stay. */
 #include "cli/wording.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ static const char *const phrases[][2] = {
     {"S has", "the data have"},
 };
 enum { PHRASES = sizeof phrases / sizeof *phrases };
-static const char field[] = "options."; /* of which any name may follow */
+static const char field[] = "options."; /* any name may follow */
 
 static struct {
     int count;
@@ -56,13 +56,14 @@ static bool has_phrase(const char *text) {
     return found;
 }
 
-/* How much of the text is a name in which something could be changed. */
+/* Returns the length of `name` if the text begins with it and a phrase occurs in it, else 0. */
 static size_t is_name(const char *text, const char *name) {
     const size_t length = name ? strlen(name) : 0;
     return length > 0 && strncmp(text, name, length) == 0 && has_phrase(name) ? length : 0;
 }
 
-/* "IN", and of "--output=OUT" and "generate:KIND:name=OUT" what is behind the first sign. */
+/* Returns the length of the longest name with which the text begins: `name`, a word that was typed, or what follows the
+   first = of "--output=OUT" or "generate:KIND:name=OUT". */
 static size_t longest_name(const char *text, const char *name) {
     size_t longest = is_name(text, name);
     for (int i = 0; i < typed.count; i++) {
@@ -74,8 +75,8 @@ static size_t longest_name(const char *text, const char *name) {
     return longest;
 }
 
-/* The text up to the sign that closes the quotation that begins here; 0: none does. An apostrophe within a word, as in
-   "the model's", begins none. */
+/* Returns the length of the quotation that begins here; 0: none does. An apostrophe within a word, as in "the model's",
+   begins none. */
 static size_t quotation(const char *text, char before) {
     if ((*text != '\'' && *text != '"') || isalnum((unsigned char)before)) return 0;
     for (const char *end = strchr(text + 1, *text); end; end = strchr(end + 1, *text)) {
@@ -84,7 +85,7 @@ static size_t quotation(const char *text, char before) {
     return 0;
 }
 
-/* "row_prior = 0", where the command has an option --row-prior. */
+/* Rewords "row_prior = 0", if the command has an option --row-prior. */
 static size_t translate_option(const char *text, char before, char *ours, size_t bytes) {
     const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     char name[40];
@@ -100,7 +101,7 @@ static size_t translate_option(const char *text, char before, char *ours, size_t
     return 0;
 }
 
-/* A phrase that begins here is put into `ours`; returns how long it is, 0: none does. */
+/* Puts a phrase that begins here into `ours`. Returns its length; 0: none begins here. */
 static size_t translate(const char *text, char before, char *ours, size_t bytes) {
     for (int i = 0; i < PHRASES; i++) {
         const size_t length = strlen(phrases[i][0]);

@@ -1,6 +1,6 @@
 /* The methods of gpu-nonzeros. */
-#ifndef TAMIS_GPU_NONZEROS_NONZEROS_H
-#define TAMIS_GPU_NONZEROS_NONZEROS_H
+#ifndef TAMIS_GPU_NONZEROS_METHODS_H
+#define TAMIS_GPU_NONZEROS_METHODS_H
 
 #include "gpu/method.h"
 

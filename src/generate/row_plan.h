@@ -1,8 +1,8 @@
 /* What a kind that is made row by row consists of. */
-#ifndef TAMIS_GENERATE_ROWS_H
-#define TAMIS_GENERATE_ROWS_H
+#ifndef TAMIS_GENERATE_ROW_PLAN_H
+#define TAMIS_GENERATE_ROW_PLAN_H
 
-#include "generate/generate.h"
+#include "generate/recipe.h"
 #include "generate/subset.h"
 #include "sparse/index.h"
 

@@ -1,6 +1,6 @@
 /* Seeded generators from inside: a recipe with all defaults filled in, and the makers of each kind. */
-#ifndef TAMIS_GENERATE_GENERATE_H
-#define TAMIS_GENERATE_GENERATE_H
+#ifndef TAMIS_GENERATE_RECIPE_H
+#define TAMIS_GENERATE_RECIPE_H
 
 #include <tamis/generate.h>
 

@@ -1,8 +1,8 @@
 /* What a kind whose entries are drawn one by one consists of. */
-#ifndef TAMIS_GENERATE_EDGES_H
-#define TAMIS_GENERATE_EDGES_H
+#ifndef TAMIS_GENERATE_EDGE_PLAN_H
+#define TAMIS_GENERATE_EDGE_PLAN_H
 
-#include "generate/generate.h"
+#include "generate/recipe.h"
 
 enum { TAMIS_MOST_DRAWS = 32 };
 

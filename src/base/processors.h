@@ -1,0 +1,13 @@
+/* How many threads are worth having. */
+#ifndef TAMIS_BASE_PROCESSORS_H
+#define TAMIS_BASE_PROCESSORS_H
+
+/* Returns how many threads to use, at most 1024: OMP_NUM_THREADS if it is set, else the processors that this thread may
+   run on, or fewer if a control group limits the processor time. */
+int tamis_threads_default(void);
+
+/* Returns the processors that the control groups of a file like /proc/self/cgroup leave, rounded up; 0 if none limits
+   them. The groups' folders are under `root`. */
+int tamis_processors_quota(const char *groups, const char *root);
+
+#endif

@@ -1,0 +1,65 @@
+/* Executing a plan, and the parts of it that other executions have too: checks of operands, values and workspace. */
+#ifndef TAMIS_CORE_EXECUTE_H
+#define TAMIS_CORE_EXECUTE_H
+
+#include "core/plan.h"
+
+/* Checks that there is a plan, and that it is for this operation. */
+tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation operation);
+
+/* An operand, and what the plan expects of it. */
+typedef struct tamis_operand {
+    const char *name;
+    const tamis_dense *view;
+    int64_t rows, cols;
+    tamis_type type;
+    tamis_layout layout; /* the plan's */
+    const char *option;  /* the option that sets it; NULL: any layout is allowed */
+    int64_t staged;      /* place in the workspace, -1 for none */
+    int64_t skip;        /* elements of view.data before the matrix: an OpenCL buffer has no address to add them to */
+} tamis_operand;
+
+/* Checks an operand. `outputs`: the members of a batch that must not overlap; 1 for inputs. */
+tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t outputs);
+tamis_status tamis_operand_check_packed(const tamis_operand *x); /* that samples have stride 1 */
+
+/* Checks, for a plan with options.d_is_b, that D is B, which has been checked. */
+tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);
+
+/* Refuses a stream on the CPU, which has none. */
+tamis_status tamis_execution_check_stream(const tamis_device *device, const tamis_execution *execution);
+
+/* Sets given->values to the values in use: those of the execution, else those of S. */
+tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, bool needed,
+                               tamis_execution *given);
+
+/* Checks execution.softmax_rows for a plan or gradient with these options and so many rows. */
+tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_options *options, int64_t rows,
+                                      const tamis_execution *given);
+
+/* Sets the workspace in use: the caller's, else `own` (NULL: there is none), else one for this call. `asked` is the
+   name of the function that returns its size, for messages. */
+typedef struct tamis_borrowed_workspace {
+    tamis_own_workspace *borrowed; /* marked as busy */
+    void *owned;                   /* allocated for this call */
+    tamis_memory_source *source;   /* of owned */
+} tamis_borrowed_workspace;
+tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
+                                  tamis_execution *given, tamis_borrowed_workspace *workspace);
+void tamis_workspace_give_back(const tamis_device *device, const tamis_borrowed_workspace *workspace);
+
+/* The operands of an operation; those that it does not have are NULL. */
+typedef struct tamis_views {
+    const tamis_dense *A, *B, *D, *out;
+    /* elements before each, and before the execution's values */
+    int64_t skip_a, skip_b, skip_d, skip_out, skip_values;
+} tamis_views;
+
+tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
+                            const tamis_execution *execution);
+
+/* Makes the checks of tamis_plan_run alone, for callers that must know before they wait for others. */
+tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
+                                  const tamis_execution *execution);
+
+#endif
