@@ -43,7 +43,7 @@ NAVIGATION = {
     "Speed": ["../performance", "../algorithms", "scaling"],
     "The laboratory": ["laboratory", "../../lab/results/README"] + [
         f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "calls", "models")],
-    "Tamis itself": ["architecture", "new-method", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
+    "Tamis itself": ["architecture", "new-method", "new-edge", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+)")
 

@@ -26,6 +26,9 @@ check aarch64 scripts/test-aarch64.sh --all
 step 'the manual: a new GPU method, as its page says'
 check new-method scripts/test-new-method.sh
 
+step 'the manual: a new edge, as its page says'
+check new-edge scripts/test-new-edge.sh
+
 step 'the build without the laboratory'
 check lab-off sh -c "cmake --preset check -B build/lab-off -DTAMIS_LAB=OFF -DBUILD_TESTING=OFF >build/lab-off.log &&
     cmake --build build/lab-off >>build/lab-off.log"
