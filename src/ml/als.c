@@ -18,11 +18,17 @@
  *
  * Memory in addition to data and factors: four matrices of each side's size, and the centred ratings in both orders.
  */
-#include "ml/biases.h"
-#include "ml/noise.h"
-#include "ml/team.h"
-
 #include <math.h>
+
+#include "ml/biases.h"
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/group.h"
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/noise.h"
+#include "ml/operands.h"
+#include "ml/place.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
 typedef struct side {
@@ -274,15 +280,25 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return ml_biased_operands(model, W, made);
 }
 
-const ml_method ml_als = {.id = TAMIS_ALS,
-                          .kind = ML_RATINGS,
-                          .row_factors = true,
-                          .groups = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .free_work = free_work,
-                          .transform = transform,
-                          .operands = operands};
+static const tamis_method_option own_options[] = {
+    {"regularization", NULL}, {"weighted", NULL}, {"biases", NULL}, {"cg_steps", NULL}, {NULL, NULL}};
+
+const ml_method ml_als = {
+    .about = {.method = TAMIS_ALS,
+              .data = TAMIS_DATA_RATINGS,
+              .name = "als",
+              .summary = "ratings: alternating least squares",
+              .options = own_options,
+              .row_factors = true,
+              .groups = true},
+    .biases = true,
+    .noise = true,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .transform = transform,
+    .operands = operands,
+};

@@ -2,12 +2,11 @@
  * Reads a file in mini-batches. Bags of words are streamed: docword by document numbers, lda-c by lines. Other formats
  * are read whole and then cut; the columns and values stay where they are.
  */
-#include <tamis/structure.h>
-
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <tamis/data.h>
+#include <tamis/structure.h>
 
 #include "base/memory.h"
 #include "base/status.h"

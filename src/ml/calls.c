@@ -2,7 +2,10 @@
  * Plans and their executions, with the time of each: the device's stream records an event before and after, and the
  * events are read at the end of an iteration, so that nothing waits in between.
  */
-#include "ml/team.h"
+#include "ml/calls.h"
+
+#include "ml/group.h"
+#include "ml/model.h"
 
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, int64_t calls, tamis_plan **plan) {

@@ -2,11 +2,13 @@
  * Data in the form that methods take: checked CSR with sorted columns, no duplicates, and values always present. Also
  * what a model keeps of its data, and the fingerprint by which it recognises them.
  */
-#include "ml/model.h"
-#include "ml/numbers.h"
+#include "ml/canonical.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "ml/model.h"
+#include "ml/numbers.h"
 
 /* The row of an entry of CSR with int64 offsets. */
 static int64_t row_of(const tamis_sparse *S, int64_t t) {
@@ -14,7 +16,7 @@ static int64_t row_of(const tamis_sparse *S, int64_t t) {
 }
 
 static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {
-    const bool counts = model->method->kind == ML_COUNTS;
+    const bool counts = model->method->about.data == TAMIS_DATA_COUNTS;
     for (int64_t t = 0; t < S->nnz; t++) {
         const double value = ml_value(S, t);
         if (isfinite(value) && !(counts && value < 0)) continue;
@@ -106,7 +108,7 @@ static double largest_of(const tamis_model *model) { return fmax(fabs(model->lea
 double ml_squares(const tamis_model *model, const tamis_sparse *S) {
     const double largest = largest_of(model), centre = ml_centre(model);
     double squares = 0;
-    if (model->method->kind != ML_RATINGS || largest == 0) return 0;
+    if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 0;
     for (int64_t t = 0; t < S->nnz; t++) {
         const double part = (ml_value(S, t) - centre) / largest; /* a square of ratings may overflow */
         squares += part * part;
@@ -117,7 +119,7 @@ double ml_squares(const tamis_model *model, const tamis_sparse *S) {
 /* What the ratings are divided by. Where they are all equal but for rounding it is their own size. */
 double ml_scale_of(const tamis_model *model, double squares, int64_t nnz) {
     const double largest = largest_of(model);
-    if (model->method->kind != ML_RATINGS || largest == 0) return 1;
+    if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 1;
     const double share = sqrt(squares / (double)nnz);
     return share > 1e-6 ? share * largest : largest;
 }

@@ -23,13 +23,19 @@
  *
  * Memory in addition to data and factors: the residual in both orders, and nine vectors of each side's size.
  */
-#include "ml/biases.h"
-#include "ml/noise.h"
-#include "ml/numbers.h"
-#include "ml/sums.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "ml/biases.h"
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/noise.h"
+#include "ml/numbers.h"
+#include "ml/operands.h"
+#include "ml/place.h"
+#include "ml/sums.h"
 
 /* What a division wants as its least divisor; lambda keeps ours far above. */
 static const double TINY = 1e-37;
@@ -486,14 +492,26 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return ml_biased_operands(model, W, made);
 }
 
-const ml_method ml_ccd = {.id = TAMIS_CCD,
-                          .kind = ML_RATINGS,
-                          .row_factors = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .free_work = free_work,
-                          .transform = transform,
-                          .operands = operands};
+static const tamis_method_option own_options[] = {{"regularization", NULL}, {"weighted", NULL},
+                                                  {"biases", NULL},         {"inner_rounds", "rounds per feature"},
+                                                  {"nonnegative", NULL},    {NULL, NULL}};
+
+const ml_method ml_ccd = {
+    .about = {.method = TAMIS_CCD,
+              .data = TAMIS_DATA_RATINGS,
+              .name = "ccd",
+              .summary = "ratings, one feature at a time (CCD++)",
+              .options = own_options,
+              .row_factors = true},
+    .biases = true,
+    .nonnegative = true,
+    .noise = true,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .transform = transform,
+    .operands = operands,
+};

@@ -9,10 +9,13 @@
  * document get 1; a word that is in no document has no information, and its pairs are left out. The coherence of a
  * topic is the mean over its pairs, and the result is the mean over the topics that have any.
  */
+#include "ml/coherence.h"
+
 #include <math.h>
 
+#include "base/memory.h"
+#include "base/status.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
 #include "sparse/index.h"
 
 /* Place p = topic * top + position of a word; the places of a word are a list. */

@@ -8,6 +8,8 @@ void ml_begin_iteration(tamis_model *model);
 /* Tells the callback of a mini-batch of the iteration under way. batches: how many there will be, 0 where that is not
    known. */
 void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches);
+/* After each mini-batch: tells the callback. *go_on is false where it said stop. */
+tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on);
 /* Waits, takes times, loss and metric, tells the callback, saves a checkpoint when it is due. */
 tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out);
 /* Saves the checkpoint, where there is one to be made, when it is due or `now`. */

@@ -2,14 +2,20 @@
  * tamis_model_fit_group. Ranks first tell each other what they have been given and compare it; what follows, they do
  * alike. Once the fit itself has begun a rank that fails breaks the group, which ends the others' calls.
  */
-#include "ml/fit.h"
-#include "ml/team.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "ml/canonical.h"
+#include "ml/fit.h"
+#include "ml/group.h"
+#include "ml/group_columns.h"
+#include "ml/group_factors.h"
+#include "ml/method.h"
+#include "ml/methods.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 
 /* ------------------------------------------------------------------------------------------ what must be equal */
 
@@ -73,7 +79,7 @@ typedef struct joining {
     const tamis_sparse *S;
     const tamis_held_out *held_out;
     tamis_owned_sparse *data; /* S as methods take it */
-    ml_team team;
+    ml_rank rank;
 } joining;
 
 static void collect_facts(const joining *j, fact *mine) {
@@ -126,13 +132,17 @@ static tamis_status compare(const fact *first, const fact *other, int rank) {
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
+static bool fits_on_groups(const ml_method *method) { return method->about.groups; }
+
 static tamis_status check(joining *j, tamis_group *group) {
     tamis_model *const model = j->model;
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
-    if (!model->method->groups)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "%s cannot be fitted on a group, only als and implicit-als can: use one device",
-                          tamis_method_name(model->options.method));
+    if (!model->method->about.groups) {
+        char names[ML_METHOD_NAMES];
+        ml_method_names(fits_on_groups, "and", names);
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s cannot be fitted on a group, only %s can: use one device",
+                          model->method->about.name, names);
+    }
     if (model->device != tamis_group_device(group))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "model: it was made on another device than this rank of the group has");
     if (!ml_begun(model)) model->cols = 0; /* a failed fit leaves no trace */
@@ -147,11 +157,11 @@ static tamis_status check(joining *j, tamis_group *group) {
 static tamis_status make_lists(joining *j, tamis_group *group) {
     tamis_group_description description;
     TRY(tamis_group_describe(group, &description));
-    j->team.rank = description.rank;
-    j->team.ranks = description.ranks;
+    j->rank.number = description.rank;
+    j->rank.ranks = description.ranks;
     const int64_t entries = (int64_t)description.ranks + 1;
-    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the rows of ranks", (void **)&j->team.row_starts));
-    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the columns of ranks", (void **)&j->team.column_starts));
+    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the rows of ranks", (void **)&j->rank.row_starts));
+    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the columns of ranks", (void **)&j->rank.column_starts));
     return check(j, group);
 }
 
@@ -162,22 +172,22 @@ typedef struct whole_data {
 } whole_data;
 
 static tamis_status meet(joining *j, whole_data *whole) {
-    ml_team *const team = &j->team;
+    ml_rank *const rank = &j->rank;
     fact mine[FACTS] = {{0}}, first[FACTS], theirs[FACTS];
-    tamis_status status = make_lists(j, team->group);
+    tamis_status status = make_lists(j, rank->group);
     if (status == TAMIS_OK) collect_facts(j, mine);
-    TRY(tamis_group_share(team->group, status, mine, sizeof mine));
-    memcpy(first, tamis_group_shared(team->group, 0, sizeof first), sizeof first);
+    TRY(tamis_group_share(rank->group, status, mine, sizeof mine));
+    memcpy(first, tamis_group_shared(rank->group, 0, sizeof first), sizeof first);
     *whole = (whole_data){.cols = first[FACT_COLS].whole, .least = INFINITY, .most = -INFINITY};
-    for (int r = 0; r < team->ranks; r++) {
-        memcpy(theirs, tamis_group_shared(team->group, r, sizeof theirs), sizeof theirs);
+    for (int r = 0; r < rank->ranks; r++) {
+        memcpy(theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
         TRY(compare(first, theirs, r));
         whole->rows += theirs[FACT_ROWS].whole;
         whole->nnz += theirs[FACT_NNZ].whole;
         whole->sum += theirs[FACT_SUM].number;
         whole->least = fmin(whole->least, theirs[FACT_LEAST].number);
         whole->most = fmax(whole->most, theirs[FACT_MOST].number);
-        team->row_starts[r + 1] = whole->rows;
+        rank->row_starts[r + 1] = whole->rows;
     }
     return TAMIS_OK;
 }
@@ -195,24 +205,24 @@ static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) 
     model->most = whole->nnz > 0 ? whole->most : 0;
     model->mean = whole->nnz > 0 ? whole->sum / (double)whole->nnz : 0;
     squares = ml_squares(model, tamis_owned_sparse_view(j->data));
-    TRY(tamis_group_sum(j->team.group, &squares, 1));
+    TRY(tamis_group_sum(j->rank.group, &squares, 1));
     model->scale = ml_scale_of(model, squares, whole->nnz);
     return TAMIS_OK;
 }
 
 /* The same data as before, on all ranks together. */
 static tamis_status take_data(joining *j, const whole_data *whole) {
-    const ml_team *const team = &j->team;
-    uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), team->row_starts[team->rank]), theirs;
-    TRY(tamis_group_share(team->group, TAMIS_OK, &rows_sum, sizeof rows_sum));
+    const ml_rank *const rank = &j->rank;
+    uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), rank->row_starts[rank->number]), theirs;
+    TRY(tamis_group_share(rank->group, TAMIS_OK, &rows_sum, sizeof rows_sum));
     rows_sum = 0;
-    for (int r = 0; r < team->ranks; r++) {
-        memcpy(&theirs, tamis_group_shared(team->group, r, sizeof theirs), sizeof theirs);
+    for (int r = 0; r < rank->ranks; r++) {
+        memcpy(&theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
         rows_sum += theirs;
     }
     const uint64_t sum = ml_data_sum(whole->rows, whole->cols, whole->nnz, rows_sum);
     const tamis_status same = ml_check_same(j->model, whole->rows, whole->cols, whole->nnz, sum);
-    TRY(tamis_group_share(team->group, same, NULL, 0));
+    TRY(tamis_group_share(rank->group, same, NULL, 0));
     return describe(j, whole, sum);
 }
 
@@ -222,11 +232,11 @@ static tamis_status take_data(joining *j, const whole_data *whole) {
 static tamis_status run(joining *j) {
     tamis_model *const model = j->model;
     const bool continues = ml_begun(model);
-    model->team = &j->team;
-    TRY(tamis_group_share(j->team.group, continues ? ml_team_take_own(model) : TAMIS_OK, NULL, 0));
+    model->rank = &j->rank;
+    TRY(tamis_group_share(j->rank.group, continues ? ml_group_take_own(model) : TAMIS_OK, NULL, 0));
     TRY(ml_run(model, tamis_owned_sparse_view(j->data), j->held_out));
     ml_end(model);
-    return ml_team_take_whole(model);
+    return ml_group_take_whole(model);
 }
 
 /* As one that was just made: of its factors there are parts on other ranks. */
@@ -244,28 +254,28 @@ static tamis_status fit(joining *j) {
     whole_data whole;
     TRY(meet(j, &whole));
     TRY(take_data(j, &whole));
-    TRY(ml_team_columns(&j->team, tamis_owned_sparse_view(j->data)));
+    TRY(ml_group_columns(&j->rank, tamis_owned_sparse_view(j->data)));
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
     const tamis_status status = run(j);
     ml_end(model);
-    model->team = NULL;
+    model->rank = NULL;
     if (status == TAMIS_OK) return TAMIS_OK;
     empty(model);
-    return tamis_group_abort(j->team.group, status);
+    return tamis_group_abort(j->rank.group, status);
 }
 
 tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const tamis_sparse *S,
                                    const tamis_held_out *held_out) {
-    joining j = {.model = model, .S = S, .held_out = held_out, .team = {.group = group, .generation = 1}};
+    joining j = {.model = model, .S = S, .held_out = held_out, .rank = {.group = group, .generation = 1}};
     tamis_clear_error();
     if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group is NULL");
     const tamis_status fitted = fit(&j);
-    ml_team_free(&j.team);
+    ml_rank_free(&j.rank);
     tamis_owned_sparse_free(j.data);
     if (fitted != TAMIS_OK) return fitted;
     /* rank 0's checkpoint, which is all that there is of it */
-    const tamis_status saved = j.team.rank == 0 ? ml_checkpoint(model, true) : TAMIS_OK;
+    const tamis_status saved = j.rank.number == 0 ? ml_checkpoint(model, true) : TAMIS_OK;
     TRY(tamis_group_share(group, saved, NULL, 0));
     return model->stopped && ml_unfinished(model) ? ml_stopped(model) : TAMIS_OK;
 }

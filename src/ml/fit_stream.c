@@ -5,14 +5,17 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "ml/calls.h"
+#include "ml/canonical.h"
 #include "ml/fit.h"
+#include "ml/model.h"
 
 static tamis_status check_streams(const tamis_model *model) {
-    if (model->method->mini_batches) return TAMIS_OK;
+    if (model->method->about.mini_batches) return TAMIS_OK;
     return tamis_fail(
         TAMIS_ERROR_UNSUPPORTED,
         "%s needs all data at once: fit it again, or compute the factors of new rows with tamis_model_transform",
-        tamis_method_name(model->options.method));
+        model->method->about.name);
 }
 
 /* One mini-batch: its loss goes into the pass's sums. */

@@ -21,8 +21,13 @@
  */
 #include <math.h>
 
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/method.h"
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
+#include "ml/model.h"
+#include "ml/place.h"
 
 enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */
 
@@ -64,6 +69,18 @@ static tamis_status check(const tamis_model_options *options) {
                           options->column_prior);
     if (!(options->rate_decay >= 0 && options->rate_decay <= 1))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_decay = %g, expected 0 to 1", options->rate_decay);
+    return TAMIS_OK;
+}
+
+/* A file of an older version may have these. The loss has no minimum there: with rows times c and columns divided by
+   it, it falls without end as c grows. */
+static tamis_status check_new(const tamis_model_options *options) {
+    if (options->row_prior > 1 && options->column_prior == 0)
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "row_prior = %g with column_prior = 0: a shape above 1 needs a scale, without it the loss has "
+            "no minimum",
+            options->row_prior);
     return TAMIS_OK;
 }
 
@@ -341,21 +358,31 @@ done:
     return status;
 }
 
-/* P(word | document): P with its rows divided by their sums. */
-static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    return ml_mixture(model, W, true, made);
-}
+static const tamis_method_option own_options[] = {{"inner_rounds", NULL},
+                                                  {"row_prior", "shape of the gamma prior of a document's factors"},
+                                                  {"column_prior", "scale of that prior; 0: none (infinite)"},
+                                                  {"batch_rows", "rows per mini-batch; 0: all"},
+                                                  {"rate_decay", NULL},
+                                                  {"rate_offset", NULL},
+                                                  {NULL, NULL}};
 
-const ml_method ml_gap = {.id = TAMIS_GAP,
-                          .kind = ML_COUNTS,
-                          .row_factors = true,
-                          .mini_batches = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .free_work = free_work,
-                          .step = step,
-                          .transform = transform,
-                          .operands = operands};
+const ml_method ml_gap = {
+    .about = {.method = TAMIS_GAP,
+              .data = TAMIS_DATA_COUNTS,
+              .name = "gap",
+              .summary = "topics of documents, or non-negative factors of counts (gamma-Poisson)",
+              .options = own_options,
+              .row_factors = true,
+              .mini_batches = true},
+    .masses = true,
+    .check_new = check_new,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .step = step,
+    .transform = transform,
+    .operands = ml_mixture,
+};

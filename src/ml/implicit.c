@@ -15,11 +15,17 @@
  *
  * Memory in addition to pattern and factors: c - 1 and c p in both orders, three matrices of each side's size.
  */
+#include <math.h>
+
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/group.h"
+#include "ml/method.h"
+#include "ml/model.h"
 #include "ml/noise.h"
 #include "ml/numbers.h"
-#include "ml/team.h"
-
-#include <math.h>
+#include "ml/operands.h"
+#include "ml/place.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
 typedef struct side {
@@ -224,15 +230,24 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return TAMIS_OK;
 }
 
-const ml_method ml_implicit_als = {.id = TAMIS_IMPLICIT_ALS,
-                                   .kind = ML_USES,
-                                   .row_factors = true,
-                                   .groups = true,
-                                   .defaults = defaults,
-                                   .check = check,
-                                   .begin = begin,
-                                   .iterate = iterate,
-                                   .loss = loss,
-                                   .free_work = free_work,
-                                   .transform = transform,
-                                   .operands = operands};
+static const tamis_method_option own_options[] = {
+    {"regularization", NULL}, {"cg_steps", NULL}, {"confidence", NULL}, {NULL, NULL}};
+
+const ml_method ml_implicit_als = {
+    .about = {.method = TAMIS_IMPLICIT_ALS,
+              .data = TAMIS_DATA_USES,
+              .name = "implicit-als",
+              .summary = "counts of what was used, bought or played",
+              .options = own_options,
+              .row_factors = true,
+              .groups = true},
+    .noise = true,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .transform = transform,
+    .operands = operands,
+};

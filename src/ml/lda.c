@@ -53,10 +53,15 @@
  */
 #include <math.h>
 
+#include "ml/calls.h"
 #include "ml/dirichlet.h"
+#include "ml/factors.h"
+#include "ml/method.h"
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 
 /* Rounds for new documents: they are not seen again, so more than in fitting. After 20 the perplexity of held-out words
    of KOS and AP is within 0.6 % of that after 400, and no larger. */
@@ -108,6 +113,13 @@ static tamis_status check(const tamis_model_options *options) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s with maximum_a_posteriori: documents have no distributions then",
                           options->learn_row_prior ? "learn_row_prior" : "elbo");
     return TAMIS_OK;
+}
+
+static void states(const tamis_model_options *given, int64_t cols, int64_t sizes[ML_STATES][2]) {
+    (void)cols;
+    if (!given->learn_row_prior) return;
+    sizes[ALPHA][0] = given->factors;
+    sizes[ALPHA][1] = 1;
 }
 
 static double prior(const tamis_model *model, double given) {
@@ -514,21 +526,34 @@ done:
     return status;
 }
 
-static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    return ml_mixture(model, W, false, made);
-}
+static const tamis_method_option own_options[] = {{"inner_rounds", NULL},
+                                                  {"row_prior", "alpha of a document's topics; 0: 1 / K"},
+                                                  {"column_prior", "beta of a topic's words; 0: 1 / K"},
+                                                  {"learn_row_prior", NULL},
+                                                  {"maximum_a_posteriori", NULL},
+                                                  {"batch_rows", NULL},
+                                                  {"rate_decay", NULL},
+                                                  {"rate_offset", NULL},
+                                                  {"elbo", NULL},
+                                                  {NULL, NULL}};
 
-const ml_method ml_lda = {.id = TAMIS_LDA,
-                          .kind = ML_COUNTS,
-                          .mini_batches = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .pending = pending,
-                          .free_work = free_work,
-                          .step = step,
-                          .transform = transform,
-                          .bound = bound,
-                          .operands = operands};
+const ml_method ml_lda = {
+    .about = {.method = TAMIS_LDA,
+              .data = TAMIS_DATA_COUNTS,
+              .name = "lda",
+              .summary = "topics of documents (latent Dirichlet allocation)",
+              .options = own_options,
+              .mini_batches = true},
+    .states = states,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .pending = pending,
+    .free_work = free_work,
+    .step = step,
+    .transform = transform,
+    .bound = bound,
+    .operands = ml_mixture,
+};

@@ -5,12 +5,16 @@
  * no more mini-batches than nonzeros / columns.
  */
 #include "ml/minibatch.h"
-#include "ml/numbers.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "ml/calls.h"
+#include "ml/fit.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/place.h"
 
 enum { SHUFFLE = 0x6d6200, PASSES = 0x6d620000 };
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "ml/model.h"
+#include "ml/place.h"
 
 enum { ML_BATCH_PLANS = 6 };
 

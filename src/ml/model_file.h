@@ -63,19 +63,6 @@ static inline ml_section_kind ml_section_kind_of(int section) {
 /* The model's matrix of a section. */
 tamis_dense *ml_section_matrix(tamis_model *model, int section);
 
-typedef struct ml_header {
-    char text[ML_FILE_HEADER_MOST];
-    int used;
-} ml_header;
-
-/* The header of a model with these sections. */
-tamis_status ml_header_write(const tamis_model *model, const ml_section *sections, ml_header *header);
-
-/* Reads a header into the plain fields of `model`, which is all zeros, and into sections without places. `path` is for
-   messages. */
-tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
-                            ml_section *sections);
-
 /* Places the sections behind a header of so many bytes. TAMIS_ERROR_OVERFLOW where they are larger than any file. */
 tamis_status ml_sections_place(int64_t header_bytes, ml_section *sections, int64_t *file_bytes);
 

@@ -1,10 +1,14 @@
 /* The header of a model's file: one table of keys, written and read. */
-#include "ml/model_file.h"
+#include "ml/model_header.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/model_file.h"
 
 typedef enum field_kind {
     FIELD_METHOD,
@@ -80,9 +84,6 @@ static const field fields[] = {
 };
 enum { FIELDS = (int)(sizeof fields / sizeof *fields) };
 
-const char *const ml_section_names[ML_FILE_SECTIONS] = {"row_factors", "column_factors", "state0",    "state1",
-                                                        "state2",      "state3",         "row_names", "column_names"};
-
 /* ------------------------------------------------------------------------------------------ writing */
 
 static tamis_status put(ml_header *header, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -115,7 +116,7 @@ static tamis_status put_field(ml_header *header, const tamis_model *model, const
     const char *const at = (const char *)model + f->offset;
     TRY(put(header, "%s=", f->key));
     switch (f->kind) {
-    case FIELD_METHOD: TRY(put(header, "%s", tamis_method_name(model->options.method))); break;
+    case FIELD_METHOD: TRY(put(header, "%s", model->method->about.name)); break;
     case FIELD_TYPE: TRY(put(header, "%s", tamis_type_name(model->options.type))); break;
     case FIELD_BOOL: TRY(put(header, "%s", *(const bool *)at ? "true" : "false")); break;
     case FIELD_INT: TRY(put(header, "%d", *(const int *)(const void *)at)); break;

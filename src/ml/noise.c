@@ -26,8 +26,10 @@
 #include <math.h>
 
 #include "ml/cholesky.h"
+#include "ml/group.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/team.h"
+#include "ml/place.h"
 
 /* Of 0.75 to 1 on 16 sets: below 0.85 noise is followed, at 1 factors are shrunk too much (docs/results/quality.md). */
 static const double SHARE = 0.9;

@@ -29,7 +29,4 @@ tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double s
 /* Sets it for implicit-als: `squares` is the sum of this rank's squared weights c p. */
 tamis_status ml_noise_of_uses(tamis_model *model, double squares);
 
-/* What a row's lambda is lambda times of: its ratings and ML_PRIOR_RATINGS, rows x 1 on the device. */
-tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights);
-
 #endif

@@ -2,8 +2,11 @@
  * The operands of predictions. If predictions are plain products of factors, nothing is copied: the CPU's factors are
  * in host memory, and a GPU's stay on the device until they are needed on the host.
  */
+#include "ml/operands.h"
+
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 
 void ml_operand_take(ml_operand *operand, tamis_owned_dense *array) {
     *operand = (ml_operand){.host = *tamis_owned_dense_view(array), .own = array};

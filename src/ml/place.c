@@ -2,11 +2,12 @@
  * Matrices on the device: packed dense ones of the model's type, and sparse ones as CSR, with their transpose if the
  * method needs it. The CPU uses a sparse matrix where it was converted; a GPU gets copies.
  */
+#include "ml/place.h"
+
 #include "base/random.h"
+#include "group/collective.h"
 #include "ml/model.h"
-#include "ml/noise.h"
 #include "ml/numbers.h"
-#include "ml/team.h"
 
 /* ------------------------------------------------------------------------------------------ dense */
 

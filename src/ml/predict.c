@@ -1,9 +1,16 @@
 /* Factors of new rows, and the values that a model predicts at given places, by one SDDMM with edge mask on the model's
  * device. */
+#include "ml/predict.h"
+
 #include <string.h>
 
+#include "ml/calls.h"
+#include "ml/canonical.h"
+#include "ml/factors.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
+#include "ml/operands.h"
+#include "ml/place.h"
 #include "sparse/check.h"
 
 /* ------------------------------------------------------------------------------------------ checks */
@@ -22,7 +29,7 @@ tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64
         return tamis_fail(
             TAMIS_ERROR_ARGUMENT,
             "W is NULL, but the model (%s) stores no row factors: compute them with tamis_model_transform",
-            tamis_method_name(model->options.method));
+            model->method->about.name);
     }
     *rows = W->rows;
     if (W->layout == TAMIS_COLUMN_MAJOR)

@@ -14,12 +14,19 @@
  * before scores are clamped to the range of ratings, because all scores beyond its end would be equal. Nothing is
  * allocated for each row.
  */
+#include "ml/recommend.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/threads.h"
 #include "ml/best.h"
-#include "ml/using.h"
+#include "ml/model.h"
+#include "ml/operands.h"
+#include "ml/place.h"
+#include "ml/predict.h"
+#include "ml/scan.h"
+#include "ml/seen.h"
 #include "sparse/check.h"
 #include "sparse/index.h"
 

@@ -6,12 +6,16 @@
  * A dot product is computed as LANES sums, the same ones for any number of threads, so that a score does not depend on
  * that number.
  */
+#include "ml/scan.h"
+
 #include <math.h>
 
 #include "base/threads.h"
 #include "ml/best.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
+#include "ml/place.h"
+#include "ml/predict.h"
 #include "sparse/index.h"
 
 enum { LANES = 8, PARTS_MOST = 64, BEST_MOST = 1024 };
@@ -174,8 +178,7 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
     TRY(ml_check_fitted(model));
     const tamis_dense *X = rows ? &model->row_factors : &model->column_factors;
     if (X->cols == 0 || (rows && X->rows != model->rows))
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors",
-                          tamis_method_name(model->options.method));
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors", model->method->about.name);
     if (count < 0 || n < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld is negative", count < 0 ? "count" : "n",
                           count < 0 ? (long long)count : n);

@@ -1,6 +1,9 @@
 /* The columns that must not be recommended, for the requested rows only: the work depends on the request, not on the
  * size of the training data. */
-#include "ml/using.h"
+#include "ml/seen.h"
+
+#include "base/memory.h"
+#include "base/status.h"
 #include "sparse/index.h"
 
 static tamis_status bad_entry(const char *what, int64_t at, int64_t value, int64_t low, int64_t high) {

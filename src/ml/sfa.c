@@ -28,14 +28,20 @@
  * Memory in addition to data and items: each mini-batch in both orders with four plans, six matrices of the largest
  * mini-batch's users, one number for each rating of it, and two matrices of the items' size.
  */
-#include "ml/biases.h"
-#include "ml/cholesky.h"
-#include "ml/minibatch.h"
-#include "ml/numbers.h"
-#include "ml/sums.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "ml/biases.h"
+#include "ml/calls.h"
+#include "ml/cholesky.h"
+#include "ml/factors.h"
+#include "ml/method.h"
+#include "ml/minibatch.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/operands.h"
+#include "ml/place.h"
+#include "ml/sums.h"
 
 /* Against ADAGRAD's division by zero, far below any gradient that counts. */
 static const double LITTLE = 1e-6;
@@ -385,11 +391,19 @@ static double share_of(int64_t rows, int64_t cols, int64_t nnz) {
     return nnz > 0 ? (double)nnz / (double)rows / (double)cols : 0;
 }
 
+static void states(const tamis_model_options *given, int64_t cols, int64_t sizes[ML_STATES][2]) {
+    const int64_t width = given->factors;
+    const int64_t all[ML_STATES][2] = {
+        [HISTORY] = {cols, width}, [BIASES] = {cols, 1}, [SUMS] = {cols, 2}, [WHITENING] = {width, width}};
+    memcpy(sizes, all, sizeof all);
+}
+
 /* Makes what the model keeps; a model that has learnt nothing yet gets random items. */
 static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols, width = model->options.factors;
-    const int64_t sizes[ML_STATES][2] = {{cols, width}, {cols, 1}, {cols, 2}, {width, width}};
+    int64_t sizes[ML_STATES][2];
     bool fresh;
+    states(&model->options, cols, sizes);
     TRY(ml_model_factors(model, 0, cols, &fresh));
     for (int i = 0; i < ML_STATES; i++) TRY(ml_model_state(model, i, sizes[i][0], sizes[i][1], &fresh));
     if (model->steps > 0) return TAMIS_OK;
@@ -501,16 +515,32 @@ done:
     return status;
 }
 
-const ml_method ml_sfa = {.id = TAMIS_SFA,
-                          .kind = ML_RATINGS,
-                          .mini_batches = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .pending = pending,
-                          .free_work = free_work,
-                          .step = step,
-                          .transform = transform,
-                          .operands = operands};
+static const tamis_method_option own_options[] = {{"regularization", "lambda of a user, greater than 0"},
+                                                  {"column_regularization", NULL},
+                                                  {"weighted", NULL},
+                                                  {"biases", NULL},
+                                                  {"cg_steps", "conjugate-gradient steps per mini-batch"},
+                                                  {"rate", NULL},
+                                                  {"batch_rows", NULL},
+                                                  {NULL, NULL}};
+
+const ml_method ml_sfa = {
+    .about = {.method = TAMIS_SFA,
+              .data = TAMIS_DATA_RATINGS,
+              .name = "sfa",
+              .summary = "ratings in mini-batches of users (sparse factor analysis)",
+              .options = own_options,
+              .mini_batches = true},
+    .biases = true,
+    .states = states,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .pending = pending,
+    .free_work = free_work,
+    .step = step,
+    .transform = transform,
+    .operands = operands,
+};

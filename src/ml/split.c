@@ -9,11 +9,10 @@
  *   rows       share * rows rounded, but at least one, and not all if there are two rows or more
  *   tokens     each occurrence by itself with probability `share`: of a count c, Binomial(c, share) are held out
  */
-#include <tamis/structure.h>
-
 #include <math.h>
 #include <string.h>
 #include <tamis/data.h>
+#include <tamis/structure.h>
 
 #include "base/memory.h"
 #include "base/random.h"

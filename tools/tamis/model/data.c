@@ -12,12 +12,11 @@
 #include "cli/source.h"
 #include "cli/text.h"
 #include "io/standard_format.h"
+#include "model/options.h"
 
-bool tool_method_of_documents(tamis_method method) { return method == TAMIS_LDA || method == TAMIS_GAP; }
+bool tool_method_of_documents(tamis_method method) { return tool_method_about(method)->data == TAMIS_DATA_COUNTS; }
 
-bool tool_method_of_counts(tamis_method method) {
-    return tool_method_of_documents(method) || method == TAMIS_IMPLICIT_ALS;
-}
+bool tool_method_of_counts(tamis_method method) { return tool_method_about(method)->data != TAMIS_DATA_RATINGS; }
 
 /* ------------------------------------------------------------------------------------------ kinds of files */
 

@@ -5,46 +5,44 @@
  * ranks need of each other is a sum.
  *
  *   fit_group.c     tamis_model_fit_group, and what ranks must agree on
- *   team_columns.c  the entries by columns
- *   team_factors.c  factors of all ranks together, for the file and in the end
- *   team.c          what a method calls, which without a team does what one device does
+ *   group_columns.c  the entries by columns
+ *   group_factors.c  factors of all ranks together, for the file and in the end
+ *   group.c          what a method calls, which on one device does what one device does
  */
-#ifndef TAMIS_ML_TEAM_H
-#define TAMIS_ML_TEAM_H
+#ifndef TAMIS_ML_GROUP_H
+#define TAMIS_ML_GROUP_H
 
 #include "group/collective.h"
-#include "ml/model.h"
+#include "ml/place.h"
 
-/* What a rank knows during a fit on a group: model->team. */
-typedef struct ml_team {
+/* What a rank knows during a fit on a group: model->rank. */
+typedef struct ml_rank {
     tamis_group *group;
-    int rank, ranks;
+    int number, ranks;
     int64_t *row_starts, *column_starts; /* ranks + 1: rank r has those from number starts[r] on */
     void *offsets, *rows, *values;       /* of by_columns */
     tamis_sparse by_columns;             /* CSR: this rank's columns, each with the numbers of all its rows */
     uint64_t generation;                 /* of the factors: another number after each half of an iteration */
-} ml_team;
-
-/* ---------------------------------------------------------------------------------------------- team.c */
+} ml_rank;
 
 /* How many of the data's columns have their factors here. */
 int64_t ml_own_columns(const tamis_model *model, const tamis_sparse *data);
 int64_t ml_first_column(const tamis_model *model);
 
 /*
- * One half of `data`, or of its transpose, on the device, as ml_sparse_place; and with a team the list of what its
+ * One half of `data`, or of its transpose, on the device, as ml_sparse_place; and in a group the list of what its
  * entries need of the others. The columns of placed->view then are numbers of rows of what ml_gather gives.
  */
 tamis_status ml_half_place(const tamis_model *model, const tamis_sparse *data, bool transpose, ml_sparse *placed);
 
-/* The factors that the half's entries name: Y itself, or with a team its rows and those of other ranks, which stay
+/* The factors that the half's entries name: Y itself, or in a group its rows and those of other ranks, which stay
    until the next call for this half. */
 tamis_status ml_gather(const tamis_model *model, const ml_sparse *half, const tamis_dense *Y, tamis_dense *all);
 
 /* Factors have changed: what was fetched is of no use. */
 void ml_changed(tamis_model *model);
 
-/* Numbers of all ranks together: as they are without a team. */
+/* Numbers of all ranks together: as they are on one device. */
 tamis_status ml_add_ranks(const tamis_model *model, double *numbers, int64_t count);
 
 /* G = Y^T Y + diagonal, of all ranks' Y. */
@@ -54,26 +52,6 @@ tamis_status ml_gram(const tamis_model *model, const tamis_dense *Y, double diag
 int ml_threads(const tamis_model *model);
 
 /* Between iterations: model->stopped on one rank is so on all. */
-tamis_status ml_stop_together(tamis_model *model);
-
-/* ---------------------------------------------------------------------------------------------- team_columns.c */
-
-/* Gives each rank columns with about as many entries in all, and brings their entries there: fills column_starts,
-   which has its memory, and by_columns. */
-tamis_status ml_team_columns(ml_team *team, const tamis_sparse *data);
-void ml_team_free(ml_team *team);
-
-/* ---------------------------------------------------------------------------------------------- team_factors.c */
-
-/* From a whole model, the same on all ranks, to what is this rank's. */
-tamis_status ml_team_take_own(tamis_model *model);
-/* And back. */
-tamis_status ml_team_take_whole(tamis_model *model);
-
-/* The metric of all ranks' held-out entries: of each, value and weight as ml_metric has them. */
-tamis_status ml_team_metric(tamis_model *model, const tamis_held_out *held_out, double *metric);
-
-/* Rank 0 saves the whole where it has a checkpoint to write and that is due, as ml_checkpoint. */
-tamis_status ml_team_checkpoint(tamis_model *model, bool due);
+tamis_status ml_group_stop(tamis_model *model);
 
 #endif
