@@ -7,7 +7,7 @@ typedef struct docword_header {
     const char *body;
 } docword_header;
 
-static tamis_status take_header(const tamis_text *text, docword_header *header) {
+static tamis_status take_header(const tamis_bounded_text *text, docword_header *header) {
     const struct {
         const char *what;
         int64_t *number;
@@ -23,7 +23,7 @@ static tamis_status take_header(const tamis_text *text, docword_header *header) 
     return TAMIS_OK;
 }
 
-bool tamis_sniff_docword(const tamis_text *text) {
+bool tamis_sniff_docword(const tamis_bounded_text *text) {
     const char *p = text->begin;
     int64_t ignored;
     for (int i = 0; i < 3; i++) {

@@ -215,7 +215,7 @@ tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status sta
         if (status != TAMIS_OK) tamis_entries_free(entries);
         TRY(status);
     }
-    tamis_source_close(reading->source); /* the text is of no more use */
+    tamis_input_close(reading->input); /* the text is of no more use */
     if (reading->options.format == TAMIS_CSR) {
         tamis_rows list;
         TRY(take_rows(reading, entries, &list));

@@ -5,6 +5,6 @@
 #include "io/text.h"
 
 /* Names what the beginning of a file is, and what converts it; TAMIS_OK for what may be a format of ours. */
-tamis_status tamis_refuse_foreign(const tamis_text *text);
+tamis_status tamis_refuse_foreign(const tamis_bounded_text *text);
 
 #endif

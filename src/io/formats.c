@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "io/source.h"
+#include "io/input.h"
 
 /* Rows in the order in which they are tried on a name or a content. Endings are words between blanks. After a star
    stands the beginning of a name, which decides without a look at the content; after a plus sign one that does so only
@@ -82,7 +82,7 @@ static name_match match_name(const tamis_file_row *row, const char *name, size_t
     return NO_MATCH;
 }
 
-tamis_status tamis_check_signature(const tamis_text *text, tamis_file_format format) {
+tamis_status tamis_check_signature(const tamis_bounded_text *text, tamis_file_format format) {
     for (int i = 1; i < ROWS; i++) {
         if (!rows[i].signature || rows[i].format == format || !rows[i].sniff(text)) continue;
         return tamis_fail(
@@ -94,7 +94,7 @@ tamis_status tamis_check_signature(const tamis_text *text, tamis_file_format for
     return TAMIS_OK;
 }
 
-const tamis_file_row *tamis_find_format(const tamis_text *text) {
+const tamis_file_row *tamis_find_format(const tamis_bounded_text *text) {
     const char *const name = base_name(text->name);
     const size_t length = tamis_unpacked_name_length(name);
     const tamis_file_row *by_name = NULL, *by_beginning = NULL;

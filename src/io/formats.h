@@ -18,9 +18,9 @@ typedef struct tamis_file_row {
 const tamis_file_row *tamis_file_row_of(tamis_file_format format);
 
 /* Refuses to read as `format` what has the signature of another one. */
-TAMIS_PRIVATE_API tamis_status tamis_check_signature(const tamis_text *text, tamis_file_format format);
+TAMIS_PRIVATE_API tamis_status tamis_check_signature(const tamis_bounded_text *text, tamis_file_format format);
 
 /* The row of the file's format, NULL where neither the name nor the content tells. */
-const tamis_file_row *tamis_find_format(const tamis_text *text);
+const tamis_file_row *tamis_find_format(const tamis_bounded_text *text);
 
 #endif

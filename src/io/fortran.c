@@ -114,7 +114,7 @@ static bool take_list(spelling *from, tamis_fortran_format *format, int depth) {
     return true;
 }
 
-tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t length, const char *what,
+tamis_status tamis_fortran_parse(const tamis_bounded_text *text, const char *at, int64_t length, const char *what,
                                  tamis_fortran_format *format) {
     spelling from = {.column = 0};
     size_t used = 0;
@@ -150,8 +150,8 @@ static int64_t count_words(const char *p, const char *end, int64_t most) {
 /* Some programs (SciPy is one) pad fields to another width than their format says. So where a line has as many words as
    fields, the words are the fields, which for a right line makes no difference. */
 static void enter_line(tamis_fortran_cursor *cursor) {
-    while (cursor->line >= cursor->text->end && !cursor->source->ended && cursor->status == TAMIS_OK) {
-        cursor->status = tamis_source_next(cursor->source);
+    while (cursor->line >= cursor->text->end && !cursor->input->ended && cursor->status == TAMIS_OK) {
+        cursor->status = tamis_input_next(cursor->input);
         cursor->line = cursor->text->begin;
     }
     const char *end = tamis_next_line(cursor->text, cursor->line);
@@ -164,10 +164,10 @@ static void enter_line(tamis_fortran_cursor *cursor) {
     cursor->word = cursor->line;
 }
 
-tamis_fortran_cursor tamis_fortran_start(tamis_source *source, const tamis_fortran_format *format, const char *line,
+tamis_fortran_cursor tamis_fortran_start(tamis_input *input, const tamis_fortran_format *format, const char *line,
                                          int64_t count) {
     tamis_fortran_cursor cursor = {
-        .source = source, .text = &source->text, .format = format, .line = line, .remaining = count};
+        .input = input, .text = &input->text, .format = format, .line = line, .remaining = count};
     enter_line(&cursor);
     return cursor;
 }

@@ -2,7 +2,7 @@
 #ifndef TAMIS_IO_FORTRAN_H
 #define TAMIS_IO_FORTRAN_H
 
-#include "io/source.h"
+#include "io/input.h"
 
 enum { TAMIS_FORTRAN_FIELDS = 512, TAMIS_FORTRAN_WIDTH = 128 };
 
@@ -16,14 +16,14 @@ typedef struct tamis_fortran_format {
 } tamis_fortran_format;
 
 /* Reads the format at `at` (`length` characters, blanks around it). An error quotes it and names `what`. */
-tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t length, const char *what,
+tamis_status tamis_fortran_parse(const tamis_bounded_text *text, const char *at, int64_t length, const char *what,
                                  tamis_fortran_format *format);
 
 /* A place in lines of fields, which moves on to the next windows of the file. */
 typedef struct tamis_fortran_cursor {
-    tamis_source *source;
-    const tamis_text *text; /* the source's */
-    tamis_status status;    /* of moving on, for the next field */
+    tamis_input *input;
+    const tamis_bounded_text *text; /* the input's */
+    tamis_status status;            /* of moving on, for the next field */
     const tamis_fortran_format *format;
     const char *line, *line_end;
     int field;
@@ -34,7 +34,7 @@ typedef struct tamis_fortran_cursor {
 } tamis_fortran_cursor;
 
 /* Begins with the first of `count` fields. */
-tamis_fortran_cursor tamis_fortran_start(tamis_source *source, const tamis_fortran_format *format, const char *line,
+tamis_fortran_cursor tamis_fortran_start(tamis_input *input, const tamis_fortran_format *format, const char *line,
                                          int64_t count);
 
 /* The next field as an integer from low to high, or as a number. */

@@ -6,7 +6,7 @@
 #include "io/lines.h"
 #include "io/rows.h"
 
-bool tamis_ldac_count_holds(const tamis_text *text, const char *p) {
+bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p) {
     int64_t count = 0, pairs = 0;
     const char *q = tamis_parse_index(p, &count);
     if (!q || !(tamis_is_blank(*q) || tamis_at_line_end(text, q))) return false;
@@ -16,7 +16,7 @@ bool tamis_ldac_count_holds(const tamis_text *text, const char *p) {
 
 /* The first document that is not empty tells. Of a document that goes on beyond what is there it is enough that it has
    the form. */
-bool tamis_sniff_ldac(const tamis_text *text) {
+bool tamis_sniff_ldac(const tamis_bounded_text *text) {
     enum { LONG_LINE = 4096 };
     int64_t count = 0, ignored;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
@@ -35,7 +35,7 @@ bool tamis_sniff_ldac(const tamis_text *text) {
 }
 
 /* One document: the line at *p. */
-static tamis_status take_document(const tamis_reading *reading, const tamis_text *text, const char **p,
+static tamis_status take_document(const tamis_reading *reading, const tamis_bounded_text *text, const char **p,
                                   tamis_rows *list) {
     int64_t terms = 0;
     TRY(tamis_text_index(text, p, 0, TAMIS_SIZE_MOST, "a number of terms", &terms));
@@ -67,10 +67,10 @@ static tamis_status enlarge(int64_t before, int64_t count, size_t size, const ch
 }
 
 /* Room for the documents of the window, and for those that are likely to come. */
-static tamis_status make_room(const tamis_source *source, tamis_rows *list, ldac_room *room) {
-    const double share = source->ended ? 1 : tamis_source_share(source);
+static tamis_status make_room(const tamis_input *input, tamis_rows *list, ldac_room *room) {
+    const double share = input->ended ? 1 : tamis_input_share(input);
     int64_t documents = list->rows + 1, entries = list->count;
-    for (const char *p = source->text.begin; p < source->text.end; p++) {
+    for (const char *p = input->text.begin; p < input->text.end; p++) {
         documents += *p == '\n';
         entries += *p == ':';
     }
@@ -89,23 +89,23 @@ static tamis_status make_room(const tamis_source *source, tamis_rows *list, ldac
 }
 
 static tamis_status take_window(const tamis_reading *reading, tamis_rows *list) {
-    const tamis_source *const source = reading->source;
-    const tamis_text *const text = &source->text;
+    const tamis_input *const input = reading->input;
+    const tamis_bounded_text *const text = &input->text;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
          p = tamis_skip_comments(text, p, "")) {
         TRY(take_document(reading, text, &p, list));
         tamis_rows_set_offset(list, ++list->rows, list->count);
     }
-    return tamis_progress_step(&reading->progress, source->ended ? 1 : tamis_source_share(source), text->name);
+    return tamis_progress_step(&reading->progress, input->ended ? 1 : tamis_input_share(input), text->name);
 }
 
 static tamis_status take_documents(const tamis_reading *reading, ldac_room *room, tamis_rows *list) {
-    tamis_source *const source = reading->source;
+    tamis_input *const input = reading->input;
     for (;;) {
-        TRY(make_room(source, list, room));
+        TRY(make_room(input, list, room));
         TRY(take_window(reading, list));
-        if (source->ended) return TAMIS_OK;
-        TRY(tamis_source_next(source));
+        if (input->ended) return TAMIS_OK;
+        TRY(tamis_input_next(input));
     }
 }
 

@@ -238,7 +238,7 @@ failed:
 static bool wants_rows(const tamis_reading *reading, const tamis_line_form *form) {
     const tamis_line_rule *const rule = form->rule;
     const bool any = rule->rows == INT64_MAX;
-    return reading->options.format == TAMIS_CSR && !form->any_ids && !reading->source->ended &&
+    return reading->options.format == TAMIS_CSR && !form->any_ids && !reading->input->ended &&
            (any || (!tamis_needs_wide(rule->rows) && !tamis_needs_wide(rule->cols)));
 }
 

@@ -42,8 +42,8 @@ typedef struct line_chunk {
 typedef struct line_work {
     const tamis_reading *reading;
     const tamis_line_rule *rule;
-    const tamis_text *text; /* the window */
-    double before, now;     /* the share of the file that was read before it, and with it */
+    const tamis_bounded_text *text; /* the window */
+    double before, now;             /* the share of the file that was read before it, and with it */
     tamis_entries *entries;
     tamis_window_taker *take; /* NULL: the entries stay */
     void *context;
@@ -217,7 +217,7 @@ static void run(line_work *work, bool counting) {
 }
 
 static tamis_status cut(line_work *work, const char *body) {
-    const tamis_text *const text = work->text;
+    const tamis_bounded_text *const text = work->text;
     const int64_t bytes = text->end - body;
     int64_t size = bytes / ((int64_t)work->reading->threads * CHUNKS_PER_THREAD) + 1;
     if (size < TAMIS_LINES_CHUNK) size = TAMIS_LINES_CHUNK;
@@ -253,7 +253,7 @@ static tamis_status index_fault(const line_work *work, const char *at, const cha
 
 static tamis_status report_fault(const line_work *work, const line_chunk *chunk) {
     const tamis_line_rule *const rule = work->rule;
-    const tamis_text *const text = work->text;
+    const tamis_bounded_text *const text = work->text;
     const char *const at = chunk->fault_at;
     const bool id =
         chunk->fault == FAULT_ROW || chunk->fault == FAULT_COLUMN || chunk->fault == FAULT_SEPARATOR; /* "12X" */
@@ -274,7 +274,7 @@ static tamis_status report_fault(const line_work *work, const line_chunk *chunk)
 
 /* Where entry `number` (from 0) of a chunk stands. */
 static const char *find_line(const line_work *work, const line_chunk *chunk, int64_t number) {
-    const tamis_text *const text = work->text;
+    const tamis_bounded_text *const text = work->text;
     const char *p = find_entry(work->rule, chunk->begin, text->end);
     for (; p && number > 0; number--) p = find_entry(work->rule, tamis_next_line(text, p), text->end);
     return p ? p : text->end;
@@ -327,7 +327,7 @@ int64_t tamis_guess_entries(int64_t needed, double share, int64_t told) {
 /* Room for these entries; and for those of the windows to come, if they are to stay. */
 static int64_t room_for(const line_work *work, int64_t needed) {
     if (work->take) return needed + needed / 8;
-    if (work->now >= 1) return work->reading->source->ended ? needed : needed + needed / 2;
+    if (work->now >= 1) return work->reading->input->ended ? needed : needed + needed / 2;
     return tamis_guess_entries(needed, work->now, work->rule->count);
 }
 
@@ -372,9 +372,9 @@ static tamis_status parse_window(line_work *work) {
 }
 
 static tamis_status read_window(line_work *work, const char *body) {
-    const tamis_source *const source = work->reading->source;
+    const tamis_input *const input = work->reading->input;
     work->before = work->now;
-    work->now = source->ended ? 1 : tamis_source_share(source);
+    work->now = input->ended ? 1 : tamis_input_share(input);
     TRY(cut(work, body));
     const tamis_status status = parse_window(work);
     tamis_release(work->chunks);
@@ -391,23 +391,23 @@ static tamis_status hand_on(line_work *work) {
 
 static tamis_status read_all(line_work *work, const char *body) {
     const tamis_line_rule *const rule = work->rule;
-    tamis_source *const source = work->reading->source;
+    tamis_input *const input = work->reading->input;
     TRY(read_window(work, body));
     if (work->take) TRY(hand_on(work));
-    while (!source->ended) {
-        TRY(tamis_source_next(source));
-        TRY(read_window(work, source->text.begin));
+    while (!input->ended) {
+        TRY(tamis_input_next(input));
+        TRY(read_window(work, input->text.begin));
         if (work->take) TRY(hand_on(work));
     }
     const int64_t count = work->passed + work->entries->count;
     if (rule->count < 0 || count == rule->count) return TAMIS_OK;
-    return tamis_text_fail(&source->text, source->text.end, "entry %lld of %lld", (long long)count + 1,
+    return tamis_text_fail(&input->text, input->text.end, "entry %lld of %lld", (long long)count + 1,
                            (long long)rule->count);
 }
 
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries) {
-    line_work work = {.reading = reading, .rule = rule, .text = &reading->source->text, .entries = entries};
+    line_work work = {.reading = reading, .rule = rule, .text = &reading->input->text, .entries = entries};
     *entries = (tamis_entries){0};
     const tamis_status status = read_all(&work, body);
     if (status != TAMIS_OK) tamis_entries_free(entries);
@@ -421,7 +421,7 @@ tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_r
     tamis_entries window = {0};
     line_work work = {.reading = reading,
                       .rule = rule,
-                      .text = &reading->source->text,
+                      .text = &reading->input->text,
                       .entries = &window,
                       .take = take,
                       .context = context};

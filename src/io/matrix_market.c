@@ -43,17 +43,17 @@ static const market_word symmetry_words[] = {
     {"general", GENERAL}, {"symmetric", SYMMETRIC}, {"skew-symmetric", SKEW}, {"hermitian", NOT_READ}, {NULL, 0}};
 
 /* The first line; blanks and blank lines before it, which some editors leave, do no harm. */
-static const char *find_banner(const tamis_text *text) { return tamis_skip_comments(text, text->begin, ""); }
+static const char *find_banner(const tamis_bounded_text *text) { return tamis_skip_comments(text, text->begin, ""); }
 
-bool tamis_sniff_matrix_market(const tamis_text *text) {
+bool tamis_sniff_matrix_market(const tamis_bounded_text *text) {
     const char *const start = find_banner(text), *p = start;
     while (*p == '%') p++;
     return p > start && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
 }
 
 /* The word at *p, blanks before it skipped, among `words`. */
-static tamis_status take_word(const tamis_text *text, const char **p, const market_word *words, const char *expected,
-                              int *meaning) {
+static tamis_status take_word(const tamis_bounded_text *text, const char **p, const market_word *words,
+                              const char *expected, int *meaning) {
     const char *const start = tamis_skip_blanks(*p);
     const char *end = start;
     while (!tamis_at_line_end(text, end) && !tamis_is_blank(*end) && end < text->end) end++;
@@ -70,7 +70,7 @@ static tamis_status take_word(const tamis_text *text, const char **p, const mark
     return tamis_text_fail(text, start, "%s", expected);
 }
 
-static tamis_status take_kind(const tamis_text *text, market_header *header) {
+static tamis_status take_kind(const tamis_bounded_text *text, market_header *header) {
     static const market_word objects[] = {{"matrix", 0}, {NULL, 0}};
     const char *p = find_banner(text);
     if (!tamis_sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
@@ -91,7 +91,7 @@ static tamis_status take_kind(const tamis_text *text, market_header *header) {
     return tamis_text_line_end(text, &p, "the symmetry");
 }
 
-static tamis_status take_header(const tamis_text *text, market_header *header) {
+static tamis_status take_header(const tamis_bounded_text *text, market_header *header) {
     TRY(take_kind(text, header));
     const char *const start = tamis_skip_comments(text, tamis_next_line(text, find_banner(text)), "%");
     const char *p = start;
@@ -127,7 +127,7 @@ static void put(array_target *target, int64_t row, int64_t column, double value)
     }
 }
 
-static tamis_status take_value(const tamis_text *text, const market_header *header, array_target *target,
+static tamis_status take_value(const tamis_bounded_text *text, const market_header *header, array_target *target,
                                const char **p, double *value) {
     const char *const start = tamis_skip_comments(text, *p, "%");
     const char *const after = header->field == FIELD_REAL
@@ -139,7 +139,7 @@ static tamis_status take_value(const tamis_text *text, const market_header *head
     return tamis_text_line_end(text, p, "the value");
 }
 
-static tamis_status read_array(const tamis_text *text, const market_header *header, array_target *target) {
+static tamis_status read_array(const tamis_bounded_text *text, const market_header *header, array_target *target) {
     const char *p = header->body;
     const bool half = header->symmetry != GENERAL;
     const double sign = header->symmetry == SKEW ? -1 : 1;
@@ -156,7 +156,7 @@ static tamis_status read_array(const tamis_text *text, const market_header *head
 }
 
 /* rows * columns where the file has room for so many values: two bytes each, a skew-symmetric one has under half. */
-static tamis_status array_size(const tamis_text *text, const market_header *header, int64_t *size) {
+static tamis_status array_size(const tamis_bounded_text *text, const market_header *header, int64_t *size) {
     if (__builtin_mul_overflow(header->rows, header->cols, size) || *size / 4 > (text->end - header->body) + 1)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->body,
                                  "%lld x %lld values are expected, more than the file can hold",
@@ -164,7 +164,7 @@ static tamis_status array_size(const tamis_text *text, const market_header *head
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_read_report *report,
+tamis_status tamis_read_market_array(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
                                      tamis_owned_dense **array) {
     market_header header;
     TRY(take_header(text, &header));

@@ -26,7 +26,7 @@ typedef struct graph_sums {
 
 enum { MOST_CONSTRAINTS = 1 << 20, REPORT_EVERY = 1 << 16 };
 
-static const char *skip_percent_lines(const tamis_text *text, const char *p) {
+static const char *skip_percent_lines(const tamis_bounded_text *text, const char *p) {
     for (const char *q = tamis_skip_blanks(p); *q == '%'; q = tamis_skip_blanks(p)) p = tamis_next_line(text, q);
     return p;
 }
@@ -57,7 +57,7 @@ static inline void add_edge(graph_sums *sums, vertex_hash from, int64_t neighbou
     sums->weights += difference * (mix(bits + 1) | 1);
 }
 
-static tamis_status take_format(const tamis_text *text, const char **p, int64_t *sizes, int64_t *weights,
+static tamis_status take_format(const tamis_bounded_text *text, const char **p, int64_t *sizes, int64_t *weights,
                                 bool *edge_weights) {
     const char *const start = tamis_skip_blanks(*p);
     int digits[3] = {0}, count = 0;
@@ -77,7 +77,7 @@ static tamis_status take_format(const tamis_text *text, const char **p, int64_t 
 }
 
 static tamis_status take_header(const tamis_reading *reading, graph_header *header) {
-    const tamis_text *const text = &reading->text;
+    const tamis_bounded_text *const text = &reading->text;
     const char *p = tamis_skip_comments(text, text->begin, "%");
     *header = (graph_header){.line = tamis_text_line(text, p)};
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a vertex count", &header->vertices));
@@ -91,7 +91,7 @@ static tamis_status take_header(const tamis_reading *reading, graph_header *head
     TRY(tamis_text_line_end(text, &p, "the sizes"));
     header->skipped = sizes + weights * constraints;
     header->body = p;
-    const int64_t room = tamis_source_room(reading->source, p) + 1; /* a line end a vertex, two bytes a neighbour */
+    const int64_t room = tamis_input_room(reading->input, p) + 1; /* a line end a vertex, two bytes a neighbour */
     if (header->vertices > room || header->edges * 2 > room / 2 + 1)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%lld: %lld vertices and %lld edges are more than the file can hold",
                           text->name, (long long)header->line, (long long)header->vertices, (long long)header->edges);
@@ -114,7 +114,7 @@ static bool names_vertices(const char *p, int64_t vertices) {
 
 /* "vertices edges [format [weights]]": numbers that such a graph can have, since the first line of an edge list looks
    alike. */
-bool tamis_sniff_metis(const tamis_text *text) {
+bool tamis_sniff_metis(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
     const char *p = tamis_skip_comments(text, text->begin, "%"), *third = NULL;
     int numbers = 0;
@@ -129,7 +129,7 @@ bool tamis_sniff_metis(const tamis_text *text) {
     return sizes[1] <= most / 2 && (numbers > 2 || names_vertices(p + 1, sizes[0]));
 }
 
-static tamis_status skip_numbers(const tamis_text *text, const char **p, int64_t count) {
+static tamis_status skip_numbers(const tamis_bounded_text *text, const char **p, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         double ignored;
         const char *const start = tamis_skip_blanks(*p);
@@ -143,7 +143,7 @@ static tamis_status skip_numbers(const tamis_text *text, const char **p, int64_t
 /* One vertex: the rest of the line at *p. */
 static tamis_status take_vertex(const tamis_reading *reading, const graph_header *header, int64_t vertex,
                                 const char **p, graph_sums *sums, tamis_rows *list) {
-    const tamis_text *const text = &reading->source->text;
+    const tamis_bounded_text *const text = &reading->input->text;
 
     const vertex_hash from = hash_of(vertex);
     if (header->skipped > 0) TRY(skip_numbers(text, p, header->skipped));
@@ -173,14 +173,14 @@ static tamis_status take_vertex(const tamis_reading *reading, const graph_header
 }
 
 /* From p on, past comments and on to the next windows: the line of a vertex, or the end of the file. */
-static tamis_status find_vertex(tamis_source *source, const char **p, bool *comments) {
+static tamis_status find_vertex(tamis_input *input, const char **p, bool *comments) {
     const char *from = *p;
-    *p = skip_percent_lines(&source->text, from);
+    *p = skip_percent_lines(&input->text, from);
     *comments |= *p != from;
-    while (*p >= source->text.end && !source->ended) {
-        TRY(tamis_source_next(source));
-        from = source->text.begin;
-        *p = skip_percent_lines(&source->text, from);
+    while (*p >= input->text.end && !input->ended) {
+        TRY(tamis_input_next(input));
+        from = input->text.begin;
+        *p = skip_percent_lines(&input->text, from);
         *comments |= *p != from;
     }
     return TAMIS_OK;
@@ -255,12 +255,12 @@ static tamis_status check_symmetry(const tamis_reading *reading, const graph_hea
 }
 
 static tamis_status take_vertices(const tamis_reading *reading, const graph_header *header, tamis_rows *list) {
-    tamis_source *const source = reading->source;
-    const tamis_text *const text = &source->text;
+    tamis_input *const input = reading->input;
+    const tamis_bounded_text *const text = &input->text;
     const char *p = header->body;
     graph_sums sums = {0};
     for (int64_t vertex = 0; vertex < header->vertices; vertex++) {
-        TRY(find_vertex(source, &p, &sums.comments));
+        TRY(find_vertex(input, &p, &sums.comments));
         if (p >= text->end)
             return tamis_text_fail(text, p, "the line of vertex %lld of %lld", (long long)vertex + 1,
                                    (long long)header->vertices);
@@ -270,8 +270,8 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
             TRY(tamis_progress_step(&reading->progress, (double)vertex / (double)header->vertices, text->name));
     }
     TRY(tamis_text_file_end(text, p, "%", "the last vertex"));
-    while (!source->ended) {
-        TRY(tamis_source_next(source));
+    while (!input->ended) {
+        TRY(tamis_input_next(input));
         TRY(tamis_text_file_end(text, text->begin, "%", "the last vertex"));
     }
     if (list->count != header->edges * 2)

@@ -13,7 +13,7 @@
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-bool tamis_sniff_npy(const tamis_text *text) {
+bool tamis_sniff_npy(const tamis_bounded_text *text) {
     return text->end - text->begin >= MAGIC_BYTES && memcmp(text->begin, magic, MAGIC_BYTES) == 0;
 }
 
@@ -235,7 +235,7 @@ static bool same_type(const tamis_npy *npy, tamis_type type) {
 #endif
 }
 
-tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_read_report *report,
+tamis_status tamis_read_npy(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
                             tamis_owned_dense **array) {
     tamis_npy npy;
     TRY(tamis_npy_open(text->name, (const unsigned char *)text->begin, text->end - text->begin, text->end - text->begin,

@@ -1,5 +1,5 @@
 /* Numbers in text, independent of the locale. Every function reads from `p` and expects at least 16 readable bytes
-   after the text, the first of them no digit (tamis_text gives that). */
+   after the text, the first of them no digit (tamis_bounded_text gives that). */
 #ifndef TAMIS_IO_NUMBER_H
 #define TAMIS_IO_NUMBER_H
 

@@ -5,12 +5,12 @@
 #include <tamis/matrix.h>
 
 #include "base/status.h"
+#include "io/input.h"
 #include "io/progress.h"
-#include "io/source.h"
 
 typedef struct tamis_reading {
-    tamis_text text;      /* of the first window, for readers of lines: gone with the second one but for its name */
-    tamis_source *source; /* which has the next ones */
+    tamis_bounded_text text; /* of the first window, for readers of lines: gone with the second one but for its name */
+    tamis_input *input;      /* which has the next ones */
     tamis_read_options options; /* whole, whatever size the caller's had */
     tamis_progress progress;
     int threads; /* 1 or more */
@@ -19,7 +19,7 @@ typedef struct tamis_reading {
 typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_owned_sparse **matrix);
 
 /* Does the beginning of the file look like the format? */
-typedef bool tamis_sniffer(const tamis_text *text);
+typedef bool tamis_sniffer(const tamis_bounded_text *text);
 
 tamis_reader tamis_read_matrix_market, tamis_read_harwell_boeing, tamis_read_metis, tamis_read_smtx, tamis_read_edges,
     tamis_read_docword, tamis_read_ldac, tamis_read_rating_lines, tamis_read_npz, tamis_read_svmlight;
@@ -28,9 +28,9 @@ tamis_sniffer tamis_sniff_matrix_market, tamis_sniff_harwell_boeing, tamis_sniff
     tamis_sniff_svmlight;
 
 /* Readers of dense matrices. */
-tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_read_report *report,
+tamis_status tamis_read_npy(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
                             tamis_owned_dense **array);
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_read_report *report,
+tamis_status tamis_read_market_array(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
                                      tamis_owned_dense **array);
 
 /* Does the reader have to keep values at all? */

@@ -123,7 +123,7 @@ failed:
 tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
                                tamis_owned_sparse **matrix) {
     TRY_GOTO(done, status);
-    tamis_source_close(reading->source); /* the text is of no more use */
+    tamis_input_close(reading->input); /* the text is of no more use */
     TRY_GOTO(done, tamis_check_sizes(reading, list->rows, list->cols, list->count));
     if (can_stay(&reading->options, list)) return hand_over(reading, list, matrix);
     const tamis_sparse view = tamis_rows_view(list);

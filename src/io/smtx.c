@@ -9,14 +9,14 @@ typedef struct smtx_header {
 
 enum { REPORT_EVERY = 1 << 20 };
 
-static tamis_status take_comma(const tamis_text *text, const char **p) {
+static tamis_status take_comma(const tamis_bounded_text *text, const char **p) {
     const char *const start = tamis_skip_blanks(*p);
     if (*start != ',') return tamis_text_fail(text, start, "a comma");
     *p = start + 1;
     return TAMIS_OK;
 }
 
-static tamis_status take_header(const tamis_text *text, smtx_header *header) {
+static tamis_status take_header(const tamis_bounded_text *text, smtx_header *header) {
     const char *p = text->begin;
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a row count", &header->rows));
     TRY(take_comma(text, &p));
@@ -34,7 +34,7 @@ static tamis_status take_header(const tamis_text *text, smtx_header *header) {
     return TAMIS_OK;
 }
 
-bool tamis_sniff_smtx(const tamis_text *text) {
+bool tamis_sniff_smtx(const tamis_bounded_text *text) {
     const char *p = text->begin;
     int64_t ignored;
     for (int i = 0; i < 3; i++) {
@@ -49,7 +49,7 @@ bool tamis_sniff_smtx(const tamis_text *text) {
 }
 
 static tamis_status take_lists(const tamis_reading *reading, const smtx_header *header, tamis_rows *list) {
-    const tamis_text *const text = &reading->text;
+    const tamis_bounded_text *const text = &reading->text;
     const char *p = header->body;
     int64_t number = 0;
     for (int64_t row = 0; row <= header->rows; row++) {

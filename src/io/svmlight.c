@@ -16,7 +16,7 @@ typedef struct svmlight_reader {
     int64_t least; /* index so far */
 } svmlight_reader;
 
-static bool ends_word(const tamis_text *text, const char *p) {
+static bool ends_word(const tamis_bounded_text *text, const char *p) {
     return tamis_is_blank(*p) || *p == '#' || tamis_at_line_end(text, p);
 }
 
@@ -27,7 +27,7 @@ static const char *take_index(const char *p, int64_t *index) {
 }
 
 /* A label: a number, or some with commas between them. NULL: none. */
-static const char *skip_label(const tamis_text *text, const char *p) {
+static const char *skip_label(const tamis_bounded_text *text, const char *p) {
     for (;;) {
         double ignored;
         p = tamis_parse_real(p, &ignored);
@@ -47,7 +47,7 @@ static const char *skip_query(const char *p) {
 /* ---- recognising */
 
 /* Whether the line at p is of this format; *pairs is how many of them it has. */
-static bool is_row(const tamis_text *text, const char *p, int64_t *pairs) {
+static bool is_row(const tamis_bounded_text *text, const char *p, int64_t *pairs) {
     const char *q = skip_label(text, p);
     *pairs = 0;
     if (!q) return false;
@@ -64,7 +64,7 @@ static bool is_row(const tamis_text *text, const char *p, int64_t *pairs) {
 
 /* lda-c has the same form, but its first number is how many pairs follow. So the first row with pairs must not be one
    of lda-c, nor may half of those in the beginning be: one wrong count makes no other format. */
-bool tamis_sniff_svmlight(const tamis_text *text) {
+bool tamis_sniff_svmlight(const tamis_bounded_text *text) {
     enum { ROWS = 1000 };
     int64_t rows = 0, with_pairs = 0, of_ldac = 0, pairs = 0;
     const char *p = tamis_skip_comments(text, text->begin, "#");
@@ -86,11 +86,11 @@ static tamis_status enlarge(int64_t before, int64_t count, size_t size, const ch
 
 /* Room for the rows and pairs of the window, and for those that are likely to come. */
 static tamis_status make_room(svmlight_reader *reader) {
-    const tamis_source *const source = reader->reading->source;
+    const tamis_input *const input = reader->reading->input;
     tamis_rows *const list = &reader->list;
-    const double share = source->ended ? 1 : tamis_source_share(source);
+    const double share = input->ended ? 1 : tamis_input_share(input);
     int64_t rows = list->rows + 1, entries = list->count;
-    for (const char *p = source->text.begin; p < source->text.end; p++) {
+    for (const char *p = input->text.begin; p < input->text.end; p++) {
         rows += *p == '\n';
         entries += *p == ':';
     }
@@ -110,7 +110,7 @@ static tamis_status make_room(svmlight_reader *reader) {
 
 /* One row: the line at *p. */
 static tamis_status take_row(svmlight_reader *reader, const char **p) {
-    const tamis_text *const text = &reader->reading->source->text;
+    const tamis_bounded_text *const text = &reader->reading->input->text;
     const char *q = skip_label(text, *p);
     if (!q) return tamis_text_fail(text, *p, "a label: a number");
     for (q = skip_query(tamis_skip_blanks(q)); !tamis_at_line_end(text, q) && *q != '#'; q = tamis_skip_blanks(q)) {
@@ -130,9 +130,9 @@ static tamis_status take_row(svmlight_reader *reader, const char **p) {
 }
 
 static tamis_status take_rows(svmlight_reader *reader) {
-    tamis_source *const source = reader->reading->source;
+    tamis_input *const input = reader->reading->input;
     tamis_rows *const list = &reader->list;
-    const tamis_text *const text = &source->text;
+    const tamis_bounded_text *const text = &input->text;
     for (;;) {
         TRY(make_room(reader));
         for (const char *p = tamis_skip_comments(text, text->begin, "#"); p < text->end;
@@ -140,10 +140,10 @@ static tamis_status take_rows(svmlight_reader *reader) {
             TRY(take_row(reader, &p));
             tamis_rows_set_offset(list, ++list->rows, list->count);
         }
-        const double share = source->ended ? 1 : tamis_source_share(source);
+        const double share = input->ended ? 1 : tamis_input_share(input);
         TRY(tamis_progress_step(&reader->reading->progress, share, text->name));
-        if (source->ended) return TAMIS_OK;
-        TRY(tamis_source_next(source));
+        if (input->ended) return TAMIS_OK;
+        TRY(tamis_input_next(input));
     }
 }
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-static int64_t line_of(tamis_triangles *triangles, const tamis_text *text, const char *at) {
+static int64_t line_of(tamis_triangles *triangles, const tamis_bounded_text *text, const char *at) {
     if (triangles->begin != text->begin || at < triangles->at) {
         triangles->begin = triangles->at = text->begin;
         triangles->line = text->lines_before + 1;
@@ -17,8 +17,8 @@ static int64_t line_of(tamis_triangles *triangles, const tamis_text *text, const
     return triangles->line;
 }
 
-tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_text *text, const char *at, int64_t row,
-                                  int64_t column) {
+tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_bounded_text *text, const char *at,
+                                  int64_t row, int64_t column) {
     enum { FIRST = 64 };
     const int side = row == column ? 0 : column < row ? -1 : 1;
     if (triangles->side == 0) triangles->side = side;

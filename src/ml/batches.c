@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/source.h"
+#include "io/input.h"
 #include "ml/stream.h"
 
 enum { FIRST_ENTRIES = 4096, FIRST_ROWS = 256 };

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/source.h"
+#include "io/input.h"
 
 /* `tag` is the part of the hash that the place in the table does not tell: most wrong names are passed over without a
    look at their bytes. */
@@ -209,13 +209,13 @@ void ml_names_truncate(tamis_names *names, int64_t count) {
 
 /* ---- vocabularies */
 
-static bool is_empty_to_the_end(const tamis_text *text, const char *p) {
+static bool is_empty_to_the_end(const tamis_bounded_text *text, const char *p) {
     while (p < text->end && (tamis_is_blank(*p) || *p == '\n')) p++;
     return p == text->end;
 }
 
 /* The lines of a vocabulary; every one has a name until only empty ones are left. */
-static tamis_status take_vocabulary(const tamis_text *text, tamis_names *names) {
+static tamis_status take_vocabulary(const tamis_bounded_text *text, tamis_names *names) {
     for (const char *line = text->begin, *next; line < text->end; line = next) {
         next = tamis_next_line(text, line);
         const char *end = next;
@@ -241,13 +241,13 @@ tamis_status tamis_names_read(const char *path, tamis_names **names) {
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
     if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected an address for the dictionary");
     tamis_status status = TAMIS_OK;
-    tamis_source source = {0};
+    tamis_input input = {0};
     tamis_names *made = NULL;
-    TRY_GOTO(end, tamis_source_open(path, &(tamis_progress){.high = 1}, &source));
+    TRY_GOTO(end, tamis_input_open(path, &(tamis_progress){.high = 1}, &input));
     TRY_GOTO(end, tamis_names_create(&made));
-    TRY_GOTO(end, take_vocabulary(&source.text, made));
+    TRY_GOTO(end, take_vocabulary(&input.text, made));
 end:
-    tamis_source_close(&source);
+    tamis_input_close(&input);
     if (status == TAMIS_OK)
         *names = made;
     else

@@ -1,6 +1,6 @@
 /*
  * A file that is read block by block from beginning to end, any number of times, and decompressed on the way: bounded
- * memory for any size. For files that are read whole see io/source.h.
+ * memory for any size. For files that are read whole see io/input.h.
  */
 #ifndef TAMIS_ML_STREAM_H
 #define TAMIS_ML_STREAM_H

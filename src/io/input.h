@@ -1,8 +1,8 @@
 /* A file's content in memory, unpacked where it is .gz, .xz or .zst: all of it, or a window of whole lines that moves
  * on.
  */
-#ifndef TAMIS_IO_SOURCE_H
-#define TAMIS_IO_SOURCE_H
+#ifndef TAMIS_IO_INPUT_H
+#define TAMIS_IO_INPUT_H
 
 #include "base/private.h"
 
@@ -10,18 +10,18 @@
 #include "io/text.h"
 #include "io/unpack.h"
 
-typedef struct tamis_source {
-    tamis_text text;
+typedef struct tamis_input {
+    tamis_bounded_text text;
     bool ended;             /* the file has nothing behind the text */
     bool probing;           /* of the first window only the beginning has been read */
     bool cut;               /* no line ends in the text, which is not the whole file */
-    char *memory;           /* what tamis_source_close frees */
+    char *memory;           /* what tamis_input_close frees */
     int64_t size, capacity; /* bytes of the file in memory, and room */
     int64_t window;         /* the least bytes of a window; 0: all */
     int64_t passed;         /* bytes of the content before the text */
     tamis_unpacker from;
     tamis_progress progress; /* of reading */
-} tamis_source;
+} tamis_input;
 
 /* The beginning of a file is looked at before more of it is read: as much as its format may need to be found. */
 #ifndef TAMIS_READ_PROBE
@@ -29,27 +29,26 @@ typedef struct tamis_source {
 #endif
 
 /* All of it, unless its beginning is binary data without a line end. */
-TAMIS_PRIVATE_API tamis_status tamis_source_open(const char *path, const tamis_progress *progress,
-                                                 tamis_source *source);
-TAMIS_PRIVATE_API void tamis_source_close(tamis_source *source); /* of one that is zero, too */
+TAMIS_PRIVATE_API tamis_status tamis_input_open(const char *path, const tamis_progress *progress, tamis_input *input);
+TAMIS_PRIVATE_API void tamis_input_close(tamis_input *input); /* of one that is zero, too */
 
-/* The beginning alone, which is of no kind that foreign.c knows. tamis_source_fill makes it the first window: lines
+/* The beginning alone, which is of no kind that foreign.c knows. tamis_input_fill makes it the first window: lines
    that come to `window` bytes, or one that is longer; 0: all of it. */
-TAMIS_PRIVATE_API tamis_status tamis_source_open_window(const char *path, int64_t window,
-                                                        const tamis_progress *progress, tamis_source *source);
-tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
-                                      const tamis_progress *progress, tamis_source *source);
-TAMIS_PRIVATE_API tamis_status tamis_source_fill(tamis_source *source);
+TAMIS_PRIVATE_API tamis_status tamis_input_open_window(const char *path, int64_t window, const tamis_progress *progress,
+                                                       tamis_input *input);
+tamis_status tamis_input_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
+                                     const tamis_progress *progress, tamis_input *input);
+TAMIS_PRIVATE_API tamis_status tamis_input_fill(tamis_input *input);
 /* The next window in the place of this one. */
-tamis_status tamis_source_next(tamis_source *source);
+tamis_status tamis_input_next(tamis_input *input);
 /* All that is left behind the window. */
-tamis_status tamis_source_rest(tamis_source *source);
+tamis_status tamis_input_rest(tamis_input *input);
 /* At most so many bytes of content from `p`, which is in the text, to the end of the file. */
-int64_t tamis_source_room(const tamis_source *source, const char *p);
-/* The least that the content comes to, as far as is known: all of it where the source has ended. */
-int64_t tamis_source_bytes(const tamis_source *source);
+int64_t tamis_input_room(const tamis_input *input, const char *p);
+/* The least that the content comes to, as far as is known: all of it where the input has ended. */
+int64_t tamis_input_bytes(const tamis_input *input);
 /* How much of the file has been read, 0 to 1; 1 where that is not known. */
-double tamis_source_share(const tamis_source *source);
+double tamis_input_share(const tamis_input *input);
 
 /* The name without .gz, .xz or .zst: the length of what remains. */
 TAMIS_PRIVATE_API size_t tamis_unpacked_name_length(const char *name);
