@@ -1,5 +1,6 @@
 /* UCI bags of words: three lines with the numbers of documents, words and nonzeros, then "document word count" lines,
    counted from 1. */
+#include "io/format.h"
 #include "io/line_rows.h"
 
 typedef struct docword_header {
@@ -23,7 +24,7 @@ static tamis_status take_header(const tamis_bounded_text *text, docword_header *
     return TAMIS_OK;
 }
 
-bool tamis_sniff_docword(const tamis_bounded_text *text) {
+static bool sniff_docword(const tamis_bounded_text *text) {
     const char *p = text->begin;
     int64_t ignored;
     for (int i = 0; i < 3; i++) {
@@ -36,7 +37,7 @@ bool tamis_sniff_docword(const tamis_bounded_text *text) {
     return true;
 }
 
-tamis_status tamis_read_docword(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_docword(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     docword_header header;
     TRY(take_header(&reading->text, &header));
     const tamis_line_rule rule = {.comments = "",
@@ -55,3 +56,12 @@ tamis_status tamis_read_docword(const tamis_reading *reading, tamis_owned_sparse
     TRY(tamis_read_line_list(reading, &form, &list));
     return tamis_line_list_finish(reading, TAMIS_OK, &list, matrix);
 }
+
+const tamis_file_row tamis_docword_file = {
+    .format = TAMIS_FILE_DOCWORD,
+    .lines = true,
+    .name = "docword",
+    .endings = "*docword. .docword",
+    .sniff = sniff_docword,
+    .read = read_docword,
+};

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "io/format.h"
 #include "io/line_rows.h"
 #include "io/lists.h"
 
@@ -92,13 +93,13 @@ static bool sniff(const tamis_bounded_text *text, const list_kind *kind) {
 }
 
 /* Three fields with commas are more likely a rating. */
-bool tamis_sniff_edges(const tamis_bounded_text *text) {
+static bool sniff_edges(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return true;
     const list_shape shape = find_shape(text, &edge_list);
     return sniff(text, &edge_list) && (shape.separator == ' ' || shape.fields == 2);
 }
 
-bool tamis_sniff_ratings(const tamis_bounded_text *text) { return sniff(text, &rating_list); }
+static bool sniff_ratings(const tamis_bounded_text *text) { return sniff(text, &rating_list); }
 
 /* Which column the values are in: 3, 4, or 0 where there are none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
@@ -220,15 +221,35 @@ static tamis_status finish_list(const tamis_reading *reading, const list_kind *k
     return tamis_line_list_finish(reading, status, list, matrix);
 }
 
-tamis_status tamis_read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     const list_kind *const kind = tamis_konect_of(&reading->text).bipartite ? &bipartite_list : &edge_list;
     tamis_line_list list;
     TRY(read_list(reading, kind, &list));
     return finish_list(reading, kind, &list, matrix);
 }
 
-tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_line_list list;
     TRY(read_list(reading, &rating_list, &list));
     return finish_list(reading, &rating_list, &list, matrix);
 }
+
+const tamis_file_row tamis_edges_file = {
+    .format = TAMIS_FILE_EDGES,
+    .lines = true,
+    .shape = TAMIS_SHAPE_IDS,
+    .name = "edges",
+    .endings = ".txt .el .edges .tsv .wel ?.csv +out.",
+    .sniff = sniff_edges,
+    .read = read_edges,
+};
+
+const tamis_file_row tamis_ratings_file = {
+    .format = TAMIS_FILE_RATINGS,
+    .lines = true,
+    .shape = TAMIS_SHAPE_IDS,
+    .name = "ratings",
+    .endings = ".csv .ratings .data .tsv .dat",
+    .sniff = sniff_ratings,
+    .read = read_rating_lines,
+};

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "io/entries.h"
+#include "io/format.h"
 #include "io/fortran.h"
 #include "io/triangles.h"
 
@@ -41,7 +42,7 @@ static int take_integers(const tamis_bounded_text *text, const char *p, int64_t 
     return count;
 }
 
-bool tamis_sniff_harwell_boeing(const tamis_bounded_text *text) {
+static bool sniff_harwell_boeing(const tamis_bounded_text *text) {
     const char *const second = tamis_next_line(text, text->begin), *const third = tamis_next_line(text, second);
     int64_t numbers[CARD_COUNTS];
     if (second >= text->end || take_integers(text, second, numbers, CARD_COUNTS) < 4 || text->end - third < 4)
@@ -200,7 +201,7 @@ static tamis_status hold_header(tamis_input *input) {
     return p < input->text.end ? TAMIS_OK : tamis_input_rest(input);
 }
 
-tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_harwell_boeing(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     boeing_header header;
     TRY(hold_header(reading->input));
     TRY(take_header(reading->input, &header));
@@ -209,3 +210,12 @@ tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_owned
     TRY(tamis_entries_create(reading, header.count, wide, !header.pattern && tamis_wants_values(reading), &entries));
     return tamis_entries_finish(reading, take_body(reading, &header, &entries), &entries, matrix);
 }
+
+const tamis_file_row tamis_harwell_boeing_file = {
+    .format = TAMIS_FILE_HARWELL_BOEING,
+    .lines = true,
+    .name = "harwell-boeing",
+    .endings = ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
+    .sniff = sniff_harwell_boeing,
+    .read = read_harwell_boeing,
+};

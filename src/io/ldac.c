@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/format.h"
 #include "io/ldac.h"
 #include "io/lines.h"
 #include "io/rows.h"
@@ -16,7 +17,7 @@ bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p) {
 
 /* The first document that is not empty tells. Of a document that goes on beyond what is there it is enough that it has
    the form. */
-bool tamis_sniff_ldac(const tamis_bounded_text *text) {
+static bool sniff_ldac(const tamis_bounded_text *text) {
     enum { LONG_LINE = 4096 };
     int64_t count = 0, ignored;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
@@ -109,7 +110,7 @@ static tamis_status take_documents(const tamis_reading *reading, ldac_room *room
     }
 }
 
-tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     ldac_room room = {1, 1};
     tamis_rows list;
     /* an id that the result's indices cannot hold is refused with the number of columns, in the end */
@@ -117,3 +118,13 @@ tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **
     list.rows = 0;
     return tamis_rows_finish(reading, take_documents(reading, &room, &list), &list, matrix);
 }
+
+const tamis_file_row tamis_ldac_file = {
+    .format = TAMIS_FILE_LDAC,
+    .lines = true,
+    .shape = TAMIS_SHAPE_COUNTED,
+    .name = "ldac",
+    .endings = ".ldac .dat",
+    .sniff = sniff_ldac,
+    .read = read_ldac,
+};

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "io/format.h"
 #include "io/line_rows.h"
 #include "sparse/check.h"
 
@@ -45,7 +46,7 @@ static const market_word symmetry_words[] = {
 /* The first line; blanks and blank lines before it, which some editors leave, do no harm. */
 static const char *find_banner(const tamis_bounded_text *text) { return tamis_skip_comments(text, text->begin, ""); }
 
-bool tamis_sniff_matrix_market(const tamis_bounded_text *text) {
+static bool sniff_matrix_market(const tamis_bounded_text *text) {
     const char *const start = find_banner(text), *p = start;
     while (*p == '%') p++;
     return p > start && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
@@ -73,7 +74,7 @@ static tamis_status take_word(const tamis_bounded_text *text, const char **p, co
 static tamis_status take_kind(const tamis_bounded_text *text, market_header *header) {
     static const market_word objects[] = {{"matrix", 0}, {NULL, 0}};
     const char *p = find_banner(text);
-    if (!tamis_sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
+    if (!sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
     while (*p == '%') p++;
     p += 12;
     int ignored = 0, array = 0, field = 0, symmetry = 0;
@@ -164,8 +165,8 @@ static tamis_status array_size(const tamis_bounded_text *text, const market_head
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_market_array(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
-                                     tamis_owned_dense **array) {
+static tamis_status read_market_array(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
+                                      tamis_owned_dense **array) {
     market_header header;
     TRY(take_header(text, &header));
     if (!header.array)
@@ -235,7 +236,7 @@ static tamis_status read_coordinates(const tamis_reading *reading, const market_
     return status;
 }
 
-tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_matrix_market(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     market_header header;
     TRY(take_header(&reading->text, &header));
     tamis_line_list list = {.as_rows = false};
@@ -243,3 +244,14 @@ tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_
         header.array ? read_array_entries(reading, &header, &list.entries) : read_coordinates(reading, &header, &list);
     return tamis_line_list_finish(reading, status, &list, matrix);
 }
+
+const tamis_file_row tamis_matrix_market_file = {
+    .format = TAMIS_FILE_MATRIX_MARKET,
+    .signature = true,
+    .lines = true,
+    .name = "matrix-market",
+    .endings = ".mtx .mm",
+    .sniff = sniff_matrix_market,
+    .read = read_matrix_market,
+    .read_dense = read_market_array,
+};

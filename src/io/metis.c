@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/format.h"
 #include "io/lists.h"
 #include "io/rows.h"
 
@@ -114,7 +115,7 @@ static bool names_vertices(const char *p, int64_t vertices) {
 
 /* "vertices edges [format [weights]]": numbers that such a graph can have, since the first line of an edge list looks
    alike. */
-bool tamis_sniff_metis(const tamis_bounded_text *text) {
+static bool sniff_metis(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
     const char *p = tamis_skip_comments(text, text->begin, "%"), *third = NULL;
     int numbers = 0;
@@ -281,7 +282,7 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
     return check_symmetry(reading, header, &sums, list);
 }
 
-tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_metis(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     graph_header header;
     TRY(take_header(reading, &header));
     tamis_rows list;
@@ -290,3 +291,12 @@ tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse *
     list.cols = header.vertices;
     return tamis_rows_finish(reading, take_vertices(reading, &header, &list), &list, matrix);
 }
+
+const tamis_file_row tamis_metis_file = {
+    .format = TAMIS_FILE_METIS,
+    .lines = true,
+    .name = "metis",
+    .endings = ".graph .metis",
+    .sniff = sniff_metis,
+    .read = read_metis,
+};

@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "base/status.h"
+#include "io/format.h"
 #include "io/number.h"
 #include "io/reading.h"
 #include "sparse/element.h"
@@ -13,7 +14,7 @@
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-bool tamis_sniff_npy(const tamis_bounded_text *text) {
+static bool sniff_npy(const tamis_bounded_text *text) {
     return text->end - text->begin >= MAGIC_BYTES && memcmp(text->begin, magic, MAGIC_BYTES) == 0;
 }
 
@@ -235,8 +236,8 @@ static bool same_type(const tamis_npy *npy, tamis_type type) {
 #endif
 }
 
-tamis_status tamis_read_npy(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
-                            tamis_owned_dense **array) {
+static tamis_status read_npy(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
+                             tamis_owned_dense **array) {
     tamis_npy npy;
     TRY(tamis_npy_open(text->name, (const unsigned char *)text->begin, text->end - text->begin, text->end - text->begin,
                        &npy));
@@ -254,3 +255,12 @@ tamis_status tamis_read_npy(const tamis_bounded_text *text, tamis_type type, tam
         for (int64_t i = 0; i < npy.count; i++) tamis_element_store(data, type, i, tamis_npy_real(&npy, i));
     return TAMIS_OK;
 }
+
+const tamis_file_row tamis_npy_file = {
+    .format = TAMIS_FILE_NPY,
+    .signature = true,
+    .name = "npy",
+    .endings = ".npy",
+    .sniff = sniff_npy,
+    .read_dense = read_npy,
+};

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "io/entries.h"
+#include "io/format.h"
 #include "io/npy.h"
 #include "io/rows.h"
 #include "io/zip.h"
@@ -24,7 +25,7 @@ typedef struct sparse_archive {
     archive_array data, first, second; /* indices and indptr, or col and row */
 } sparse_archive;
 
-bool tamis_sniff_npz(const tamis_bounded_text *text) {
+static bool sniff_npz(const tamis_bounded_text *text) {
     return text->end - text->begin >= 4 &&
            (memcmp(text->begin, "PK\3\4", 4) == 0 || memcmp(text->begin, "PK\5\6", 4) == 0);
 }
@@ -264,7 +265,7 @@ read:
     return tamis_entries_finish(reading, status, &entries, matrix);
 }
 
-tamis_status tamis_read_npz(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_npz(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     static const struct {
         const char *name;
         tamis_status (*read)(const tamis_reading *, sparse_archive *, tamis_owned_sparse **);
@@ -282,3 +283,12 @@ tamis_status tamis_read_npz(const tamis_reading *reading, tamis_owned_sparse **m
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: found the format '%s', expected csr, csc or coo",
                       reading->text.name, format);
 }
+
+const tamis_file_row tamis_npz_file = {
+    .format = TAMIS_FILE_NPZ,
+    .signature = true,
+    .name = "npz",
+    .endings = ".npz",
+    .sniff = sniff_npz,
+    .read = read_npz,
+};

@@ -32,7 +32,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         const char *name;
         int value, count;
     } choices[] = {
-        {"file_format", (int)options->file_format, TAMIS_FILE_SVMLIGHT + 1},
+        {"file_format", (int)options->file_format, tamis_file_format_count()},
         {"format", (int)options->format, TAMIS_COO + 1},
         {"value_type", (int)options->value_type, TAMIS_BF16 + 1},
         {"index_type", (int)options->index_type, TAMIS_I64 + 1},
@@ -133,8 +133,7 @@ static tamis_status read_dense_text(tamis_input *input, tamis_type type, tamis_r
     const tamis_file_row *const row = tamis_find_format(text);
     if (row) TRY(tamis_check_signature(text, row->format));
     if (row && row->sniff(text)) TRY(tamis_input_fill(input));
-    if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, report, array);
-    if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, report, array);
+    if (row && row->read_dense) return row->read_dense(text, type, report, array);
     if (row)
         return tamis_fail(TAMIS_ERROR_FORMAT,
                           "%s: a file of format %s, expected a dense matrix: .npy or a Matrix Market array", text->name,

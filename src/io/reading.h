@@ -16,23 +16,6 @@ typedef struct tamis_reading {
     int threads; /* 1 or more */
 } tamis_reading;
 
-typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_owned_sparse **matrix);
-
-/* Does the beginning of the file look like the format? */
-typedef bool tamis_sniffer(const tamis_bounded_text *text);
-
-tamis_reader tamis_read_matrix_market, tamis_read_harwell_boeing, tamis_read_metis, tamis_read_smtx, tamis_read_edges,
-    tamis_read_docword, tamis_read_ldac, tamis_read_rating_lines, tamis_read_npz, tamis_read_svmlight;
-tamis_sniffer tamis_sniff_matrix_market, tamis_sniff_harwell_boeing, tamis_sniff_metis, tamis_sniff_smtx,
-    tamis_sniff_edges, tamis_sniff_docword, tamis_sniff_ldac, tamis_sniff_ratings, tamis_sniff_npy, tamis_sniff_npz,
-    tamis_sniff_svmlight;
-
-/* Readers of dense matrices. */
-tamis_status tamis_read_npy(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
-                            tamis_owned_dense **array);
-tamis_status tamis_read_market_array(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
-                                     tamis_owned_dense **array);
-
 /* Does the reader have to keep values at all? */
 static inline bool tamis_wants_values(const tamis_reading *reading) {
     return reading->options.values != TAMIS_VALUES_NONE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/format.h"
 #include "io/ldac.h"
 #include "io/lines.h"
 #include "io/rows.h"
@@ -64,7 +65,7 @@ static bool is_row(const tamis_bounded_text *text, const char *p, int64_t *pairs
 
 /* lda-c has the same form, but its first number is how many pairs follow. So the first row with pairs must not be one
    of lda-c, nor may half of those in the beginning be: one wrong count makes no other format. */
-bool tamis_sniff_svmlight(const tamis_bounded_text *text) {
+static bool sniff_svmlight(const tamis_bounded_text *text) {
     enum { ROWS = 1000 };
     int64_t rows = 0, with_pairs = 0, of_ldac = 0, pairs = 0;
     const char *p = tamis_skip_comments(text, text->begin, "#");
@@ -156,7 +157,7 @@ static void count_from_zero(svmlight_reader *reader) {
     list->cols--;
 }
 
-tamis_status tamis_read_svmlight(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_svmlight(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     svmlight_reader reader = {.reading = reading, .row_room = 1, .entry_room = 1, .least = INT64_MAX};
     /* an index that the result's indices cannot hold is refused with the number of columns, in the end */
     TRY(tamis_rows_create(reading, 1, 1, false, tamis_wants_values(reading), &reader.list));
@@ -166,3 +167,13 @@ tamis_status tamis_read_svmlight(const tamis_reading *reading, tamis_owned_spars
     if (status == TAMIS_OK) count_from_zero(&reader);
     return tamis_rows_finish(reading, status, &reader.list, matrix);
 }
+
+const tamis_file_row tamis_svmlight_file = {
+    .format = TAMIS_FILE_SVMLIGHT,
+    .lines = true,
+    .shape = TAMIS_SHAPE_COUNTED,
+    .name = "svmlight",
+    .endings = ".svm .svmlight .libsvm &.txt &.dat ?.data",
+    .sniff = sniff_svmlight,
+    .read = read_svmlight,
+};
