@@ -11,6 +11,8 @@ typedef enum tamis_file_shape {
     TAMIS_SHAPE_IDS         /* it lists pairs of ids, which may be names */
 } tamis_file_shape;
 
+struct tamis_row_window;
+
 typedef struct tamis_file_row {
     tamis_file_format format;
     bool signature; /* a content that sniff() takes is of no other format */
@@ -31,6 +33,10 @@ typedef struct tamis_file_row {
     tamis_status (*read)(const tamis_reading *reading, tamis_owned_sparse **matrix);
     tamis_status (*read_dense)(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
                                tamis_owned_dense **array);
+    /* For files that are read in batches of rows: reads what comes before the rows (NULL: nothing does), and the next
+       row into window->list. *ended: there was none. NULL where the format does not list rows in order. */
+    tamis_status (*begin_rows)(struct tamis_row_window *window);
+    tamis_status (*take_row)(struct tamis_row_window *window, bool *ended);
 } tamis_file_row;
 
 #endif

@@ -92,15 +92,19 @@ static tamis_status fill(tamis_input *input) {
     }
     input->ended = from->ended;
     set_text(input);
-    if (input->ended) tamis_unpacker_close(from);
+    if (input->ended && !input->again) tamis_unpacker_close(from);
     return TAMIS_OK;
 }
 
 /* Takes `from`, which is open. */
-static tamis_status begin(const tamis_unpacker *from, int64_t window, const tamis_progress *progress,
+static tamis_status begin(const tamis_unpacker *from, int64_t window, bool again, const tamis_progress *progress,
                           tamis_input *input) {
-    *input =
-        (tamis_input){.text.name = from->name, .probing = true, .window = window, .from = *from, .progress = *progress};
+    *input = (tamis_input){.text.name = from->name,
+                           .probing = true,
+                           .again = again,
+                           .window = window,
+                           .from = *from,
+                           .progress = *progress};
     tamis_status status = fill(input);
     if (status == TAMIS_OK) status = tamis_refuse_foreign(&input->text);
     if (status != TAMIS_OK) tamis_input_close(input);
@@ -112,7 +116,15 @@ tamis_status tamis_input_open_window(const char *path, int64_t window, const tam
     tamis_unpacker from;
     *input = (tamis_input){0};
     TRY(tamis_unpacker_open(path, &from));
-    return begin(&from, window, progress, input);
+    return begin(&from, window, false, progress, input);
+}
+
+tamis_status tamis_input_open_again(const char *path, int64_t window, const tamis_progress *progress,
+                                    tamis_input *input) {
+    tamis_unpacker from;
+    *input = (tamis_input){0};
+    TRY(tamis_unpacker_open(path, &from));
+    return begin(&from, window, true, progress, input);
 }
 
 /* No line ends in the beginning, and there are zero bytes: of endless zeros the memory would not see the end. */
@@ -137,7 +149,7 @@ tamis_status tamis_input_from_memory(const char *name, const void *data, size_t 
     if (bytes > (size_t)(INT64_MAX / 4))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = %zu: more than the address space", bytes);
     TRY(tamis_unpacker_open_memory(name, data, bytes, &from));
-    return begin(&from, window, progress, input);
+    return begin(&from, window, false, progress, input);
 }
 
 /* Puts what stands behind the window to `to`. */
@@ -161,6 +173,13 @@ tamis_status tamis_input_next(tamis_input *input) {
     bring_rest(input, input->memory);
     input->passed += used;
     input->size -= used;
+    return fill(input);
+}
+
+tamis_status tamis_input_rewind(tamis_input *input) {
+    input->probing = false;
+    input->size = input->passed = input->text.lines_before = 0;
+    TRY(tamis_unpacker_rewind(&input->from));
     return fill(input);
 }
 

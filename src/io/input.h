@@ -14,6 +14,7 @@ typedef struct tamis_input {
     tamis_bounded_text text;
     bool ended;             /* the file has nothing behind the text */
     bool probing;           /* of the first window only the beginning has been read */
+    bool again;             /* the file stays open at its end, for tamis_input_rewind */
     bool cut;               /* no line ends in the text, which is not the whole file */
     char *memory;           /* what tamis_input_close frees */
     int64_t size, capacity; /* bytes of the file in memory, and room */
@@ -41,6 +42,10 @@ tamis_status tamis_input_from_memory(const char *name, const void *data, size_t 
 TAMIS_PRIVATE_API tamis_status tamis_input_fill(tamis_input *input);
 /* The next window in the place of this one. */
 tamis_status tamis_input_next(tamis_input *input);
+/* The same for a file that is read several times; and back to its first window. */
+tamis_status tamis_input_open_again(const char *path, int64_t window, const tamis_progress *progress,
+                                    tamis_input *input);
+tamis_status tamis_input_rewind(tamis_input *input);
 /* All that is left behind the window. */
 tamis_status tamis_input_rest(tamis_input *input);
 /* At most so many bytes of content from `p`, which is in the text, to the end of the file. */

@@ -5,6 +5,7 @@
 #include "io/format.h"
 #include "io/ldac.h"
 #include "io/lines.h"
+#include "io/row_window.h"
 #include "io/rows.h"
 
 bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p) {
@@ -35,9 +36,9 @@ static bool sniff_ldac(const tamis_bounded_text *text) {
     return false;
 }
 
-/* One document: the line at *p. */
-static tamis_status take_document(const tamis_reading *reading, const tamis_bounded_text *text, const char **p,
-                                  tamis_rows *list) {
+/* One document: the line at *p, whose ids are id_most at most. */
+static tamis_status take_document(const tamis_bounded_text *text, int64_t id_most, tamis_read_report *report,
+                                  const char **p, tamis_rows *list) {
     int64_t terms = 0;
     TRY(tamis_text_index(text, p, 0, TAMIS_SIZE_MOST, "a number of terms", &terms));
     for (int64_t i = 0; i < terms; i++) {
@@ -46,12 +47,12 @@ static tamis_status take_document(const tamis_reading *reading, const tamis_boun
         const char *const start = tamis_skip_blanks(*p);
         if (!tamis_is_blank(**p) || tamis_at_line_end(text, start))
             return tamis_text_fail(text, *p, "term %lld of %lld", (long long)i + 1, (long long)terms);
-        TRY(tamis_text_index(text, p, 0, TAMIS_SIZE_MOST - 1, "a term id", &id));
+        TRY(tamis_text_index(text, p, 0, id_most, "a term id", &id));
         if (**p != ':') return tamis_text_fail(text, *p, "a colon after the term id");
         const char *const count_at = *p + 1;
         *p = tamis_parse_real(count_at, &count);
         if (!*p) return tamis_text_fail(text, count_at, "a count");
-        tamis_note_number(reading->options.report, count_at, *p, count);
+        tamis_note_number(report, count_at, *p, count);
         if (id >= list->cols) list->cols = id + 1;
         tamis_rows_add(list, id, count);
     }
@@ -94,7 +95,7 @@ static tamis_status take_window(const tamis_reading *reading, tamis_rows *list) 
     const tamis_bounded_text *const text = &input->text;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
          p = tamis_skip_comments(text, p, "")) {
-        TRY(take_document(reading, text, &p, list));
+        TRY(take_document(text, TAMIS_SIZE_MOST - 1, reading->options.report, &p, list));
         tamis_rows_set_offset(list, ++list->rows, list->count);
     }
     return tamis_progress_step(&reading->progress, input->ended ? 1 : tamis_input_share(input), text->name);
@@ -119,6 +120,18 @@ static tamis_status read_ldac(const tamis_reading *reading, tamis_owned_sparse *
     return tamis_rows_finish(reading, take_documents(reading, &room, &list), &list, matrix);
 }
 
+static tamis_status take_row(tamis_row_window *window, bool *ended) {
+    const char *line;
+    int64_t terms = 0;
+    TRY(tamis_row_window_line(window, &line));
+    *ended = line == NULL;
+    if (*ended) return TAMIS_OK;
+    const tamis_bounded_text *const text = &window->input.text;
+    for (const char *p = line; p < text->end && *p != '\n'; p++) terms += *p == ':';
+    TRY(tamis_row_window_reserve(window, terms));
+    return take_document(text, tamis_row_window_column_most(window), NULL, &window->at, &window->list);
+}
+
 const tamis_file_row tamis_ldac_file = {
     .format = TAMIS_FILE_LDAC,
     .lines = true,
@@ -127,4 +140,5 @@ const tamis_file_row tamis_ldac_file = {
     .endings = ".ldac .dat",
     .sniff = sniff_ldac,
     .read = read_ldac,
+    .take_row = take_row,
 };

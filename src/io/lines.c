@@ -243,25 +243,22 @@ static const char *separator_name(char separator) {
                               : "a separator";
 }
 
-static tamis_status index_fault(const line_work *work, const char *at, const char *name, int64_t size) {
-    const tamis_line_rule *const rule = work->rule;
-    if (size == INT64_MAX) return tamis_text_fail(work->text, at, "%s of %lld or more", name, (long long)rule->base);
-    if (size == 0) return tamis_text_fail(work->text, at, "no entry in an empty matrix");
-    return tamis_text_fail(work->text, at, "%s from %lld to %lld", name, (long long)rule->base,
+static tamis_status index_fault(const tamis_line_rule *rule, const tamis_bounded_text *text, const char *at,
+                                const char *name, int64_t size) {
+    if (size == INT64_MAX) return tamis_text_fail(text, at, "%s of %lld or more", name, (long long)rule->base);
+    if (size == 0) return tamis_text_fail(text, at, "no entry in an empty matrix");
+    return tamis_text_fail(text, at, "%s from %lld to %lld", name, (long long)rule->base,
                            (long long)(rule->base + size - 1));
 }
 
-static tamis_status report_fault(const line_work *work, const line_chunk *chunk) {
-    const tamis_line_rule *const rule = work->rule;
-    const tamis_bounded_text *const text = work->text;
-    const char *const at = chunk->fault_at;
-    const bool id =
-        chunk->fault == FAULT_ROW || chunk->fault == FAULT_COLUMN || chunk->fault == FAULT_SEPARATOR; /* "12X" */
-    if (rule->names && id && *at != '\n' && *at != rule->separator && at < text->end && work->reading->options.report)
-        work->reading->options.report->other_ids = true;
-    switch (chunk->fault) {
-    case FAULT_ROW: return index_fault(work, at, rule->row_name, rule->rows);
-    case FAULT_COLUMN: return index_fault(work, at, rule->column_name, rule->cols);
+static tamis_status report_fault(const tamis_line_rule *rule, const tamis_bounded_text *text, line_fault fault,
+                                 const char *at, tamis_read_report *report) {
+    const bool id = fault == FAULT_ROW || fault == FAULT_COLUMN || fault == FAULT_SEPARATOR; /* "12X" */
+    if (rule->names && id && *at != '\n' && *at != rule->separator && at < text->end && report)
+        report->other_ids = true;
+    switch (fault) {
+    case FAULT_ROW: return index_fault(rule, text, at, rule->row_name, rule->rows);
+    case FAULT_COLUMN: return index_fault(rule, text, at, rule->column_name, rule->cols);
     case FAULT_VALUE: return tamis_text_fail(text, at, "%s", rule->value_name);
     case FAULT_EXTRA: return tamis_text_fail(text, at, "a number (a time)");
     case FAULT_SEPARATOR: return tamis_text_fail(text, at, "%s and the next number", separator_name(rule->separator));
@@ -306,7 +303,8 @@ static tamis_status gather(const line_work *work) {
         if (rule->count >= 0 && before + chunk->count > rule->count)
             return tamis_text_fail(work->text, find_line(work, chunk, rule->count - before),
                                    "the end of the file after entry %lld, the last", (long long)rule->count);
-        if (chunk->fault != FAULT_NONE) return report_fault(work, chunk);
+        if (chunk->fault != FAULT_NONE)
+            return report_fault(rule, work->text, chunk->fault, chunk->fault_at, work->reading->options.report);
         if (rule->triangles && chunk->below + chunk->above > 0) TRY(note_triangles(work, chunk));
         if (work->reading->options.report) work->reading->options.report->inexact += chunk->inexact;
         tamis_entries_move(entries, entries->count, chunk->place, chunk->count);
@@ -428,4 +426,14 @@ tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_r
     const tamis_status status = read_all(&work, body);
     tamis_entries_free(&window);
     return status;
+}
+
+tamis_status tamis_read_line(const tamis_line_rule *rule, const tamis_bounded_text *text, const char **p,
+                             tamis_line_entry *entry) {
+    line_fields line = {0};
+    const char *const next = parse_line(rule, *p, text->end, &line);
+    if (!next) return report_fault(rule, text, line.fault, line.fault_at, NULL);
+    *entry = (tamis_line_entry){line.row - rule->base, line.column - rule->base, line.value};
+    *p = next;
+    return TAMIS_OK;
 }
