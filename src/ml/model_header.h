@@ -4,17 +4,34 @@
 
 #include "ml/model_file.h"
 
+typedef enum ml_field_kind {
+    ML_FIELD_METHOD,
+    ML_FIELD_TYPE,
+    ML_FIELD_BOOL,
+    ML_FIELD_INT,
+    ML_FIELD_INT64,
+    ML_FIELD_UINT64,
+    ML_FIELD_DOUBLE,
+    ML_FIELD_PARTS
+} ml_field_kind;
+
+typedef struct ml_field {
+    const char *key;
+    ml_field_kind kind;
+    int since;     /* the version of the format that has it first */
+    size_t offset; /* in tamis_model */
+} ml_field;
+
+/* In the order of the file. The method comes first, because it says what the rest means. */
+enum { ML_FIELDS = 42 };
+extern const ml_field ml_fields[ML_FIELDS];
+
 typedef struct ml_header {
     char text[ML_FILE_HEADER_MOST];
     int used;
 } ml_header;
 
-/* The header of a model with these sections. */
+/* Writes the header of a model with these sections. */
 tamis_status ml_header_write(const tamis_model *model, const ml_section *sections, ml_header *header);
-
-/* Reads a header into the plain fields of `model`, which is all zeros, and into sections without places. `path` is for
-   messages. */
-tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
-                            ml_section *sections);
 
 #endif

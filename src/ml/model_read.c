@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "io/input.h"
-#include "ml/methods.h"
 #include "ml/model.h"
 #include "ml/model_file.h"
-#include "ml/model_header.h"
+#include "ml/model_header_read.h"
 #include "ml/options.h"
 #include "ml/place.h"
 
@@ -141,7 +140,6 @@ static tamis_status read_model(tamis_device *device, const tamis_bounded_text *t
     TRY(check_file(text, &version, &header_bytes));
     TRY(ml_header_read(text->name, version, text->begin + ML_FILE_PREAMBLE, header_bytes, &told, sections));
     TRY(check_options(text->name, &told.options));
-    told.method = ml_method_of(told.options.method);
     TRY(ml_sections_check(TAMIS_ERROR_FORMAT, text->name, &told, sections));
     if (ml_sections_place(header_bytes, sections, &file_bytes) != TAMIS_OK || file_bytes != text->end - text->begin)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's sizes do not match a file of %lld bytes", text->name,
