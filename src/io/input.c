@@ -209,6 +209,13 @@ double tamis_input_share(const tamis_input *input) {
     return from->told > 0 && used <= from->told ? (double)used / (double)from->told : 1;
 }
 
+int64_t tamis_guess_entries(int64_t needed, double share, int64_t told) {
+    enum { MARGIN = 8 };
+    const double guess = (double)needed / share;
+    const int64_t room = guess < 1e18 ? (int64_t)guess + (int64_t)guess / MARGIN : needed;
+    return told >= needed && told < room ? told : room;
+}
+
 void tamis_input_close(tamis_input *input) {
     tamis_release(input->memory);
     if (input->from.name) tamis_unpacker_close(&input->from);

@@ -55,6 +55,9 @@ int64_t tamis_input_bytes(const tamis_input *input);
 /* How much of the file has been read, 0 to 1; 1 where that is not known. */
 double tamis_input_share(const tamis_input *input);
 
+/* Entries that there will be in the whole file by this share of it, of which there are to be `told`; -1: any. */
+int64_t tamis_guess_entries(int64_t needed, double share, int64_t told);
+
 /* The name without .gz, .xz or .zst: the length of what remains. */
 TAMIS_PRIVATE_API size_t tamis_unpacked_name_length(const char *name);
 

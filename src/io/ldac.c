@@ -1,10 +1,6 @@
 /* Bags of words as lda-c reads them: a line for each document, "terms id:count id:count ...", ids counted from 0. */
-#include <string.h>
-
-#include "base/memory.h"
-#include "io/format.h"
 #include "io/ldac.h"
-#include "io/lines.h"
+#include "io/format.h"
 #include "io/row_window.h"
 #include "io/rows.h"
 
@@ -59,65 +55,14 @@ static tamis_status take_document(const tamis_bounded_text *text, int64_t id_mos
     return tamis_text_line_end(text, p, "the last term");
 }
 
-/* What there is room for in the list's arrays. */
-typedef struct ldac_room {
-    int64_t documents, entries;
-} ldac_room;
-
-static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
-    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
-}
-
-/* Room for the documents of the window, and for those that are likely to come. */
-static tamis_status make_room(const tamis_input *input, tamis_rows *list, ldac_room *room) {
-    const double share = input->ended ? 1 : tamis_input_share(input);
-    int64_t documents = list->rows + 1, entries = list->count;
-    for (const char *p = input->text.begin; p < input->text.end; p++) {
-        documents += *p == '\n';
-        entries += *p == ':';
-    }
-    if (documents > room->documents) {
-        const int64_t most = tamis_guess_entries(documents, share, -1);
-        TRY(enlarge(room->documents + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets",
-                    &list->offsets));
-        room->documents = most;
-    }
-    if (entries <= room->entries) return TAMIS_OK;
-    const int64_t most = tamis_guess_entries(entries, share, -1);
-    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
-    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
-    room->entries = most;
-    return TAMIS_OK;
-}
-
-static tamis_status take_window(const tamis_reading *reading, tamis_rows *list) {
-    const tamis_input *const input = reading->input;
-    const tamis_bounded_text *const text = &input->text;
-    for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
-         p = tamis_skip_comments(text, p, "")) {
-        TRY(take_document(text, TAMIS_SIZE_MOST - 1, reading->options.report, &p, list));
-        tamis_rows_set_offset(list, ++list->rows, list->count);
-    }
-    return tamis_progress_step(&reading->progress, input->ended ? 1 : tamis_input_share(input), text->name);
-}
-
-static tamis_status take_documents(const tamis_reading *reading, ldac_room *room, tamis_rows *list) {
-    tamis_input *const input = reading->input;
-    for (;;) {
-        TRY(make_room(input, list, room));
-        TRY(take_window(reading, list));
-        if (input->ended) return TAMIS_OK;
-        TRY(tamis_input_next(input));
-    }
+static tamis_status take_any_document(void *context, const tamis_bounded_text *text, const char **p, tamis_rows *list) {
+    return take_document(text, TAMIS_SIZE_MOST - 1, context, p, list);
 }
 
 static tamis_status read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    ldac_room room = {1, 1};
     tamis_rows list;
-    /* an id that the result's indices cannot hold is refused with the number of columns, in the end */
-    TRY(tamis_rows_create(reading, room.documents, room.entries, false, tamis_wants_values(reading), &list));
-    list.rows = 0;
-    return tamis_rows_finish(reading, take_documents(reading, &room, &list), &list, matrix);
+    TRY(tamis_rows_read_pairs(reading, "", take_any_document, reading->options.report, &list));
+    return tamis_rows_finish(reading, TAMIS_OK, &list, matrix);
 }
 
 static tamis_status take_row(tamis_row_window *window, bool *ended) {

@@ -315,13 +315,6 @@ static tamis_status gather(const line_work *work) {
     return TAMIS_OK;
 }
 
-int64_t tamis_guess_entries(int64_t needed, double share, int64_t told) {
-    enum { MARGIN = 8 };
-    const double guess = (double)needed / share;
-    const int64_t room = guess < 1e18 ? (int64_t)guess + (int64_t)guess / MARGIN : needed;
-    return told >= needed && told < room ? told : room;
-}
-
 /* Room for these entries; and for those of the windows to come, if they are to stay. */
 static int64_t room_for(const line_work *work, int64_t needed) {
     if (work->take) return needed + needed / 8;

@@ -47,7 +47,4 @@ typedef struct tamis_line_entry {
 tamis_status tamis_read_line(const tamis_line_rule *rule, const tamis_bounded_text *text, const char **p,
                              tamis_line_entry *entry);
 
-/* Entries that there will be in the whole file by this share of it, of which there are to be `told`; -1: any. */
-int64_t tamis_guess_entries(int64_t needed, double share, int64_t told);
-
 #endif

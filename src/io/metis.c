@@ -189,16 +189,9 @@ static tamis_status find_vertex(tamis_input *input, const char **p, bool *commen
 
 /* The neighbours of a vertex that are `of`: the first of them, in a row that rises, and how many there are. */
 static int64_t count_neighbours(const tamis_sparse *S, int64_t vertex, int64_t of, int64_t *first) {
-    int64_t low = tamis_index_load(S->offsets, S->offset_type, vertex);
+    const int64_t begin = tamis_index_load(S->offsets, S->offset_type, vertex);
     const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
-    for (int64_t high = end; low < high;) {
-        const int64_t middle = low + (high - low) / 2;
-        if (tamis_index_load(S->columns, S->index_type, middle) < of)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first = low;
+    int64_t low = *first = tamis_index_first(S->columns, S->index_type, begin, end, of);
     while (low < end && tamis_index_load(S->columns, S->index_type, low) == of) low++;
     return low - *first;
 }

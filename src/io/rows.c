@@ -33,6 +33,67 @@ void tamis_rows_free(tamis_rows *list) {
     *list = (tamis_rows){0};
 }
 
+/* ------------------------------------------------------------------------------------------- a line a row */
+
+/* What there is room for in the list's arrays. */
+typedef struct rows_room {
+    int64_t rows, entries;
+} rows_room;
+
+static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
+    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
+}
+
+/* Room for the rows and pairs of the window, and for those that are likely to come. */
+static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
+    const double share = input->ended ? 1 : tamis_input_share(input);
+    int64_t rows = list->rows + 1, entries = list->count;
+    for (const char *p = input->text.begin; p < input->text.end; p++) {
+        rows += *p == '\n';
+        entries += *p == ':';
+    }
+    if (rows > room->rows) {
+        const int64_t most = tamis_guess_entries(rows, share, -1);
+        TRY(enlarge(room->rows + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+        room->rows = most;
+    }
+    if (entries <= room->entries) return TAMIS_OK;
+    const int64_t most = tamis_guess_entries(entries, share, -1);
+    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
+    room->entries = most;
+    return TAMIS_OK;
+}
+
+static tamis_status read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take, void *context,
+                               tamis_rows *list) {
+    tamis_input *const input = reading->input;
+    const tamis_bounded_text *const text = &input->text;
+    rows_room room = {1, 1};
+    for (;;) {
+        TRY(make_room(input, list, &room));
+        for (const char *p = tamis_skip_comments(text, text->begin, comments); p < text->end;
+             p = tamis_skip_comments(text, p, comments)) {
+            TRY(take(context, text, &p, list));
+            tamis_rows_set_offset(list, ++list->rows, list->count);
+        }
+        const double share = input->ended ? 1 : tamis_input_share(input);
+        TRY(tamis_progress_step(&reading->progress, share, text->name));
+        if (input->ended) return TAMIS_OK;
+        TRY(tamis_input_next(input));
+    }
+}
+
+/* An index that the result's indices cannot hold is refused with the number of columns, in the end. */
+tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
+                                   void *context, tamis_rows *list) {
+    TRY(tamis_rows_create(reading, 1, 1, false, tamis_wants_values(reading), list));
+    list->rows = 0;
+    const tamis_status status = read_pairs(reading, comments, take, context, list);
+    if (status != TAMIS_OK) tamis_rows_free(list);
+    return status;
+}
+
 tamis_sparse tamis_rows_view(const tamis_rows *list) {
     return (tamis_sparse){.format = TAMIS_CSR,
                           .location = TAMIS_HOST,

@@ -33,6 +33,12 @@ static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value
     list->count++;
 }
 
+/* Reads a file that has a line a row, whose pairs have a colon each, into a list without rows. take() takes the line at
+ *p, which is no comment and not blank, and leaves *p behind it. */
+typedef tamis_status tamis_row_taker(void *context, const tamis_bounded_text *text, const char **p, tamis_rows *list);
+tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
+                                   void *context, tamis_rows *list);
+
 /* The rows as a matrix; the arrays stay the list's. */
 tamis_sparse tamis_rows_view(const tamis_rows *list);
 
