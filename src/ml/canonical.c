@@ -27,6 +27,18 @@ static tamis_status check_values(const tamis_model *model, const tamis_sparse *S
     return TAMIS_OK;
 }
 
+tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse *S) {
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = TAMIS_CSR;
+    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.value_type = model->options.type;
+    options.values = TAMIS_VALUES_ONES;
+    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.sort = true;
+    return options;
+}
+
 tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what,
                           tamis_owned_sparse **data) {
     *data = NULL;
@@ -38,14 +50,8 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
                           (long long)model->cols);
     if (S->cols < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, expected 1 or more", what, (long long)S->cols);
-    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.format = TAMIS_CSR;
-    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    tamis_convert_options options = ml_conversion(model, S);
     options.offset_type = TAMIS_I64;
-    options.value_type = model->options.type;
-    options.values = TAMIS_VALUES_ONES;
-    options.duplicates = TAMIS_DUPLICATES_SUM;
-    options.sort = true;
     TRY(tamis_convert(S, &options, data));
     const tamis_status status = check_values(model, tamis_owned_sparse_view(*data), what);
     if (status != TAMIS_OK) {

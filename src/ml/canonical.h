@@ -19,6 +19,9 @@ double ml_scale_of(const tamis_model *model, double squares, int64_t nnz);
 /* The same of one more mini-batch. */
 void ml_describe_more(tamis_model *model, const tamis_sparse *data);
 
+/* How S becomes CSR of the model's type, sorted, with duplicates summed and values. */
+tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse *S);
+
 /* S as methods take their data: a host matrix, CSR, sorted, duplicates summed, values there, int64
    offsets, the model's type; checks the values for the method's kind. `what` names S in messages. */
 tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_sparse **data);

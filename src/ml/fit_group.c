@@ -19,59 +19,39 @@
 
 /* ------------------------------------------------------------------------------------------ what must be equal */
 
+/* What ranks tell each other. */
+typedef struct facts {
+    int64_t method, factors, type, iterations, seed, cg_steps, weighted, biases, skip_loss;
+    double tolerance, regularization, confidence;
+    int64_t cols, done, held_out;
+    uint64_t data; /* the fingerprint of what the model has seen */
+    int64_t rows, nnz;
+    double least, most, sum;
+} facts;
+
 typedef enum fact_kind { FACT_INTEGER, FACT_NUMBER, FACT_WORD } fact_kind;
 
-/* What ranks tell each other: the first ones must be equal. */
-enum {
-    FACT_METHOD,
-    FACT_FACTORS,
-    FACT_TYPE,
-    FACT_ITERATIONS,
-    FACT_SEED,
-    FACT_CG_STEPS,
-    FACT_WEIGHTED,
-    FACT_BIASES,
-    FACT_SKIP_LOSS,
-    FACT_TOLERANCE,
-    FACT_REGULARIZATION,
-    FACT_CONFIDENCE,
-    FACT_COLS,
-    FACT_DONE,
-    FACT_DATA,
-    FACT_HELD_OUT,
-    EQUAL_FACTS,
-    FACT_ROWS = EQUAL_FACTS,
-    FACT_NNZ,
-    FACT_LEAST,
-    FACT_MOST,
-    FACT_SUM,
-    FACTS
-};
-
+/* What must be equal. */
 static const struct {
     const char *name;
     fact_kind kind;
-} facts[EQUAL_FACTS] = {{"options.method", FACT_INTEGER},
-                        {"options.factors", FACT_INTEGER},
-                        {"options.type", FACT_INTEGER},
-                        {"options.iterations", FACT_INTEGER},
-                        {"options.seed", FACT_WORD},
-                        {"options.cg_steps", FACT_INTEGER},
-                        {"options.weighted", FACT_INTEGER},
-                        {"options.biases", FACT_INTEGER},
-                        {"options.skip_loss", FACT_INTEGER},
-                        {"options.tolerance", FACT_NUMBER},
-                        {"options.regularization", FACT_NUMBER},
-                        {"options.confidence", FACT_NUMBER},
-                        {"S.cols", FACT_INTEGER},
-                        {"iterations that the model has done", FACT_INTEGER},
-                        {"the fingerprint of the data that the model has seen", FACT_WORD},
-                        {"held_out given", FACT_INTEGER}};
-
-typedef union fact {
-    int64_t whole;
-    double number;
-} fact;
+    size_t offset;
+} equal[] = {{"options.method", FACT_INTEGER, offsetof(facts, method)},
+             {"options.factors", FACT_INTEGER, offsetof(facts, factors)},
+             {"options.type", FACT_INTEGER, offsetof(facts, type)},
+             {"options.iterations", FACT_INTEGER, offsetof(facts, iterations)},
+             {"options.seed", FACT_WORD, offsetof(facts, seed)},
+             {"options.cg_steps", FACT_INTEGER, offsetof(facts, cg_steps)},
+             {"options.weighted", FACT_INTEGER, offsetof(facts, weighted)},
+             {"options.biases", FACT_INTEGER, offsetof(facts, biases)},
+             {"options.skip_loss", FACT_INTEGER, offsetof(facts, skip_loss)},
+             {"options.tolerance", FACT_NUMBER, offsetof(facts, tolerance)},
+             {"options.regularization", FACT_NUMBER, offsetof(facts, regularization)},
+             {"options.confidence", FACT_NUMBER, offsetof(facts, confidence)},
+             {"S.cols", FACT_INTEGER, offsetof(facts, cols)},
+             {"iterations that the model has done", FACT_INTEGER, offsetof(facts, done)},
+             {"the fingerprint of the data that the model has seen", FACT_WORD, offsetof(facts, data)},
+             {"held_out given", FACT_INTEGER, offsetof(facts, held_out)}};
 
 /* One call on one rank. */
 typedef struct joining {
@@ -82,50 +62,56 @@ typedef struct joining {
     ml_rank rank;
 } joining;
 
-static void collect_facts(const joining *j, fact *mine) {
+static facts collect_facts(const joining *j) {
     const tamis_model_options *const o = &j->model->options;
     const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
-    double least = INFINITY, most = -INFINITY, sum = 0;
+    facts mine = {.method = (int64_t)o->method,
+                  .factors = o->factors,
+                  .type = (int64_t)o->type,
+                  .iterations = o->iterations,
+                  .seed = (int64_t)o->seed,
+                  .cg_steps = o->cg_steps,
+                  .weighted = o->weighted,
+                  .biases = o->biases,
+                  .skip_loss = o->skip_loss,
+                  .tolerance = o->tolerance,
+                  .regularization = o->regularization,
+                  .confidence = o->confidence,
+                  .cols = data->cols,
+                  .done = j->model->iterations_done,
+                  .held_out = j->held_out != NULL,
+                  .data = ml_begun(j->model) ? j->model->data_sum : 0,
+                  .rows = data->rows,
+                  .nnz = data->nnz,
+                  .least = INFINITY,
+                  .most = -INFINITY};
     for (int64_t t = 0; t < data->nnz; t++) {
         const double value = ml_value(data, t);
-        sum += value;
-        least = fmin(least, value);
-        most = fmax(most, value);
+        mine.sum += value;
+        mine.least = fmin(mine.least, value);
+        mine.most = fmax(mine.most, value);
     }
-    mine[FACT_METHOD].whole = (int64_t)o->method;
-    mine[FACT_FACTORS].whole = o->factors;
-    mine[FACT_TYPE].whole = (int64_t)o->type;
-    mine[FACT_ITERATIONS].whole = o->iterations;
-    mine[FACT_SEED].whole = (int64_t)o->seed;
-    mine[FACT_CG_STEPS].whole = o->cg_steps;
-    mine[FACT_WEIGHTED].whole = o->weighted;
-    mine[FACT_BIASES].whole = o->biases;
-    mine[FACT_SKIP_LOSS].whole = o->skip_loss;
-    mine[FACT_TOLERANCE].number = o->tolerance;
-    mine[FACT_REGULARIZATION].number = o->regularization;
-    mine[FACT_CONFIDENCE].number = o->confidence;
-    mine[FACT_COLS].whole = data->cols;
-    mine[FACT_DONE].whole = j->model->iterations_done;
-    mine[FACT_DATA].whole = ml_begun(j->model) ? (int64_t)j->model->data_sum : 0;
-    mine[FACT_HELD_OUT].whole = j->held_out != NULL;
-    mine[FACT_ROWS].whole = data->rows;
-    mine[FACT_NNZ].whole = data->nnz;
-    mine[FACT_LEAST].number = least;
-    mine[FACT_MOST].number = most;
-    mine[FACT_SUM].number = sum;
+    return mine;
 }
 
-static tamis_status compare(const fact *first, const fact *other, int rank) {
-    for (int i = 0; i < EQUAL_FACTS; i++) {
-        if (first[i].whole == other[i].whole) continue; /* the bits of a number too */
-        if (facts[i].kind == FACT_NUMBER)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, facts[i].name,
-                              other[i].number, first[i].number);
-        if (facts[i].kind == FACT_WORD)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %llu, but %llu on rank 0", rank, facts[i].name,
-                              (unsigned long long)other[i].whole, (unsigned long long)first[i].whole);
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, facts[i].name,
-                          (long long)other[i].whole, (long long)first[i].whole);
+static tamis_status compare(const facts *first, const facts *other, int rank) {
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
+        const void *const here = (const char *)other + equal[i].offset, *const there =
+                                                                            (const char *)first + equal[i].offset;
+        const char *const name = equal[i].name;
+        int64_t whole[2];
+        double number[2];
+        memcpy(&whole[0], here, sizeof *whole), memcpy(&whole[1], there, sizeof *whole);
+        memcpy(&number[0], here, sizeof *number), memcpy(&number[1], there, sizeof *number);
+        if (whole[0] == whole[1]) continue; /* the bits of a number too */
+        if (equal[i].kind == FACT_NUMBER)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, name, number[0],
+                              number[1]);
+        if (equal[i].kind == FACT_WORD)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %llu, but %llu on rank 0", rank, name,
+                              (unsigned long long)whole[0], (unsigned long long)whole[1]);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, name,
+                          (long long)whole[0], (long long)whole[1]);
     }
     return TAMIS_OK;
 }
@@ -173,20 +159,20 @@ typedef struct whole_data {
 
 static tamis_status meet(joining *j, whole_data *whole) {
     ml_rank *const rank = &j->rank;
-    fact mine[FACTS] = {{0}}, first[FACTS], theirs[FACTS];
+    facts mine = {0}, first, theirs;
     tamis_status status = make_lists(j, rank->group);
-    if (status == TAMIS_OK) collect_facts(j, mine);
-    TRY(tamis_group_share(rank->group, status, mine, sizeof mine));
-    memcpy(first, tamis_group_shared(rank->group, 0, sizeof first), sizeof first);
-    *whole = (whole_data){.cols = first[FACT_COLS].whole, .least = INFINITY, .most = -INFINITY};
+    if (status == TAMIS_OK) mine = collect_facts(j);
+    TRY(tamis_group_share(rank->group, status, &mine, sizeof mine));
+    memcpy(&first, tamis_group_shared(rank->group, 0, sizeof first), sizeof first);
+    *whole = (whole_data){.cols = first.cols, .least = INFINITY, .most = -INFINITY};
     for (int r = 0; r < rank->ranks; r++) {
-        memcpy(theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
-        TRY(compare(first, theirs, r));
-        whole->rows += theirs[FACT_ROWS].whole;
-        whole->nnz += theirs[FACT_NNZ].whole;
-        whole->sum += theirs[FACT_SUM].number;
-        whole->least = fmin(whole->least, theirs[FACT_LEAST].number);
-        whole->most = fmax(whole->most, theirs[FACT_MOST].number);
+        memcpy(&theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
+        TRY(compare(&first, &theirs, r));
+        whole->rows += theirs.rows;
+        whole->nnz += theirs.nnz;
+        whole->sum += theirs.sum;
+        whole->least = fmin(whole->least, theirs.least);
+        whole->most = fmax(whole->most, theirs.most);
         rank->row_starts[r + 1] = whole->rows;
     }
     return TAMIS_OK;

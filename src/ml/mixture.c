@@ -7,9 +7,7 @@
 #include "ml/place.h"
 
 static void divide_columns(const tamis_dense *B, double *sums) {
-    for (int64_t j = 0; j < B->cols; j++) sums[j] = 0;
-    for (int64_t i = 0; i < B->rows; i++)
-        for (int64_t j = 0; j < B->cols; j++) sums[j] += ml_element(B, i, j);
+    ml_column_sums(B, sums);
     for (int64_t i = 0; i < B->rows; i++)
         for (int64_t j = 0; j < B->cols; j++)
             ml_put_element(B, i, j, sums[j] > 0 ? ml_element(B, i, j) / sums[j] : 1 / (double)B->rows);

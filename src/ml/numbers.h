@@ -38,6 +38,13 @@ static inline int64_t ml_offset(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
 }
 
+/* Sums of the columns of a matrix on the host. */
+static inline void ml_column_sums(const tamis_dense *X, double *sums) {
+    for (int64_t j = 0; j < X->cols; j++) sums[j] = 0;
+    for (int64_t i = 0; i < X->rows; i++)
+        for (int64_t j = 0; j < X->cols; j++) sums[j] += ml_element(X, i, j);
+}
+
 /* The first rows of a packed matrix: what a mini-batch needs of scratch for the largest one. */
 static inline tamis_dense ml_first_rows(const tamis_dense *X, int64_t rows) {
     tamis_dense view = *X;

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "group/collective.h"
+#include "ml/canonical.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
 
@@ -123,14 +124,7 @@ static tamis_status upload(const tamis_model *model, const void *host, size_t by
 }
 
 tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
-    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.format = TAMIS_CSR;
-    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
-    options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
-    options.value_type = model->options.type;
-    options.values = TAMIS_VALUES_ONES;
-    options.duplicates = TAMIS_DUPLICATES_SUM;
-    options.sort = true;
+    tamis_convert_options options = ml_conversion(model, S);
     options.transpose = transpose;
     TRY(tamis_convert(S, &options, &placed->host));
     placed->view = *tamis_owned_sparse_view(placed->host);

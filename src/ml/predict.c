@@ -43,13 +43,14 @@ tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t c
                       (long long)model->cols);
 }
 
-/* Of few rows of a model on a GPU the rest is not fetched. */
+/* Fetches few rows of a model on a GPU one by one, without the rest. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                             tamis_owned_dense **gathered) {
     tamis_status status;
-    const size_t line = (size_t)model->width * tamis_type_size(model->options.type);
+    const int64_t cols = W ? W->cols : model->width;
+    const size_t line = (size_t)cols * tamis_type_size(model->options.type);
     tamis_owned_dense *fetched = NULL;
-    TRY(tamis_owned_dense_create(count, model->width, model->options.type, TAMIS_ROW_MAJOR, gathered));
+    TRY(tamis_owned_dense_create(count, cols, model->options.type, TAMIS_ROW_MAJOR, gathered));
     char *const to = tamis_owned_dense_view(*gathered)->data;
     const bool one_by_one = !W && (model->location == TAMIS_HOST || count < model->row_factors.rows / 256);
     if (!W && !one_by_one) {

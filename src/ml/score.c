@@ -100,22 +100,14 @@ static void score_ratings(const tamis_sparse *S, const double *predictions, tami
     score->mae = sizes / (double)S->nnz;
 }
 
-/* A row's predictions of all columns together: its product with the sum of B's lines, in double. */
-static tamis_status column_total(const ml_operands *operands, double **total) {
-    const tamis_dense *const B = &operands->B.host; /* of counts it is there */
-    TRY(tamis_allocate_zeroed(B->cols, sizeof **total, "sums of columns", (void **)total));
-    for (int64_t j = 0; j < B->rows; j++)
-        for (int64_t k = 0; k < B->cols; k++) (*total)[k] += ml_element(B, j, k);
-    return TAMIS_OK;
-}
-
 static tamis_status score_counts(const scoring *s, const double *predictions, tamis_score *score) {
     const tamis_sparse *const S = s->entries;
-    const tamis_dense *const A = &s->operands.A.host;
+    const tamis_dense *const A = &s->operands.A.host, *const B = &s->operands.B.host; /* of counts they are there */
     const int64_t *const offsets = S->offsets;
     const double everywhere = s->operands.offset * (double)S->cols;
     double *total, sum = 0, weights = 0;
-    TRY(column_total(&s->operands, &total));
+    TRY(tamis_allocate(B->cols, sizeof *total, "sums of columns", (void **)&total));
+    ml_column_sums(B, total); /* a row's product with them is that of all columns together */
     for (int64_t i = 0; i < S->rows; i++) {
         double all = everywhere;
         for (int64_t k = 0; k < A->cols; k++) all += ml_element(A, i, k) * total[k];
@@ -182,16 +174,6 @@ static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, co
     score->ndcg += gain / best;
 }
 
-/* The lines of A that belong to the rows. */
-static tamis_status take_lines(const tamis_dense *A, const int64_t *rows, int64_t count, tamis_owned_dense **lines) {
-    const size_t line = (size_t)A->cols * tamis_type_size(A->type);
-    TRY(tamis_owned_dense_create(count, A->cols, A->type, TAMIS_ROW_MAJOR, lines));
-    char *const to = tamis_owned_dense_view(*lines)->data;
-    for (int64_t i = 0; i < count; i++)
-        memcpy(to + (size_t)i * line, (const char *)A->data + (size_t)rows[i] * line, line);
-    return TAMIS_OK;
-}
-
 static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t count, int top, tamis_score *score) {
     tamis_status status;
     int64_t *columns = NULL;
@@ -204,7 +186,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
                           (long long)count);
     TRY_GOTO(done, tamis_allocate(entries, sizeof *columns, "recommendations", (void **)&columns));
     TRY_GOTO(done, tamis_allocate(entries, sizeof *scores, "recommendations", (void **)&scores));
-    TRY_GOTO(done, take_lines(&s->operands.A.host, rows, count, &lines));
+    TRY_GOTO(done, ml_gather_rows(s->model, &s->operands.A.host, rows, count, &lines));
     part.A = (ml_operand){.host = *tamis_owned_dense_view(lines)};
     TRY_GOTO(done, ml_recommend(s->model, &part, rows, s->observed, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;

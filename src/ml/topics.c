@@ -58,11 +58,7 @@ static tamis_status find_masses(tamis_model *model, double *masses) {
     for (int64_t k = 0; k < model->width; k++) masses[k] = 1;
     if (!model->method->masses) return TAMIS_OK;
     TRY(ml_dense_fetch(model, &model->column_factors, &array));
-    const tamis_dense *const X = tamis_owned_dense_view(array);
-    for (int64_t k = 0; k < model->width; k++) {
-        masses[k] = 0;
-        for (int64_t j = 0; j < X->rows; j++) masses[k] += ml_element(X, j, k);
-    }
+    ml_column_sums(tamis_owned_dense_view(array), masses);
     tamis_owned_dense_free(array);
     return TAMIS_OK;
 }
