@@ -9,7 +9,7 @@ typedef struct docword_header {
     const char *body;
 } docword_header;
 
-/* Words from words_least to words_most. */
+/* Takes the three lines; there are words_least to words_most words. */
 static tamis_status take_header(const tamis_bounded_text *text, int64_t words_least, int64_t words_most,
                                 docword_header *header) {
     const struct {
@@ -77,7 +77,7 @@ static tamis_status begin_rows(tamis_row_window *window) {
     return TAMIS_OK;
 }
 
-/* Fewer or more entries than the header states. */
+/* Refuses fewer or more entries than the header states. */
 static tamis_status check_end(tamis_row_window *window, const char *line) {
     const long long count = window->stated_count;
     const char *const at = line ? line : window->input.text.end;
@@ -88,7 +88,7 @@ static tamis_status check_end(tamis_row_window *window, const char *line) {
     return TAMIS_OK;
 }
 
-/* The entry at `line`, if it is of the row that is read: else window->ahead is its row. */
+/* Takes the entry at `line` if it is of the row that is read; else it notes its row in window->ahead. */
 static tamis_status take_entry(tamis_row_window *window, const char *line) {
     const tamis_bounded_text *const text = &window->input.text;
     const tamis_line_rule rule = rule_of(window->stated_rows, window->cols, window->stated_count, true);

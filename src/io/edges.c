@@ -23,7 +23,7 @@ enum { MOST_FIELDS = 4 };
 static const list_kind edge_list = {
     "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time",
     true};
-/* KONECT's bip: the ids of a line are of different things. */
+/* KONECT's bip: a line has ids of different things. */
 static const list_kind bipartite_list = {
     "#%", "an integer id", "an integer id", "a weight", 2, "two ids and optionally a weight and a time", false};
 static const list_kind rating_list = {
@@ -78,7 +78,7 @@ static list_shape look_at(const tamis_bounded_text *text, const char *line) {
     return shape;
 }
 
-/* The first line with data; a line of titles before it is passed over. */
+/* Finds the first line with data; it passes over a line of titles before it. */
 static list_shape find_shape(const tamis_bounded_text *text, const list_kind *kind) {
     const char *const first = tamis_skip_comments(text, text->begin, kind->comments);
     const list_shape shape = look_at(text, first);
@@ -92,7 +92,7 @@ static bool sniff(const tamis_bounded_text *text, const list_kind *kind) {
     return shape.numeric && !shape.names && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
 }
 
-/* Three fields with commas are more likely a rating. */
+/* Recognises edges. Three fields with commas are more likely a rating. */
 static bool sniff_edges(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return true;
     const list_shape shape = find_shape(text, &edge_list);
@@ -101,7 +101,7 @@ static bool sniff_edges(const tamis_bounded_text *text) {
 
 static bool sniff_ratings(const tamis_bounded_text *text) { return sniff(text, &rating_list); }
 
-/* Which column the values are in: 3, 4, or 0 where there are none. */
+/* Finds the column of the values: 3, 4, or 0 if there are none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
                        const list_shape *shape) {
     const int wanted = kind == &rating_list ? 0 : reading->options.value_column;
@@ -184,7 +184,7 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
     return tamis_read_line_list(reading, &form, list);
 }
 
-/* Ids that are used as indices must stay within what the result can hold. */
+/* Refuses ids beyond what the result's indices can hold. */
 static tamis_status check_ids(const tamis_reading *reading, const tamis_entries *entries) {
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     if (size > TAMIS_SIZE_MOST || (tamis_needs_wide(size) && reading->options.index_type == TAMIS_I32))

@@ -70,7 +70,7 @@ typedef enum name_match {
     BY_WEAK_BEGINNING
 } name_match;
 
-/* Does the name (of `length` characters) have one of the row's endings or beginnings? *matched: how long it is. */
+/* Matches a name (of `length` characters) with the row's endings and beginnings. *matched: how long the one is. */
 static name_match match_name(const tamis_file_row *row, const char *name, size_t length, size_t *matched) {
     static const char marks[] = "*+?&";
     static const name_match matches[] = {BY_BEGINNING, BY_WEAK_BEGINNING, BY_CONTENT, BY_DOCUMENTS};

@@ -37,12 +37,12 @@ typedef struct tamis_fortran_cursor {
 tamis_fortran_cursor tamis_fortran_start(tamis_input *input, const tamis_fortran_format *format, const char *line,
                                          int64_t count);
 
-/* The next field as an integer from low to high, or as a number. */
+/* Takes the next field as an integer from low to high, or as a number. */
 tamis_status tamis_fortran_integer(tamis_fortran_cursor *cursor, int64_t low, int64_t high, const char *what,
                                    int64_t *value);
 tamis_status tamis_fortran_real(tamis_fortran_cursor *cursor, const char *what, double *value);
 
-/* The first line after the one that the cursor has taken a field from. */
+/* Returns the first line after the one that the cursor has taken a field from. */
 const char *tamis_fortran_next_line(const tamis_fortran_cursor *cursor);
 
 #endif

@@ -103,7 +103,7 @@ static tamis_status take_header(const tamis_input *input, boeing_header *header)
     return TAMIS_OK;
 }
 
-/* Format number 0 to 2 of line 4: 16 columns for each, the last has 20. */
+/* Takes format number 0 to 2 of line 4: 16 columns for each, the last has 20. */
 static tamis_status take_format(const tamis_bounded_text *text, const boeing_header *header, int number,
                                 tamis_fortran_format *format) {
     static const char *const what[FORMATS] = {"the column pointers", "the row indices", "the values"};
@@ -115,14 +115,14 @@ static tamis_status take_format(const tamis_bounded_text *text, const boeing_hea
     return tamis_fortran_parse(text, header->formats_at + from, to - from, what[number], format);
 }
 
-/* Those of pointers and indices, and that of the values if they are wanted. */
+/* Takes the formats of pointers and indices, and that of the values if they are requested. */
 static tamis_status take_formats(const tamis_bounded_text *text, const boeing_header *header, bool values,
                                  boeing_formats formats) {
     for (int i = 0; i < (values ? FORMATS : FORMATS - 1); i++) TRY(take_format(text, header, i, &formats[i]));
     return TAMIS_OK;
 }
 
-/* Pointers become the column of each entry; the entries keep their order. */
+/* Makes pointers the column of each entry; the entries keep their order. */
 static tamis_status take_columns(tamis_input *input, const boeing_header *header, const tamis_fortran_format *format,
                                  const char **line, const tamis_entries *entries) {
     tamis_fortran_cursor cursor = tamis_fortran_start(input, format, *line, header->cols + 1);
@@ -194,7 +194,7 @@ static tamis_status take_body(const tamis_reading *reading, const boeing_header 
     return header->symmetric ? tamis_entries_mirror(entries, header->skew ? -1 : 1) : TAMIS_OK;
 }
 
-/* The header is in the window; of a window that is smaller all of the file is. */
+/* Reads the header, which is in the window; if the window is smaller, all of the file is. */
 static tamis_status hold_header(tamis_input *input) {
     const char *p = input->text.begin;
     for (int i = 0; i < HEADER_LINES; i++) p = tamis_next_line(&input->text, p);

@@ -1,6 +1,5 @@
 /* A file's content in memory, unpacked where it is .gz, .xz or .zst: all of it, or a window of whole lines that moves
- * on.
- */
+   on. */
 #ifndef TAMIS_IO_INPUT_H
 #define TAMIS_IO_INPUT_H
 
@@ -29,36 +28,36 @@ typedef struct tamis_input {
 #define TAMIS_READ_PROBE (1 << 20) /* bytes; the fuzz build makes it a few */
 #endif
 
-/* All of it, unless its beginning is binary data without a line end. */
+/* Reads all of a file, unless its beginning is binary data without a line end. */
 TAMIS_PRIVATE_API tamis_status tamis_input_open(const char *path, const tamis_progress *progress, tamis_input *input);
 TAMIS_PRIVATE_API void tamis_input_close(tamis_input *input); /* of one that is zero, too */
 
-/* The beginning alone, which is of no kind that foreign.c knows. tamis_input_fill makes it the first window: lines
-   that come to `window` bytes, or one that is longer; 0: all of it. */
+/* Reads the beginning alone, and refuses what foreign.c knows. tamis_input_fill makes it the first window: lines that
+   come to `window` bytes, or one that is longer; 0: all of it. */
 TAMIS_PRIVATE_API tamis_status tamis_input_open_window(const char *path, int64_t window, const tamis_progress *progress,
                                                        tamis_input *input);
 tamis_status tamis_input_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
                                      const tamis_progress *progress, tamis_input *input);
 TAMIS_PRIVATE_API tamis_status tamis_input_fill(tamis_input *input);
-/* The next window in the place of this one. */
+/* Reads the next window in the place of this one. */
 tamis_status tamis_input_next(tamis_input *input);
-/* The same for a file that is read several times; and back to its first window. */
+/* Does what tamis_input_open_window does for a file that is read several times, and goes back to its first window. */
 tamis_status tamis_input_open_again(const char *path, int64_t window, const tamis_progress *progress,
                                     tamis_input *input);
 tamis_status tamis_input_rewind(tamis_input *input);
-/* All that is left behind the window. */
+/* Reads all that is left behind the window. */
 tamis_status tamis_input_rest(tamis_input *input);
-/* At most so many bytes of content from `p`, which is in the text, to the end of the file. */
+/* Returns how many bytes of content there are at most from `p`, which is in the text, to the end of the file. */
 int64_t tamis_input_room(const tamis_input *input, const char *p);
-/* The least that the content comes to, as far as is known: all of it where the input has ended. */
+/* Returns how many bytes the content has at least: all of it if the input has ended. */
 int64_t tamis_input_bytes(const tamis_input *input);
-/* How much of the file has been read, 0 to 1; 1 where that is not known. */
+/* Returns how much of the file has been read, 0 to 1; 1 if that is not known. */
 double tamis_input_share(const tamis_input *input);
 
-/* Entries that there will be in the whole file by this share of it, of which there are to be `told`; -1: any. */
+/* Guesses how many entries the whole file has from those of this share of it. told: how many it says; -1: nothing. */
 int64_t tamis_guess_entries(int64_t needed, double share, int64_t told);
 
-/* The name without .gz, .xz or .zst: the length of what remains. */
+/* Returns the length of a name without .gz, .xz or .zst. */
 TAMIS_PRIVATE_API size_t tamis_unpacked_name_length(const char *name);
 
 #endif

@@ -12,8 +12,8 @@ bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p) {
     return pairs == count;
 }
 
-/* The first document that is not empty tells. Of a document that goes on beyond what is there it is enough that it has
-   the form. */
+/* Recognises the format by the first document that is not empty. Of a document that goes on beyond what is there it is
+   enough that it has the form. */
 static bool sniff_ldac(const tamis_bounded_text *text) {
     enum { LONG_LINE = 4096 };
     int64_t count = 0, ignored;
@@ -32,7 +32,7 @@ static bool sniff_ldac(const tamis_bounded_text *text) {
     return false;
 }
 
-/* One document: the line at *p, whose ids are id_most at most. */
+/* Takes one document, the line at *p, whose ids are id_most at most. */
 static tamis_status take_document(const tamis_bounded_text *text, int64_t id_most, tamis_read_report *report,
                                   const char **p, tamis_rows *list) {
     int64_t terms = 0;

@@ -56,7 +56,7 @@ typedef struct line_work {
     bool counting;
 } line_work;
 
-/* Lines that may hold an entry: all but those without a single character. */
+/* Counts lines that may hold an entry: all but those without a single character. */
 static int64_t count_lines(const char *p, const char *end) {
     int64_t count = p < end && *p != '\n';
     for (; p + 1 < end; p++) count += (p[0] == '\n') & (p[1] != '\n');
@@ -86,7 +86,7 @@ static const char *no_field(line_fields *line, line_fault fault, const char *at)
     return NULL;
 }
 
-/* No separator at p: that is what is wrong, unless the line ends there and the field itself is missing. */
+/* Notes that there is no separator at p, or no field if the line ends there. */
 static const char *no_separator(line_fields *line, line_fault field, const char *p) {
     p = tamis_skip_blanks(p);
     return no_field(line, *p == '\n' || *p == '\0' ? field : FAULT_SEPARATOR, p);
@@ -97,7 +97,7 @@ static inline const char *parse_value(const tamis_line_rule *rule, const char *p
     return tamis_parse_integer_real(p, rule->value == TAMIS_LINE_INTEGER, value);
 }
 
-/* Numbers that are read past, from `q` behind the field before; NULL after a fault. */
+/* Skips numbers from `q` on, behind the field before; NULL after a fault. */
 static const char *skip_numbers(const tamis_line_rule *rule, const char *q, int count, line_fields *line) {
     for (int i = 0; i < count; i++) {
         double ignored;
@@ -134,7 +134,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     return no_field(line, FAULT_END, q == p ? q : p);
 }
 
-/* The next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
+/* Finds the next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
 static inline const char *find_entry(const tamis_line_rule *rule, const char *p, const char *end) {
     for (;;) {
         p = tamis_skip_blanks(p);
@@ -269,7 +269,7 @@ static tamis_status report_fault(const tamis_line_rule *rule, const tamis_bounde
     }
 }
 
-/* Where entry `number` (from 0) of a chunk stands. */
+/* Finds where entry `number` (from 0) of a chunk stands. */
 static const char *find_line(const line_work *work, const line_chunk *chunk, int64_t number) {
     const tamis_bounded_text *const text = work->text;
     const char *p = find_entry(work->rule, chunk->begin, text->end);
@@ -277,7 +277,7 @@ static const char *find_line(const line_work *work, const line_chunk *chunk, int
     return p ? p : text->end;
 }
 
-/* Once more, line by line, through a chunk with entries on the other side of the diagonal than those before it. */
+/* Goes once more, line by line, through a chunk with entries on the other side of the diagonal than those before it. */
 static tamis_status note_triangles(const line_work *work, const line_chunk *chunk) {
     tamis_triangles *const triangles = work->rule->triangles;
     const int64_t others = triangles->side < 0 ? chunk->above : chunk->below;
@@ -315,7 +315,7 @@ static tamis_status gather(const line_work *work) {
     return TAMIS_OK;
 }
 
-/* Room for these entries; and for those of the windows to come, if they are to stay. */
+/* Returns room for these entries, and for those of the windows to come if they are to stay. */
 static int64_t room_for(const line_work *work, int64_t needed) {
     if (work->take) return needed + needed / 8;
     if (work->now >= 1) return work->reading->input->ended ? needed : needed + needed / 2;
@@ -343,7 +343,7 @@ static bool too_wide(const line_work *work) {
     return work->entries->index_type == TAMIS_I32 && most > INT32_MAX;
 }
 
-/* Ids of any size: 32 bits do until one does not fit, whose window is then parsed once more. */
+/* Parses a window. Ids have 32 bits until one does not fit, whose window is then parsed once more. */
 static tamis_status parse_window(line_work *work) {
     run(work, true);
     int64_t needed = work->entries->count;

@@ -33,7 +33,7 @@ typedef struct tamis_line_rule {
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries);
 
-/* The same window after window: what `take` is given is gone with the next one but for rows and cols, which are as
+/* Does the same window after window. What `take` is given is gone with the next one but for rows and cols, which are as
    large as those of all windows so far. share: how much of the file they are, 0 to 1. Any status of `take` ends it. */
 typedef tamis_status tamis_window_taker(void *context, const tamis_entries *window, double share);
 tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,

@@ -29,7 +29,7 @@ tamis_konect tamis_konect_of(const tamis_bounded_text *text) {
     return (tamis_konect){.found = true, .symmetric = form == 0, .bipartite = form == 2, .weights = weight > 0};
 }
 
-/* Behind the field at p and its separator. */
+/* Skips the field at p and its separator. */
 static const char *skip_field(const tamis_bounded_text *text, const char *p, char separator) {
     if (separator == ' ') {
         while (!tamis_at_line_end(text, p) && p < text->end && !tamis_is_blank(*p)) p++;

@@ -43,7 +43,7 @@ static const market_word field_words[] = {{"real", FIELD_REAL},
 static const market_word symmetry_words[] = {
     {"general", GENERAL}, {"symmetric", SYMMETRIC}, {"skew-symmetric", SKEW}, {"hermitian", NOT_READ}, {NULL, 0}};
 
-/* The first line; blanks and blank lines before it, which some editors leave, do no harm. */
+/* Takes the first line. Blanks and blank lines before it, which some editors leave, do no harm. */
 static const char *find_banner(const tamis_bounded_text *text) { return tamis_skip_comments(text, text->begin, ""); }
 
 static bool sniff_matrix_market(const tamis_bounded_text *text) {
@@ -52,7 +52,7 @@ static bool sniff_matrix_market(const tamis_bounded_text *text) {
     return p > start && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
 }
 
-/* The word at *p, blanks before it skipped, among `words`. */
+/* Takes the word at *p, after blanks, which is one of `words`. */
 static tamis_status take_word(const tamis_bounded_text *text, const char **p, const market_word *words,
                               const char *expected, int *meaning) {
     const char *const start = tamis_skip_blanks(*p);
@@ -156,7 +156,8 @@ static tamis_status read_array(const tamis_bounded_text *text, const market_head
     return tamis_text_file_end(text, p, "%", "the last value");
 }
 
-/* rows * columns where the file has room for so many values: two bytes each, a skew-symmetric one has under half. */
+/* Computes rows * columns if the file has room for so many values: two bytes each, a skew-symmetric one has under half.
+ */
 static tamis_status array_size(const tamis_bounded_text *text, const market_header *header, int64_t *size) {
     if (__builtin_mul_overflow(header->rows, header->cols, size) || *size / 4 > (text->end - header->body) + 1)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->body,

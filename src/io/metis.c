@@ -19,7 +19,7 @@ typedef struct graph_header {
     const char *body;
 } graph_header;
 
-/* Of all (vertex, neighbour) less those of all (neighbour, vertex): zero where every edge is listed twice. */
+/* Sums over all (vertex, neighbour) less those over all (neighbour, vertex): zero if every edge is listed twice. */
 typedef struct graph_sums {
     uint64_t edges, weights;
     bool comments; /* among the vertices: their lines are not known by their numbers */
@@ -113,8 +113,8 @@ static bool names_vertices(const char *p, int64_t vertices) {
     return true;
 }
 
-/* "vertices edges [format [weights]]": numbers that such a graph can have, since the first line of an edge list looks
-   alike. */
+/* Recognises "vertices edges [format [weights]]" with numbers that such a graph can have, since the first line of an
+   edge list looks alike. */
 static bool sniff_metis(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
     const char *p = tamis_skip_comments(text, text->begin, "%"), *third = NULL;
@@ -141,7 +141,7 @@ static tamis_status skip_numbers(const tamis_bounded_text *text, const char **p,
     return TAMIS_OK;
 }
 
-/* One vertex: the rest of the line at *p. */
+/* Takes one vertex: the rest of the line at *p. */
 static tamis_status take_vertex(const tamis_reading *reading, const graph_header *header, int64_t vertex,
                                 const char **p, graph_sums *sums, tamis_rows *list) {
     const tamis_bounded_text *const text = &reading->input->text;
@@ -173,7 +173,7 @@ static tamis_status take_vertex(const tamis_reading *reading, const graph_header
     }
 }
 
-/* From p on, past comments and on to the next windows: the line of a vertex, or the end of the file. */
+/* Goes past comments, and on to the next windows, to the line of a vertex or the end of the file. */
 static tamis_status find_vertex(tamis_input *input, const char **p, bool *comments) {
     const char *from = *p;
     *p = skip_percent_lines(&input->text, from);
@@ -187,7 +187,7 @@ static tamis_status find_vertex(tamis_input *input, const char **p, bool *commen
     return TAMIS_OK;
 }
 
-/* The neighbours of a vertex that are `of`: the first of them, in a row that rises, and how many there are. */
+/* Finds the neighbours of a vertex that are `of` in a row that rises: the first of them, and how many there are. */
 static int64_t count_neighbours(const tamis_sparse *S, int64_t vertex, int64_t of, int64_t *first) {
     const int64_t begin = tamis_index_load(S->offsets, S->offset_type, vertex);
     const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
@@ -208,7 +208,7 @@ static tamis_status refuse_edge(const tamis_reading *reading, const graph_header
         (long long)vertex + 1, weights ? " with that weight" : "");
 }
 
-/* The first edge that is not the same at both of its ends, in a copy whose rows rise. */
+/* Finds the first edge that is not the same at both of its ends, in a copy whose rows rise. */
 static tamis_status find_fault(const tamis_reading *reading, const graph_header *header, const graph_sums *sums,
                                const tamis_sparse *S) {
     const bool weights = sums->edges == 0;

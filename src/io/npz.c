@@ -52,14 +52,14 @@ static tamis_status load_array(const tamis_bounded_text *archive, const char *me
 
 static void close_array(archive_array *array) { tamis_zip_release(&array->member); }
 
-/* What an error left open. */
+/* Frees what an error left open. */
 static void close_arrays(sparse_archive *sparse) {
     close_array(&sparse->data);
     close_array(&sparse->first);
     close_array(&sparse->second);
 }
 
-/* format.npy: b'csr' or 'csr', of no dimensions. */
+/* Reads format.npy: b'csr' or 'csr', of no dimensions. */
 static tamis_status take_format(const tamis_bounded_text *archive, char format[8]) {
     archive_array array = {0};
     tamis_status status = TAMIS_OK;
@@ -153,7 +153,7 @@ static bool take_over(archive_array *array, char kind, size_t size, int64_t coun
     return true;
 }
 
-/* The offsets of `lines` rows (csr) or columns (csc): sets nnz to the last. */
+/* Reads the offsets of `lines` rows (csr) or columns (csc), and sets nnz to the last. */
 static tamis_status take_offsets(const tamis_bounded_text *archive, sparse_archive *sparse, int64_t lines,
                                  tamis_index_type type, void **offsets) {
     archive_array *const indptr = &sparse->second;
@@ -169,7 +169,7 @@ static tamis_status take_offsets(const tamis_bounded_text *archive, sparse_archi
     return TAMIS_OK;
 }
 
-/* Indices below `size`. */
+/* Reads indices below `size`. */
 static tamis_status take_indices(const tamis_bounded_text *archive, const char *member, archive_array *array,
                                  int64_t count, int64_t size, tamis_index_type type, void **to) {
     TRY(load_array(archive, member, array));
@@ -235,7 +235,7 @@ read:
     return tamis_entries_finish(reading, status, &entries, matrix);
 }
 
-/* The column of each entry, from the offsets of the columns. */
+/* Computes the column of each entry from the offsets of the columns. */
 static tamis_status take_columns(const tamis_bounded_text *archive, sparse_archive *sparse, tamis_entries *entries) {
     tamis_status status = TAMIS_OK;
     void *memory = NULL;

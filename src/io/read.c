@@ -20,7 +20,7 @@ static int threads_of(const tamis_read_options *options) {
     return options->threads > 0 ? options->threads : tamis_threads_default();
 }
 
-/* Some chunks of lines for each thread. */
+/* Returns a window with some chunks of lines for each thread. */
 static int64_t window_of(const tamis_read_options *options) { return (int64_t)threads_of(options) * TAMIS_READ_WINDOW; }
 
 static tamis_status take_options(const tamis_read_options *given, tamis_read_options *options) {
@@ -51,7 +51,8 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
     return TAMIS_OK;
 }
 
-/* A window serves readers of lines whose data begin in its first half: what comes before them is in it as a whole. */
+/* Whether the reader can take windows: it reads lines, and the data begin in the first half of this window, so that
+ * what comes before them is in it as a whole. */
 static bool can_take_windows(const tamis_input *input, const tamis_file_row *row) {
     const tamis_bounded_text *const text = &input->text;
     const char *const data = tamis_skip_comments(text, text->begin, "%#");
@@ -63,7 +64,7 @@ static const tamis_file_row *find_row(const tamis_input *input, const tamis_read
     return given ? tamis_file_row_of(options->file_format) : tamis_find_format(&input->text);
 }
 
-/* What the beginning tells has to be enough, before more is read. */
+/* Checks before more is read that the beginning tells enough. */
 static tamis_status check_beginning(const tamis_input *input, const tamis_file_row *row) {
     const tamis_bounded_text *const text = &input->text;
     if (!row)

@@ -16,7 +16,7 @@ typedef struct tamis_reading {
     int threads; /* 1 or more */
 } tamis_reading;
 
-/* Does the reader have to keep values at all? */
+/* Whether the reader has to keep values. */
 static inline bool tamis_wants_values(const tamis_reading *reading) {
     return reading->options.values != TAMIS_VALUES_NONE;
 }
@@ -26,12 +26,13 @@ static inline void tamis_note_number(tamis_read_report *report, const char *p, c
     if (report && !tamis_number_kept(p, end, value)) report->inexact++;
 }
 
-/* The type that values are parsed to in a list of entries: float or double, never less exact than the result. */
+/* Returns the type that values are parsed to in a list of entries: float or double, never less exact than the result.
+ */
 static inline tamis_type tamis_parsed_type(const tamis_reading *reading) {
     return reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;
 }
 
-/* 64-bit indices wanted, or needed for indices below `size`? */
+/* Whether indices below `size` need 64 bits. */
 static inline bool tamis_needs_wide(int64_t size) { return size > (int64_t)INT32_MAX + 1; }
 
 /* Refuses sizes beyond what the result's index types hold, with the reason. */
@@ -42,7 +43,7 @@ tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64
 #define TAMIS_ROWS_ALWAYS ((int64_t)1 << 26)
 tamis_status tamis_check_backing(const tamis_reading *reading, int64_t rows);
 
-/* `view`, a CSR or COO matrix, as the options ask for it. sort: sort the columns of each row. */
+/* Converts `view`, a CSR or COO matrix, to what the options ask for. sort: sort the columns of each row. */
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
                                 tamis_owned_sparse **matrix);
 

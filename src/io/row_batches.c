@@ -51,7 +51,7 @@ static tamis_status begin_pass(tamis_row_batches *batches, bool rewind) {
     return TAMIS_OK;
 }
 
-/* A format that does not state its columns: a pass finds them, and keeps nothing. */
+/* Finds the columns of a format that does not state them by a pass that keeps nothing. */
 static tamis_status find_columns(tamis_row_batches *batches) {
     tamis_row_window *const window = &batches->window;
     bool ended = false;

@@ -26,7 +26,8 @@ tamis_status tamis_row_window_line(tamis_row_window *window, const char **line);
 /* Makes room for that many entries more in the row that is read. */
 tamis_status tamis_row_window_reserve(tamis_row_window *window, int64_t more);
 
-/* The largest column number of the file: below the columns where they are known, else what 32-bit indices hold. */
+/* Returns the largest column number that the file may have: below the columns where they are known, else what 32-bit
+   indices hold. */
 int64_t tamis_row_window_column_most(const tamis_row_window *window);
 
 #endif

@@ -44,7 +44,7 @@ static tamis_status enlarge(int64_t before, int64_t count, size_t size, const ch
     return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
 }
 
-/* Room for the rows and pairs of the window, and for those that are likely to come. */
+/* Makes room for the rows and pairs of the window, and for those that are likely to come. */
 static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
     const double share = input->ended ? 1 : tamis_input_share(input);
     int64_t rows = list->rows + 1, entries = list->count;
@@ -110,19 +110,19 @@ tamis_sparse tamis_rows_view(const tamis_rows *list) {
 
 /* ------------------------------------------------------------------------------------------- in place */
 
-/* The types of the result, so that the arrays can become its arrays? Values may still be doubles. */
+/* Whether the arrays can become the result's, because they have its types. Values may still be doubles. */
 static bool can_stay(const tamis_read_options *options, const tamis_rows *list) {
     return options->format == TAMIS_CSR && options->index_type == list->index_type &&
            options->offset_type == list->offset_type;
 }
 
-/* Room for sorting is as large as the longest rows. */
+/* Sorts the rows. It needs as much room as the longest rows. */
 static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *list) {
     const tamis_sparse view = tamis_rows_view(list);
     return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
 }
 
-/* An array that is half empty is copied into a smaller one. */
+/* Copies an array that is half empty into a smaller one. */
 static tamis_status shrink(int64_t before, int64_t after, size_t size, const char *what, void **array) {
     if (!*array || after > before / 2) return TAMIS_OK;
     return tamis_reallocate(before, after, size, what, array);
@@ -142,7 +142,7 @@ static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     return shrink(before, list->count, tamis_type_size(list->value_type), "the values", &list->values);
 }
 
-/* A pattern gets its ones, which merging counts. */
+/* Gives a pattern its ones, which merging counts. */
 static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     if (list->values || reading->options.values != TAMIS_VALUES_ONES) return TAMIS_OK;
     list->value_type = reading->options.value_type;
@@ -151,7 +151,7 @@ static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     return TAMIS_OK;
 }
 
-/* Doubles of a list of entries become values of the result. */
+/* Makes doubles of a list of entries values of the result. */
 static tamis_status round_values(const tamis_reading *reading, tamis_rows *list) {
     const tamis_type from = list->value_type, to = reading->options.value_type;
     void *values = NULL;

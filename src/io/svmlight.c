@@ -17,13 +17,13 @@ static bool ends_word(const tamis_bounded_text *text, const char *p) {
     return tamis_is_blank(*p) || *p == '#' || tamis_at_line_end(text, p);
 }
 
-/* "index:"; NULL for anything else. */
+/* Takes "index:"; NULL for anything else. */
 static const char *take_index(const char *p, int64_t *index) {
     const char *const after = tamis_parse_index(p, index);
     return after && *after == ':' ? after + 1 : NULL;
 }
 
-/* A label: a number, or some with commas between them. NULL: none. */
+/* Skips a label: a number, or some with commas between them. NULL: none. */
 static const char *skip_label(const tamis_bounded_text *text, const char *p) {
     for (;;) {
         double ignored;
@@ -33,7 +33,7 @@ static const char *skip_label(const tamis_bounded_text *text, const char *p) {
     }
 }
 
-/* Behind "qid:number" and the blanks after it, or p. */
+/* Skips "qid:number" and the blanks after it. */
 static const char *skip_query(const char *p) {
     int64_t ignored;
     if (strncmp(p, "qid:", 4) != 0) return p;
@@ -59,8 +59,8 @@ static bool is_row(const tamis_bounded_text *text, const char *p, int64_t *pairs
     return true;
 }
 
-/* lda-c has the same form, but its first number is how many pairs follow. So the first row with pairs must not be one
-   of lda-c, nor may half of those in the beginning be: one wrong count makes no other format. */
+/* Recognises the format. lda-c has the same form, but its first number is how many pairs follow. So the first row with
+   pairs must not be one of lda-c, nor may half of those in the beginning be: one wrong count makes no other format. */
 static bool sniff_svmlight(const tamis_bounded_text *text) {
     enum { ROWS = 1000 };
     int64_t rows = 0, with_pairs = 0, of_ldac = 0, pairs = 0;
@@ -77,7 +77,7 @@ static bool sniff_svmlight(const tamis_bounded_text *text) {
 
 /* ---- reading */
 
-/* One row: the line at *p. */
+/* Takes one row: the line at *p. */
 static tamis_status take_row(void *context, const tamis_bounded_text *text, const char **p, tamis_rows *list) {
     svmlight_reader *const reader = context;
     const char *q = skip_label(text, *p);
@@ -98,7 +98,7 @@ static tamis_status take_row(void *context, const tamis_bounded_text *text, cons
     return TAMIS_OK;
 }
 
-/* Indices that began with 1 begin with 0. */
+/* Makes indices that began with 1 begin with 0. */
 static void count_from_zero(int64_t least, tamis_rows *list) {
     if (list->count == 0 || least == 0) return;
     for (int64_t t = 0; t < list->count; t++)

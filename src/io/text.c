@@ -19,7 +19,7 @@ static bool ends_token(const tamis_bounded_text *text, const char *p) {
     return p >= text->end || *p == ' ' || *p == '\t' || *p == '\r' || *p == '\n' || *p == ',' || *p == ';';
 }
 
-/* What stands at `at`, quoted: never a control character, never long. */
+/* Quotes what stands at `at`: never a control character, never long. */
 static void describe(const tamis_bounded_text *text, const char *at, char *shown, size_t size) {
     while (at < text->end && tamis_is_blank(*at)) at++;
     if (at >= text->end) {

@@ -43,7 +43,7 @@ static const unsigned char *bytes_of(const tamis_bounded_text *archive) {
     return (const unsigned char *)archive->begin;
 }
 
-/* Where the central directory begins and how many members it has. */
+/* Finds where the central directory begins and how many members it has. */
 static tamis_status find_directory(const tamis_bounded_text *archive, int64_t *offset, int64_t *members) {
     const unsigned char *const begin = bytes_of(archive);
     const int64_t size = archive->end - archive->begin;
@@ -63,7 +63,7 @@ static tamis_status find_directory(const tamis_bounded_text *archive, int64_t *o
     return TAMIS_OK;
 }
 
-/* The zip64 extra field holds those of bytes, packed and local that do not fit 32 bits, in this order. */
+/* Reads the zip64 extra field, which holds those of bytes, packed and local that do not fit 32 bits, in this order. */
 static bool take_extra(const unsigned char *p, int64_t length, archive_member *member) {
     int64_t *const wanted[] = {&member->bytes, &member->packed, &member->local};
     while (length >= 4) {
@@ -182,7 +182,7 @@ static tamis_status unpack(const tamis_bounded_text *archive, const unsigned cha
 
 #endif
 
-/* Where a member's packed content is, and that it can be read at all. */
+/* Finds a member's packed content, and checks that it can be read at all. */
 static tamis_status locate(const tamis_bounded_text *archive, const char *member_name, bool *found,
                            archive_member *place, const unsigned char **data) {
     TRY(find_member(archive, member_name, found, place));

@@ -123,7 +123,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     return ml_plan(model, &centred, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, visits, &half->less_bias);
 }
 
-/* What the rows are solved with: Y, or Y ending in ones, the targets being less its biases. */
+/* Makes what the rows are solved with: Y, or with biases Y ending in ones and targets less Y's biases. */
 static tamis_status make_regressors(tamis_model *model, const als *work, side *half, const tamis_dense *Y,
                                     const tamis_dense **regressors) {
     *regressors = Y;
@@ -202,7 +202,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     return ml_values_make(model, data->nnz, &work->errors);
 }
 
-/* work->left, and the errors themselves. */
+/* Computes the errors and work->left. */
 static tamis_status find_errors(tamis_model *model, als *work) {
     const tamis_dense *G;
     tamis_dense Y;
@@ -213,7 +213,7 @@ static tamis_status find_errors(tamis_model *model, als *work) {
     return tamis_dense_dot(model->device, NULL, model->workspace, &errors, &errors, &work->left);
 }
 
-/* The lambda of the iteration that begins. */
+/* Finds the lambda of the iteration that begins. */
 static tamis_status find_lambda(tamis_model *model, als *work) {
     const tamis_dense *const factors[2] = {&model->row_factors, &model->column_factors};
     if (isnan(work->left)) TRY(find_errors(model, work));

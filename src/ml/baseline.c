@@ -27,7 +27,7 @@ typedef struct biases {
     double mean, *rows, *columns;
 } biases;
 
-/* The mean of what the other side leaves over, damped. */
+/* Finds the damped mean of what the other side leaves over. */
 static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool of_rows) {
     const int64_t size = of_rows ? S->rows : S->cols;
     double *const found = of_rows ? all->rows : all->columns, *const others = of_rows ? all->columns : all->rows;
@@ -107,7 +107,7 @@ static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_s
 
 /* ------------------------------------------------------------------------------------------ the call */
 
-/* *view is S, or a sorted copy of it that *own has. */
+/* Makes *view S, or a sorted copy of it that *own has. */
 static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view, tamis_owned_sparse **own) {
     tamis_profile profile;
     TRY(tamis_sparse_check_host(S, name));

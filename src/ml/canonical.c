@@ -10,7 +10,7 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 
-/* The row of an entry of CSR with int64 offsets. */
+/* Finds the row of an entry of CSR with int64 offsets. */
 static int64_t row_of(const tamis_sparse *S, int64_t t) {
     return tamis_index_first(S->offsets, TAMIS_I64, 1, S->rows, t + 1) - 1;
 }
@@ -61,7 +61,8 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     return status;
 }
 
-/* FNV-1a over 64-bit words, the rest by bytes: tells whether a fit goes on with the data that it began with. */
+/* FNV-1a over 64-bit words, and over bytes for the rest: it tells whether a fit goes on with the data that it began
+   with. */
 static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes) {
     const uint64_t prime = 0x100000001b3;
     const unsigned char *at = data;
@@ -84,7 +85,7 @@ uint64_t ml_former_sum(const tamis_sparse *S) {
     return sum > 0 ? sum : 1;
 }
 
-/* Each row's own sum, added up: so that rows of several ranks make the sum of one. */
+/* Rows have sums of their own, which are added up: so rows of several ranks give the sum of one. */
 uint64_t ml_rows_sum(const tamis_sparse *S, int64_t first) {
     const int64_t *const offsets = S->offsets;
     uint64_t total = 0;
@@ -122,7 +123,7 @@ double ml_squares(const tamis_model *model, const tamis_sparse *S) {
     return squares;
 }
 
-/* What the ratings are divided by. Where they are all equal but for rounding it is their own size. */
+/* Returns what ratings are divided by: their deviation, or their own size if they are all equal but for rounding. */
 double ml_scale_of(const tamis_model *model, double squares, int64_t nnz) {
     const double largest = largest_of(model);
     if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 1;

@@ -90,7 +90,7 @@ static double npmi(int64_t together, int64_t one, int64_t other, int64_t documen
     return log(p / ((double)one / all * ((double)other / all))) / -log(p);
 }
 
-/* NaN where no pair can be judged. */
+/* Returns the coherence of one topic, NaN if no pair can be judged. */
 static double topic_coherence(const counting *c, int64_t topic, int64_t documents) {
     const int64_t *const together = c->together + topic * c->top * c->top;
     double sum = 0;

@@ -4,7 +4,7 @@
 
 #include <tamis/tamis.h>
 
-/* The mean over topics of the mean NPMI of pairs of their words, `words` of `top` columns a topic, -1 for
+/* Computes the mean over topics of the mean NPMI of pairs of their words, `words` of `top` columns a topic, -1 for
    none, over the rows of a canonical `documents`. NaN where no pair can be judged. */
 tamis_status ml_coherence(const tamis_sparse *documents, const int64_t *words, int64_t topics, int top,
                           double *coherence);

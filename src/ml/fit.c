@@ -133,7 +133,7 @@ tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols,
     return TAMIS_OK;
 }
 
-/* Whether the model can go on with these data; what it keeps of them. */
+/* Checks that the model can go on with these data, and notes what it keeps of them. */
 static tamis_status take_data(tamis_model *model, const tamis_sparse *data) {
     const uint64_t sum = ml_data_sum(data->rows, data->cols, data->nnz, ml_rows_sum(data, 0));
     const bool former = model->data_sum != sum && ml_begun(model) && ml_former_sum(data) == model->data_sum;
@@ -188,7 +188,7 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, take_data(model, view));
     TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
-    /* ratings of a method that keeps no rows: theirs are found from what is fitted */
+    /* a method that keeps no rows finds those of held-out ratings from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->about.row_factors) own.observed = view;
     status = ml_run(model, view, held_out ? &own : NULL);

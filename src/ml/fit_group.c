@@ -53,7 +53,7 @@ static const struct {
              {"the fingerprint of the data that the model has seen", FACT_WORD, offsetof(facts, data)},
              {"held_out given", FACT_INTEGER, offsetof(facts, held_out)}};
 
-/* One call on one rank. */
+/* The arguments and the state of a call on one rank. */
 typedef struct joining {
     tamis_model *model;
     const tamis_sparse *S;
@@ -178,7 +178,7 @@ static tamis_status meet(joining *j, whole_data *whole) {
     return TAMIS_OK;
 }
 
-/* As ml_describe_data of the whole; the scale needs the mean, and so a second sum. */
+/* Does what ml_describe_data does for the whole; the scale needs the mean, and so a second sum. */
 static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) {
     tamis_model *const model = j->model;
     double squares;
@@ -196,7 +196,7 @@ static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) 
     return TAMIS_OK;
 }
 
-/* The same data as before, on all ranks together. */
+/* Checks that all ranks together have the same data as before, and notes what the model keeps of them. */
 static tamis_status take_data(joining *j, const whole_data *whole) {
     const ml_rank *const rank = &j->rank;
     uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), rank->row_starts[rank->number]), theirs;
@@ -214,7 +214,7 @@ static tamis_status take_data(joining *j, const whole_data *whole) {
 
 /* ------------------------------------------------------------------------------------------ the fit */
 
-/* From here on the factors are this rank's own. */
+/* Fits. Meanwhile the factors are this rank's own. */
 static tamis_status run(joining *j) {
     tamis_model *const model = j->model;
     const bool continues = ml_begun(model);
@@ -225,7 +225,7 @@ static tamis_status run(joining *j) {
     return ml_group_take_whole(model);
 }
 
-/* As one that was just made: of its factors there are parts on other ranks. */
+/* Makes the model one that was just made: parts of its factors are on other ranks. */
 static void empty(tamis_model *model) {
     ml_dense_free(model, &model->row_factors);
     ml_dense_free(model, &model->column_factors);
@@ -260,7 +260,7 @@ tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const
     ml_rank_free(&j.rank);
     tamis_owned_sparse_free(j.data);
     if (fitted != TAMIS_OK) return fitted;
-    /* rank 0's checkpoint, which is all that there is of it */
+    /* only rank 0 writes the checkpoint */
     const tamis_status saved = j.rank.number == 0 ? ml_checkpoint(model, true) : TAMIS_OK;
     TRY(tamis_group_share(group, saved, NULL, 0));
     return model->stopped && ml_unfinished(model) ? ml_stopped(model) : TAMIS_OK;

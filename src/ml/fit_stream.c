@@ -18,7 +18,7 @@ static tamis_status check_streams(const tamis_model *model) {
         model->method->about.name);
 }
 
-/* One mini-batch: its loss goes into the pass's sums. */
+/* Learns from one mini-batch, whose loss goes into the pass's sums. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, const char *what, int64_t whole,
                          int64_t *rows) {
     tamis_owned_sparse *data;
@@ -49,7 +49,7 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
     return TAMIS_OK;
 }
 
-/* A pass; *rows counts what came. It ends early where the callback says stop. */
+/* Does a pass; *rows counts what came. It ends early if the callback says stop. */
 static tamis_status pass(tamis_model *model, tamis_batch_source source, void *context, int64_t cols, int64_t *rows) {
     const int64_t whole = model->iterations_done > 0 ? model->rows : 0; /* not known in the first pass */
     if (whole == 0) model->rows = model->nnz = 0;

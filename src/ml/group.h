@@ -25,33 +25,31 @@ typedef struct ml_rank {
     uint64_t generation;                 /* of the factors: another number after each half of an iteration */
 } ml_rank;
 
-/* How many of the data's columns have their factors here. */
+/* How many of the data's columns have their factors on this rank, and the number of the first. */
 int64_t ml_own_columns(const tamis_model *model, const tamis_sparse *data);
 int64_t ml_first_column(const tamis_model *model);
 
-/*
- * One half of `data`, or of its transpose, on the device, as ml_sparse_place; and in a group the list of what its
- * entries need of the others. The columns of placed->view then are numbers of rows of what ml_gather gives.
- */
+/* Places one half of `data`, or of its transpose, as ml_sparse_place does; and in a group makes the list of what its
+   entries need of the others. The columns of placed->view then are numbers of rows of what ml_gather gives. */
 tamis_status ml_half_place(const tamis_model *model, const tamis_sparse *data, bool transpose, ml_sparse *placed);
 
-/* The factors that the half's entries name: Y itself, or in a group its rows and those of other ranks, which stay
-   until the next call for this half. */
+/* Gathers the factors that the half's entries name: Y itself, or in a group its rows and those of other ranks, which
+   stay until the next call for this half. */
 tamis_status ml_gather(const tamis_model *model, const ml_sparse *half, const tamis_dense *Y, tamis_dense *all);
 
-/* Factors have changed: what was fetched is of no use. */
+/* Notes that factors have changed: what was fetched is of no use. */
 void ml_changed(tamis_model *model);
 
-/* Numbers of all ranks together: as they are on one device. */
+/* Adds up the numbers of all ranks; on one device they stay as they are. */
 tamis_status ml_add_ranks(const tamis_model *model, double *numbers, int64_t count);
 
-/* G = Y^T Y + diagonal, of all ranks' Y. */
+/* Computes G = Y^T Y + diagonal from the Y of all ranks. */
 tamis_status ml_gram(const tamis_model *model, const tamis_dense *Y, double diagonal, const tamis_dense *G);
 
-/* Threads of a plan: options.threads, or of several ranks on one device each one's share; 0: all. */
+/* Returns the threads of a plan: options.threads, or this rank's share of a device that several ranks use; 0: all. */
 int ml_threads(const tamis_model *model);
 
-/* Between iterations: model->stopped on one rank is so on all. */
+/* Stops the fit on all ranks if it was stopped on one: between iterations. */
 tamis_status ml_group_stop(tamis_model *model);
 
 #endif

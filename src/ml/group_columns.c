@@ -36,8 +36,8 @@ static tamis_status count_columns(columns_trip *t) {
     return TAMIS_OK;
 }
 
-/* Rank r begins where r / ranks of all entries are before it, or as near as columns allow; without entries the columns
-   themselves are counted. */
+/* Shares out the columns. Rank r begins where r / ranks of all entries are before it, or as near as columns allow;
+   without entries the columns themselves are counted. */
 static void share_columns(const columns_trip *t) {
     const int ranks = t->rank->ranks;
     const int64_t cols = t->data->cols;
@@ -55,7 +55,7 @@ static void share_columns(const columns_trip *t) {
 
 /* ------------------------------------------------------------------------------------------ sending */
 
-/* The entries by columns, each with the number that its row has in the whole. */
+/* Transposes the entries; each gets the number that its row has in the whole. */
 static tamis_status transpose(columns_trip *t) {
     const ml_rank *const rank = t->rank;
     const int64_t first = rank->row_starts[rank->number];
@@ -78,7 +78,7 @@ static tamis_status transpose(columns_trip *t) {
     return TAMIS_OK;
 }
 
-/* Of an array with an element for each entry, or for each column. */
+/* Exchanges an array that has an element for each entry, or for each column. */
 static tamis_status exchange(const columns_trip *t, const void *send, void *receive, bool entries, size_t size) {
     const ml_rank *const rank = t->rank;
     const int64_t *const offsets = tamis_owned_sparse_view(t->transposed)->offsets;
@@ -117,7 +117,7 @@ static tamis_status make_room(columns_trip *t) {
     return allocate(nnz, size, &rank->values);
 }
 
-/* What came from each rank is in the order of columns; each column's entries go together. */
+/* Puts each column's entries together. What came from each rank is in the order of columns. */
 static void merge(const columns_trip *t) {
     ml_rank *const rank = t->rank;
     const int64_t *const offsets = rank->offsets;

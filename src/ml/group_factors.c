@@ -68,7 +68,7 @@ static tamis_status exchange(const collection *c) {
     return tamis_group_exchange(c->model->rank->group, &transfer);
 }
 
-/* The rows of all ranks in their order, on the host of all of them or of rank 0. */
+/* Collects the rows of all ranks in their order on the host of all of them, or of rank 0. */
 static tamis_status collect(tamis_model *model, bool columns, bool everywhere, tamis_owned_dense **whole) {
     collection c = {.model = model, .columns = columns, .everywhere = everywhere};
     tamis_status status;
@@ -132,7 +132,7 @@ tamis_status ml_group_take_whole(tamis_model *model) {
 
 /* ------------------------------------------------------------------------------------------ between iterations */
 
-/* With all columns and its own rows a rank scores its entries as one device does. */
+/* Scores a rank's entries as one device does, with all columns and its own rows. */
 static tamis_status score(tamis_model *model, const tamis_held_out *held_out, const tamis_owned_dense *columns,
                           double *value, double *weight) {
     const tamis_dense *const view = tamis_owned_dense_view(columns);
@@ -162,7 +162,7 @@ tamis_status ml_group_metric(tamis_model *model, const tamis_held_out *held_out,
     return TAMIS_OK;
 }
 
-/* A model with other matrices, which a file is written from. */
+/* Saves the model with the matrices of all ranks. */
 static tamis_status save(const tamis_model *model, const tamis_owned_dense *const *whole) {
     tamis_model all = *model;
     all.row_factors = *tamis_owned_dense_view(whole[0]);

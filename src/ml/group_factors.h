@@ -4,15 +4,15 @@
 
 #include "ml/model.h"
 
-/* From a whole model, the same on all ranks, to what is this rank's. */
+/* Keeps this rank's part of a whole model, which is the same on all ranks. */
 tamis_status ml_group_take_own(tamis_model *model);
-/* And back. */
+/* Collects the parts of all ranks into the whole model. */
 tamis_status ml_group_take_whole(tamis_model *model);
 
-/* The metric of all ranks' held-out entries: of each, value and weight as ml_metric has them. */
+/* Computes the metric of all ranks' held-out entries from the value and weight that ml_metric gives each rank. */
 tamis_status ml_group_metric(tamis_model *model, const tamis_held_out *held_out, double *metric);
 
-/* Rank 0 saves the whole where it has a checkpoint to write and that is due, as ml_checkpoint. */
+/* Saves the whole model on rank 0 if a checkpoint is due there, as ml_checkpoint does. */
 tamis_status ml_group_checkpoint(tamis_model *model, bool due);
 
 #endif

@@ -24,7 +24,8 @@
 #include "base/status.h"
 #include "ml/method.h"
 
-/* Conjugate-gradient steps for new rows, from zero: as many as the system has unknowns end it but for rounding. */
+/* New rows take so many steps of conjugate gradients from zero: as many as the system has unknowns end it but for
+   rounding. */
 static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200 ? (int)unknowns + 4 : 200; }
 
 /*
@@ -34,12 +35,12 @@ static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200
  */
 enum { ML_PRIOR_RATINGS = 40 };
 
-/* Time in sparse calls, by marks in the stream: read when an iteration is over. */
+/* Time in sparse calls, by events in the stream that are read when an iteration is over. */
 typedef struct ml_times {
-    void **marks; /* two a call */
+    void **events; /* two a call */
     int8_t *operation;
     int calls, capacity;
-    double seconds[3]; /* of marks that were read, by tamis_operation */
+    double seconds[3]; /* of events that were read, by tamis_operation */
 } ml_times;
 
 struct tamis_model {
@@ -80,18 +81,18 @@ struct tamis_model {
 /* Whether the factors end in a bias. */
 static inline bool ml_biased(const tamis_model *model) { return model->width > model->options.factors; }
 
-/* The lambda that ratings are fitted with: the option, or found by their noise. */
+/* Returns the lambda that ratings are fitted with: the option, or the one found by their noise. */
 static inline double ml_lambda(const tamis_model *model) {
     return model->options.regularization > 0 ? model->options.regularization : model->lambda;
 }
 static inline bool ml_finds_lambda(const tamis_model *model) { return model->options.regularization == 0; }
 
-/* What ratings are less of before they are divided by the scale: with non-negative factors nothing. */
+/* Returns what is subtracted from ratings before they are divided by the scale: nothing for non-negative factors. */
 static inline double ml_centre(const tamis_model *model) {
     return ml_is_nonnegative(model->method, &model->options) ? 0 : model->mean;
 }
 
-/* The same pattern with other values. */
+/* Returns a view of the same pattern with other values. */
 static inline tamis_sparse ml_with_values(const tamis_sparse *S, const void *values) {
     tamis_sparse other = *S;
     other.values = values;

@@ -1,5 +1,5 @@
 /* What writing and reading models share: the checksum, the places of the sections, and the rules that must hold between
- * fields. */
+   fields. */
 #include "ml/model_file.h"
 
 #include <math.h>

@@ -78,7 +78,7 @@ static tamis_status put(ml_header *header, const char *format, ...) {
     return TAMIS_OK;
 }
 
-/* As %a, but with all digits and whatever the locale. */
+/* Writes a number as %a does, but with all digits and in any locale. */
 static tamis_status put_double(ml_header *header, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

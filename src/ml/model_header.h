@@ -22,7 +22,7 @@ typedef struct ml_field {
     size_t offset; /* in tamis_model */
 } ml_field;
 
-/* In the order of the file. The method comes first, because it says what the rest means. */
+/* The keys in the order of the file. The method comes first, because it says what the rest means. */
 enum { ML_FIELDS = 42 };
 extern const ml_field ml_fields[ML_FIELDS];
 

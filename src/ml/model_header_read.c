@@ -53,7 +53,7 @@ static bool take_fraction(cursor *c, uint64_t *fraction) {
     return true;
 }
 
-/* What put_double writes, and nothing else. */
+/* Takes what put_double writes, and nothing else. */
 static bool take_double(cursor *c, double *value) {
     uint64_t bits;
     if (take(c, "nan")) {
@@ -76,7 +76,7 @@ static bool take_double(cursor *c, double *value) {
     return true;
 }
 
-/* A word of at most 31 letters, for the functions that know names. */
+/* Takes a word of at most 31 letters, for the functions that know names. */
 static bool take_word(cursor *c, char word[32]) {
     int length = 0;
     for (; c->at<c->end && * c->at> ' '; c->at++) {
@@ -151,7 +151,7 @@ static tamis_status refuse(const char *path, const char *what, const char *begin
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's header has %s: '%s'", path, what, shown);
 }
 
-/* The next field that a file of this version has, from `i` on. */
+/* Returns the next field that a file of this version has, from `i` on. */
 static int field_from(int i, int version) {
     while (i < ML_FIELDS && ml_fields[i].since > version) i++;
     return i;

@@ -18,7 +18,7 @@ static uint64_t number_at(const char *at, size_t bytes) {
     return number;
 }
 
-/* The preamble and the checksum. */
+/* Checks the preamble and the checksum. */
 static tamis_status check_file(const tamis_bounded_text *text, int *version, int64_t *header_bytes) {
     const int64_t bytes = text->end - text->begin;
     if (bytes < (int64_t)sizeof ml_file_magic || memcmp(text->begin, ml_file_magic, sizeof ml_file_magic) != 0)
@@ -50,7 +50,7 @@ static tamis_status check_file(const tamis_bounded_text *text, int *version, int
     return TAMIS_OK;
 }
 
-/* The header's options as the checks of options see them; their words become those of a file. */
+/* Checks the header's options as those of a caller; the message becomes that of a file. */
 static tamis_status check_options(const char *path, const tamis_model_options *options) {
     if (ml_options_check(options) == TAMIS_OK) return TAMIS_OK;
     char why[256];
@@ -102,7 +102,7 @@ static tamis_status read_section(const tamis_bounded_text *text, int number, con
     return ml_dense_write(model, dense, text->begin + s->begin);
 }
 
-/* The plain fields of a model that a file holds. */
+/* Copies the plain fields of a model that a file holds. */
 static void take_over(const tamis_model *from, tamis_model *model) {
     model->rows = from->rows;
     model->cols = from->cols;

@@ -45,7 +45,7 @@ tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tami
     return TAMIS_OK;
 }
 
-/* [x, b_u] becomes [x, b_u, 1]; of columns [y, b_i] becomes [y, 1, b_i]. */
+/* Makes [x, b_u, 1] of [x, b_u], or for columns [y, 1, b_i] of [y, b_i]. */
 static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
     TRY(ml_operand_fetch(model, operand));
     const tamis_dense *const from = &operand->host;
@@ -56,8 +56,8 @@ static tamis_status widen(const tamis_model *model, bool columns, ml_operand *op
     return TAMIS_OK;
 }
 
-/* Of one row the bias is a number for all columns: [x, 1] and the columns' factors as they are, which may be a million
-   of them, serve. */
+/* Uses the columns' factors, which may be a million, as they are: the bias of one row is a number for all columns, and
+   the row becomes [x, 1]. */
 static tamis_status narrow(const tamis_model *model, ml_operands *operands) {
     TRY(ml_operand_fetch(model, &operands->A));
     const tamis_dense *const from = &operands->A.host;

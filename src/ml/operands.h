@@ -19,16 +19,16 @@ typedef struct ml_operands {
     double offset, scale, least, most;
 } ml_operands;
 
-/* A (W, or the model's own) and B where they are the factors as they are; the rest is left. */
+/* Sets A (W, or the model's own rows) and B to the factors as they are; the rest of *operands stays. */
 void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
-/* The same of factors whose last column is the bias where the model has biases. */
+/* Does the same with factors whose last column is the bias, if the model has biases. */
 tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
-/* `from` with a column more at `place`: of `numbers`, a rows x 1 matrix, or NULL: of ones. */
+/* Copies `from` with one column more at `place`: `numbers`, a rows x 1 matrix, or ones if that is NULL. */
 tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,
                               tamis_owned_dense **wide);
-/* An operand of an array, which becomes its own. */
+/* Makes an operand of an array, which it then owns. */
 void ml_operand_take(ml_operand *operand, tamis_owned_dense *array);
-/* Brings it onto the host, where it is not there yet. */
+/* Brings an operand onto the host if it is not there yet. */
 tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand);
 void ml_operands_free(ml_operands *operands);
 

@@ -4,9 +4,9 @@
 
 #include "ml/model.h"
 
-/* An empty model of options that were checked; for create and load. */
+/* Makes an empty model of options that were checked; for create and load. */
 tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **model);
-/* options.algorithms, taken apart. */
+/* Takes options.algorithms apart. */
 tamis_status ml_algorithms(const char *text, char algorithms[3][48]);
 tamis_status ml_options_check(const tamis_model_options *options);
 

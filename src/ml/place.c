@@ -115,7 +115,7 @@ tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count
 
 /* ------------------------------------------------------------------------------------------ sparse */
 
-/* A copy of host memory on the device; zero bytes need none. */
+/* Copies host memory to the device; zero bytes need none. */
 static tamis_status upload(const tamis_model *model, const void *host, size_t bytes, void **memory) {
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
@@ -183,7 +183,7 @@ void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
     *placed = (ml_sparse){0};
 }
 
-/* factor * (number of nonzeros, but `least` at least) + constant. */
+/* Computes factor * max(number of nonzeros, least) + constant for each row. */
 static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, double least, double factor,
                                 double constant, tamis_dense *made) {
     const tamis_sparse *const host = tamis_owned_sparse_view(S->host);

@@ -4,26 +4,27 @@
 
 #include "ml/model.h"
 
-/* An owned packed matrix on the device, not initialised. rows or cols 0 is fine (data NULL). */
+/* Allocates a packed matrix on the device, not initialised. rows or cols 0 is fine (data NULL). */
 tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense);
 void ml_dense_free(const tamis_model *model, tamis_dense *dense);
-/* Between a packed host array of the model's type and the device; they wait. */
+/* Copy between a packed host array of the model's type and the device; they wait. */
 tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host);
 tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host);
-/* The same with doubles, whatever the model's type; those read are the caller's, by tamis_release. */
+/* Do the same with doubles, whatever the model's type; the caller frees those read with tamis_release. */
 tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers);
 tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers);
-/* The host's copy as an array, the caller's. */
+/* Copies a matrix to the host, as an array that the caller owns. */
 tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **array);
-/* Seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart. */
+/* Writes seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart.
+ */
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
                              double high);
-/* The same, of a larger matrix the rows from number `first` on. */
+/* Writes the rows from number `first` on of such a matrix. */
 tamis_status ml_dense_random_from(const tamis_model *model, const tamis_dense *dense, int64_t first, uint64_t stream,
                                   double low, double high);
-/* Elements of the model's type on the device: the values of samples. */
+/* Allocates elements of the model's type on the device: the values of samples. */
 tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values);
-/* The same as a count x 1 matrix, for tamis/dense.h. */
+/* Views them as a count x 1 matrix, for tamis/dense.h. */
 tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count);
 
 /* A sparse matrix on the device: CSR, sorted, duplicates summed, the model's type. */
@@ -36,20 +37,20 @@ typedef struct ml_sparse {
 } ml_sparse;
 /* Puts `S` (host, any form), or its transpose, onto the device. */
 tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
-/* The two steps of it: placed->host, with a view of that; and the view's arrays to the device. After an error
-   ml_sparse_free is due. */
+/* Do its two steps: make placed->host with a view of it, and send the view's arrays to the device. After an error the
+   caller calls ml_sparse_free. */
 tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
 tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed);
-/* Rows first .. first + count - 1 of a CSR matrix with int64 offsets. */
+/* Places rows first to first + count - 1 of a CSR matrix with int64 offsets. */
 tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
                                   bool transpose, ml_sparse *placed);
 void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
-/* The lambda of each row, rows x 1 on the device: of ml_lambda, weighted or not. It is never 0, so that rows without
-   ratings go to 0. */
+/* Computes the lambda of each row, rows x 1 on the device, from ml_lambda, weighted or not. It is never 0, so that rows
+   without ratings go to 0. */
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas);
-/* Number of nonzeros of each row as the model's type, rows x 1 on the device. */
+/* Computes the number of nonzeros of each row as the model's type, rows x 1 on the device. */
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts);
-/* What a row's lambda is lambda times of: its ratings and ML_PRIOR_RATINGS, rows x 1 on the device. */
+/* Computes what lambda is multiplied by for each row: its ratings and ML_PRIOR_RATINGS, rows x 1 on the device. */
 tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights);
 
 #endif

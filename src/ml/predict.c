@@ -1,5 +1,5 @@
 /* Factors of new rows, and the values that a model predicts at given places, by one SDDMM with edge mask on the model's
- * device. */
+   device. */
 #include "ml/predict.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ done:
     return status;
 }
 
-/* Line by line: what is between the lines stays the caller's. */
+/* Copies line by line: what is between the lines stays the caller's. */
 static void copy_lines(const tamis_dense *from, const tamis_dense *to) {
     const size_t size = tamis_type_size(from->type);
     const size_t step = (size_t)tamis_dense_stride(to) * size, length = (size_t)from->cols * size;

@@ -5,22 +5,23 @@
 
 #include "ml/operands.h"
 
-/* model is there and was fitted. */
+/* Checks that the model is there and was fitted. */
 tamis_status ml_check_fitted(const tamis_model *model);
-/* W as tamis_model_transform gives it, on the host, or NULL: the model's own rows. *rows: how many. */
+/* Checks W, as tamis_model_transform gives it, on the host, or NULL for the model's own rows. *rows: how many there
+   are. */
 tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64_t *rows);
-/* those lines of W, or of the model's own factors where W is NULL, packed and in that order; rows = NULL:
-   the first `count`. Both have been checked. */
+/* Copies those lines of W, or of the model's own factors where W is NULL, packed and in that order; rows = NULL: the
+   first `count`. Both have been checked. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                             tamis_owned_dense **gathered);
-/* the same number of columns as the model; `what` names the matrix. */
+/* Checks that a matrix has as many columns as the model; `what` names it. */
 tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols);
 
-/* tamis_model_transform into a packed array of its own, the caller's. */
+/* Does what tamis_model_transform does, into a packed array that the caller owns. */
 tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W);
-/* predictions at the places of a valid S on the host, of which A has a line each row. */
+/* Predicts at the places of a valid S on the host; A has a line for each of its rows. */
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions);
-/* clamp(offset + scale dot, least, most); NaN stays NaN. */
+/* Returns clamp(offset + scale dot, least, most); NaN stays NaN. */
 static inline double ml_expectation(const ml_operands *operands, double dot) {
     const double value = operands->offset + operands->scale * dot;
     return value < operands->least ? operands->least : value > operands->most ? operands->most : value;

@@ -43,10 +43,10 @@ static const char *end_of_line(const tamis_bounded_text *text, const char *line)
     return end;
 }
 
-/* Blanks beside a field do not count, unless they are what separates. */
+/* Whether a character beside a field is padding: blanks, unless they are what separates. */
 static bool is_padding(char separator, char c) { return separator == '\t' ? c == ' ' || c == '\r' : tamis_is_blank(c); }
 
-/* The next line from p on with something in it that is no comment, or the end of the text. */
+/* Returns the next line from p on that has something but a comment, or the end of the text. */
 static const char *find_data(const tamis_bounded_text *text, const char *p) {
     for (; p < text->end; p = tamis_next_line(text, p)) {
         const char *const first = tamis_skip_blanks(p);
@@ -74,7 +74,7 @@ static char find_separator(const char *line, const char *end, bool quotes) {
     return ' ';
 }
 
-/* A quoted field: *p is at its first quote, and goes behind its last. */
+/* Takes a quoted field: *p is at its first quote, and goes behind its last. */
 static tamis_status take_quoted(const tamis_bounded_text *text, const char **p, const char *end, field *taken) {
     const char *const start = *p + 1;
     *taken = (field){.begin = start};
@@ -109,7 +109,7 @@ static const char *skip_padding(const rating_reader *reader, const char *p, cons
     return p;
 }
 
-/* The fields of a line; *count is how many there are. */
+/* Splits a line into fields; *count is how many there are. */
 static tamis_status split_line(const rating_reader *reader, const char *p, const char *end, field *fields, int *count) {
     const tamis_bounded_text *const text = &reader->input.text;
     p = skip_padding(reader, p, end);
@@ -149,7 +149,7 @@ static bool is_title(const rating_reader *reader, const char *line) {
     return count > RATING && fields[RATING].length > 0 && !is_number(&fields[RATING], &ignored);
 }
 
-/* The first line of data, after which the separator is known. */
+/* Finds the first line of data, which tells the separator. */
 static const char *find_first(rating_reader *reader) {
     const tamis_bounded_text *const text = &reader->input.text;
     const size_t length = tamis_unpacked_name_length(text->name);
@@ -292,7 +292,7 @@ static tamis_status take_options(const tamis_ratings_options *given, tamis_ratin
     return TAMIS_OK;
 }
 
-/* Of a large file: is its beginning one of ratings? Before all of it is read. */
+/* Checks before all of a large file is read that its beginning is one of ratings. */
 static tamis_status check_beginning(rating_reader *reader) {
     const tamis_bounded_text *const text = &reader->input.text;
     const char *const zero = memchr(text->begin, '\0', (size_t)(text->end - text->begin));

@@ -61,7 +61,7 @@ static tamis_status check(const tamis_model *model, const tamis_held_out *held_o
     return TAMIS_OK;
 }
 
-/* Documents are folded in always, and so are all rows of a model that keeps none. */
+/* Whether rows are folded in: documents always, and all rows of a model that keeps none. */
 static bool folds_in(const tamis_model *model, bool asked) {
     return asked || model->method->about.data == TAMIS_DATA_COUNTS || model->row_factors.cols == 0;
 }
@@ -230,7 +230,7 @@ done:
     return status;
 }
 
-/* The documents' words, known and held out, as one matrix in COO: the model sums what stands twice. */
+/* Scores the documents' words, known and held out, as one matrix in COO: the model sums what stands twice. */
 static tamis_status score_bound(const scoring *s, tamis_score *score) {
     const tamis_sparse *const parts[] = {s->entries, s->observed};
     const ml_method *const method = s->model->method;

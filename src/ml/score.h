@@ -4,8 +4,8 @@
 
 #include "ml/model.h"
 
-/* The number that a fit's callback gets as metric, and what it is the mean of: held-out entries of ratings,
-   rows of uses. */
+/* Computes the number that a fit's callback gets as metric, and its weight: the held-out entries of ratings, the rows
+   of uses. */
 tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric, double *weight);
 
 #endif

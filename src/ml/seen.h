@@ -4,8 +4,8 @@
 
 #include <tamis/matrix.h>
 
-/* The columns of those rows of `seen`, sorted, as CSR of `count` rows with int64 offsets and columns. `seen` is
-   checked as far as it is read. */
+/* Sorts the columns of those rows of `seen`, and gives them as CSR of `count` rows with int64 offsets and columns.
+   `seen` is checked as far as it is read. */
 tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted);
 
 #endif

@@ -7,7 +7,7 @@
 #include "ml/place.h"
 #include "ml/predict.h"
 
-/* Weights of counts are shares of the topic's mass; of a topic without mass they stay as they are. */
+/* Makes weights of counts shares of the topic's mass; without mass they stay as they are. */
 static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
     double mass = 0;
     for (int64_t j = 0; j < X->rows; j++) mass += ml_element(X, j, factor);
@@ -52,7 +52,7 @@ tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, dou
 
 /* ------------------------------------------------------------------------------------------ shares */
 
-/* What a topic's weight in a document is worth in words. */
+/* Computes what a topic's weight in a document is worth in words. */
 static tamis_status find_masses(tamis_model *model, double *masses) {
     tamis_owned_dense *array = NULL;
     for (int64_t k = 0; k < model->width; k++) masses[k] = 1;

@@ -4,7 +4,7 @@
 
 #include "ml/model.h"
 
-/* As tamis_model_topics. */
+/* Does what tamis_model_topics does. */
 tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights);
 
 #endif

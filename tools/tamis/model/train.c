@@ -111,7 +111,7 @@ static int choose_checkpoint(training *run) {
 
 /* ------------------------------------------------------------------------------------------ model and data */
 
-/* Of several processes the first one writes and reports. */
+/* Sets the library's options. If there are several processes, the first one writes and reports. */
 static void set_library_options(training *run) {
     const bool first = tool_rank_number() == 0;
     run->options = run->settings.model;
