@@ -46,6 +46,7 @@ NAVIGATION = {
     "Tamis itself": ["architecture", "new-method", "new-edge", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+)")
+NAVIGATION["Tamis itself"][2:2] = ["new-model", "new-format"]
 
 
 def add_navigation(app, docname, source):

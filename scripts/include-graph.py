@@ -43,9 +43,6 @@ SHARED |= {("gpu", "lab/gpu/methods")}
 CIRCLES = {
     ("src/group/split", "src/group/shard"), ("src/group/trade", "src/group/plan"), ("src/group/price", "src/group/plan"),
     ("src/group/schemes", "src/group/plan"), ("src/group/place", "src/group/trade"), ("src/group/move", "src/group/trade"),
-    ("src/ml/place", "src/ml/model"), ("src/ml/noise", "src/ml/model"), ("src/ml/team", "src/ml/model"),
-    ("src/ml/place", "src/ml/noise"), ("src/ml/place", "src/ml/team"),
-    ("src/ml/model_header", "src/ml/model_file"), ("src/ml/team_factors", "src/ml/fit"),
     ("tools/tamis/group/ranks_same", "tools/tamis/group/ranks"),
     ("lab/bench/peers/cublas", "lab/bench/peers/peers"), ("lab/bench/peers/cusparse", "lab/bench/peers/peers"),
     ("lab/bench/peers/graphblas", "lab/bench/peers/peers"), ("lab/bench/peers/openblas", "lab/bench/peers/peers"),
@@ -63,6 +60,7 @@ DECLARATIONS = {
     ("tools/tamis/cli/choices.h", "lab/bench/peers/peers"), ("lab/bench/peers/peers.h", "lab/bench/peers/openblas"),
 }
 TYPES = {"tamis_prepared"}  # each backend's own
+SHARED |= {("tools", "src/io/formats")}  # programs ask it what a file's name says
 
 
 def node(path):

@@ -16,6 +16,7 @@ os.chdir(ROOT)
 pages = sys.argv[1:] or ["README.md", "CONTRIBUTING.md", "docs/algorithms.md", "docs/dependencies.md", *sorted(glob.glob("docs/manual/*.md") + glob.glob("lab/*.md") + glob.glob("lab/results/*.md"))]
 missing = checked = 0
 shown = set()
+MADE |= {"src/ml/means.c", "src/io/coo.c"}
 for page in pages:
     with open(page, encoding="utf-8") as text:
         text = text.read()

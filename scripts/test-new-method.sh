@@ -1,14 +1,15 @@
 #!/bin/sh
-# Does what docs/manual/new-method.md says in a copy of the tree, and checks the resulting method: the page's own blocks are the
-# files and the changes.
+# Does what the pages on adding a GPU method, a model and a format say in a copy of the tree, and uses what comes of it: the pages' own
+# blocks are the files and the changes.
 set -eu
 cd "$(dirname "$0")/.."
-page=docs/manual/new-method.md
 copy=build/new-method
 rm -rf "$copy/tree"
 mkdir -p "$copy/tree"
 git ls-files -co --exclude-standard | tar -cf - -T - | tar -xf - -C "$copy/tree"
-scripts/new-method-files.py "$page" "$copy/tree" "$copy/tree"
+for what in method model format; do
+    scripts/new-method-files.py "docs/manual/new-$what.md" "$copy/tree" "$copy/tree"
+done
 cmake -S "$copy/tree" --preset check -B "$copy/build" >"$copy/configure.log"
 cmake --build "$copy/build" --target tamis_program >"$copy/build.log" || { cat "$copy/build.log" >&2; exit 1; }
 for type in fp32 fp64 fp16 bf16; do
@@ -16,3 +17,8 @@ for type in fp32 fp64 fp16 bf16; do
         --inner 37 --algorithm gpu-example --type "$type" >"$copy/$type.log" || { cat "$copy/$type.log"; exit 1; }
     echo "$type: $(tail -1 "$copy/$type.log")"
 done
+tamis=$copy/build/tools/tamis/tamis
+printf '3 4 5\n0 0 5\n0 1 4\n1 0 3\n1 2 1\n2 3 2\n' >"$copy/small.coo"
+"$tamis" info "$copy/small.coo" >"$copy/format.log" || { cat "$copy/format.log"; exit 1; }
+"$tamis" train means "$copy/small.coo" -o "$copy/small.model" >"$copy/model.log" || { cat "$copy/model.log"; exit 1; }
+"$tamis" recommend "$copy/small.model" 0 --seen "$copy/small.coo" --top 1

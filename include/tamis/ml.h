@@ -40,6 +40,37 @@ typedef enum tamis_method {
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
 
+/* What the rows of data are. */
+typedef enum tamis_method_data {
+    TAMIS_DATA_RATINGS = 0, /* users with ratings of items: any finite value, and of repeated ones the last counts */
+    TAMIS_DATA_USES = 1,    /* users with numbers of uses of items, negative for a dislike; what is absent is zero */
+    TAMIS_DATA_COUNTS = 2   /* documents with numbers of words, which are not negative */
+} tamis_method_data;
+
+/* An option that not all methods have. */
+typedef struct tamis_method_option {
+    const char *name; /* a field of tamis_model_options */
+    const char *help; /* what it means for the method, one line; NULL: what it means for most methods */
+} tamis_method_option;
+
+/* Describes a method. */
+typedef struct tamis_method_description {
+    tamis_method method;
+    tamis_method_data data;
+    const char *name;
+    const char *summary;                /* one line */
+    const tamis_method_option *options; /* which of them the method has; a NULL name ends them */
+    bool row_factors;                   /* the model keeps factors of the rows that it was fitted to */
+    bool mini_batches;                  /* tamis_model_partial_fit and tamis_model_fit_stream work */
+    bool groups;                        /* tamis_model_fit_group works */
+    bool reserved_flags[5];
+    uint64_t reserved[8];
+} tamis_method_description;
+
+/* Describes the methods one after another, from index 0 on; TAMIS_ERROR_ARGUMENT behind the last. */
+TAMIS_API int tamis_method_count(void);
+TAMIS_API tamis_status tamis_method_at(int index, tamis_method_description *description);
+
 /* ---------------------------------------------------------------------------------------------- progress */
 
 /* The state of a fit after an iteration (a pass over the data), or within one after a mini-batch. NaN where a number is

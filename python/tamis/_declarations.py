@@ -98,6 +98,9 @@ TAMIS_CCD = 2
 TAMIS_LDA = 3
 TAMIS_SFA = 4
 TAMIS_GAP = 5
+TAMIS_DATA_RATINGS = 0
+TAMIS_DATA_USES = 1
+TAMIS_DATA_COUNTS = 2
 
 
 class tamis_sparse(Structure):
@@ -306,6 +309,16 @@ class tamis_ratings_options(Structure):
 
 class tamis_split_options(Structure):
     _fields_ = [("kind", c_int), ("share", c_double), ("seed", c_uint64), ("reserved", c_uint64 * 4)]
+
+
+class tamis_method_option(Structure):
+    _fields_ = [("name", c_char_p), ("help", c_char_p)]
+
+
+class tamis_method_description(Structure):
+    _fields_ = [("method", c_int), ("data", c_int), ("name", c_char_p), ("summary", c_char_p),
+                ("options", POINTER(tamis_method_option)), ("row_factors", c_bool), ("mini_batches", c_bool),
+                ("groups", c_bool), ("reserved_flags", c_bool * 5), ("reserved", c_uint64 * 8)]
 
 
 class tamis_iteration(Structure):
@@ -602,6 +615,8 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_batches_next": (c_int, [c_void_p, POINTER(POINTER(tamis_sparse))]),
     "tamis_method_name": (c_char_p, [c_int]),
     "tamis_method_from_name": (c_int, [c_char_p, POINTER(c_int)]),
+    "tamis_method_count": (c_int, []),
+    "tamis_method_at": (c_int, [c_int, POINTER(tamis_method_description)]),
     "tamis_model_options_init": (c_int, [POINTER(tamis_model_options), c_int]),
     "tamis_model_create": (c_int, [c_void_p, POINTER(tamis_model_options), POINTER(c_void_p)]),
     "tamis_model_free": (None, [c_void_p]),

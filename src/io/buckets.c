@@ -47,7 +47,8 @@ static uint16_t *rows_of(const tamis_buckets *buckets, tamis_bucket_block *block
     return (uint16_t *)(void *)(values_of(block) + (size_t)block->room * value_size(buckets));
 }
 
-/* From the system and back to it at once: what an allocator keeps for later would stand beside the result. */
+/* Makes a block. Its memory comes from the system and goes back to it at once: what an allocator keeps for later would
+ * stand beside the result. */
 static tamis_bucket_block *create_block(const tamis_buckets *buckets, int64_t before) {
     enum { ALIGNED = 8 }; /* entries: each array then begins where its type may */
     const size_t entry = sizeof(int32_t) + value_size(buckets) + sizeof(uint16_t);
@@ -81,7 +82,7 @@ void tamis_buckets_free(tamis_buckets *buckets) {
 
 /* ------------------------------------------------------------------------------------------- adding */
 
-/* Pairs of buckets become one: in each the rows' low bits are enough to tell them apart. */
+/* Makes pairs of buckets one: in each the rows' low bits are enough to tell them apart. */
 static void join_pairs(tamis_buckets *buckets) {
     for (int64_t b = 0; b < buckets->room; b++) {
         tamis_bucket *const to = &buckets->list[b / 2], from = buckets->list[b];
@@ -119,7 +120,7 @@ typedef struct adding {
     _Atomic bool failed;
 } adding;
 
-/* Of a round: the entries for this thread's buckets. */
+/* The entries of a round for this thread's buckets. */
 typedef struct round_entries {
     int count;
     int32_t row[2 * ROUND], column[2 * ROUND];
@@ -150,7 +151,7 @@ static void collect(const adding *work, int64_t begin, int count, int thread, in
     mine->count = at;
 }
 
-/* A bucket's last block, with room for an entry. */
+/* Returns a bucket's last block, with room for an entry. */
 static inline tamis_bucket_block *block_for(const tamis_buckets *buckets, tamis_bucket *bucket) {
     tamis_bucket_block *const last = bucket->last;
     if (last && last->count < last->room) return last;
@@ -164,7 +165,7 @@ static inline tamis_bucket_block *block_for(const tamis_buckets *buckets, tamis_
     return fresh;
 }
 
-/* Entry i of the round, whose first is entry `begin` of the window. */
+/* Stores the value of entry i of the round, whose first is entry `begin` of the window. */
 TAMIS_INLINE void set_value(const adding *work, const round_entries *mine, int i, int64_t begin,
                             tamis_bucket_block *block, bool floats) {
     const tamis_buckets *const buckets = work->buckets;
@@ -230,12 +231,12 @@ typedef struct filling {
     _Atomic int64_t next;
 } filling;
 
-/* The first row of a block's bucket, without the bits that its rows have. */
+/* Returns the first row of a block's bucket, without the bits that its rows have. */
 static int64_t base_of(const tamis_buckets *buckets, int64_t bucket) {
     return (bucket << buckets->shift) & ~(((int64_t)1 << MOST_SHIFT) - 1);
 }
 
-/* From the counts of rows first .. last - 1 where each begins. */
+/* Computes from the counts of rows first .. last - 1 where each begins. */
 TAMIS_INLINE void count_to_begins(void *offsets, tamis_index_type type, int64_t first, int64_t last, int64_t place) {
     for (int64_t row = first; row < last; row++) {
         const int64_t count = tamis_index_load(offsets, type, row);
@@ -249,7 +250,7 @@ TAMIS_INLINE void count_block(void *offsets, tamis_index_type type, const uint16
         tamis_index_store(offsets, type, base + rows[t], tamis_index_load(offsets, type, base + rows[t]) + 1);
 }
 
-/* Where each entry of a round goes; the offset of its row moves on. */
+/* Finds where each entry of a round goes; the offset of its row moves on. */
 TAMIS_INLINE void find_places(void *offsets, tamis_index_type type, const uint16_t *rows, int64_t base, int count,
                               int64_t *places) {
     for (int i = 0; i < count; i++) {
@@ -330,7 +331,7 @@ static void fill_thread(void *context, int thread, int threads) {
     }
 }
 
-/* The rows' arrays, and where each bucket begins in them. */
+/* Allocates the rows' arrays, and finds where each bucket begins in them. */
 static tamis_status create_rows(const tamis_buckets *buckets, tamis_rows *list, int64_t *begins) {
     list->count = 0;
     for (int64_t b = 0; b < buckets->room; b++) {

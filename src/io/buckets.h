@@ -28,11 +28,11 @@ void tamis_buckets_free(tamis_buckets *buckets);
 /* Adds the window's entries, whose indices are of 32 bits, and whose rows are below `rows`. */
 tamis_status tamis_buckets_add(tamis_buckets *buckets, const tamis_entries *window, int64_t rows);
 
-/* The rows of *list, whose sizes and types are set and which gets its arrays; within each in the order in which the
-   entries came. Empties the buckets, also on failure. */
+/* Makes the arrays of *list, whose sizes and types are set. Entries of a row stay in the order in which they came.
+   Empties the buckets, also on failure. */
 tamis_status tamis_buckets_to_rows(tamis_buckets *buckets, tamis_rows *list);
 
-/* The same as entries, appended to those that are there. */
+/* Appends them as entries to those that are there. */
 tamis_status tamis_buckets_to_entries(tamis_buckets *buckets, tamis_entries *entries);
 
 #endif

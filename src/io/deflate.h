@@ -8,8 +8,8 @@
 
 typedef struct tamis_deflate tamis_deflate;
 
-/* gzip: with its header and trailer; else deflate alone. `path` is for messages. TAMIS_ERROR_UNSUPPORTED in a build
-   without zlib. */
+/* Begins to pack. gzip: with its header and trailer; else deflate alone. `path` is for messages.
+   TAMIS_ERROR_UNSUPPORTED in a build without zlib. */
 tamis_status tamis_deflate_open(const char *path, bool gzip, tamis_deflate **deflate);
 
 /* Packs up to 2^28 bytes, and gives the sink what comes of it. last: the content ends with them. */
@@ -17,10 +17,10 @@ typedef tamis_status tamis_deflate_sink(void *context, const void *packed, int64
 tamis_status tamis_deflate_pack(tamis_deflate *deflate, const void *data, int64_t bytes, bool last,
                                 tamis_deflate_sink *sink, void *context);
 
-/* The checksum of the content so far, without gzip. */
+/* Returns the checksum of the content so far, without gzip. */
 uint32_t tamis_deflate_crc(const tamis_deflate *deflate);
 
-/* NULL is fine. */
+/* Ends packing; NULL is allowed. */
 void tamis_deflate_close(tamis_deflate *deflate);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "io/format.h"
 #include "io/line_rows.h"
 #include "io/lists.h"
 
@@ -22,7 +23,7 @@ enum { MOST_FIELDS = 4 };
 static const list_kind edge_list = {
     "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time",
     true};
-/* KONECT's bip: the ids of a line are of different things. */
+/* KONECT's bip: a line has ids of different things. */
 static const list_kind bipartite_list = {
     "#%", "an integer id", "an integer id", "a weight", 2, "two ids and optionally a weight and a time", false};
 static const list_kind rating_list = {
@@ -38,7 +39,7 @@ typedef struct list_shape {
     const char *line; /* the line that was looked at */
 } list_shape;
 
-static char find_separator(const tamis_text *text, const char *line) {
+static char find_separator(const tamis_bounded_text *text, const char *line) {
     const char *const end = tamis_next_line(text, line);
     for (const char *p = line; p < end; p++) {
         if (*p == ',' || *p == ';') return *p;
@@ -47,19 +48,19 @@ static char find_separator(const tamis_text *text, const char *line) {
     return ' ';
 }
 
-static const char *skip_field(const tamis_text *text, const char *p, char separator) {
+static const char *skip_field(const tamis_bounded_text *text, const char *p, char separator) {
     while (!tamis_at_line_end(text, p) && p < text->end && !(separator == ' ' ? tamis_is_blank(*p) : *p == separator))
         p++;
     return p;
 }
 
-static bool is_id(const tamis_text *text, const char *p, char separator) {
+static bool is_id(const tamis_bounded_text *text, const char *p, char separator) {
     int64_t ignored;
     const char *const after = tamis_parse_index(p, &ignored), *const end = skip_field(text, p, separator);
     return after && tamis_skip_blanks(after) >= end;
 }
 
-static list_shape look_at(const tamis_text *text, const char *line) {
+static list_shape look_at(const tamis_bounded_text *text, const char *line) {
     list_shape shape = {.separator = find_separator(text, line), .numeric = true, .line = line};
     for (const char *p = line; !tamis_at_line_end(text, p) && p < text->end && shape.fields <= MOST_FIELDS;) {
         double ignored;
@@ -77,8 +78,8 @@ static list_shape look_at(const tamis_text *text, const char *line) {
     return shape;
 }
 
-/* The first line with data; a line of titles before it is passed over. */
-static list_shape find_shape(const tamis_text *text, const list_kind *kind) {
+/* Finds the first line with data; it passes over a line of titles before it. */
+static list_shape find_shape(const tamis_bounded_text *text, const list_kind *kind) {
     const char *const first = tamis_skip_comments(text, text->begin, kind->comments);
     const list_shape shape = look_at(text, first);
     if (shape.numeric || shape.fields < kind->fewest_fields || tamis_is_digit(*first)) return shape;
@@ -86,21 +87,21 @@ static list_shape find_shape(const tamis_text *text, const list_kind *kind) {
     return second < text->end ? look_at(text, second) : shape;
 }
 
-static bool sniff(const tamis_text *text, const list_kind *kind) {
+static bool sniff(const tamis_bounded_text *text, const list_kind *kind) {
     const list_shape shape = find_shape(text, kind);
     return shape.numeric && !shape.names && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
 }
 
-/* Three fields with commas are more likely a rating. */
-bool tamis_sniff_edges(const tamis_text *text) {
+/* Recognises edges. Three fields with commas are more likely a rating. */
+static bool sniff_edges(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return true;
     const list_shape shape = find_shape(text, &edge_list);
     return sniff(text, &edge_list) && (shape.separator == ' ' || shape.fields == 2);
 }
 
-bool tamis_sniff_ratings(const tamis_text *text) { return sniff(text, &rating_list); }
+static bool sniff_ratings(const tamis_bounded_text *text) { return sniff(text, &rating_list); }
 
-/* Which column the values are in: 3, 4, or 0 where there are none. */
+/* Finds the column of the values: 3, 4, or 0 if there are none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
                        const list_shape *shape) {
     const int wanted = kind == &rating_list ? 0 : reading->options.value_column;
@@ -119,7 +120,7 @@ static int find_values(const tamis_reading *reading, const list_kind *kind, cons
     return values;
 }
 
-static tamis_status refuse_fields(const tamis_text *text, const list_shape *shape, const char *expected) {
+static tamis_status refuse_fields(const tamis_bounded_text *text, const list_shape *shape, const char *expected) {
     return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, shape->line, "found %s%d field%s, expected %s",
                              shape->fields > MOST_FIELDS ? "more than " : "",
                              shape->fields > MOST_FIELDS ? MOST_FIELDS : shape->fields, shape->fields == 1 ? "" : "s",
@@ -127,7 +128,7 @@ static tamis_status refuse_fields(const tamis_text *text, const list_shape *shap
 }
 
 static tamis_status check_shape(const tamis_reading *reading, const list_kind *kind, const list_shape *shape) {
-    const tamis_text *const text = &reading->text;
+    const tamis_bounded_text *const text = &reading->text;
     tamis_read_report *const report = reading->options.report;
     if (shape->line >= text->end) return TAMIS_OK;
     if (report) report->graph = kind->square;
@@ -142,7 +143,7 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
 }
 
 static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_line_list *list) {
-    const tamis_text *const text = &reading->text;
+    const tamis_bounded_text *const text = &reading->text;
     const tamis_konect konect = kind == &rating_list ? (tamis_konect){0} : tamis_konect_of(text);
     const list_shape shape = find_shape(text, kind);
     if (reading->options.titles)
@@ -183,7 +184,7 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
     return tamis_read_line_list(reading, &form, list);
 }
 
-/* Ids that are used as indices must stay within what the result can hold. */
+/* Refuses ids beyond what the result's indices can hold. */
 static tamis_status check_ids(const tamis_reading *reading, const tamis_entries *entries) {
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     if (size > TAMIS_SIZE_MOST || (tamis_needs_wide(size) && reading->options.index_type == TAMIS_I32))
@@ -220,15 +221,35 @@ static tamis_status finish_list(const tamis_reading *reading, const list_kind *k
     return tamis_line_list_finish(reading, status, list, matrix);
 }
 
-tamis_status tamis_read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     const list_kind *const kind = tamis_konect_of(&reading->text).bipartite ? &bipartite_list : &edge_list;
     tamis_line_list list;
     TRY(read_list(reading, kind, &list));
     return finish_list(reading, kind, &list, matrix);
 }
 
-tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_line_list list;
     TRY(read_list(reading, &rating_list, &list));
     return finish_list(reading, &rating_list, &list, matrix);
 }
+
+const tamis_file_row tamis_edges_file = {
+    .format = TAMIS_FILE_EDGES,
+    .lines = true,
+    .shape = TAMIS_SHAPE_IDS,
+    .name = "edges",
+    .endings = ".txt .el .edges .tsv .wel ?.csv +out.",
+    .sniff = sniff_edges,
+    .read = read_edges,
+};
+
+const tamis_file_row tamis_ratings_file = {
+    .format = TAMIS_FILE_RATINGS,
+    .lines = true,
+    .shape = TAMIS_SHAPE_IDS,
+    .name = "ratings",
+    .endings = ".csv .ratings .data .tsv .dat",
+    .sniff = sniff_ratings,
+    .read = read_rating_lines,
+};

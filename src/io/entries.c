@@ -31,7 +31,7 @@ void tamis_entries_free(tamis_entries *entries) {
     *entries = (tamis_entries){0};
 }
 
-/* In place: an index of 32 bits is not behind where the one of 64 was. */
+/* Narrows indices in place: one of 32 bits is not behind where that of 64 was. */
 static void narrow(int64_t count, void *indices) {
     for (int64_t t = 0; t < count; t++) {
         int64_t wide;
@@ -60,7 +60,7 @@ static tamis_status widen(int64_t count, int64_t capacity, const char *what, voi
     return TAMIS_OK;
 }
 
-/* On failure the entries are of no more use. */
+/* Widens the indices. On failure the entries are of no more use. */
 tamis_status tamis_entries_widen(tamis_entries *entries) {
     if (entries->index_type == TAMIS_I64) return TAMIS_OK;
     TRY(widen(entries->count, entries->capacity, "the row indices", &entries->row_indices));
@@ -136,7 +136,7 @@ static bool rows_rise(const tamis_entries *entries) {
     return true;
 }
 
-/* Where each row begins, of rows that rise. */
+/* Finds where each row begins, if rows rise. */
 static void count_rows(const tamis_entries *entries, const tamis_rows *list) {
     int64_t row = 0;
     for (int64_t t = 0; t < entries->count; t++)
@@ -145,7 +145,7 @@ static void count_rows(const tamis_entries *entries, const tamis_rows *list) {
     for (; row <= entries->rows; row++) tamis_rows_set_offset(list, row, entries->count);
 }
 
-/* One array after the other, so that the old and the new ones are never all there. */
+/* Groups one array after the other, so that the old and the new ones are never all there. */
 static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entries, const tamis_rows *list) {
     const struct {
         void **array;
@@ -167,7 +167,7 @@ static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entr
     return TAMIS_OK;
 }
 
-/* The entries as rows, in the order of the file within each; empties *entries, also on failure. */
+/* Makes rows of the entries, in the order of the file within each; empties *entries, also on failure. */
 static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entries, tamis_rows *list) {
     const tamis_index_type wanted = reading->options.offset_type;
     tamis_status status = TAMIS_OK;
@@ -196,7 +196,7 @@ end:
 
 /* ------------------------------------------------------------------------------------------- the result */
 
-/* Nothing to convert: the arrays themselves can be the result. */
+/* Whether the arrays themselves can be the result. */
 static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *entries) {
     const bool values_fit =
         entries->values ? entries->value_type == wanted->value_type : wanted->values != TAMIS_VALUES_ONES;
@@ -215,7 +215,7 @@ tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status sta
         if (status != TAMIS_OK) tamis_entries_free(entries);
         TRY(status);
     }
-    tamis_source_close(reading->source); /* the text is of no more use */
+    tamis_input_close(reading->input); /* the text is of no more use */
     if (reading->options.format == TAMIS_CSR) {
         tamis_rows list;
         TRY(take_rows(reading, entries, &list));

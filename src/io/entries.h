@@ -14,7 +14,7 @@ typedef struct tamis_entries {
     int64_t capacity;
 } tamis_entries;
 
-/* Room for `capacity` entries. wide: 64-bit indices. */
+/* Allocates `capacity` entries. wide: 64-bit indices. */
 tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
                                   tamis_entries *entries);
 void tamis_entries_free(tamis_entries *entries);
@@ -29,7 +29,7 @@ static inline void tamis_entries_set(const tamis_entries *entries, int64_t at, i
 /* Moves `count` entries from `from` to `to`, which is not behind it. */
 void tamis_entries_move(const tamis_entries *entries, int64_t to, int64_t from, int64_t count);
 
-/* Room for `capacity` entries, those that are there kept. */
+/* Makes room for `capacity` entries, and keeps those that are there. */
 tamis_status tamis_entries_reserve(tamis_entries *entries, int64_t capacity);
 
 /* Holds indices in 64 bits. */

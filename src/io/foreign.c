@@ -68,7 +68,7 @@ static const foreign_row rows[] = {
     {SIGNATURE("<html"), 0, false, "a web page", "the download of the file has failed"},
 };
 
-static bool matches(const tamis_text *text, const foreign_row *row) {
+static bool matches(const tamis_bounded_text *text, const foreign_row *row) {
     const char *const at = text->begin + row->at;
     if (text->end - text->begin < row->at + row->count) return false;
     const bool same = row->bytes[0] == '<' ? strncasecmp(at, row->bytes, (size_t)row->count) == 0
@@ -77,7 +77,7 @@ static bool matches(const tamis_text *text, const foreign_row *row) {
 }
 
 /* A zip archive whose first file is no array is no .npz. The file's header: its name of `length` bytes is at 30. */
-static bool is_other_zip(const tamis_text *text) {
+static bool is_other_zip(const tamis_bounded_text *text) {
     enum { LENGTH_AT = 26, NAME_AT = 30, ENDING = 4 };
     const unsigned char *const bytes = (const unsigned char *)text->begin;
     const int64_t size = text->end - text->begin;
@@ -87,11 +87,11 @@ static bool is_other_zip(const tamis_text *text) {
     return memcmp(bytes + NAME_AT + length - ENDING, ".npy", ENDING) != 0;
 }
 
-static tamis_status refuse(const tamis_text *text, const char *what, const char *instead) {
+static tamis_status refuse(const tamis_bounded_text *text, const char *what, const char *instead) {
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s, which Tamis does not read: %s", text->name, what, instead);
 }
 
-tamis_status tamis_refuse_foreign(const tamis_text *text) {
+tamis_status tamis_refuse_foreign(const tamis_bounded_text *text) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (matches(text, &rows[i])) return refuse(text, rows[i].what, rows[i].instead);
     if (is_other_zip(text))

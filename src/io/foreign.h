@@ -4,7 +4,8 @@
 
 #include "io/text.h"
 
-/* Names what the beginning of a file is, and what converts it; TAMIS_OK for what may be a format of ours. */
-tamis_status tamis_refuse_foreign(const tamis_text *text);
+/* Refuses a file whose beginning is that of a foreign format, and says what converts it; TAMIS_OK for what may be one
+   of ours. */
+tamis_status tamis_refuse_foreign(const tamis_bounded_text *text);
 
 #endif

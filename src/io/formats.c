@@ -2,41 +2,33 @@
    content that can be of one format only is never read as another. */
 #include "io/formats.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "io/source.h"
+#include "io/input.h"
 
-/* Rows in the order in which they are tried on a name or a content. Endings are words between blanks. After a star
-   stands the beginning of a name, which decides without a look at the content; after a plus sign one that does so only
-   where no ending is known; after a question mark an ending that belongs to another format unless the content says so.
- */
-static const tamis_file_row rows[] = {
-    {TAMIS_FILE_AUTO, false, false, "auto", "", NULL, NULL},
-    {TAMIS_FILE_MATRIX_MARKET, true, true, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market,
-     tamis_read_matrix_market},
-    {TAMIS_FILE_HARWELL_BOEING, false, true, "harwell-boeing", ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
-     tamis_sniff_harwell_boeing, tamis_read_harwell_boeing},
-    {TAMIS_FILE_NPZ, true, false, "npz", ".npz", tamis_sniff_npz, tamis_read_npz},
-    {TAMIS_FILE_NPY, true, false, "npy", ".npy", tamis_sniff_npy, NULL},
-    {TAMIS_FILE_SMTX, false, false, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
-    {TAMIS_FILE_LDAC, false, true, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
-    {TAMIS_FILE_SVMLIGHT, false, true, "svmlight", ".svm .svmlight .libsvm ?.txt ?.dat ?.data", tamis_sniff_svmlight,
-     tamis_read_svmlight},
-    {TAMIS_FILE_DOCWORD, false, true, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
-    {TAMIS_FILE_METIS, false, true, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
-    {TAMIS_FILE_EDGES, false, true, "edges", ".txt .el .edges .tsv .wel ?.csv +out.", tamis_sniff_edges,
-     tamis_read_edges},
-    {TAMIS_FILE_RATINGS, false, true, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings,
-     tamis_read_rating_lines},
+extern const tamis_file_row tamis_matrix_market_file, tamis_harwell_boeing_file, tamis_npz_file, tamis_npy_file,
+    tamis_smtx_file, tamis_ldac_file, tamis_svmlight_file, tamis_docword_file, tamis_metis_file, tamis_edges_file,
+    tamis_ratings_file;
+
+/* In the order in which they are tried on a name or a content. */
+static const tamis_file_row *const rows[] = {
+    &tamis_matrix_market_file, &tamis_harwell_boeing_file, &tamis_npz_file,      &tamis_npy_file,
+    &tamis_smtx_file,          &tamis_ldac_file,           &tamis_svmlight_file, &tamis_docword_file,
+    &tamis_metis_file,         &tamis_edges_file,          &tamis_ratings_file,
 };
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = (int)(sizeof rows / sizeof *rows) };
+
+static const tamis_file_row automatic = {.format = TAMIS_FILE_AUTO, .name = "auto", .endings = ""};
 
 const tamis_file_row *tamis_file_row_of(tamis_file_format format) {
     for (int i = 0; i < ROWS; i++)
-        if (rows[i].format == format) return &rows[i];
-    return NULL;
+        if (rows[i]->format == format) return rows[i];
+    return format == TAMIS_FILE_AUTO ? &automatic : NULL;
 }
+
+int tamis_file_format_count(void) { return ROWS + 1; }
 
 const char *tamis_file_format_name(tamis_file_format format) {
     const tamis_file_row *const row = tamis_file_row_of(format);
@@ -44,73 +36,116 @@ const char *tamis_file_format_name(tamis_file_format format) {
 }
 
 tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format) {
+    char names[512] = "auto";
+    size_t used = strlen(names);
     tamis_clear_error();
     if (!name || !format)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected %s", name ? "format" : "name",
                           name ? "where to put the format" : "the name of a file format");
-    for (int i = 0; i < ROWS; i++) {
-        if (strcmp(rows[i].name, name) != 0) continue;
-        *format = rows[i].format;
-        return TAMIS_OK;
+    for (int i = 0; i < tamis_file_format_count(); i++) {
+        const char *const known = tamis_file_format_name((tamis_file_format)i);
+        if (strcmp(known, name) == 0) {
+            *format = (tamis_file_format)i;
+            return TAMIS_OK;
+        }
+        if (i > 0 && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i < ROWS ? ", " : " or ", known);
     }
-    return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                      "name = \"%s\": expected auto, matrix-market, harwell-boeing, metis, smtx, edges, docword, ldac, "
-                      "ratings, npy, npz or svmlight",
-                      name);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = \"%s\": expected %s", name, names);
 }
+
+/* ------------------------------------------------------------------------------------------ names of files */
 
 static const char *base_name(const char *name) {
     const char *const slash = strrchr(name, '/');
     return slash ? slash + 1 : name;
 }
 
-typedef enum name_match { NO_MATCH = 0, BY_CONTENT, BY_ENDING, BY_BEGINNING, BY_WEAK_BEGINNING } name_match;
+typedef enum name_match {
+    NO_MATCH = 0,
+    BY_CONTENT,
+    BY_DOCUMENTS,
+    BY_ENDING,
+    BY_BEGINNING,
+    BY_WEAK_BEGINNING
+} name_match;
 
-/* Does the name (of `length` characters) have one of the row's endings or beginnings? */
-static name_match match_name(const tamis_file_row *row, const char *name, size_t length) {
+/* Matches a name (of `length` characters) with the row's endings and beginnings. *matched: how long the one is. */
+static name_match match_name(const tamis_file_row *row, const char *name, size_t length, size_t *matched) {
+    static const char marks[] = "*+?&";
+    static const name_match matches[] = {BY_BEGINNING, BY_WEAK_BEGINNING, BY_CONTENT, BY_DOCUMENTS};
     for (const char *word = row->endings; *word;) {
-        const char mark = strchr("*?+", *word) ? *word++ : '\0';
-        const size_t size = strcspn(word, " ");
-        if (mark == '*' || mark == '+') {
-            if (length >= size && strncasecmp(name, word, size) == 0)
-                return mark == '*' ? BY_BEGINNING : BY_WEAK_BEGINNING;
-        } else if (length > size && strncasecmp(name + length - size, word, size) == 0) {
-            return mark == '?' ? BY_CONTENT : BY_ENDING;
-        }
+        const char *const mark = strchr(marks, *word);
+        if (mark) word++;
+        const size_t size = *matched = strcspn(word, " ");
+        const bool beginning = mark && mark - marks < 2;
+        if (beginning ? length >= size && strncasecmp(name, word, size) == 0
+                      : length > size && strncasecmp(name + length - size, word, size) == 0)
+            return mark ? matches[mark - marks] : BY_ENDING;
         word += size + (word[size] == ' ');
     }
     return NO_MATCH;
 }
 
-tamis_status tamis_check_signature(const tamis_text *text, tamis_file_format format) {
-    for (int i = 1; i < ROWS; i++) {
-        if (!rows[i].signature || rows[i].format == format || !rows[i].sniff(text)) continue;
+tamis_file_shape tamis_file_shape_by_name(const char *path, bool documents) {
+    const char *const name = base_name(path);
+    const size_t length = tamis_unpacked_name_length(name);
+    bool ids = false, counted = false;
+    for (int i = 0; i < ROWS; i++) {
+        size_t matched;
+        const name_match match = match_name(rows[i], name, length, &matched);
+        if (match == BY_BEGINNING) return rows[i]->shape;
+        ids |= rows[i]->shape == TAMIS_SHAPE_IDS && match == BY_ENDING;
+        counted |= rows[i]->shape == TAMIS_SHAPE_COUNTED && (match == BY_ENDING || match == BY_DOCUMENTS);
+    }
+    if (ids && !(documents && counted)) return TAMIS_SHAPE_IDS;
+    return counted ? TAMIS_SHAPE_COUNTED : TAMIS_SHAPE_STATED;
+}
+
+size_t tamis_file_stem_length(const char *name) {
+    size_t length = tamis_unpacked_name_length(name);
+    for (int i = 0; i < ROWS; i++) {
+        size_t matched;
+        const name_match match = match_name(rows[i], name, length, &matched);
+        if (match == NO_MATCH || match == BY_BEGINNING || match == BY_WEAK_BEGINNING) continue;
+        length -= matched;
+        i = -1; /* "x.mtx.txt" has two */
+    }
+    return length;
+}
+
+/* ------------------------------------------------------------------------------------------ choosing */
+
+tamis_status tamis_check_signature(const tamis_bounded_text *text, tamis_file_format format) {
+    for (int i = 0; i < ROWS; i++) {
+        if (!rows[i]->signature || rows[i]->format == format || !rows[i]->sniff(text)) continue;
         return tamis_fail(
             TAMIS_ERROR_FORMAT,
             "%s: its content is %s, but by its name or the given format it is %s: rename the file, or give "
             "its format",
-            text->name, rows[i].name, tamis_file_format_name(format));
+            text->name, rows[i]->name, tamis_file_format_name(format));
     }
     return TAMIS_OK;
 }
 
-const tamis_file_row *tamis_find_format(const tamis_text *text) {
+const tamis_file_row *tamis_find_format(const tamis_bounded_text *text) {
     const char *const name = base_name(text->name);
     const size_t length = tamis_unpacked_name_length(name);
     const tamis_file_row *by_name = NULL, *by_beginning = NULL;
-    for (int i = 1; i < ROWS; i++) {
-        const name_match match = match_name(&rows[i], name, length);
+    for (int i = 0; i < ROWS; i++) {
+        size_t matched;
+        const name_match match = match_name(rows[i], name, length, &matched);
         if (match == NO_MATCH) continue;
         if (match == BY_WEAK_BEGINNING) {
-            by_beginning = &rows[i];
+            by_beginning = rows[i];
             continue;
         }
-        if (match == BY_BEGINNING || rows[i].sniff(text)) return &rows[i];
-        if (!by_name && match != BY_CONTENT) by_name = &rows[i];
+        if (match == BY_BEGINNING || rows[i]->sniff(text)) return rows[i];
+        if (!by_name && match == BY_ENDING) by_name = rows[i];
     }
     if (!by_name) by_name = by_beginning;
     if (by_name) return by_name; /* its reader will say what is wrong */
-    for (int i = 1; i < ROWS; i++)
-        if (rows[i].sniff(text)) return &rows[i];
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i]->sniff(text)) return rows[i];
     return NULL;
 }

@@ -1,26 +1,27 @@
-/* One table row a file format. */
+/* The table of file formats. */
 #ifndef TAMIS_IO_FORMATS_H
 #define TAMIS_IO_FORMATS_H
 
-#include "io/reading.h"
+#include "base/private.h"
+#include "io/format.h"
 
-typedef struct tamis_file_row {
-    tamis_file_format format;
-    bool signature; /* what `sniff` knows is of no other format */
-    bool lines;     /* the reader takes one window of lines after the other */
-    const char *name;
-    const char *endings;
-    tamis_sniffer *sniff;
-    tamis_reader *read; /* NULL: no sparse matrices in it */
-} tamis_file_row;
+/* Returns the row of a format, NULL for a number that is none. */
+TAMIS_PRIVATE_API const tamis_file_row *tamis_file_row_of(tamis_file_format format);
 
-/* NULL for a number that is no format. */
-const tamis_file_row *tamis_file_row_of(tamis_file_format format);
+/* Returns how many formats there are, with TAMIS_FILE_AUTO: their numbers are below it. */
+int tamis_file_format_count(void);
+
+/* Tells by a file's name how it says what its rows and columns are. If rows are documents, some endings mean bags of
+   words. */
+TAMIS_PRIVATE_API tamis_file_shape tamis_file_shape_by_name(const char *path, bool documents);
+
+/* Returns the length of a name without the endings of formats and packers. */
+TAMIS_PRIVATE_API size_t tamis_file_stem_length(const char *name);
 
 /* Refuses to read as `format` what has the signature of another one. */
-TAMIS_PRIVATE_API tamis_status tamis_check_signature(const tamis_text *text, tamis_file_format format);
+TAMIS_PRIVATE_API tamis_status tamis_check_signature(const tamis_bounded_text *text, tamis_file_format format);
 
-/* The row of the file's format, NULL where neither the name nor the content tells. */
-const tamis_file_row *tamis_find_format(const tamis_text *text);
+/* Returns the row of the file's format, NULL if neither the name nor the content tells. */
+const tamis_file_row *tamis_find_format(const tamis_bounded_text *text);
 
 #endif

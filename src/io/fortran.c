@@ -37,7 +37,7 @@ static bool add_field(spelling *from, tamis_fortran_format *format, char kind, i
     return true;
 }
 
-/* I8 or E20.12 or E20.12E3, `repeat` times. */
+/* Takes I8 or E20.12 or E20.12E3, `repeat` times. */
 static bool take_edit(spelling *from, tamis_fortran_format *format, int repeat) {
     const char letter = *from->p++;
     const int width = take_number(from);
@@ -59,7 +59,7 @@ static bool take_edit(spelling *from, tamis_fortran_format *format, int repeat) 
 
 static bool take_list(spelling *from, tamis_fortran_format *format, int depth);
 
-/* A group in parentheses, `repeat` times. */
+/* Takes a group in parentheses, `repeat` times. */
 static bool take_group(spelling *from, tamis_fortran_format *format, int repeat, int depth) {
     const char *const start = from->p;
     for (int i = 0; i < repeat; i++) {
@@ -103,7 +103,7 @@ static bool take_item(spelling *from, tamis_fortran_format *format, int depth) {
     }
 }
 
-/* "(" items ")"; commas between items may be missing, as after 1P. */
+/* Takes "(" items ")"; commas between items may be missing, as after 1P. */
 static bool take_list(spelling *from, tamis_fortran_format *format, int depth) {
     if (*from->p++ != '(') return false;
     while (*from->p != ')') {
@@ -114,7 +114,7 @@ static bool take_list(spelling *from, tamis_fortran_format *format, int depth) {
     return true;
 }
 
-tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t length, const char *what,
+tamis_status tamis_fortran_parse(const tamis_bounded_text *text, const char *at, int64_t length, const char *what,
                                  tamis_fortran_format *format) {
     spelling from = {.column = 0};
     size_t used = 0;
@@ -133,7 +133,7 @@ tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t
     return TAMIS_OK;
 }
 
-/* The words of a line, counted up to `most` + 1; -1 when one is longer than a field can be. */
+/* Counts the words of a line up to `most` + 1; -1 when one is longer than a field can be. */
 static int64_t count_words(const char *p, const char *end, int64_t most) {
     int64_t count = 0;
     while (count <= most) {
@@ -147,11 +147,11 @@ static int64_t count_words(const char *p, const char *end, int64_t most) {
     return count;
 }
 
-/* Some programs (SciPy is one) pad fields to another width than their format says. So where a line has as many words as
-   fields, the words are the fields, which for a right line makes no difference. */
+/* Goes on to the next line. Some programs (SciPy is one) pad fields to another width than their format says. So if a
+ * line has as many words as fields, the words are the fields, which for a right line makes no difference. */
 static void enter_line(tamis_fortran_cursor *cursor) {
-    while (cursor->line >= cursor->text->end && !cursor->source->ended && cursor->status == TAMIS_OK) {
-        cursor->status = tamis_source_next(cursor->source);
+    while (cursor->line >= cursor->text->end && !cursor->input->ended && cursor->status == TAMIS_OK) {
+        cursor->status = tamis_input_next(cursor->input);
         cursor->line = cursor->text->begin;
     }
     const char *end = tamis_next_line(cursor->text, cursor->line);
@@ -164,10 +164,10 @@ static void enter_line(tamis_fortran_cursor *cursor) {
     cursor->word = cursor->line;
 }
 
-tamis_fortran_cursor tamis_fortran_start(tamis_source *source, const tamis_fortran_format *format, const char *line,
+tamis_fortran_cursor tamis_fortran_start(tamis_input *input, const tamis_fortran_format *format, const char *line,
                                          int64_t count) {
     tamis_fortran_cursor cursor = {
-        .source = source, .text = &source->text, .format = format, .line = line, .remaining = count};
+        .input = input, .text = &input->text, .format = format, .line = line, .remaining = count};
     enter_line(&cursor);
     return cursor;
 }

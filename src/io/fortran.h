@@ -2,7 +2,7 @@
 #ifndef TAMIS_IO_FORTRAN_H
 #define TAMIS_IO_FORTRAN_H
 
-#include "io/source.h"
+#include "io/input.h"
 
 enum { TAMIS_FORTRAN_FIELDS = 512, TAMIS_FORTRAN_WIDTH = 128 };
 
@@ -16,14 +16,14 @@ typedef struct tamis_fortran_format {
 } tamis_fortran_format;
 
 /* Reads the format at `at` (`length` characters, blanks around it). An error quotes it and names `what`. */
-tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t length, const char *what,
+tamis_status tamis_fortran_parse(const tamis_bounded_text *text, const char *at, int64_t length, const char *what,
                                  tamis_fortran_format *format);
 
 /* A place in lines of fields, which moves on to the next windows of the file. */
 typedef struct tamis_fortran_cursor {
-    tamis_source *source;
-    const tamis_text *text; /* the source's */
-    tamis_status status;    /* of moving on, for the next field */
+    tamis_input *input;
+    const tamis_bounded_text *text; /* the input's */
+    tamis_status status;            /* of moving on, for the next field */
     const tamis_fortran_format *format;
     const char *line, *line_end;
     int field;
@@ -34,15 +34,15 @@ typedef struct tamis_fortran_cursor {
 } tamis_fortran_cursor;
 
 /* Begins with the first of `count` fields. */
-tamis_fortran_cursor tamis_fortran_start(tamis_source *source, const tamis_fortran_format *format, const char *line,
+tamis_fortran_cursor tamis_fortran_start(tamis_input *input, const tamis_fortran_format *format, const char *line,
                                          int64_t count);
 
-/* The next field as an integer from low to high, or as a number. */
+/* Takes the next field as an integer from low to high, or as a number. */
 tamis_status tamis_fortran_integer(tamis_fortran_cursor *cursor, int64_t low, int64_t high, const char *what,
                                    int64_t *value);
 tamis_status tamis_fortran_real(tamis_fortran_cursor *cursor, const char *what, double *value);
 
-/* The first line after the one that the cursor has taken a field from. */
+/* Returns the first line after the one that the cursor has taken a field from. */
 const char *tamis_fortran_next_line(const tamis_fortran_cursor *cursor);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "io/entries.h"
+#include "io/format.h"
 #include "io/fortran.h"
 #include "io/triangles.h"
 
@@ -31,7 +32,7 @@ static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 static bool one_of(char c, const char *set) { return c != '\0' && strchr(set, c) != NULL; }
 
 /* Lines 2 and 3 have no blanks to spare only for numbers of 14 digits, so that words are told apart by blanks. */
-static int take_integers(const tamis_text *text, const char *p, int64_t *numbers, int most) {
+static int take_integers(const tamis_bounded_text *text, const char *p, int64_t *numbers, int most) {
     int count = 0;
     for (p = tamis_skip_blanks(p); count < most && !tamis_at_line_end(text, p); p = tamis_skip_blanks(p)) {
         p = tamis_parse_integer(p, &numbers[count]);
@@ -41,7 +42,7 @@ static int take_integers(const tamis_text *text, const char *p, int64_t *numbers
     return count;
 }
 
-bool tamis_sniff_harwell_boeing(const tamis_text *text) {
+static bool sniff_harwell_boeing(const tamis_bounded_text *text) {
     const char *const second = tamis_next_line(text, text->begin), *const third = tamis_next_line(text, second);
     int64_t numbers[CARD_COUNTS];
     if (second >= text->end || take_integers(text, second, numbers, CARD_COUNTS) < 4 || text->end - third < 4)
@@ -50,7 +51,7 @@ bool tamis_sniff_harwell_boeing(const tamis_text *text) {
            tamis_is_blank(third[3]);
 }
 
-static tamis_status take_type(const tamis_text *text, const char *p, boeing_header *header) {
+static tamis_status take_type(const tamis_bounded_text *text, const char *p, boeing_header *header) {
     const char field = lower(p[0]), shape = lower(p[1]), storage = lower(p[2]);
     if (text->end - p < 3 || !one_of(field, "rpicq") || !one_of(shape, "surzh") || !one_of(storage, "ae"))
         return tamis_text_fail(text, p, "a matrix type such as RSA, RUA or PSA");
@@ -68,8 +69,8 @@ static tamis_status take_type(const tamis_text *text, const char *p, boeing_head
     return TAMIS_OK;
 }
 
-static tamis_status take_header(const tamis_source *source, boeing_header *header) {
-    const tamis_text *const text = &source->text;
+static tamis_status take_header(const tamis_input *input, boeing_header *header) {
+    const tamis_bounded_text *const text = &input->text;
     *header = (boeing_header){0};
     const char *const second = tamis_next_line(text, text->begin), *const third = tamis_next_line(text, second);
     int64_t cards[CARD_COUNTS] = {0}, sizes[4] = {0};
@@ -94,7 +95,7 @@ static tamis_status take_header(const tamis_source *source, boeing_header *heade
     const char *const after = tamis_next_line(text, header->formats_at);
     header->formats_length = after - header->formats_at;
     header->body = cards[4] > 0 ? tamis_next_line(text, after) : after;
-    const int64_t room = tamis_source_room(source, header->body); /* a character each at the least */
+    const int64_t room = tamis_input_room(input, header->body); /* a character each at the least */
     if (header->cols >= room + 1 || header->count > room)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at,
                                  "%lld columns and %lld entries are more than the file can hold",
@@ -102,8 +103,8 @@ static tamis_status take_header(const tamis_source *source, boeing_header *heade
     return TAMIS_OK;
 }
 
-/* Format number 0 to 2 of line 4: 16 columns for each, the last has 20. */
-static tamis_status take_format(const tamis_text *text, const boeing_header *header, int number,
+/* Takes format number 0 to 2 of line 4: 16 columns for each, the last has 20. */
+static tamis_status take_format(const tamis_bounded_text *text, const boeing_header *header, int number,
                                 tamis_fortran_format *format) {
     static const char *const what[FORMATS] = {"the column pointers", "the row indices", "the values"};
     const int64_t start = number * 16, width = number == 2 ? 20 : 16;
@@ -114,17 +115,17 @@ static tamis_status take_format(const tamis_text *text, const boeing_header *hea
     return tamis_fortran_parse(text, header->formats_at + from, to - from, what[number], format);
 }
 
-/* Those of pointers and indices, and that of the values if they are wanted. */
-static tamis_status take_formats(const tamis_text *text, const boeing_header *header, bool values,
+/* Takes the formats of pointers and indices, and that of the values if they are requested. */
+static tamis_status take_formats(const tamis_bounded_text *text, const boeing_header *header, bool values,
                                  boeing_formats formats) {
     for (int i = 0; i < (values ? FORMATS : FORMATS - 1); i++) TRY(take_format(text, header, i, &formats[i]));
     return TAMIS_OK;
 }
 
-/* Pointers become the column of each entry; the entries keep their order. */
-static tamis_status take_columns(tamis_source *source, const boeing_header *header, const tamis_fortran_format *format,
+/* Makes pointers the column of each entry; the entries keep their order. */
+static tamis_status take_columns(tamis_input *input, const boeing_header *header, const tamis_fortran_format *format,
                                  const char **line, const tamis_entries *entries) {
-    tamis_fortran_cursor cursor = tamis_fortran_start(source, format, *line, header->cols + 1);
+    tamis_fortran_cursor cursor = tamis_fortran_start(input, format, *line, header->cols + 1);
     int64_t pointer = 1, next = 0;
     TRY(tamis_fortran_integer(&cursor, 1, 1, "the first column pointer", &pointer));
     for (int64_t column = 0; column < header->cols; column++) {
@@ -136,24 +137,24 @@ static tamis_status take_columns(tamis_source *source, const boeing_header *head
         pointer = next;
     }
     if (pointer != header->count + 1)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%d: no columns for %lld entries", source->text.name, SIZES_LINE,
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%d: no columns for %lld entries", input->text.name, SIZES_LINE,
                           (long long)header->count);
     *line = tamis_fortran_next_line(&cursor);
     return TAMIS_OK;
 }
 
-static tamis_status take_rows(tamis_source *source, const boeing_header *header, const tamis_fortran_format *format,
+static tamis_status take_rows(tamis_input *input, const boeing_header *header, const tamis_fortran_format *format,
                               const char **line, tamis_triangles *triangles, const tamis_entries *entries) {
-    tamis_fortran_cursor cursor = tamis_fortran_start(source, format, *line, header->count);
+    tamis_fortran_cursor cursor = tamis_fortran_start(input, format, *line, header->count);
     int64_t row = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_integer(&cursor, 1, header->rows, "a row index", &row));
         if (header->skew && row - 1 == tamis_index_load(entries->columns, entries->index_type, t))
-            return tamis_text_refuse(TAMIS_ERROR_FORMAT, &source->text, cursor.line,
+            return tamis_text_refuse(TAMIS_ERROR_FORMAT, &input->text, cursor.line,
                                      "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
         tamis_index_store(entries->row_indices, entries->index_type, t, row - 1);
         if (header->symmetric)
-            TRY(tamis_triangles_note(triangles, &source->text, cursor.line, row - 1,
+            TRY(tamis_triangles_note(triangles, &input->text, cursor.line, row - 1,
                                      tamis_index_load(entries->columns, entries->index_type, t)));
     }
     *line = tamis_fortran_next_line(&cursor);
@@ -162,7 +163,7 @@ static tamis_status take_rows(tamis_source *source, const boeing_header *header,
 
 static tamis_status take_values(const tamis_reading *reading, const boeing_header *header,
                                 const tamis_fortran_format *format, const char *line, const tamis_entries *entries) {
-    tamis_fortran_cursor cursor = tamis_fortran_start(reading->source, format, line, header->count);
+    tamis_fortran_cursor cursor = tamis_fortran_start(reading->input, format, line, header->count);
     double value = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_real(&cursor, "a number", &value));
@@ -173,16 +174,16 @@ static tamis_status take_values(const tamis_reading *reading, const boeing_heade
 }
 
 static tamis_status take_body(const tamis_reading *reading, const boeing_header *header, tamis_entries *entries) {
-    tamis_source *const source = reading->source;
-    const char *const name = source->text.name;
+    tamis_input *const input = reading->input;
+    const char *const name = input->text.name;
     const char *line = header->body;
     boeing_formats formats;
     tamis_triangles triangles = {0};
-    TRY(take_formats(&source->text, header, entries->values != NULL, formats));
-    TRY(take_columns(source, header, &formats[0], &line, entries));
+    TRY(take_formats(&input->text, header, entries->values != NULL, formats));
+    TRY(take_columns(input, header, &formats[0], &line, entries));
     TRY(tamis_progress_step(&reading->progress, 0.2, name));
     entries->count = header->count;
-    tamis_status status = take_rows(source, header, &formats[1], &line, &triangles, entries);
+    tamis_status status = take_rows(input, header, &formats[1], &line, &triangles, entries);
     if (status == TAMIS_OK) status = tamis_triangles_check_entries(&triangles, name, entries, false);
     tamis_triangles_free(&triangles);
     TRY(status);
@@ -193,19 +194,28 @@ static tamis_status take_body(const tamis_reading *reading, const boeing_header 
     return header->symmetric ? tamis_entries_mirror(entries, header->skew ? -1 : 1) : TAMIS_OK;
 }
 
-/* The header is in the window; of a window that is smaller all of the file is. */
-static tamis_status hold_header(tamis_source *source) {
-    const char *p = source->text.begin;
-    for (int i = 0; i < HEADER_LINES; i++) p = tamis_next_line(&source->text, p);
-    return p < source->text.end ? TAMIS_OK : tamis_source_rest(source);
+/* Reads the header, which is in the window; if the window is smaller, all of the file is. */
+static tamis_status hold_header(tamis_input *input) {
+    const char *p = input->text.begin;
+    for (int i = 0; i < HEADER_LINES; i++) p = tamis_next_line(&input->text, p);
+    return p < input->text.end ? TAMIS_OK : tamis_input_rest(input);
 }
 
-tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_harwell_boeing(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     boeing_header header;
-    TRY(hold_header(reading->source));
-    TRY(take_header(reading->source, &header));
+    TRY(hold_header(reading->input));
+    TRY(take_header(reading->input, &header));
     const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);
     tamis_entries entries;
     TRY(tamis_entries_create(reading, header.count, wide, !header.pattern && tamis_wants_values(reading), &entries));
     return tamis_entries_finish(reading, take_body(reading, &header, &entries), &entries, matrix);
 }
+
+const tamis_file_row tamis_harwell_boeing_file = {
+    .format = TAMIS_FILE_HARWELL_BOEING,
+    .lines = true,
+    .name = "harwell-boeing",
+    .endings = ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
+    .sniff = sniff_harwell_boeing,
+    .read = read_harwell_boeing,
+};

@@ -31,7 +31,7 @@ static tamis_status tell(const id_lists *ids, const int64_t *distinct, int64_t c
     return goes_on ? TAMIS_OK : tamis_fail(TAMIS_ERROR_CANCELLED, "cancelled by the caller");
 }
 
-/* Those whose number is less than the next one's. */
+/* Tells the ids whose number is less than the next one's. */
 static tamis_status tell_of_table(const id_lists *ids, const int64_t *number, int64_t range, int64_t count) {
     void *memory = NULL;
     if (!ids->options->relabelled) return TAMIS_OK;
@@ -119,7 +119,7 @@ end:
     return status;
 }
 
-/* range: all ids are below it. */
+/* Numbers ids anew. All of them are below `range`. */
 static tamis_status number_anew(const id_lists *ids, int64_t range, int64_t *distinct) {
     *distinct = 0;
     if (ids->count == 0) return ids->options->relabelled ? tell(ids, NULL, 0) : TAMIS_OK;

@@ -1,12 +1,10 @@
 /* Bags of words as lda-c reads them: a line for each document, "terms id:count id:count ...", ids counted from 0. */
-#include <string.h>
-
-#include "base/memory.h"
 #include "io/ldac.h"
-#include "io/lines.h"
+#include "io/format.h"
+#include "io/row_window.h"
 #include "io/rows.h"
 
-bool tamis_ldac_count_holds(const tamis_text *text, const char *p) {
+bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p) {
     int64_t count = 0, pairs = 0;
     const char *q = tamis_parse_index(p, &count);
     if (!q || !(tamis_is_blank(*q) || tamis_at_line_end(text, q))) return false;
@@ -14,9 +12,9 @@ bool tamis_ldac_count_holds(const tamis_text *text, const char *p) {
     return pairs == count;
 }
 
-/* The first document that is not empty tells. Of a document that goes on beyond what is there it is enough that it has
-   the form. */
-bool tamis_sniff_ldac(const tamis_text *text) {
+/* Recognises the format by the first document that is not empty. Of a document that goes on beyond what is there it is
+   enough that it has the form. */
+static bool sniff_ldac(const tamis_bounded_text *text) {
     enum { LONG_LINE = 4096 };
     int64_t count = 0, ignored;
     for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
@@ -34,9 +32,9 @@ bool tamis_sniff_ldac(const tamis_text *text) {
     return false;
 }
 
-/* One document: the line at *p. */
-static tamis_status take_document(const tamis_reading *reading, const tamis_text *text, const char **p,
-                                  tamis_rows *list) {
+/* Takes one document, the line at *p, whose ids are id_most at most. */
+static tamis_status take_document(const tamis_bounded_text *text, int64_t id_most, tamis_read_report *report,
+                                  const char **p, tamis_rows *list) {
     int64_t terms = 0;
     TRY(tamis_text_index(text, p, 0, TAMIS_SIZE_MOST, "a number of terms", &terms));
     for (int64_t i = 0; i < terms; i++) {
@@ -45,75 +43,47 @@ static tamis_status take_document(const tamis_reading *reading, const tamis_text
         const char *const start = tamis_skip_blanks(*p);
         if (!tamis_is_blank(**p) || tamis_at_line_end(text, start))
             return tamis_text_fail(text, *p, "term %lld of %lld", (long long)i + 1, (long long)terms);
-        TRY(tamis_text_index(text, p, 0, TAMIS_SIZE_MOST - 1, "a term id", &id));
+        TRY(tamis_text_index(text, p, 0, id_most, "a term id", &id));
         if (**p != ':') return tamis_text_fail(text, *p, "a colon after the term id");
         const char *const count_at = *p + 1;
         *p = tamis_parse_real(count_at, &count);
         if (!*p) return tamis_text_fail(text, count_at, "a count");
-        tamis_note_number(reading->options.report, count_at, *p, count);
+        tamis_note_number(report, count_at, *p, count);
         if (id >= list->cols) list->cols = id + 1;
         tamis_rows_add(list, id, count);
     }
     return tamis_text_line_end(text, p, "the last term");
 }
 
-/* What there is room for in the list's arrays. */
-typedef struct ldac_room {
-    int64_t documents, entries;
-} ldac_room;
-
-static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
-    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
+static tamis_status take_any_document(void *context, const tamis_bounded_text *text, const char **p, tamis_rows *list) {
+    return take_document(text, TAMIS_SIZE_MOST - 1, context, p, list);
 }
 
-/* Room for the documents of the window, and for those that are likely to come. */
-static tamis_status make_room(const tamis_source *source, tamis_rows *list, ldac_room *room) {
-    const double share = source->ended ? 1 : tamis_source_share(source);
-    int64_t documents = list->rows + 1, entries = list->count;
-    for (const char *p = source->text.begin; p < source->text.end; p++) {
-        documents += *p == '\n';
-        entries += *p == ':';
-    }
-    if (documents > room->documents) {
-        const int64_t most = tamis_guess_entries(documents, share, -1);
-        TRY(enlarge(room->documents + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets",
-                    &list->offsets));
-        room->documents = most;
-    }
-    if (entries <= room->entries) return TAMIS_OK;
-    const int64_t most = tamis_guess_entries(entries, share, -1);
-    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
-    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
-    room->entries = most;
-    return TAMIS_OK;
-}
-
-static tamis_status take_window(const tamis_reading *reading, tamis_rows *list) {
-    const tamis_source *const source = reading->source;
-    const tamis_text *const text = &source->text;
-    for (const char *p = tamis_skip_comments(text, text->begin, ""); p < text->end;
-         p = tamis_skip_comments(text, p, "")) {
-        TRY(take_document(reading, text, &p, list));
-        tamis_rows_set_offset(list, ++list->rows, list->count);
-    }
-    return tamis_progress_step(&reading->progress, source->ended ? 1 : tamis_source_share(source), text->name);
-}
-
-static tamis_status take_documents(const tamis_reading *reading, ldac_room *room, tamis_rows *list) {
-    tamis_source *const source = reading->source;
-    for (;;) {
-        TRY(make_room(source, list, room));
-        TRY(take_window(reading, list));
-        if (source->ended) return TAMIS_OK;
-        TRY(tamis_source_next(source));
-    }
-}
-
-tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    ldac_room room = {1, 1};
+static tamis_status read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_rows list;
-    /* an id that the result's indices cannot hold is refused with the number of columns, in the end */
-    TRY(tamis_rows_create(reading, room.documents, room.entries, false, tamis_wants_values(reading), &list));
-    list.rows = 0;
-    return tamis_rows_finish(reading, take_documents(reading, &room, &list), &list, matrix);
+    TRY(tamis_rows_read_pairs(reading, "", take_any_document, reading->options.report, &list));
+    return tamis_rows_finish(reading, TAMIS_OK, &list, matrix);
 }
+
+static tamis_status take_row(tamis_row_window *window, bool *ended) {
+    const char *line;
+    int64_t terms = 0;
+    TRY(tamis_row_window_line(window, &line));
+    *ended = line == NULL;
+    if (*ended) return TAMIS_OK;
+    const tamis_bounded_text *const text = &window->input.text;
+    for (const char *p = line; p < text->end && *p != '\n'; p++) terms += *p == ':';
+    TRY(tamis_row_window_reserve(window, terms));
+    return take_document(text, tamis_row_window_column_most(window), NULL, &window->at, &window->list);
+}
+
+const tamis_file_row tamis_ldac_file = {
+    .format = TAMIS_FILE_LDAC,
+    .lines = true,
+    .shape = TAMIS_SHAPE_COUNTED,
+    .name = "ldac",
+    .endings = ".ldac .dat",
+    .sniff = sniff_ldac,
+    .read = read_ldac,
+    .take_row = take_row,
+};

@@ -4,7 +4,7 @@
 
 #include "io/text.h"
 
-/* Is the first number of the line at p the number of pairs "id:count" that follow in it? */
-bool tamis_ldac_count_holds(const tamis_text *text, const char *p);
+/* Whether the first number of the line at p is the number of pairs "id:count" that follow in it. */
+bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p);
 
 #endif

@@ -42,12 +42,12 @@ static bool rows_rise(const tamis_entries *window, int64_t least) {
     return !falls;
 }
 
-/* A larger array in the place of *array, which holds `before`. */
+/* Puts a larger array in the place of *array, which holds `before`. */
 static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
     return *array ? tamis_reallocate(before, count, size, what, array) : tamis_allocate(count, size, what, array);
 }
 
-/* Room for the window's entries, and for those that are likely to come. */
+/* Makes room for the window's entries, and for those that are likely to come. */
 static tamis_status reserve(appending *to, const tamis_entries *window, double share) {
     const tamis_line_rule *const rule = to->form->rule;
     tamis_rows *const list = &to->list->rows;
@@ -108,7 +108,7 @@ static tamis_status add_to_buckets(appending *to, const tamis_entries *window) {
     return tamis_buckets_add(&to->buckets, window, columns_too ? window->cols : window->rows);
 }
 
-/* Some of the rows from *row on, beginning with entry *at, as entries. */
+/* Takes some of the rows from *row on, beginning with entry *at, as entries. */
 static void take_some(const appending *to, int64_t *row, int64_t *at, int64_t most, tamis_entries *some) {
     const tamis_rows *const list = &to->list->rows;
     for (some->count = 0; *at < list->count && some->count < most; ++*at) {
@@ -118,7 +118,7 @@ static void take_some(const appending *to, int64_t *row, int64_t *at, int64_t mo
     }
 }
 
-/* The arrays alone: sizes and types stay. */
+/* Frees the arrays alone: sizes and types stay. */
 static void empty_rows(tamis_rows *list) {
     tamis_rows kept = *list;
     tamis_rows_free(list);
@@ -186,7 +186,7 @@ static tamis_status append(void *context, const tamis_entries *window, double sh
 
 /* ------------------------------------------------------------------------------------------- the whole */
 
-/* An offset for each row, also for those behind the last entry. */
+/* Sets an offset for each row, also for those behind the last entry. */
 static tamis_status end_rows(appending *to) {
     tamis_rows *const list = &to->list->rows;
     TRY(tamis_check_backing(to->reading, list->rows));
@@ -234,11 +234,11 @@ failed:
     return status;
 }
 
-/* Rows without a detour: a CSR of 32-bit indices, and more lines than are in memory at once. */
+/* Whether rows come without a detour: a CSR of 32-bit indices, and more lines than are in memory at once. */
 static bool wants_rows(const tamis_reading *reading, const tamis_line_form *form) {
     const tamis_line_rule *const rule = form->rule;
     const bool any = rule->rows == INT64_MAX;
-    return reading->options.format == TAMIS_CSR && !form->any_ids && !reading->source->ended &&
+    return reading->options.format == TAMIS_CSR && !form->any_ids && !reading->input->ended &&
            (any || (!tamis_needs_wide(rule->rows) && !tamis_needs_wide(rule->cols)));
 }
 

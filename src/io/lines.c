@@ -42,8 +42,8 @@ typedef struct line_chunk {
 typedef struct line_work {
     const tamis_reading *reading;
     const tamis_line_rule *rule;
-    const tamis_text *text; /* the window */
-    double before, now;     /* the share of the file that was read before it, and with it */
+    const tamis_bounded_text *text; /* the window */
+    double before, now;             /* the share of the file that was read before it, and with it */
     tamis_entries *entries;
     tamis_window_taker *take; /* NULL: the entries stay */
     void *context;
@@ -56,7 +56,7 @@ typedef struct line_work {
     bool counting;
 } line_work;
 
-/* Lines that may hold an entry: all but those without a single character. */
+/* Counts lines that may hold an entry: all but those without a single character. */
 static int64_t count_lines(const char *p, const char *end) {
     int64_t count = p < end && *p != '\n';
     for (; p + 1 < end; p++) count += (p[0] == '\n') & (p[1] != '\n');
@@ -86,7 +86,7 @@ static const char *no_field(line_fields *line, line_fault fault, const char *at)
     return NULL;
 }
 
-/* No separator at p: that is what is wrong, unless the line ends there and the field itself is missing. */
+/* Notes that there is no separator at p, or no field if the line ends there. */
 static const char *no_separator(line_fields *line, line_fault field, const char *p) {
     p = tamis_skip_blanks(p);
     return no_field(line, *p == '\n' || *p == '\0' ? field : FAULT_SEPARATOR, p);
@@ -97,7 +97,7 @@ static inline const char *parse_value(const tamis_line_rule *rule, const char *p
     return tamis_parse_integer_real(p, rule->value == TAMIS_LINE_INTEGER, value);
 }
 
-/* Numbers that are read past, from `q` behind the field before; NULL after a fault. */
+/* Skips numbers from `q` on, behind the field before; NULL after a fault. */
 static const char *skip_numbers(const tamis_line_rule *rule, const char *q, int count, line_fields *line) {
     for (int i = 0; i < count; i++) {
         double ignored;
@@ -134,7 +134,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     return no_field(line, FAULT_END, q == p ? q : p);
 }
 
-/* The next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
+/* Finds the next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
 static inline const char *find_entry(const tamis_line_rule *rule, const char *p, const char *end) {
     for (;;) {
         p = tamis_skip_blanks(p);
@@ -217,7 +217,7 @@ static void run(line_work *work, bool counting) {
 }
 
 static tamis_status cut(line_work *work, const char *body) {
-    const tamis_text *const text = work->text;
+    const tamis_bounded_text *const text = work->text;
     const int64_t bytes = text->end - body;
     int64_t size = bytes / ((int64_t)work->reading->threads * CHUNKS_PER_THREAD) + 1;
     if (size < TAMIS_LINES_CHUNK) size = TAMIS_LINES_CHUNK;
@@ -243,25 +243,22 @@ static const char *separator_name(char separator) {
                               : "a separator";
 }
 
-static tamis_status index_fault(const line_work *work, const char *at, const char *name, int64_t size) {
-    const tamis_line_rule *const rule = work->rule;
-    if (size == INT64_MAX) return tamis_text_fail(work->text, at, "%s of %lld or more", name, (long long)rule->base);
-    if (size == 0) return tamis_text_fail(work->text, at, "no entry in an empty matrix");
-    return tamis_text_fail(work->text, at, "%s from %lld to %lld", name, (long long)rule->base,
+static tamis_status index_fault(const tamis_line_rule *rule, const tamis_bounded_text *text, const char *at,
+                                const char *name, int64_t size) {
+    if (size == INT64_MAX) return tamis_text_fail(text, at, "%s of %lld or more", name, (long long)rule->base);
+    if (size == 0) return tamis_text_fail(text, at, "no entry in an empty matrix");
+    return tamis_text_fail(text, at, "%s from %lld to %lld", name, (long long)rule->base,
                            (long long)(rule->base + size - 1));
 }
 
-static tamis_status report_fault(const line_work *work, const line_chunk *chunk) {
-    const tamis_line_rule *const rule = work->rule;
-    const tamis_text *const text = work->text;
-    const char *const at = chunk->fault_at;
-    const bool id =
-        chunk->fault == FAULT_ROW || chunk->fault == FAULT_COLUMN || chunk->fault == FAULT_SEPARATOR; /* "12X" */
-    if (rule->names && id && *at != '\n' && *at != rule->separator && at < text->end && work->reading->options.report)
-        work->reading->options.report->other_ids = true;
-    switch (chunk->fault) {
-    case FAULT_ROW: return index_fault(work, at, rule->row_name, rule->rows);
-    case FAULT_COLUMN: return index_fault(work, at, rule->column_name, rule->cols);
+static tamis_status report_fault(const tamis_line_rule *rule, const tamis_bounded_text *text, line_fault fault,
+                                 const char *at, tamis_read_report *report) {
+    const bool id = fault == FAULT_ROW || fault == FAULT_COLUMN || fault == FAULT_SEPARATOR; /* "12X" */
+    if (rule->names && id && *at != '\n' && *at != rule->separator && at < text->end && report)
+        report->other_ids = true;
+    switch (fault) {
+    case FAULT_ROW: return index_fault(rule, text, at, rule->row_name, rule->rows);
+    case FAULT_COLUMN: return index_fault(rule, text, at, rule->column_name, rule->cols);
     case FAULT_VALUE: return tamis_text_fail(text, at, "%s", rule->value_name);
     case FAULT_EXTRA: return tamis_text_fail(text, at, "a number (a time)");
     case FAULT_SEPARATOR: return tamis_text_fail(text, at, "%s and the next number", separator_name(rule->separator));
@@ -272,15 +269,15 @@ static tamis_status report_fault(const line_work *work, const line_chunk *chunk)
     }
 }
 
-/* Where entry `number` (from 0) of a chunk stands. */
+/* Finds where entry `number` (from 0) of a chunk stands. */
 static const char *find_line(const line_work *work, const line_chunk *chunk, int64_t number) {
-    const tamis_text *const text = work->text;
+    const tamis_bounded_text *const text = work->text;
     const char *p = find_entry(work->rule, chunk->begin, text->end);
     for (; p && number > 0; number--) p = find_entry(work->rule, tamis_next_line(text, p), text->end);
     return p ? p : text->end;
 }
 
-/* Once more, line by line, through a chunk with entries on the other side of the diagonal than those before it. */
+/* Goes once more, line by line, through a chunk with entries on the other side of the diagonal than those before it. */
 static tamis_status note_triangles(const line_work *work, const line_chunk *chunk) {
     tamis_triangles *const triangles = work->rule->triangles;
     const int64_t others = triangles->side < 0 ? chunk->above : chunk->below;
@@ -306,7 +303,8 @@ static tamis_status gather(const line_work *work) {
         if (rule->count >= 0 && before + chunk->count > rule->count)
             return tamis_text_fail(work->text, find_line(work, chunk, rule->count - before),
                                    "the end of the file after entry %lld, the last", (long long)rule->count);
-        if (chunk->fault != FAULT_NONE) return report_fault(work, chunk);
+        if (chunk->fault != FAULT_NONE)
+            return report_fault(rule, work->text, chunk->fault, chunk->fault_at, work->reading->options.report);
         if (rule->triangles && chunk->below + chunk->above > 0) TRY(note_triangles(work, chunk));
         if (work->reading->options.report) work->reading->options.report->inexact += chunk->inexact;
         tamis_entries_move(entries, entries->count, chunk->place, chunk->count);
@@ -317,17 +315,10 @@ static tamis_status gather(const line_work *work) {
     return TAMIS_OK;
 }
 
-int64_t tamis_guess_entries(int64_t needed, double share, int64_t told) {
-    enum { MARGIN = 8 };
-    const double guess = (double)needed / share;
-    const int64_t room = guess < 1e18 ? (int64_t)guess + (int64_t)guess / MARGIN : needed;
-    return told >= needed && told < room ? told : room;
-}
-
-/* Room for these entries; and for those of the windows to come, if they are to stay. */
+/* Returns room for these entries, and for those of the windows to come if they are to stay. */
 static int64_t room_for(const line_work *work, int64_t needed) {
     if (work->take) return needed + needed / 8;
-    if (work->now >= 1) return work->reading->source->ended ? needed : needed + needed / 2;
+    if (work->now >= 1) return work->reading->input->ended ? needed : needed + needed / 2;
     return tamis_guess_entries(needed, work->now, work->rule->count);
 }
 
@@ -352,7 +343,7 @@ static bool too_wide(const line_work *work) {
     return work->entries->index_type == TAMIS_I32 && most > INT32_MAX;
 }
 
-/* Ids of any size: 32 bits do until one does not fit, whose window is then parsed once more. */
+/* Parses a window. Ids have 32 bits until one does not fit, whose window is then parsed once more. */
 static tamis_status parse_window(line_work *work) {
     run(work, true);
     int64_t needed = work->entries->count;
@@ -372,9 +363,9 @@ static tamis_status parse_window(line_work *work) {
 }
 
 static tamis_status read_window(line_work *work, const char *body) {
-    const tamis_source *const source = work->reading->source;
+    const tamis_input *const input = work->reading->input;
     work->before = work->now;
-    work->now = source->ended ? 1 : tamis_source_share(source);
+    work->now = input->ended ? 1 : tamis_input_share(input);
     TRY(cut(work, body));
     const tamis_status status = parse_window(work);
     tamis_release(work->chunks);
@@ -391,23 +382,23 @@ static tamis_status hand_on(line_work *work) {
 
 static tamis_status read_all(line_work *work, const char *body) {
     const tamis_line_rule *const rule = work->rule;
-    tamis_source *const source = work->reading->source;
+    tamis_input *const input = work->reading->input;
     TRY(read_window(work, body));
     if (work->take) TRY(hand_on(work));
-    while (!source->ended) {
-        TRY(tamis_source_next(source));
-        TRY(read_window(work, source->text.begin));
+    while (!input->ended) {
+        TRY(tamis_input_next(input));
+        TRY(read_window(work, input->text.begin));
         if (work->take) TRY(hand_on(work));
     }
     const int64_t count = work->passed + work->entries->count;
     if (rule->count < 0 || count == rule->count) return TAMIS_OK;
-    return tamis_text_fail(&source->text, source->text.end, "entry %lld of %lld", (long long)count + 1,
+    return tamis_text_fail(&input->text, input->text.end, "entry %lld of %lld", (long long)count + 1,
                            (long long)rule->count);
 }
 
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries) {
-    line_work work = {.reading = reading, .rule = rule, .text = &reading->source->text, .entries = entries};
+    line_work work = {.reading = reading, .rule = rule, .text = &reading->input->text, .entries = entries};
     *entries = (tamis_entries){0};
     const tamis_status status = read_all(&work, body);
     if (status != TAMIS_OK) tamis_entries_free(entries);
@@ -421,11 +412,21 @@ tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_r
     tamis_entries window = {0};
     line_work work = {.reading = reading,
                       .rule = rule,
-                      .text = &reading->source->text,
+                      .text = &reading->input->text,
                       .entries = &window,
                       .take = take,
                       .context = context};
     const tamis_status status = read_all(&work, body);
     tamis_entries_free(&window);
     return status;
+}
+
+tamis_status tamis_read_line(const tamis_line_rule *rule, const tamis_bounded_text *text, const char **p,
+                             tamis_line_entry *entry) {
+    line_fields line = {0};
+    const char *const next = parse_line(rule, *p, text->end, &line);
+    if (!next) return report_fault(rule, text, line.fault, line.fault_at, NULL);
+    *entry = (tamis_line_entry){line.row - rule->base, line.column - rule->base, line.value};
+    *p = next;
+    return TAMIS_OK;
 }

@@ -33,13 +33,18 @@ typedef struct tamis_line_rule {
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries);
 
-/* The same window after window: what `take` is given is gone with the next one but for rows and cols, which are as
+/* Does the same window after window. What `take` is given is gone with the next one but for rows and cols, which are as
    large as those of all windows so far. share: how much of the file they are, 0 to 1. Any status of `take` ends it. */
 typedef tamis_status tamis_window_taker(void *context, const tamis_entries *window, double share);
 tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                                 tamis_window_taker *take, void *context);
 
-/* Entries that there will be in the whole file by this share of it, of which there are to be `told`; -1: any. */
-int64_t tamis_guess_entries(int64_t needed, double share, int64_t told);
+/* Parses the one line at *p, which is no blank; *p goes behind it. */
+typedef struct tamis_line_entry {
+    int64_t row, column; /* from 0 */
+    double value;
+} tamis_line_entry;
+tamis_status tamis_read_line(const tamis_line_rule *rule, const tamis_bounded_text *text, const char **p,
+                             tamis_line_entry *entry);
 
 #endif

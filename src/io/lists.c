@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "io/source.h"
+#include "io/input.h"
 
 static bool take_word(const char **p, const char *const *words, int *which) {
     const char *const start = tamis_skip_blanks(*p);
@@ -18,7 +18,7 @@ static bool take_word(const char **p, const char *const *words, int *which) {
     return false;
 }
 
-tamis_konect tamis_konect_of(const tamis_text *text) {
+tamis_konect tamis_konect_of(const tamis_bounded_text *text) {
     static const char *const forms[] = {"sym", "asym", "bip", NULL};
     static const char *const weights[] = {"unweighted",       "positive", "posweighted",   "signed",
                                           "multisigned",      "weighted", "multiweighted", "dynamic",
@@ -29,8 +29,8 @@ tamis_konect tamis_konect_of(const tamis_text *text) {
     return (tamis_konect){.found = true, .symmetric = form == 0, .bipartite = form == 2, .weights = weight > 0};
 }
 
-/* Behind the field at p and its separator. */
-static const char *skip_field(const tamis_text *text, const char *p, char separator) {
+/* Skips the field at p and its separator. */
+static const char *skip_field(const tamis_bounded_text *text, const char *p, char separator) {
     if (separator == ' ') {
         while (!tamis_at_line_end(text, p) && p < text->end && !tamis_is_blank(*p)) p++;
     } else {
@@ -40,7 +40,7 @@ static const char *skip_field(const tamis_text *text, const char *p, char separa
     return tamis_skip_blanks(p);
 }
 
-bool tamis_column_is_times(const tamis_text *text, const char *line, char separator, const char *comments) {
+bool tamis_column_is_times(const tamis_bounded_text *text, const char *line, char separator, const char *comments) {
     enum { LINES = 1 << 16, BYTES = 512 << 10, FEWEST = 3, DAY = 86400 };
     const int64_t earliest = 100000000, latest = 100000000000000000;
     bool dates = true, rises = true;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "io/format.h"
 #include "io/line_rows.h"
 #include "sparse/check.h"
 
@@ -42,18 +43,18 @@ static const market_word field_words[] = {{"real", FIELD_REAL},
 static const market_word symmetry_words[] = {
     {"general", GENERAL}, {"symmetric", SYMMETRIC}, {"skew-symmetric", SKEW}, {"hermitian", NOT_READ}, {NULL, 0}};
 
-/* The first line; blanks and blank lines before it, which some editors leave, do no harm. */
-static const char *find_banner(const tamis_text *text) { return tamis_skip_comments(text, text->begin, ""); }
+/* Takes the first line. Blanks and blank lines before it, which some editors leave, do no harm. */
+static const char *find_banner(const tamis_bounded_text *text) { return tamis_skip_comments(text, text->begin, ""); }
 
-bool tamis_sniff_matrix_market(const tamis_text *text) {
+static bool sniff_matrix_market(const tamis_bounded_text *text) {
     const char *const start = find_banner(text), *p = start;
     while (*p == '%') p++;
     return p > start && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
 }
 
-/* The word at *p, blanks before it skipped, among `words`. */
-static tamis_status take_word(const tamis_text *text, const char **p, const market_word *words, const char *expected,
-                              int *meaning) {
+/* Takes the word at *p, after blanks, which is one of `words`. */
+static tamis_status take_word(const tamis_bounded_text *text, const char **p, const market_word *words,
+                              const char *expected, int *meaning) {
     const char *const start = tamis_skip_blanks(*p);
     const char *end = start;
     while (!tamis_at_line_end(text, end) && !tamis_is_blank(*end) && end < text->end) end++;
@@ -70,10 +71,10 @@ static tamis_status take_word(const tamis_text *text, const char **p, const mark
     return tamis_text_fail(text, start, "%s", expected);
 }
 
-static tamis_status take_kind(const tamis_text *text, market_header *header) {
+static tamis_status take_kind(const tamis_bounded_text *text, market_header *header) {
     static const market_word objects[] = {{"matrix", 0}, {NULL, 0}};
     const char *p = find_banner(text);
-    if (!tamis_sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
+    if (!sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
     while (*p == '%') p++;
     p += 12;
     int ignored = 0, array = 0, field = 0, symmetry = 0;
@@ -91,7 +92,7 @@ static tamis_status take_kind(const tamis_text *text, market_header *header) {
     return tamis_text_line_end(text, &p, "the symmetry");
 }
 
-static tamis_status take_header(const tamis_text *text, market_header *header) {
+static tamis_status take_header(const tamis_bounded_text *text, market_header *header) {
     TRY(take_kind(text, header));
     const char *const start = tamis_skip_comments(text, tamis_next_line(text, find_banner(text)), "%");
     const char *p = start;
@@ -127,7 +128,7 @@ static void put(array_target *target, int64_t row, int64_t column, double value)
     }
 }
 
-static tamis_status take_value(const tamis_text *text, const market_header *header, array_target *target,
+static tamis_status take_value(const tamis_bounded_text *text, const market_header *header, array_target *target,
                                const char **p, double *value) {
     const char *const start = tamis_skip_comments(text, *p, "%");
     const char *const after = header->field == FIELD_REAL
@@ -139,7 +140,7 @@ static tamis_status take_value(const tamis_text *text, const market_header *head
     return tamis_text_line_end(text, p, "the value");
 }
 
-static tamis_status read_array(const tamis_text *text, const market_header *header, array_target *target) {
+static tamis_status read_array(const tamis_bounded_text *text, const market_header *header, array_target *target) {
     const char *p = header->body;
     const bool half = header->symmetry != GENERAL;
     const double sign = header->symmetry == SKEW ? -1 : 1;
@@ -155,8 +156,9 @@ static tamis_status read_array(const tamis_text *text, const market_header *head
     return tamis_text_file_end(text, p, "%", "the last value");
 }
 
-/* rows * columns where the file has room for so many values: two bytes each, a skew-symmetric one has under half. */
-static tamis_status array_size(const tamis_text *text, const market_header *header, int64_t *size) {
+/* Computes rows * columns if the file has room for so many values: two bytes each, a skew-symmetric one has under half.
+ */
+static tamis_status array_size(const tamis_bounded_text *text, const market_header *header, int64_t *size) {
     if (__builtin_mul_overflow(header->rows, header->cols, size) || *size / 4 > (text->end - header->body) + 1)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->body,
                                  "%lld x %lld values are expected, more than the file can hold",
@@ -164,8 +166,8 @@ static tamis_status array_size(const tamis_text *text, const market_header *head
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_read_report *report,
-                                     tamis_owned_dense **array) {
+static tamis_status read_market_array(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
+                                      tamis_owned_dense **array) {
     market_header header;
     TRY(take_header(text, &header));
     if (!header.array)
@@ -235,7 +237,7 @@ static tamis_status read_coordinates(const tamis_reading *reading, const market_
     return status;
 }
 
-tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_matrix_market(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     market_header header;
     TRY(take_header(&reading->text, &header));
     tamis_line_list list = {.as_rows = false};
@@ -243,3 +245,14 @@ tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_
         header.array ? read_array_entries(reading, &header, &list.entries) : read_coordinates(reading, &header, &list);
     return tamis_line_list_finish(reading, status, &list, matrix);
 }
+
+const tamis_file_row tamis_matrix_market_file = {
+    .format = TAMIS_FILE_MATRIX_MARKET,
+    .signature = true,
+    .lines = true,
+    .name = "matrix-market",
+    .endings = ".mtx .mm",
+    .sniff = sniff_matrix_market,
+    .read = read_matrix_market,
+    .read_dense = read_market_array,
+};

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/format.h"
 #include "io/lists.h"
 #include "io/rows.h"
 
@@ -18,7 +19,7 @@ typedef struct graph_header {
     const char *body;
 } graph_header;
 
-/* Of all (vertex, neighbour) less those of all (neighbour, vertex): zero where every edge is listed twice. */
+/* Sums over all (vertex, neighbour) less those over all (neighbour, vertex): zero if every edge is listed twice. */
 typedef struct graph_sums {
     uint64_t edges, weights;
     bool comments; /* among the vertices: their lines are not known by their numbers */
@@ -26,7 +27,7 @@ typedef struct graph_sums {
 
 enum { MOST_CONSTRAINTS = 1 << 20, REPORT_EVERY = 1 << 16 };
 
-static const char *skip_percent_lines(const tamis_text *text, const char *p) {
+static const char *skip_percent_lines(const tamis_bounded_text *text, const char *p) {
     for (const char *q = tamis_skip_blanks(p); *q == '%'; q = tamis_skip_blanks(p)) p = tamis_next_line(text, q);
     return p;
 }
@@ -57,7 +58,7 @@ static inline void add_edge(graph_sums *sums, vertex_hash from, int64_t neighbou
     sums->weights += difference * (mix(bits + 1) | 1);
 }
 
-static tamis_status take_format(const tamis_text *text, const char **p, int64_t *sizes, int64_t *weights,
+static tamis_status take_format(const tamis_bounded_text *text, const char **p, int64_t *sizes, int64_t *weights,
                                 bool *edge_weights) {
     const char *const start = tamis_skip_blanks(*p);
     int digits[3] = {0}, count = 0;
@@ -77,7 +78,7 @@ static tamis_status take_format(const tamis_text *text, const char **p, int64_t 
 }
 
 static tamis_status take_header(const tamis_reading *reading, graph_header *header) {
-    const tamis_text *const text = &reading->text;
+    const tamis_bounded_text *const text = &reading->text;
     const char *p = tamis_skip_comments(text, text->begin, "%");
     *header = (graph_header){.line = tamis_text_line(text, p)};
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a vertex count", &header->vertices));
@@ -91,7 +92,7 @@ static tamis_status take_header(const tamis_reading *reading, graph_header *head
     TRY(tamis_text_line_end(text, &p, "the sizes"));
     header->skipped = sizes + weights * constraints;
     header->body = p;
-    const int64_t room = tamis_source_room(reading->source, p) + 1; /* a line end a vertex, two bytes a neighbour */
+    const int64_t room = tamis_input_room(reading->input, p) + 1; /* a line end a vertex, two bytes a neighbour */
     if (header->vertices > room || header->edges * 2 > room / 2 + 1)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%lld: %lld vertices and %lld edges are more than the file can hold",
                           text->name, (long long)header->line, (long long)header->vertices, (long long)header->edges);
@@ -112,9 +113,9 @@ static bool names_vertices(const char *p, int64_t vertices) {
     return true;
 }
 
-/* "vertices edges [format [weights]]": numbers that such a graph can have, since the first line of an edge list looks
-   alike. */
-bool tamis_sniff_metis(const tamis_text *text) {
+/* Recognises "vertices edges [format [weights]]" with numbers that such a graph can have, since the first line of an
+   edge list looks alike. */
+static bool sniff_metis(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
     const char *p = tamis_skip_comments(text, text->begin, "%"), *third = NULL;
     int numbers = 0;
@@ -129,7 +130,7 @@ bool tamis_sniff_metis(const tamis_text *text) {
     return sizes[1] <= most / 2 && (numbers > 2 || names_vertices(p + 1, sizes[0]));
 }
 
-static tamis_status skip_numbers(const tamis_text *text, const char **p, int64_t count) {
+static tamis_status skip_numbers(const tamis_bounded_text *text, const char **p, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         double ignored;
         const char *const start = tamis_skip_blanks(*p);
@@ -140,10 +141,10 @@ static tamis_status skip_numbers(const tamis_text *text, const char **p, int64_t
     return TAMIS_OK;
 }
 
-/* One vertex: the rest of the line at *p. */
+/* Takes one vertex: the rest of the line at *p. */
 static tamis_status take_vertex(const tamis_reading *reading, const graph_header *header, int64_t vertex,
                                 const char **p, graph_sums *sums, tamis_rows *list) {
-    const tamis_text *const text = &reading->source->text;
+    const tamis_bounded_text *const text = &reading->input->text;
 
     const vertex_hash from = hash_of(vertex);
     if (header->skipped > 0) TRY(skip_numbers(text, p, header->skipped));
@@ -172,32 +173,25 @@ static tamis_status take_vertex(const tamis_reading *reading, const graph_header
     }
 }
 
-/* From p on, past comments and on to the next windows: the line of a vertex, or the end of the file. */
-static tamis_status find_vertex(tamis_source *source, const char **p, bool *comments) {
+/* Goes past comments, and on to the next windows, to the line of a vertex or the end of the file. */
+static tamis_status find_vertex(tamis_input *input, const char **p, bool *comments) {
     const char *from = *p;
-    *p = skip_percent_lines(&source->text, from);
+    *p = skip_percent_lines(&input->text, from);
     *comments |= *p != from;
-    while (*p >= source->text.end && !source->ended) {
-        TRY(tamis_source_next(source));
-        from = source->text.begin;
-        *p = skip_percent_lines(&source->text, from);
+    while (*p >= input->text.end && !input->ended) {
+        TRY(tamis_input_next(input));
+        from = input->text.begin;
+        *p = skip_percent_lines(&input->text, from);
         *comments |= *p != from;
     }
     return TAMIS_OK;
 }
 
-/* The neighbours of a vertex that are `of`: the first of them, in a row that rises, and how many there are. */
+/* Finds the neighbours of a vertex that are `of` in a row that rises: the first of them, and how many there are. */
 static int64_t count_neighbours(const tamis_sparse *S, int64_t vertex, int64_t of, int64_t *first) {
-    int64_t low = tamis_index_load(S->offsets, S->offset_type, vertex);
+    const int64_t begin = tamis_index_load(S->offsets, S->offset_type, vertex);
     const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
-    for (int64_t high = end; low < high;) {
-        const int64_t middle = low + (high - low) / 2;
-        if (tamis_index_load(S->columns, S->index_type, middle) < of)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first = low;
+    int64_t low = *first = tamis_index_first(S->columns, S->index_type, begin, end, of);
     while (low < end && tamis_index_load(S->columns, S->index_type, low) == of) low++;
     return low - *first;
 }
@@ -214,7 +208,7 @@ static tamis_status refuse_edge(const tamis_reading *reading, const graph_header
         (long long)vertex + 1, weights ? " with that weight" : "");
 }
 
-/* The first edge that is not the same at both of its ends, in a copy whose rows rise. */
+/* Finds the first edge that is not the same at both of its ends, in a copy whose rows rise. */
 static tamis_status find_fault(const tamis_reading *reading, const graph_header *header, const graph_sums *sums,
                                const tamis_sparse *S) {
     const bool weights = sums->edges == 0;
@@ -255,12 +249,12 @@ static tamis_status check_symmetry(const tamis_reading *reading, const graph_hea
 }
 
 static tamis_status take_vertices(const tamis_reading *reading, const graph_header *header, tamis_rows *list) {
-    tamis_source *const source = reading->source;
-    const tamis_text *const text = &source->text;
+    tamis_input *const input = reading->input;
+    const tamis_bounded_text *const text = &input->text;
     const char *p = header->body;
     graph_sums sums = {0};
     for (int64_t vertex = 0; vertex < header->vertices; vertex++) {
-        TRY(find_vertex(source, &p, &sums.comments));
+        TRY(find_vertex(input, &p, &sums.comments));
         if (p >= text->end)
             return tamis_text_fail(text, p, "the line of vertex %lld of %lld", (long long)vertex + 1,
                                    (long long)header->vertices);
@@ -270,8 +264,8 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
             TRY(tamis_progress_step(&reading->progress, (double)vertex / (double)header->vertices, text->name));
     }
     TRY(tamis_text_file_end(text, p, "%", "the last vertex"));
-    while (!source->ended) {
-        TRY(tamis_source_next(source));
+    while (!input->ended) {
+        TRY(tamis_input_next(input));
         TRY(tamis_text_file_end(text, text->begin, "%", "the last vertex"));
     }
     if (list->count != header->edges * 2)
@@ -281,7 +275,7 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
     return check_symmetry(reading, header, &sums, list);
 }
 
-tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_metis(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     graph_header header;
     TRY(take_header(reading, &header));
     tamis_rows list;
@@ -290,3 +284,12 @@ tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse *
     list.cols = header.vertices;
     return tamis_rows_finish(reading, take_vertices(reading, &header, &list), &list, matrix);
 }
+
+const tamis_file_row tamis_metis_file = {
+    .format = TAMIS_FILE_METIS,
+    .lines = true,
+    .name = "metis",
+    .endings = ".graph .metis",
+    .sniff = sniff_metis,
+    .read = read_metis,
+};

@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "base/status.h"
+#include "io/format.h"
 #include "io/number.h"
 #include "io/reading.h"
 #include "sparse/element.h"
@@ -13,7 +14,7 @@
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-bool tamis_sniff_npy(const tamis_text *text) {
+static bool sniff_npy(const tamis_bounded_text *text) {
     return text->end - text->begin >= MAGIC_BYTES && memcmp(text->begin, magic, MAGIC_BYTES) == 0;
 }
 
@@ -26,7 +27,7 @@ static const char *skip(const char *p, const char *end) {
     return p;
 }
 
-/* A quoted word at *p. */
+/* Takes a quoted word at *p. */
 static bool take_quoted(const char **p, const char *end, const char **word, int64_t *length) {
     const char *q = skip(*p, end);
     if (q >= end || (*q != '\'' && *q != '"')) return false;
@@ -46,7 +47,7 @@ static bool take_character(const char **p, const char *end, char wanted) {
     return true;
 }
 
-/* '<f8': byte order, kind, size. */
+/* Takes a type such as '<f8': byte order, kind, size. */
 static tamis_status take_descr(const char **p, const char *end, tamis_npy *npy) {
     const char *word;
     int64_t length;
@@ -160,7 +161,7 @@ tamis_status tamis_npy_need_integer(const tamis_npy *npy) {
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found elements of type f%d, expected integers", npy->name, npy->size);
 }
 
-/* The element's bits, in the machine's order. */
+/* Returns the element's bits in the machine's order. */
 static inline uint64_t element_bits(const tamis_npy *npy, int64_t at) {
     const unsigned char *const p = npy->data + at * npy->size;
     uint64_t bits = 0;
@@ -225,7 +226,7 @@ int tamis_npy_header(char *header, const char *descr, bool fortran_order, int di
 
 /* ---- dense matrices */
 
-/* Same type, same order of bytes: the elements as they are. */
+/* Copies elements as they are if type and order of bytes are the same. */
 static bool same_type(const tamis_npy *npy, tamis_type type) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return !npy->swapped && npy->kind == 'f' && type != TAMIS_BF16 && (size_t)npy->size == tamis_type_size(type);
@@ -235,8 +236,8 @@ static bool same_type(const tamis_npy *npy, tamis_type type) {
 #endif
 }
 
-tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_read_report *report,
-                            tamis_owned_dense **array) {
+static tamis_status read_npy(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,
+                             tamis_owned_dense **array) {
     tamis_npy npy;
     TRY(tamis_npy_open(text->name, (const unsigned char *)text->begin, text->end - text->begin, text->end - text->begin,
                        &npy));
@@ -254,3 +255,12 @@ tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_read_
         for (int64_t i = 0; i < npy.count; i++) tamis_element_store(data, type, i, tamis_npy_real(&npy, i));
     return TAMIS_OK;
 }
+
+const tamis_file_row tamis_npy_file = {
+    .format = TAMIS_FILE_NPY,
+    .signature = true,
+    .name = "npy",
+    .endings = ".npy",
+    .sniff = sniff_npy,
+    .read_dense = read_npy,
+};

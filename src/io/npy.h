@@ -29,11 +29,11 @@ tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_
 tamis_status tamis_npy_need_number(const tamis_npy *npy);
 tamis_status tamis_npy_need_integer(const tamis_npy *npy);
 
-/* Element `at` of memory order. Unsigned numbers beyond int64 become INT64_MAX. */
+/* Returns element `at` in the order of memory. Unsigned numbers beyond int64 become INT64_MAX. */
 double tamis_npy_real(const tamis_npy *npy, int64_t at);
 int64_t tamis_npy_integer(const tamis_npy *npy, int64_t at);
 
-/* Of the first `count` elements, how many are integers that a double does not hold. */
+/* Counts the integers among the first `count` elements that a double does not hold. */
 int64_t tamis_npy_inexact(const tamis_npy *npy, int64_t count);
 
 /* Writes a header for `dimensions` sizes; the elements follow. descr: "<f4". Returns its length. */

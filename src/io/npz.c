@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "io/entries.h"
+#include "io/format.h"
 #include "io/npy.h"
 #include "io/rows.h"
 #include "io/zip.h"
@@ -24,13 +25,13 @@ typedef struct sparse_archive {
     archive_array data, first, second; /* indices and indptr, or col and row */
 } sparse_archive;
 
-bool tamis_sniff_npz(const tamis_text *text) {
+static bool sniff_npz(const tamis_bounded_text *text) {
     return text->end - text->begin >= 4 &&
            (memcmp(text->begin, "PK\3\4", 4) == 0 || memcmp(text->begin, "PK\5\6", 4) == 0);
 }
 
 /* Looks at the header alone: what its sizes say is compared before anything large is unpacked. */
-static tamis_status look_at_array(const tamis_text *archive, const char *member, archive_array *array) {
+static tamis_status look_at_array(const tamis_bounded_text *archive, const char *member, archive_array *array) {
     unsigned char head[HEAD_BYTES];
     int64_t bytes = 0;
     snprintf(array->name, sizeof array->name, "%.*s(%s)", NAME_BYTES - 32, archive->name, member);
@@ -44,22 +45,22 @@ static tamis_status look_at_array(const tamis_text *archive, const char *member,
                       (long long)array->npy.behind);
 }
 
-static tamis_status load_array(const tamis_text *archive, const char *member, archive_array *array) {
+static tamis_status load_array(const tamis_bounded_text *archive, const char *member, archive_array *array) {
     TRY(tamis_zip_read(archive, member, &array->found, &array->member));
     return tamis_npy_open(array->name, array->member.data, array->member.bytes, array->member.bytes, &array->npy);
 }
 
 static void close_array(archive_array *array) { tamis_zip_release(&array->member); }
 
-/* What an error left open. */
+/* Frees what an error left open. */
 static void close_arrays(sparse_archive *sparse) {
     close_array(&sparse->data);
     close_array(&sparse->first);
     close_array(&sparse->second);
 }
 
-/* format.npy: b'csr' or 'csr', of no dimensions. */
-static tamis_status take_format(const tamis_text *archive, char format[8]) {
+/* Reads format.npy: b'csr' or 'csr', of no dimensions. */
+static tamis_status take_format(const tamis_bounded_text *archive, char format[8]) {
     archive_array array = {0};
     tamis_status status = TAMIS_OK;
     memset(format, 0, 8);
@@ -80,7 +81,7 @@ end:
     return status;
 }
 
-static tamis_status take_shape(const tamis_text *archive, sparse_archive *sparse) {
+static tamis_status take_shape(const tamis_bounded_text *archive, sparse_archive *sparse) {
     archive_array array = {0};
     tamis_status status = TAMIS_OK;
     TRY_GOTO(end, look_at_array(archive, "shape.npy", &array));
@@ -101,7 +102,7 @@ end:
     return status;
 }
 
-static tamis_status look_at_indices(const tamis_text *archive, const char *member, archive_array *array) {
+static tamis_status look_at_indices(const tamis_bounded_text *archive, const char *member, archive_array *array) {
     TRY(look_at_array(archive, member, array));
     TRY(tamis_npy_need_integer(&array->npy));
     if (array->npy.dimensions != 1)
@@ -112,8 +113,8 @@ static tamis_status look_at_indices(const tamis_text *archive, const char *membe
 
 /* Looks at data too, whose length is the number of entries. `lines`: the second array's length is one more, -1: also
    the number of entries. */
-static tamis_status look_at_arrays(const tamis_text *archive, const char *first, const char *second, int64_t lines,
-                                   sparse_archive *sparse) {
+static tamis_status look_at_arrays(const tamis_bounded_text *archive, const char *first, const char *second,
+                                   int64_t lines, sparse_archive *sparse) {
     TRY(look_at_array(archive, "data.npy", &sparse->data));
     TRY(tamis_npy_need_number(&sparse->data.npy));
     TRY(look_at_indices(archive, first, &sparse->first));
@@ -152,8 +153,8 @@ static bool take_over(archive_array *array, char kind, size_t size, int64_t coun
     return true;
 }
 
-/* The offsets of `lines` rows (csr) or columns (csc): sets nnz to the last. */
-static tamis_status take_offsets(const tamis_text *archive, sparse_archive *sparse, int64_t lines,
+/* Reads the offsets of `lines` rows (csr) or columns (csc), and sets nnz to the last. */
+static tamis_status take_offsets(const tamis_bounded_text *archive, sparse_archive *sparse, int64_t lines,
                                  tamis_index_type type, void **offsets) {
     archive_array *const indptr = &sparse->second;
     int64_t before = 0;
@@ -168,9 +169,9 @@ static tamis_status take_offsets(const tamis_text *archive, sparse_archive *spar
     return TAMIS_OK;
 }
 
-/* Indices below `size`. */
-static tamis_status take_indices(const tamis_text *archive, const char *member, archive_array *array, int64_t count,
-                                 int64_t size, tamis_index_type type, void **to) {
+/* Reads indices below `size`. */
+static tamis_status take_indices(const tamis_bounded_text *archive, const char *member, archive_array *array,
+                                 int64_t count, int64_t size, tamis_index_type type, void **to) {
     TRY(load_array(archive, member, array));
     const bool taken = take_over(array, 'i', tamis_index_size(type), count, to);
     for (int64_t t = 0; t < count; t++) {
@@ -194,7 +195,7 @@ static tamis_status take_values(const tamis_reading *reading, sparse_archive *sp
 }
 
 static tamis_status read_csr(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    const tamis_text *const archive = &reading->text;
+    const tamis_bounded_text *const archive = &reading->text;
     tamis_status status = TAMIS_OK;
     tamis_rows list;
     TRY(look_at_arrays(archive, "indices.npy", "indptr.npy", sparse->rows, sparse));
@@ -220,7 +221,7 @@ static tamis_status create_entries(const tamis_reading *reading, const sparse_ar
 }
 
 static tamis_status read_coo(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    const tamis_text *const archive = &reading->text;
+    const tamis_bounded_text *const archive = &reading->text;
     tamis_status status = TAMIS_OK;
     tamis_entries entries;
     TRY(look_at_arrays(archive, "col.npy", "row.npy", -1, sparse));
@@ -234,8 +235,8 @@ read:
     return tamis_entries_finish(reading, status, &entries, matrix);
 }
 
-/* The column of each entry, from the offsets of the columns. */
-static tamis_status take_columns(const tamis_text *archive, sparse_archive *sparse, tamis_entries *entries) {
+/* Computes the column of each entry from the offsets of the columns. */
+static tamis_status take_columns(const tamis_bounded_text *archive, sparse_archive *sparse, tamis_entries *entries) {
     tamis_status status = TAMIS_OK;
     void *memory = NULL;
     TRY(tamis_allocate(sparse->cols + 1, sizeof(int64_t), "the column offsets", &memory));
@@ -251,7 +252,7 @@ end:
 }
 
 static tamis_status read_csc(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    const tamis_text *const archive = &reading->text;
+    const tamis_bounded_text *const archive = &reading->text;
     tamis_status status = TAMIS_OK;
     tamis_entries entries;
     TRY(look_at_arrays(archive, "indices.npy", "indptr.npy", sparse->cols, sparse));
@@ -264,7 +265,7 @@ read:
     return tamis_entries_finish(reading, status, &entries, matrix);
 }
 
-tamis_status tamis_read_npz(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_npz(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     static const struct {
         const char *name;
         tamis_status (*read)(const tamis_reading *, sparse_archive *, tamis_owned_sparse **);
@@ -282,3 +283,12 @@ tamis_status tamis_read_npz(const tamis_reading *reading, tamis_owned_sparse **m
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: found the format '%s', expected csr, csc or coo",
                       reading->text.name, format);
 }
+
+const tamis_file_row tamis_npz_file = {
+    .format = TAMIS_FILE_NPZ,
+    .signature = true,
+    .name = "npz",
+    .endings = ".npz",
+    .sniff = sniff_npz,
+    .read = read_npz,
+};

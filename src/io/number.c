@@ -57,7 +57,7 @@ const char *tamis_parse_integer_real(const char *p, bool is_signed, double *valu
 }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* Eight characters at once: all digits? then their value. */
+/* Whether all of the next eight characters are digits; then *value is their number. */
 static inline bool eight_digits(const char *p, uint64_t *value) {
     uint64_t bits;
     memcpy(&bits, p, 8);
@@ -117,7 +117,7 @@ static const char *take_exponent(const char *p, bool letter_needed, decimal *num
     return q;
 }
 
-/* digits * 10^exponent where both are exact doubles, so that one operation rounds correctly (Clinger, How to read
+/* Computes digits * 10^exponent if both are exact doubles, so that one operation rounds correctly (Clinger, How to read
    floating point numbers accurately, 1990): short numbers, which most files have. */
 static bool round_short(const decimal *number, int64_t exponent, double *value) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -138,8 +138,8 @@ static locale_t c_locale(void) {
     return locale;
 }
 
-/* All digits of p .. end, read as one integer, times 10^exponent, by strtod. Digits beyond the 800th
-   only matter as "not zero": a point between two doubles has at most 768. */
+/* Reads all digits of p .. end as one integer, times 10^exponent, by strtod. Digits beyond the 800th only matter as
+   "not zero": a point between two doubles has at most 768. */
 static double round_by_library(const char *p, const char *end, int64_t exponent) {
     enum { KEPT = 800 };
     char text[KEPT + 40];
@@ -217,7 +217,7 @@ const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, dou
     return parse_decimal(p, decimals, scale, false, value);
 }
 
-/* Digits, behind them at most a point and zeros: the number of digits, 0 for anything else. */
+/* Counts digits that have at most a point and zeros behind them; 0 for anything else. */
 static int64_t integer_digits(const char *p, const char *end) {
     const char *q = p;
     while (q < end && tamis_is_digit(*q)) q++;
@@ -255,7 +255,7 @@ int tamis_format_integer(char *text, int64_t value) {
     return length;
 }
 
-/* printf with the point of the C locale, whatever the thread's locale. */
+/* Prints as printf does in the C locale, whatever the thread's locale. */
 static int print_real(char *text, int precision, double value) {
     const locale_t locale = c_locale();
     const locale_t before = locale ? uselocale(locale) : (locale_t)0;

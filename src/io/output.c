@@ -40,7 +40,7 @@ static tamis_status write_packed(void *context, const void *packed, int64_t byte
     return write_descriptor(context, packed, bytes);
 }
 
-/* What is in the buffer, packed on the way where the file is. */
+/* Writes what is in the buffer, packed on the way if the file is. */
 static tamis_status flush(tamis_output *output, bool last) {
     const int64_t bytes = output->used;
     output->used = 0;
@@ -60,7 +60,7 @@ static tamis_status copy_name(const char *name, const char *ending, char **copy)
     return TAMIS_OK;
 }
 
-/* What the path leads to, links followed, also where the last of them leads to nothing yet. */
+/* Finds what the path leads to, through links, also if the last of them leads to nothing yet. */
 static tamis_status find_target(const char *path, char **target) {
     char at[PATH_MAX], to[PATH_MAX];
     errno = ENAMETOOLONG;
@@ -80,7 +80,7 @@ static tamis_status find_target(const char *path, char **target) {
     return file_error(path, "write");
 }
 
-/* The folder that holds a file, in the place of its name. */
+/* Puts the folder that holds a file in the place of its name. */
 static const char *folder_of(char *path) {
     char *const slash = strrchr(path, '/');
     if (slash) slash[slash == path] = '\0';
@@ -120,7 +120,7 @@ tamis_status tamis_output_check(const char *path, int64_t bytes) {
     return status;
 }
 
-/* A file without a name, of which nothing stays if the process is killed; false where the file system has none. */
+/* Makes a file without a name, of which nothing stays if the process is killed; false if the file system has none. */
 static bool open_nameless(tamis_output *output, mode_t mode) {
 #ifdef O_TMPFILE
     char *folder = NULL;
@@ -212,7 +212,7 @@ tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t 
     return TAMIS_OK;
 }
 
-/* The folder's entry must reach the disk too. Not every file system can do that: what it answers is of no matter. */
+/* Sends the folder's entry to the disk too. Not every file system can do that: its answer does not matter. */
 static void sync_folder(char *target) {
     const int folder = open(folder_of(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;

@@ -24,12 +24,12 @@ typedef struct tamis_output {
     struct tamis_deflate *gzip; /* NULL for plain files */
 } tamis_output;
 
-/* Whether a file of at least so many bytes can be written there, as far as is known before: its folder takes files and
-   has room, and what is there is no folder and not read-only. Called before long work, which would else end with this
-   message. */
+/* Checks, as far as is known before, that a file of at least so many bytes can be written there: its folder takes files
+   and has room, and what is there is no folder and not read-only. Called before long work, which would else end with
+   this message. */
 TAMIS_PRIVATE_API tamis_status tamis_output_check(const char *path, int64_t bytes);
 
-/* gzip: pack on the way. */
+/* Opens an output. gzip: pack on the way. */
 TAMIS_PRIVATE_API tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);
 TAMIS_PRIVATE_API tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t bytes);
 

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "io/formats.h"
-#include "io/source.h"
+#include "io/input.h"
 
 /* Shares of the whole that the progress callback sees. */
 static const double LOADED = 0.25, PARSED = 0.9;
@@ -20,7 +20,7 @@ static int threads_of(const tamis_read_options *options) {
     return options->threads > 0 ? options->threads : tamis_threads_default();
 }
 
-/* Some chunks of lines for each thread. */
+/* Returns a window with some chunks of lines for each thread. */
 static int64_t window_of(const tamis_read_options *options) { return (int64_t)threads_of(options) * TAMIS_READ_WINDOW; }
 
 static tamis_status take_options(const tamis_read_options *given, tamis_read_options *options) {
@@ -32,7 +32,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         const char *name;
         int value, count;
     } choices[] = {
-        {"file_format", (int)options->file_format, TAMIS_FILE_SVMLIGHT + 1},
+        {"file_format", (int)options->file_format, tamis_file_format_count()},
         {"format", (int)options->format, TAMIS_COO + 1},
         {"value_type", (int)options->value_type, TAMIS_BF16 + 1},
         {"index_type", (int)options->index_type, TAMIS_I64 + 1},
@@ -51,42 +51,43 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
     return TAMIS_OK;
 }
 
-/* A window serves readers of lines whose data begin in its first half: what comes before them is in it as a whole. */
-static bool can_take_windows(const tamis_source *source, const tamis_file_row *row) {
-    const tamis_text *const text = &source->text;
+/* Whether the reader can take windows: it reads lines, and the data begin in the first half of this window, so that
+ * what comes before them is in it as a whole. */
+static bool can_take_windows(const tamis_input *input, const tamis_file_row *row) {
+    const tamis_bounded_text *const text = &input->text;
     const char *const data = tamis_skip_comments(text, text->begin, "%#");
     return row->lines && data - text->begin < (text->end - text->begin) / 2;
 }
 
-static const tamis_file_row *find_row(const tamis_source *source, const tamis_read_options *options) {
+static const tamis_file_row *find_row(const tamis_input *input, const tamis_read_options *options) {
     const bool given = options->file_format != TAMIS_FILE_AUTO;
-    return given ? tamis_file_row_of(options->file_format) : tamis_find_format(&source->text);
+    return given ? tamis_file_row_of(options->file_format) : tamis_find_format(&input->text);
 }
 
-/* What the beginning tells has to be enough, before more is read. */
-static tamis_status check_beginning(const tamis_source *source, const tamis_file_row *row) {
-    const tamis_text *const text = &source->text;
+/* Checks before more is read that the beginning tells enough. */
+static tamis_status check_beginning(const tamis_input *input, const tamis_file_row *row) {
+    const tamis_bounded_text *const text = &input->text;
     if (!row)
         return tamis_text_fail(text, text->begin,
                                "the beginning of a matrix: neither the name nor the content identifies its format");
     TRY(tamis_check_signature(text, row->format));
-    if (source->ended || row->sniff(text) || (row->lines && !source->cut)) return TAMIS_OK;
+    if (input->ended || row->sniff(text) || (row->lines && !input->cut)) return TAMIS_OK;
     return tamis_text_fail(text, text->begin, "the beginning of a file of format %s", row->name);
 }
 
-static tamis_status read_text(tamis_source *source, const tamis_read_options *options, tamis_progress progress,
+static tamis_status read_text(tamis_input *input, const tamis_read_options *options, tamis_progress progress,
                               tamis_owned_sparse **matrix) {
-    const tamis_text *const text = &source->text;
-    const tamis_file_row *row = find_row(source, options);
-    TRY(check_beginning(source, row));
+    const tamis_bounded_text *const text = &input->text;
+    const tamis_file_row *row = find_row(input, options);
+    TRY(check_beginning(input, row));
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
-    if (row->sniff(text)) TRY(tamis_source_fill(source)); /* else the reader will find the fault in the beginning */
-    if (!source->ended && !can_take_windows(source, row)) TRY(tamis_source_rest(source));
-    progress.low = source->ended ? LOADED : 0;
+    if (row->sniff(text)) TRY(tamis_input_fill(input)); /* else the reader will find the fault in the beginning */
+    if (!input->ended && !can_take_windows(input, row)) TRY(tamis_input_rest(input));
+    progress.low = input->ended ? LOADED : 0;
     progress.high = PARSED;
     const tamis_reading reading = {
-        .text = *text, .source = source, .options = *options, .progress = progress, .threads = threads_of(options)};
+        .text = *text, .input = input, .options = *options, .progress = progress, .threads = threads_of(options)};
     tamis_owned_sparse *result = NULL;
     TRY(row->read(&reading, &result));
     if (progress.report && !progress.report(progress.context, 1)) {
@@ -104,10 +105,10 @@ tamis_status tamis_read_sparse(const char *path, const tamis_read_options *optio
     tamis_read_options whole;
     TRY(take_options(options, &whole));
     const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
-    tamis_source source;
-    TRY(tamis_source_open_window(path, window_of(&whole), &progress, &source));
-    const tamis_status status = read_text(&source, &whole, progress, matrix);
-    tamis_source_close(&source);
+    tamis_input input;
+    TRY(tamis_input_open_window(path, window_of(&whole), &progress, &input));
+    const tamis_status status = read_text(&input, &whole, progress, matrix);
+    tamis_input_close(&input);
     return status;
 }
 
@@ -120,21 +121,20 @@ tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t
     tamis_read_options whole;
     TRY(take_options(options, &whole));
     const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
-    tamis_source source;
-    TRY(tamis_source_from_memory(name, data, bytes, window_of(&whole), &progress, &source));
-    const tamis_status status = read_text(&source, &whole, progress, matrix);
-    tamis_source_close(&source);
+    tamis_input input;
+    TRY(tamis_input_from_memory(name, data, bytes, window_of(&whole), &progress, &input));
+    const tamis_status status = read_text(&input, &whole, progress, matrix);
+    tamis_input_close(&input);
     return status;
 }
 
-static tamis_status read_dense_text(tamis_source *source, tamis_type type, tamis_read_report *report,
+static tamis_status read_dense_text(tamis_input *input, tamis_type type, tamis_read_report *report,
                                     tamis_owned_dense **array) {
-    const tamis_text *const text = &source->text;
+    const tamis_bounded_text *const text = &input->text;
     const tamis_file_row *const row = tamis_find_format(text);
     if (row) TRY(tamis_check_signature(text, row->format));
-    if (row && row->sniff(text)) TRY(tamis_source_fill(source));
-    if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, report, array);
-    if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, report, array);
+    if (row && row->sniff(text)) TRY(tamis_input_fill(input));
+    if (row && row->read_dense) return row->read_dense(text, type, report, array);
     if (row)
         return tamis_fail(TAMIS_ERROR_FORMAT,
                           "%s: a file of format %s, expected a dense matrix: .npy or a Matrix Market array", text->name,
@@ -154,10 +154,10 @@ static tamis_status read_dense(const char *path, tamis_type type, tamis_read_rep
                                tamis_owned_dense **array) {
     TRY(check_dense(path, "path", type, array));
     const tamis_progress progress = {0};
-    tamis_source source;
-    TRY(tamis_source_open_window(path, 0, &progress, &source));
-    const tamis_status status = read_dense_text(&source, type, report, array);
-    tamis_source_close(&source);
+    tamis_input input;
+    TRY(tamis_input_open_window(path, 0, &progress, &input));
+    const tamis_status status = read_dense_text(&input, type, report, array);
+    tamis_input_close(&input);
     return status;
 }
 
@@ -181,10 +181,10 @@ tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t 
     TRY(check_dense(name, "name", type, array));
     if (!data && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "data = NULL: expected %zu bytes", bytes);
     const tamis_progress progress = {0};
-    tamis_source source;
-    TRY(tamis_source_from_memory(name, data, bytes, 0, &progress, &source));
+    tamis_input input;
+    TRY(tamis_input_from_memory(name, data, bytes, 0, &progress, &input));
     tamis_read_report ignored = {0};
-    const tamis_status status = read_dense_text(&source, type, &ignored, array);
-    tamis_source_close(&source);
+    const tamis_status status = read_dense_text(&input, type, &ignored, array);
+    tamis_input_close(&input);
     return status;
 }

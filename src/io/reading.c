@@ -15,7 +15,7 @@ tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64
 
 tamis_status tamis_check_backing(const tamis_reading *reading, int64_t rows) {
     enum { ROWS_A_BYTE = 64 };
-    const int64_t bytes = tamis_source_bytes(reading->source);
+    const int64_t bytes = tamis_input_bytes(reading->input);
     if (rows <= TAMIS_ROWS_ALWAYS || rows / ROWS_A_BYTE <= bytes) return TAMIS_OK;
     return tamis_fail(
         TAMIS_ERROR_FORMAT,

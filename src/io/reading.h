@@ -5,35 +5,18 @@
 #include <tamis/matrix.h>
 
 #include "base/status.h"
+#include "io/input.h"
 #include "io/progress.h"
-#include "io/source.h"
 
 typedef struct tamis_reading {
-    tamis_text text;      /* of the first window, for readers of lines: gone with the second one but for its name */
-    tamis_source *source; /* which has the next ones */
+    tamis_bounded_text text; /* of the first window, for readers of lines: gone with the second one but for its name */
+    tamis_input *input;      /* which has the next ones */
     tamis_read_options options; /* whole, whatever size the caller's had */
     tamis_progress progress;
     int threads; /* 1 or more */
 } tamis_reading;
 
-typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_owned_sparse **matrix);
-
-/* Does the beginning of the file look like the format? */
-typedef bool tamis_sniffer(const tamis_text *text);
-
-tamis_reader tamis_read_matrix_market, tamis_read_harwell_boeing, tamis_read_metis, tamis_read_smtx, tamis_read_edges,
-    tamis_read_docword, tamis_read_ldac, tamis_read_rating_lines, tamis_read_npz, tamis_read_svmlight;
-tamis_sniffer tamis_sniff_matrix_market, tamis_sniff_harwell_boeing, tamis_sniff_metis, tamis_sniff_smtx,
-    tamis_sniff_edges, tamis_sniff_docword, tamis_sniff_ldac, tamis_sniff_ratings, tamis_sniff_npy, tamis_sniff_npz,
-    tamis_sniff_svmlight;
-
-/* Readers of dense matrices. */
-tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_read_report *report,
-                            tamis_owned_dense **array);
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_read_report *report,
-                                     tamis_owned_dense **array);
-
-/* Does the reader have to keep values at all? */
+/* Whether the reader has to keep values. */
 static inline bool tamis_wants_values(const tamis_reading *reading) {
     return reading->options.values != TAMIS_VALUES_NONE;
 }
@@ -43,12 +26,13 @@ static inline void tamis_note_number(tamis_read_report *report, const char *p, c
     if (report && !tamis_number_kept(p, end, value)) report->inexact++;
 }
 
-/* The type that values are parsed to in a list of entries: float or double, never less exact than the result. */
+/* Returns the type that values are parsed to in a list of entries: float or double, never less exact than the result.
+ */
 static inline tamis_type tamis_parsed_type(const tamis_reading *reading) {
     return reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;
 }
 
-/* 64-bit indices wanted, or needed for indices below `size`? */
+/* Whether indices below `size` need 64 bits. */
 static inline bool tamis_needs_wide(int64_t size) { return size > (int64_t)INT32_MAX + 1; }
 
 /* Refuses sizes beyond what the result's index types hold, with the reason. */
@@ -59,7 +43,7 @@ tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64
 #define TAMIS_ROWS_ALWAYS ((int64_t)1 << 26)
 tamis_status tamis_check_backing(const tamis_reading *reading, int64_t rows);
 
-/* `view`, a CSR or COO matrix, as the options ask for it. sort: sort the columns of each row. */
+/* Converts `view`, a CSR or COO matrix, to what the options ask for. sort: sort the columns of each row. */
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
                                 tamis_owned_sparse **matrix);
 

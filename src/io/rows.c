@@ -33,6 +33,67 @@ void tamis_rows_free(tamis_rows *list) {
     *list = (tamis_rows){0};
 }
 
+/* ------------------------------------------------------------------------------------------- a line a row */
+
+/* What there is room for in the list's arrays. */
+typedef struct rows_room {
+    int64_t rows, entries;
+} rows_room;
+
+static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
+    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
+}
+
+/* Makes room for the rows and pairs of the window, and for those that are likely to come. */
+static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
+    const double share = input->ended ? 1 : tamis_input_share(input);
+    int64_t rows = list->rows + 1, entries = list->count;
+    for (const char *p = input->text.begin; p < input->text.end; p++) {
+        rows += *p == '\n';
+        entries += *p == ':';
+    }
+    if (rows > room->rows) {
+        const int64_t most = tamis_guess_entries(rows, share, -1);
+        TRY(enlarge(room->rows + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+        room->rows = most;
+    }
+    if (entries <= room->entries) return TAMIS_OK;
+    const int64_t most = tamis_guess_entries(entries, share, -1);
+    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
+    room->entries = most;
+    return TAMIS_OK;
+}
+
+static tamis_status read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take, void *context,
+                               tamis_rows *list) {
+    tamis_input *const input = reading->input;
+    const tamis_bounded_text *const text = &input->text;
+    rows_room room = {1, 1};
+    for (;;) {
+        TRY(make_room(input, list, &room));
+        for (const char *p = tamis_skip_comments(text, text->begin, comments); p < text->end;
+             p = tamis_skip_comments(text, p, comments)) {
+            TRY(take(context, text, &p, list));
+            tamis_rows_set_offset(list, ++list->rows, list->count);
+        }
+        const double share = input->ended ? 1 : tamis_input_share(input);
+        TRY(tamis_progress_step(&reading->progress, share, text->name));
+        if (input->ended) return TAMIS_OK;
+        TRY(tamis_input_next(input));
+    }
+}
+
+/* An index that the result's indices cannot hold is refused with the number of columns, in the end. */
+tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
+                                   void *context, tamis_rows *list) {
+    TRY(tamis_rows_create(reading, 1, 1, false, tamis_wants_values(reading), list));
+    list->rows = 0;
+    const tamis_status status = read_pairs(reading, comments, take, context, list);
+    if (status != TAMIS_OK) tamis_rows_free(list);
+    return status;
+}
+
 tamis_sparse tamis_rows_view(const tamis_rows *list) {
     return (tamis_sparse){.format = TAMIS_CSR,
                           .location = TAMIS_HOST,
@@ -49,19 +110,19 @@ tamis_sparse tamis_rows_view(const tamis_rows *list) {
 
 /* ------------------------------------------------------------------------------------------- in place */
 
-/* The types of the result, so that the arrays can become its arrays? Values may still be doubles. */
+/* Whether the arrays can become the result's, because they have its types. Values may still be doubles. */
 static bool can_stay(const tamis_read_options *options, const tamis_rows *list) {
     return options->format == TAMIS_CSR && options->index_type == list->index_type &&
            options->offset_type == list->offset_type;
 }
 
-/* Room for sorting is as large as the longest rows. */
+/* Sorts the rows. It needs as much room as the longest rows. */
 static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *list) {
     const tamis_sparse view = tamis_rows_view(list);
     return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
 }
 
-/* An array that is half empty is copied into a smaller one. */
+/* Copies an array that is half empty into a smaller one. */
 static tamis_status shrink(int64_t before, int64_t after, size_t size, const char *what, void **array) {
     if (!*array || after > before / 2) return TAMIS_OK;
     return tamis_reallocate(before, after, size, what, array);
@@ -81,7 +142,7 @@ static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     return shrink(before, list->count, tamis_type_size(list->value_type), "the values", &list->values);
 }
 
-/* A pattern gets its ones, which merging counts. */
+/* Gives a pattern its ones, which merging counts. */
 static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     if (list->values || reading->options.values != TAMIS_VALUES_ONES) return TAMIS_OK;
     list->value_type = reading->options.value_type;
@@ -90,7 +151,7 @@ static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     return TAMIS_OK;
 }
 
-/* Doubles of a list of entries become values of the result. */
+/* Makes doubles of a list of entries values of the result. */
 static tamis_status round_values(const tamis_reading *reading, tamis_rows *list) {
     const tamis_type from = list->value_type, to = reading->options.value_type;
     void *values = NULL;
@@ -123,7 +184,7 @@ failed:
 tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
                                tamis_owned_sparse **matrix) {
     TRY_GOTO(done, status);
-    tamis_source_close(reading->source); /* the text is of no more use */
+    tamis_input_close(reading->input); /* the text is of no more use */
     TRY_GOTO(done, tamis_check_sizes(reading, list->rows, list->cols, list->count));
     if (can_stay(&reading->options, list)) return hand_over(reading, list, matrix);
     const tamis_sparse view = tamis_rows_view(list);

@@ -1,5 +1,6 @@
 /* The pattern files of the Deep Learning Matrix Collection: line 1 "rows, columns, nonzeros", line 2 the rows + 1 row
    offsets, line 3 the column indices, counted from 0. */
+#include "io/format.h"
 #include "io/rows.h"
 
 typedef struct smtx_header {
@@ -9,14 +10,14 @@ typedef struct smtx_header {
 
 enum { REPORT_EVERY = 1 << 20 };
 
-static tamis_status take_comma(const tamis_text *text, const char **p) {
+static tamis_status take_comma(const tamis_bounded_text *text, const char **p) {
     const char *const start = tamis_skip_blanks(*p);
     if (*start != ',') return tamis_text_fail(text, start, "a comma");
     *p = start + 1;
     return TAMIS_OK;
 }
 
-static tamis_status take_header(const tamis_text *text, smtx_header *header) {
+static tamis_status take_header(const tamis_bounded_text *text, smtx_header *header) {
     const char *p = text->begin;
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a row count", &header->rows));
     TRY(take_comma(text, &p));
@@ -34,7 +35,7 @@ static tamis_status take_header(const tamis_text *text, smtx_header *header) {
     return TAMIS_OK;
 }
 
-bool tamis_sniff_smtx(const tamis_text *text) {
+static bool sniff_smtx(const tamis_bounded_text *text) {
     const char *p = text->begin;
     int64_t ignored;
     for (int i = 0; i < 3; i++) {
@@ -49,7 +50,7 @@ bool tamis_sniff_smtx(const tamis_text *text) {
 }
 
 static tamis_status take_lists(const tamis_reading *reading, const smtx_header *header, tamis_rows *list) {
-    const tamis_text *const text = &reading->text;
+    const tamis_bounded_text *const text = &reading->text;
     const char *p = header->body;
     int64_t number = 0;
     for (int64_t row = 0; row <= header->rows; row++) {
@@ -69,7 +70,7 @@ static tamis_status take_lists(const tamis_reading *reading, const smtx_header *
     return tamis_text_file_end(text, p, "", "the last column index");
 }
 
-tamis_status tamis_read_smtx(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+static tamis_status read_smtx(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     smtx_header header;
     TRY(take_header(&reading->text, &header));
     tamis_rows list;
@@ -77,3 +78,11 @@ tamis_status tamis_read_smtx(const tamis_reading *reading, tamis_owned_sparse **
     list.cols = header.cols;
     return tamis_rows_finish(reading, take_lists(reading, &header, &list), &list, matrix);
 }
+
+const tamis_file_row tamis_smtx_file = {
+    .format = TAMIS_FILE_SMTX,
+    .name = "smtx",
+    .endings = ".smtx",
+    .sniff = sniff_smtx,
+    .read = read_smtx,
+};

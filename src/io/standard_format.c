@@ -33,7 +33,7 @@ tamis_file_format tamis_standard_format(void) {
     const char *const last = memrchr(begin, '\n', (size_t)(end - begin));
     if (last && count >= TAMIS_STANDARD_LOOK) end = begin + (last + 1 - begin); /* there is more: whole lines alone */
     memset(end, 0, (size_t)(begin + MOST + TAMIS_TEXT_PADDING - end));
-    const tamis_text text = {.name = "-", .begin = begin, .end = end};
+    const tamis_bounded_text text = {.name = "-", .begin = begin, .end = end};
     const tamis_file_row *const row = tamis_find_format(&text);
     const tamis_file_format format = row ? row->format : TAMIS_FILE_AUTO;
     tamis_release(memory);

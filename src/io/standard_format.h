@@ -6,7 +6,8 @@
 
 #include <tamis/matrix.h>
 
-/* TAMIS_FILE_AUTO where they do not tell. What was read is still there for who opens it. */
+/* Tells the format of standard input by its first bytes, TAMIS_FILE_AUTO if they do not tell. Who opens it still gets
+   them. */
 TAMIS_PRIVATE_API tamis_file_format tamis_standard_format(void);
 
 #endif

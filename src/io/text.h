@@ -15,50 +15,52 @@
    before `end` is a bad character, one at `end` is the end. */
 enum { TAMIS_TEXT_PADDING = 64 };
 
-typedef struct tamis_text {
+typedef struct tamis_bounded_text {
     const char *name;
     const char *begin, *end;
     int64_t lines_before; /* of the file, before `begin` */
-} tamis_text;
+} tamis_bounded_text;
 
-/* "NAME:LINE: found 'token at `at`', expected <format>", TAMIS_ERROR_FORMAT. */
-TAMIS_PRIVATE_API tamis_status tamis_text_fail(const tamis_text *text, const char *at, const char *format, ...)
+/* Fails with "NAME:LINE: found 'token at `at`', expected <format>" and TAMIS_ERROR_FORMAT. */
+TAMIS_PRIVATE_API tamis_status tamis_text_fail(const tamis_bounded_text *text, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* "NAME:LINE: <format>" under any status. */
-TAMIS_PRIVATE_API tamis_status tamis_text_refuse(tamis_status status, const tamis_text *text, const char *at,
+/* Fails with "NAME:LINE: <format>" and any status. */
+TAMIS_PRIVATE_API tamis_status tamis_text_refuse(tamis_status status, const tamis_bounded_text *text, const char *at,
                                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* 1 for the first line. */
-TAMIS_PRIVATE_API int64_t tamis_text_line(const tamis_text *text, const char *at);
+/* Returns the number of the line of `at`, 1 for the first. */
+TAMIS_PRIVATE_API int64_t tamis_text_line(const tamis_bounded_text *text, const char *at);
 
 static inline const char *tamis_skip_blanks(const char *p) {
     while (tamis_is_blank(*p)) p++;
     return p;
 }
 
-static inline bool tamis_at_line_end(const tamis_text *text, const char *p) {
+static inline bool tamis_at_line_end(const tamis_bounded_text *text, const char *p) {
     return *p == '\n' || (*p == '\0' && p == text->end);
 }
 
-/* The first character after the line that p is in; `end` after the last line. */
-TAMIS_PRIVATE_API const char *tamis_next_line(const tamis_text *text, const char *p);
+/* Returns the first character after the line that p is in; `end` after the last line. */
+TAMIS_PRIVATE_API const char *tamis_next_line(const tamis_bounded_text *text, const char *p);
 
 /* Skips blank lines and lines whose first character that is no blank is in `comments`; returns the first other line's
    first character that is no blank, or `end`. */
-const char *tamis_skip_comments(const tamis_text *text, const char *p, const char *comments);
+const char *tamis_skip_comments(const tamis_bounded_text *text, const char *p, const char *comments);
 
 /* The largest size that any file may state: far beyond memory, far below overflow. */
 #define TAMIS_SIZE_MOST (INT64_MAX >> 8)
 
-/* A nonnegative integer from low to high at *p, blanks before it skipped; *p goes behind it. `what`: "a row count". */
-tamis_status tamis_text_index(const tamis_text *text, const char **p, int64_t low, int64_t high, const char *what,
-                              int64_t *value);
+/* Takes a nonnegative integer from low to high at *p, blanks before it skipped; *p goes behind it. `what`: "a row
+   count". */
+tamis_status tamis_text_index(const tamis_bounded_text *text, const char **p, int64_t low, int64_t high,
+                              const char *what, int64_t *value);
 
-/* Only blanks up to the end of the line; *p goes to the next line. `after` says what the line already had. */
-tamis_status tamis_text_line_end(const tamis_text *text, const char **p, const char *after);
+/* Takes blanks up to the end of the line; *p goes to the next line. `after` says what the line already had. */
+tamis_status tamis_text_line_end(const tamis_bounded_text *text, const char **p, const char *after);
 
-/* Is there only white space and comments from p on? Otherwise an error that expected the end of the file. */
-tamis_status tamis_text_file_end(const tamis_text *text, const char *p, const char *comments, const char *after);
+/* Checks that there is only white space and comments from p on. */
+tamis_status tamis_text_file_end(const tamis_bounded_text *text, const char *p, const char *comments,
+                                 const char *after);
 
 #endif

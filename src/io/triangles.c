@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-static int64_t line_of(tamis_triangles *triangles, const tamis_text *text, const char *at) {
+static int64_t line_of(tamis_triangles *triangles, const tamis_bounded_text *text, const char *at) {
     if (triangles->begin != text->begin || at < triangles->at) {
         triangles->begin = triangles->at = text->begin;
         triangles->line = text->lines_before + 1;
@@ -17,8 +17,8 @@ static int64_t line_of(tamis_triangles *triangles, const tamis_text *text, const
     return triangles->line;
 }
 
-tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_text *text, const char *at, int64_t row,
-                                  int64_t column) {
+tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_bounded_text *text, const char *at,
+                                  int64_t row, int64_t column) {
     enum { FIRST = 64 };
     const int side = row == column ? 0 : column < row ? -1 : 1;
     if (triangles->side == 0) triangles->side = side;
@@ -45,7 +45,7 @@ static int compare(const void *left, const void *right) {
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* The first of the noted entries at that place; NULL where there is none. */
+/* Finds the first of the noted entries at that place; NULL if there is none. */
 static tamis_triangle_entry *find(const tamis_triangles *triangles, int64_t row, int64_t column) {
     int64_t low = 0, high = triangles->count;
     while (low < high) {
@@ -65,7 +65,7 @@ static void meet(const tamis_triangles *triangles, int64_t row, int64_t column) 
     if (met) met->mirrored++;
 }
 
-/* Entries at the same place follow each other; the first one's count is of all. own: they themselves were met, too. */
+/* Counts entries at the same place, which follow each other, in the first one. own: they themselves were met, too. */
 static tamis_status judge(const tamis_triangles *triangles, const char *name, bool own) {
     const tamis_triangle_entry *bad = NULL;
     for (int64_t i = 0, next; i < triangles->count; i = next) {

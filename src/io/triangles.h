@@ -20,8 +20,8 @@ typedef struct tamis_triangles {
 } tamis_triangles;
 
 /* Takes the file's entries in their order, with the line that `at` is in. */
-tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_text *text, const char *at, int64_t row,
-                                  int64_t column);
+tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_bounded_text *text, const char *at,
+                                  int64_t row, int64_t column);
 
 /* Refuses what stands in both triangles. The entries are those of the file, or with their mirror images; the rows have
    them. */

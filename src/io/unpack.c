@@ -48,7 +48,7 @@ static tamis_status read_some(tamis_unpacker *u, void *to, size_t room, size_t *
     return TAMIS_OK;
 }
 
-/* More input behind what is left of it. */
+/* Reads more input behind what is left of it. */
 static tamis_status fill(tamis_unpacker *u) {
     const size_t left = (size_t)(u->end - u->at);
     size_t got = 0;
@@ -62,7 +62,7 @@ static tamis_status fill(tamis_unpacker *u) {
 }
 
 #if TAMIS_HAVE_ZLIB || TAMIS_HAVE_LZMA || TAMIS_HAVE_ZSTD
-/* Where in the packed file the next byte of the input stands, counted from 0. */
+/* Returns where in the packed file the next byte of the input stands, from 0. */
 static int64_t place_of(const tamis_unpacker *u) { return u->taken - (u->end - u->at); }
 #endif
 
@@ -101,7 +101,7 @@ static tamis_status start_gzip(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
-/* Zeros to the end of the file, as tapes and block devices pad it; the first other byte is no member. */
+/* Skips zeros to the end of the file, with which tapes and block devices pad it; another byte is no member. */
 static tamis_status end_padding(tamis_unpacker *u) {
     const int64_t start = place_of(u);
     do {
@@ -117,7 +117,7 @@ static tamis_status end_padding(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
-/* Another member may follow. */
+/* Goes on to another member, if one follows. */
 static tamis_status next_member(tamis_unpacker *u) {
     while (u->end - u->at < 2 && !u->input_ended) TRY(fill(u));
     if (u->end - u->at < 2 || u->at[0] != 0x1f || u->at[1] != 0x8b) return end_padding(u);
@@ -377,7 +377,7 @@ tamis_status tamis_unpacker_rewind(tamis_unpacker *u) {
     return status;
 }
 
-/* What is not packed: first what the look for a packer has read. */
+/* Reads what is not packed: first what the look for a packer has read. */
 static tamis_status read_plain(tamis_unpacker *u, char *to, size_t room, size_t *got) {
     const size_t left = (size_t)(u->end - u->at);
     if (left > 0) {

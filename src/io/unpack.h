@@ -35,15 +35,16 @@ typedef struct tamis_unpacker {
     int64_t origin;                    /* of a file: where its input begins */
 } tamis_unpacker;
 
-/* TAMIS_ERROR_UNSUPPORTED for a packer that this build does not include. Nothing to close after an error. */
-TAMIS_PRIVATE_API tamis_status tamis_unpacker_open(const char *path, tamis_unpacker *unpacker);
+/* Opens a file, or memory. TAMIS_ERROR_UNSUPPORTED for a packer that this build does not include. Nothing to close
+   after an error. */
+tamis_status tamis_unpacker_open(const char *path, tamis_unpacker *unpacker);
 tamis_status tamis_unpacker_open_memory(const char *name, const void *data, size_t bytes, tamis_unpacker *unpacker);
-TAMIS_PRIVATE_API void tamis_unpacker_close(tamis_unpacker *unpacker);
+void tamis_unpacker_close(tamis_unpacker *unpacker);
 
-/* Back to the beginning of a file. */
-TAMIS_PRIVATE_API tamis_status tamis_unpacker_rewind(tamis_unpacker *unpacker);
+/* Goes back to the beginning of a file. */
+tamis_status tamis_unpacker_rewind(tamis_unpacker *unpacker);
 
-/* Up to `room` bytes, at least one unless the content has ended. */
-TAMIS_PRIVATE_API tamis_status tamis_unpacker_read(tamis_unpacker *unpacker, char *to, size_t room, size_t *got);
+/* Reads up to `room` bytes, at least one unless the content has ended. */
+tamis_status tamis_unpacker_read(tamis_unpacker *unpacker, char *to, size_t room, size_t *got);
 
 #endif

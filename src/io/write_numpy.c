@@ -30,7 +30,7 @@ static tamis_status put(const sink *to, const void *data, int64_t bytes) {
     return to->zip ? tamis_zip_write(to->zip, data, bytes) : tamis_output_write(to->output, data, bytes);
 }
 
-/* `count` elements as `written`; NULL stands for ones. */
+/* Writes `count` elements as `written`; NULL stands for ones. */
 static tamis_status put_elements(const sink *to, const void *data, tamis_type type, tamis_type written, int64_t count) {
     if (data && type == written) return put(to, data, count * (int64_t)tamis_type_size(type));
     double piece[PIECE];

@@ -13,10 +13,11 @@ typedef struct tamis_zip_member {
 } tamis_zip_member;
 
 /* Finds a member by name and unpacks it. *found says whether it is there; that it is not is no error. */
-tamis_status tamis_zip_read(const tamis_text *archive, const char *member_name, bool *found, tamis_zip_member *member);
-/* The same, of the first `room` bytes alone; *bytes: how many there would be in all, as the archive says. */
-tamis_status tamis_zip_peek(const tamis_text *archive, const char *member_name, unsigned char *head, int64_t room,
-                            bool *found, int64_t *bytes);
+tamis_status tamis_zip_read(const tamis_bounded_text *archive, const char *member_name, bool *found,
+                            tamis_zip_member *member);
+/* Unpacks the first `room` bytes alone; *bytes: how many there would be in all, as the archive says. */
+tamis_status tamis_zip_peek(const tamis_bounded_text *archive, const char *member_name, unsigned char *head,
+                            int64_t room, bool *found, int64_t *bytes);
 void tamis_zip_release(tamis_zip_member *member);
 
 /* Writing: begin, any number of writes, end, for each member; finish once. A record of what was written is kept. */
@@ -36,7 +37,7 @@ tamis_status tamis_zip_begin(tamis_zip_writer *writer, const char *name);
 tamis_status tamis_zip_write(tamis_zip_writer *writer, const void *data, int64_t bytes);
 tamis_status tamis_zip_end(tamis_zip_writer *writer);
 tamis_status tamis_zip_finish(tamis_zip_writer *writer);
-/* Frees what an error left open; allowed after success too. */
+/* Frees what an error left open; it is allowed after success too. */
 void tamis_zip_abandon(tamis_zip_writer *writer);
 
 #endif

@@ -35,14 +35,16 @@ static uint64_t take(const unsigned char *p, int bytes) {
     return value;
 }
 
-static tamis_status broken(const tamis_text *archive, const char *what) {
+static tamis_status broken(const tamis_bounded_text *archive, const char *what) {
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: a broken zip archive: %s", archive->name, what);
 }
 
-static const unsigned char *bytes_of(const tamis_text *archive) { return (const unsigned char *)archive->begin; }
+static const unsigned char *bytes_of(const tamis_bounded_text *archive) {
+    return (const unsigned char *)archive->begin;
+}
 
-/* Where the central directory begins and how many members it has. */
-static tamis_status find_directory(const tamis_text *archive, int64_t *offset, int64_t *members) {
+/* Finds where the central directory begins and how many members it has. */
+static tamis_status find_directory(const tamis_bounded_text *archive, int64_t *offset, int64_t *members) {
     const unsigned char *const begin = bytes_of(archive);
     const int64_t size = archive->end - archive->begin;
     int64_t at = size - END_BYTES;
@@ -61,7 +63,7 @@ static tamis_status find_directory(const tamis_text *archive, int64_t *offset, i
     return TAMIS_OK;
 }
 
-/* The zip64 extra field holds those of bytes, packed and local that do not fit 32 bits, in this order. */
+/* Reads the zip64 extra field, which holds those of bytes, packed and local that do not fit 32 bits, in this order. */
 static bool take_extra(const unsigned char *p, int64_t length, archive_member *member) {
     int64_t *const wanted[] = {&member->bytes, &member->packed, &member->local};
     while (length >= 4) {
@@ -85,7 +87,8 @@ static bool take_extra(const unsigned char *p, int64_t length, archive_member *m
     return true;
 }
 
-static tamis_status find_member(const tamis_text *archive, const char *name, bool *found, archive_member *member) {
+static tamis_status find_member(const tamis_bounded_text *archive, const char *name, bool *found,
+                                archive_member *member) {
     const unsigned char *const begin = bytes_of(archive);
     const int64_t size = archive->end - archive->begin;
     int64_t at = 0, members = 0;
@@ -117,7 +120,8 @@ static tamis_status find_member(const tamis_text *archive, const char *name, boo
 }
 
 /* Checks the local header; *data is the member's packed content. */
-static tamis_status find_content(const tamis_text *archive, const archive_member *member, const unsigned char **data) {
+static tamis_status find_content(const tamis_bounded_text *archive, const archive_member *member,
+                                 const unsigned char **data) {
     const unsigned char *const begin = bytes_of(archive);
     const int64_t size = archive->end - archive->begin;
     if (member->local > size - LOCAL_BYTES || memcmp(begin + member->local, "PK\3\4", 4) != 0)
@@ -132,8 +136,8 @@ static tamis_status find_content(const tamis_text *archive, const archive_member
 #if TAMIS_HAVE_ZLIB
 
 /* whole: the content must end with the last of the bytes. */
-static tamis_status unpack(const tamis_text *archive, const unsigned char *data, int64_t packed, unsigned char *to,
-                           int64_t bytes, bool whole) {
+static tamis_status unpack(const tamis_bounded_text *archive, const unsigned char *data, int64_t packed,
+                           unsigned char *to, int64_t bytes, bool whole) {
     z_stream stream = {.zalloc = tamis_zlib_allocate, .zfree = tamis_zlib_free};
     if (inflateInit2(&stream, -15) != Z_OK)
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", archive->name);
@@ -169,8 +173,8 @@ static uint32_t checksum(const unsigned char *data, int64_t bytes) {
 
 #else
 
-static tamis_status unpack(const tamis_text *archive, const unsigned char *data, int64_t packed, unsigned char *to,
-                           int64_t bytes, bool whole) {
+static tamis_status unpack(const tamis_bounded_text *archive, const unsigned char *data, int64_t packed,
+                           unsigned char *to, int64_t bytes, bool whole) {
     (void)data, (void)packed, (void)to, (void)bytes, (void)whole;
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a deflated member, and this build of Tamis does not include zlib",
                       archive->name);
@@ -178,9 +182,9 @@ static tamis_status unpack(const tamis_text *archive, const unsigned char *data,
 
 #endif
 
-/* Where a member's packed content is, and that it can be read at all. */
-static tamis_status locate(const tamis_text *archive, const char *member_name, bool *found, archive_member *place,
-                           const unsigned char **data) {
+/* Finds a member's packed content, and checks that it can be read at all. */
+static tamis_status locate(const tamis_bounded_text *archive, const char *member_name, bool *found,
+                           archive_member *place, const unsigned char **data) {
     TRY(find_member(archive, member_name, found, place));
     if (!*found) return TAMIS_OK;
     TRY(find_content(archive, place, data));
@@ -194,8 +198,8 @@ static tamis_status locate(const tamis_text *archive, const char *member_name, b
     return TAMIS_OK;
 }
 
-tamis_status tamis_zip_peek(const tamis_text *archive, const char *member_name, unsigned char *head, int64_t room,
-                            bool *found, int64_t *bytes) {
+tamis_status tamis_zip_peek(const tamis_bounded_text *archive, const char *member_name, unsigned char *head,
+                            int64_t room, bool *found, int64_t *bytes) {
     archive_member place;
     const unsigned char *data = NULL;
     TRY(locate(archive, member_name, found, &place, &data));
@@ -207,7 +211,8 @@ tamis_status tamis_zip_peek(const tamis_text *archive, const char *member_name, 
     return TAMIS_OK;
 }
 
-tamis_status tamis_zip_read(const tamis_text *archive, const char *member_name, bool *found, tamis_zip_member *member) {
+tamis_status tamis_zip_read(const tamis_bounded_text *archive, const char *member_name, bool *found,
+                            tamis_zip_member *member) {
     archive_member place;
     const unsigned char *data = NULL;
     *member = (tamis_zip_member){0};

@@ -18,11 +18,17 @@
  *
  * Memory in addition to data and factors: four matrices of each side's size, and the centred ratings in both orders.
  */
-#include "ml/biases.h"
-#include "ml/noise.h"
-#include "ml/team.h"
-
 #include <math.h>
+
+#include "ml/biases.h"
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/group.h"
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/noise.h"
+#include "ml/operands.h"
+#include "ml/place.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
 typedef struct side {
@@ -117,7 +123,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     return ml_plan(model, &centred, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, visits, &half->less_bias);
 }
 
-/* What the rows are solved with: Y, or Y ending in ones, the targets being less its biases. */
+/* Makes what the rows are solved with: Y, or with biases Y ending in ones and targets less Y's biases. */
 static tamis_status make_regressors(tamis_model *model, const als *work, side *half, const tamis_dense *Y,
                                     const tamis_dense **regressors) {
     *regressors = Y;
@@ -196,7 +202,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     return ml_values_make(model, data->nnz, &work->errors);
 }
 
-/* work->left, and the errors themselves. */
+/* Computes the errors and work->left. */
 static tamis_status find_errors(tamis_model *model, als *work) {
     const tamis_dense *G;
     tamis_dense Y;
@@ -207,7 +213,7 @@ static tamis_status find_errors(tamis_model *model, als *work) {
     return tamis_dense_dot(model->device, NULL, model->workspace, &errors, &errors, &work->left);
 }
 
-/* The lambda of the iteration that begins. */
+/* Finds the lambda of the iteration that begins. */
 static tamis_status find_lambda(tamis_model *model, als *work) {
     const tamis_dense *const factors[2] = {&model->row_factors, &model->column_factors};
     if (isnan(work->left)) TRY(find_errors(model, work));
@@ -274,15 +280,25 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return ml_biased_operands(model, W, made);
 }
 
-const ml_method ml_als = {.id = TAMIS_ALS,
-                          .kind = ML_RATINGS,
-                          .row_factors = true,
-                          .groups = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .free_work = free_work,
-                          .transform = transform,
-                          .operands = operands};
+static const tamis_method_option own_options[] = {
+    {"regularization", NULL}, {"weighted", NULL}, {"biases", NULL}, {"cg_steps", NULL}, {NULL, NULL}};
+
+const ml_method ml_als = {
+    .about = {.method = TAMIS_ALS,
+              .data = TAMIS_DATA_RATINGS,
+              .name = "als",
+              .summary = "ratings: alternating least squares",
+              .options = own_options,
+              .row_factors = true,
+              .groups = true},
+    .biases = true,
+    .noise = true,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .transform = transform,
+    .operands = operands,
+};

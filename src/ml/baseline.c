@@ -1,13 +1,13 @@
 /* The baselines: biases by a few rounds of damped means, and popularity. */
+#include <math.h>
+#include <stdlib.h>
 #include <tamis/ml.h>
 #include <tamis/structure.h>
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "base/status.h"
-#include "ml/model.h"
+#include "ml/method.h"
+#include "ml/methods.h"
 #include "ml/numbers.h"
 #include "sparse/check.h"
 
@@ -15,7 +15,8 @@ enum { ROUNDS = 5, FIRST = 10 };
 static const double DAMPING = 10; /* a bias counts as if it had so many more entries at the mean */
 
 const char *tamis_baseline_name(tamis_method method) {
-    return method == TAMIS_IMPLICIT_ALS ? "the most popular" : "means and biases";
+    const ml_method *const row = ml_method_of(method);
+    return row && row->about.data == TAMIS_DATA_USES ? "the most popular" : "means and biases";
 }
 
 static double value(const tamis_sparse *S, int64_t at) { return S->values ? ml_value(S, at) : 1; }
@@ -26,7 +27,7 @@ typedef struct biases {
     double mean, *rows, *columns;
 } biases;
 
-/* The mean of what the other side leaves over, damped. */
+/* Finds the damped mean of what the other side leaves over. */
 static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool of_rows) {
     const int64_t size = of_rows ? S->rows : S->cols;
     double *const found = of_rows ? all->rows : all->columns, *const others = of_rows ? all->columns : all->rows;
@@ -106,7 +107,7 @@ static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_s
 
 /* ------------------------------------------------------------------------------------------ the call */
 
-/* *view is S, or a sorted copy of it that *own has. */
+/* Makes *view S, or a sorted copy of it that *own has. */
 static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view, tamis_owned_sparse **own) {
     tamis_profile profile;
     TRY(tamis_sparse_check_host(S, name));
@@ -132,20 +133,20 @@ tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, co
     tamis_owned_sparse *own_known = NULL, *own_held = NULL;
     tamis_status status = TAMIS_OK;
     tamis_clear_error();
-    if ((unsigned)method >= ML_METHODS)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid tamis_method", (int)method);
+    const ml_method *const row = ml_method_of(method);
+    if (!row) return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid tamis_method", (int)method);
     if (!metric) return tamis_fail(TAMIS_ERROR_ARGUMENT, "metric = NULL: expected an address for the result");
     TRY_GOTO(done, sort_rows(trained, "trained", &known, &own_known));
     TRY_GOTO(done, sort_rows(held_out, "held_out", &held, &own_held));
     *metric = (double)NAN;
-    if (ml_methods[method]->kind == ML_COUNTS || held.nnz == 0 || known.nnz == 0) goto done;
+    if (row->about.data == TAMIS_DATA_COUNTS || held.nnz == 0 || known.nnz == 0) goto done;
     if (known.rows != held.rows || known.cols != held.cols) {
         status = tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is %lld x %lld, but trained is %lld x %lld",
                             (long long)held.rows, (long long)held.cols, (long long)known.rows, (long long)known.cols);
         goto done;
     }
-    status = ml_methods[method]->kind == ML_USES ? popularity_recall(&known, &held, metric)
-                                                 : biases_error(&known, &held, metric);
+    status = row->about.data == TAMIS_DATA_USES ? popularity_recall(&known, &held, metric)
+                                                : biases_error(&known, &held, metric);
 done:
     tamis_owned_sparse_free(own_known);
     tamis_owned_sparse_free(own_held);

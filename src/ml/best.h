@@ -43,7 +43,8 @@ static inline void ml_best_sink(ml_best *best, int at, int count) {
     }
 }
 
-/* Columns must come in rising order: one that equals the worst kept is then worse, and a comparison tells. */
+/* Offers a column with its score. Columns must come in rising order: one that equals the worst kept is then worse, and
+   a comparison tells. */
 static inline void ml_best_offer(ml_best *best, int64_t column, double score) {
     if (!(score > -INFINITY)) return;
     if (best->kept < best->n) {
@@ -59,7 +60,7 @@ static inline void ml_best_offer(ml_best *best, int64_t column, double score) {
     }
 }
 
-/* Best first; what is left over becomes -1 and NaN. */
+/* Sorts what was kept, best first; what is left over becomes -1 and NaN. */
 static inline void ml_best_finish(ml_best *best) {
     for (int count = best->kept - 1; count > 0; count--) {
         ml_best_swap(best, 0, count);

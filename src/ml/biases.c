@@ -1,7 +1,9 @@
 /* See biases.h. Computed on the host in double, once per fit or mini-batch. */
 #include "ml/biases.h"
 
+#include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 #include "sparse/check.h"
 
 void ml_row_biases(const tamis_model *model, const tamis_sparse *data, const double *columns, double *rows) {

@@ -7,15 +7,15 @@
 
 #include "ml/model.h"
 
-/* rows[i] = the mean of what `columns` (NULL: zeros) leave of row i's ratings less the model's mean, as if it had
+/* Sets rows[i] to the mean of what `columns` (NULL: zeros) leave of row i's ratings less the model's mean, as if it had
    ML_BIAS_DAMPING ratings more, at 0. */
 enum { ML_BIAS_DAMPING = 10 };
 void ml_row_biases(const tamis_model *model, const tamis_sparse *data, const double *columns, double *rows);
-/* Both, in ML_BIAS_ROUNDS rounds in turn from zero. */
+/* Finds both, in ML_BIAS_ROUNDS rounds in turn from zero. */
 enum { ML_BIAS_ROUNDS = 5 };
 tamis_status ml_damped_biases(const tamis_model *model, const tamis_sparse *data, double *rows, double *columns);
-/* (rating - ml_centre - scale * (biases)) / scale of each entry, of the data's type; NULL: no biases. The caller's by
-   tamis_release. */
+/* Computes (rating - ml_centre - scale * (biases)) / scale of each entry, in the data's type; NULL: no biases. The
+   caller frees it with tamis_release. */
 tamis_status ml_less_biases(const tamis_model *model, const tamis_sparse *data, const double *rows,
                             const double *columns, void **left);
 
@@ -25,10 +25,10 @@ typedef struct ml_units {
 } ml_units;
 tamis_status ml_units_make(const tamis_model *model, ml_units *units);
 void ml_units_free(const tamis_model *model, ml_units *units);
-/* The first options.factors columns of factors. */
+/* Returns a view of the first options.factors columns of factors. */
 tamis_dense ml_features(const tamis_model *model, const tamis_dense *factors);
-/* The last column of factors on the device from numbers on the host, and the reverse (the caller's by tamis_release).
-   They wait. */
+/* Writes numbers of the host into the last column of factors on the device, and reads it (the caller frees the numbers
+   with tamis_release). Both wait. */
 tamis_status ml_last_write(const tamis_model *model, const tamis_dense *factors, const double *numbers);
 tamis_status ml_last_read(const tamis_model *model, const tamis_dense *factors, double **numbers);
 

@@ -2,7 +2,10 @@
  * Plans and their executions, with the time of each: the device's stream records an event before and after, and the
  * events are read at the end of an iteration, so that nothing waits in between.
  */
-#include "ml/team.h"
+#include "ml/calls.h"
+
+#include "ml/group.h"
+#include "ml/model.h"
 
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, int64_t calls, tamis_plan **plan) {
@@ -22,14 +25,14 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
 
 /* ------------------------------------------------------------------------------------------ time */
 
-/* Calls whose marks are kept at once. Of more the first ones are read before the rest is made, which waits. */
+/* The events of so many calls are kept at once. Before more are made the first ones are read, which waits. */
 enum { CALLS_MOST = 1 << 16 };
 
 static tamis_status make_room(ml_times *times, int capacity) {
-    TRY(tamis_reallocate(2 * times->capacity, 2 * capacity, sizeof *times->marks, "marks of time",
-                         (void **)&times->marks));
-    for (int i = 2 * times->capacity; i < 2 * capacity; i++) times->marks[i] = NULL;
-    TRY(tamis_reallocate(times->capacity, capacity, sizeof *times->operation, "marks of time",
+    TRY(tamis_reallocate(2 * times->capacity, 2 * capacity, sizeof *times->events, "events of time",
+                         (void **)&times->events));
+    for (int i = 2 * times->capacity; i < 2 * capacity; i++) times->events[i] = NULL;
+    TRY(tamis_reallocate(times->capacity, capacity, sizeof *times->operation, "events of time",
                          (void **)&times->operation));
     times->capacity = capacity;
     return TAMIS_OK;
@@ -40,7 +43,7 @@ tamis_status ml_times_reserve(tamis_model *model, double calls) {
     const int capacity = calls < CALLS_MOST ? (int)calls : CALLS_MOST;
     if (capacity > times->capacity) TRY(make_room(times, capacity));
     for (int i = 0; i < 2 * capacity; i++)
-        if (!times->marks[i]) TRY(tamis_event_record(model->device, NULL, &times->marks[i]));
+        if (!times->events[i]) TRY(tamis_event_record(model->device, NULL, &times->events[i]));
     return TAMIS_OK;
 }
 
@@ -56,12 +59,12 @@ static tamis_status begin_call(tamis_model *model, tamis_operation operation) {
     ml_times *const times = &model->times;
     TRY(room_for_call(model));
     times->operation[times->calls] = (int8_t)operation;
-    return tamis_event_record(model->device, NULL, &times->marks[2 * times->calls]);
+    return tamis_event_record(model->device, NULL, &times->events[2 * times->calls]);
 }
 
 static tamis_status end_call(tamis_model *model) {
     ml_times *const times = &model->times;
-    TRY(tamis_event_record(model->device, NULL, &times->marks[2 * times->calls + 1]));
+    TRY(tamis_event_record(model->device, NULL, &times->events[2 * times->calls + 1]));
     times->calls++;
     return TAMIS_OK;
 }
@@ -70,7 +73,7 @@ tamis_status ml_times_add(tamis_model *model) {
     ml_times *const times = &model->times;
     for (int i = 0; i < times->calls; i++) {
         double took;
-        TRY(tamis_event_elapsed(model->device, times->marks[2 * i], times->marks[2 * i + 1], &took));
+        TRY(tamis_event_elapsed(model->device, times->events[2 * i], times->events[2 * i + 1], &took));
         times->seconds[times->operation[i]] += took;
     }
     times->calls = 0;
@@ -89,8 +92,8 @@ tamis_status ml_times_take(tamis_model *model, double seconds[3]) {
 void ml_times_free(tamis_model *model) {
     ml_times *const times = &model->times;
     for (int i = 0; i < 2 * times->capacity; i++)
-        if (times->marks[i]) tamis_event_destroy(model->device, times->marks[i]);
-    tamis_release(times->marks);
+        if (times->events[i]) tamis_event_destroy(model->device, times->events[i]);
+    tamis_release(times->events);
     tamis_release(times->operation);
     *times = (ml_times){0};
 }

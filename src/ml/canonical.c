@@ -2,19 +2,21 @@
  * Data in the form that methods take: checked CSR with sorted columns, no duplicates, and values always present. Also
  * what a model keeps of its data, and the fingerprint by which it recognises them.
  */
-#include "ml/model.h"
-#include "ml/numbers.h"
+#include "ml/canonical.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The row of an entry of CSR with int64 offsets. */
+#include "ml/model.h"
+#include "ml/numbers.h"
+
+/* Finds the row of an entry of CSR with int64 offsets. */
 static int64_t row_of(const tamis_sparse *S, int64_t t) {
     return tamis_index_first(S->offsets, TAMIS_I64, 1, S->rows, t + 1) - 1;
 }
 
 static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {
-    const bool counts = model->method->kind == ML_COUNTS;
+    const bool counts = model->method->about.data == TAMIS_DATA_COUNTS;
     for (int64_t t = 0; t < S->nnz; t++) {
         const double value = ml_value(S, t);
         if (isfinite(value) && !(counts && value < 0)) continue;
@@ -23,6 +25,18 @@ static tamis_status check_values(const tamis_model *model, const tamis_sparse *S
                           isfinite(value) ? "counts cannot be negative" : "expected a finite number");
     }
     return TAMIS_OK;
+}
+
+tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse *S) {
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = TAMIS_CSR;
+    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.value_type = model->options.type;
+    options.values = TAMIS_VALUES_ONES;
+    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.sort = true;
+    return options;
 }
 
 tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what,
@@ -36,14 +50,8 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
                           (long long)model->cols);
     if (S->cols < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, expected 1 or more", what, (long long)S->cols);
-    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.format = TAMIS_CSR;
-    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    tamis_convert_options options = ml_conversion(model, S);
     options.offset_type = TAMIS_I64;
-    options.value_type = model->options.type;
-    options.values = TAMIS_VALUES_ONES;
-    options.duplicates = TAMIS_DUPLICATES_SUM;
-    options.sort = true;
     TRY(tamis_convert(S, &options, data));
     const tamis_status status = check_values(model, tamis_owned_sparse_view(*data), what);
     if (status != TAMIS_OK) {
@@ -53,7 +61,8 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     return status;
 }
 
-/* FNV-1a over 64-bit words, the rest by bytes: tells whether a fit goes on with the data that it began with. */
+/* FNV-1a over 64-bit words, and over bytes for the rest: it tells whether a fit goes on with the data that it began
+   with. */
 static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes) {
     const uint64_t prime = 0x100000001b3;
     const unsigned char *at = data;
@@ -76,7 +85,7 @@ uint64_t ml_former_sum(const tamis_sparse *S) {
     return sum > 0 ? sum : 1;
 }
 
-/* Each row's own sum, added up: so that rows of several ranks make the sum of one. */
+/* Rows have sums of their own, which are added up: so rows of several ranks give the sum of one. */
 uint64_t ml_rows_sum(const tamis_sparse *S, int64_t first) {
     const int64_t *const offsets = S->offsets;
     uint64_t total = 0;
@@ -106,7 +115,7 @@ static double largest_of(const tamis_model *model) { return fmax(fabs(model->lea
 double ml_squares(const tamis_model *model, const tamis_sparse *S) {
     const double largest = largest_of(model), centre = ml_centre(model);
     double squares = 0;
-    if (model->method->kind != ML_RATINGS || largest == 0) return 0;
+    if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 0;
     for (int64_t t = 0; t < S->nnz; t++) {
         const double part = (ml_value(S, t) - centre) / largest; /* a square of ratings may overflow */
         squares += part * part;
@@ -114,10 +123,10 @@ double ml_squares(const tamis_model *model, const tamis_sparse *S) {
     return squares;
 }
 
-/* What the ratings are divided by. Where they are all equal but for rounding it is their own size. */
+/* Returns what ratings are divided by: their deviation, or their own size if they are all equal but for rounding. */
 double ml_scale_of(const tamis_model *model, double squares, int64_t nnz) {
     const double largest = largest_of(model);
-    if (model->method->kind != ML_RATINGS || largest == 0) return 1;
+    if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 1;
     const double share = sqrt(squares / (double)nnz);
     return share > 1e-6 ? share * largest : largest;
 }

@@ -23,15 +23,21 @@
  *
  * Memory in addition to data and factors: the residual in both orders, and nine vectors of each side's size.
  */
-#include "ml/biases.h"
-#include "ml/noise.h"
-#include "ml/numbers.h"
-#include "ml/sums.h"
-
 #include <math.h>
 #include <string.h>
 
-/* What a division wants as its least divisor; lambda keeps ours far above. */
+#include "ml/biases.h"
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/noise.h"
+#include "ml/numbers.h"
+#include "ml/operands.h"
+#include "ml/place.h"
+#include "ml/sums.h"
+
+/* The least divisor; lambda keeps divisors far above it. */
 static const double TINY = 1e-37;
 
 /* Rows of S (users; or of its transpose: items). */
@@ -106,14 +112,14 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     return ml_plan(model, &pattern, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, rounds * features, &half->denominator);
 }
 
-/* For the fit alone: new rows have one feature at a time. */
+/* Makes the pair for a fit: new rows have one feature at a time. */
 static tamis_status pair_make(const tamis_model *model, side *half) {
     TRY(ml_dense_make(model, half->S.view.rows, 2, &half->pair));
     const int64_t calls = ML_PASSES * model->options.factors;
     return ml_plan(model, &half->S.view, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 2, 0, calls, &half->rank_two);
 }
 
-/* half->next = the best feature of these rows, given that of the others and R^ as residual. */
+/* Sets half->next to the best feature of these rows, given that of the others and R^ as residual. */
 static tamis_status update(tamis_model *model, side *half, const tamis_dense *others, const tamis_dense *squares) {
     tamis_device *const device = model->device;
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, others, others, squares));
@@ -126,15 +132,15 @@ static tamis_status update(tamis_model *model, side *half, const tamis_dense *ot
     return TAMIS_OK;
 }
 
-/* half->next becomes the feature. */
+/* Makes half->next the feature. */
 static void take(side *half) {
     const tamis_dense old = half->feature;
     half->feature = half->next;
     half->next = old;
 }
 
-/* By how much the objective has fallen with the last update: its curvature times the squared change (of a clamped
-   number it is more). Before take(), with `squares` free. */
+/* Computes by how much the last update has lowered the objective: its curvature times the squared change (for a clamped
+   number it is more). It is called before take(), and overwrites `squares`. */
 static tamis_status decrease_of(tamis_model *model, side *half, const tamis_dense *decrease) {
     tamis_device *const device = model->device;
     TRY(tamis_dense_axpby(device, NULL, -1, &half->next, 1, &half->feature));
@@ -148,13 +154,13 @@ static tamis_status add_feature(tamis_model *model, side *half, const side *othe
     return ml_sddmm(model, half->rank_one, &half->feature, &other->feature, sign, 1, &residual);
 }
 
-/* The feature into the `place` of the side's pair, times sign. */
+/* Puts the feature, times sign, into the `place` of the side's pair. */
 static tamis_status put_in_pair(const tamis_model *model, const ccd *work, side *half, int place, double sign) {
     return tamis_dense_multiply(model->device, NULL, sign, &half->feature, &work->places[place], place == 0 ? 0 : 1,
                                 &half->pair);
 }
 
-/* In both residuals the rows' pair times the columns'. */
+/* Adds the product of the rows' and columns' pairs to both residuals. */
 static tamis_status exchange(tamis_model *model, ccd *work) {
     for (int i = 0; i < 2; i++) {
         side *const half = &work->sides[i];
@@ -186,7 +192,7 @@ static tamis_status make_units(const tamis_model *model, ccd *work) {
     return status;
 }
 
-/* The next feature; the one after the last is the first. */
+/* Goes to the next feature; the one after the last is the first. */
 static tamis_status advance(const tamis_model *model, ccd *work) {
     TRY(tamis_dense_multiply(model->device, NULL, 1, &work->unit, &work->shift, 0, &work->step));
     const tamis_dense old = work->unit;
@@ -203,7 +209,7 @@ static tamis_status take_out(const tamis_model *model, const ccd *work, const ta
     return tamis_dense_multiply(model->device, NULL, 1, factors, &unit, 0, feature);
 }
 
-/* Non-negative features stay so: a rounded u - old is at least -old. */
+/* Puts the feature back. Non-negative ones stay so: a rounded u - old is at least -old. */
 static tamis_status put_back(const tamis_model *model, const ccd *work, side *half, const tamis_dense *factors) {
     TRY(tamis_dense_axpby(model->device, NULL, 1, &half->feature, -1, &half->before));
     return tamis_dense_multiply(model->device, NULL, 1, &half->before, &work->unit, 1, factors);
@@ -221,8 +227,8 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-/* The values that features are fitted to. Biases are those of the factors, as these hold them, so that a fit that goes
-   on has the same. */
+/* Makes the values that features are fitted to. It reads the biases from the factors, so that a fit that goes on has
+   the same ones. */
 static tamis_status make_values(const tamis_model *model, const tamis_sparse *data, void **values) {
     double *rows = NULL, *columns = NULL;
     tamis_status status = TAMIS_OK;
@@ -249,7 +255,7 @@ done:
     return status;
 }
 
-/* Factors of a fit that begins. */
+/* Makes the factors of a fit that begins. */
 static tamis_status make_first(const tamis_model *model, const tamis_sparse *data) {
     const double size = 1 / sqrt((double)model->options.factors);
     TRY(tamis_dense_fill(model->device, NULL, &model->column_factors, 0));
@@ -295,7 +301,7 @@ static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
     return TAMIS_OK;
 }
 
-/* Of both halves of a round: the one number that the host waits for. */
+/* Reads the decrease by both halves of a round: the one number that the host waits for. */
 static tamis_status read_decrease(const tamis_model *model, const ccd *work, double *decrease) {
     double number;
     TRY(tamis_dense_axpby(model->device, NULL, 1, &work->decrease[0], 1, &work->decrease[1]));
@@ -304,8 +310,8 @@ static tamis_status read_decrease(const tamis_model *model, const ccd *work, dou
     return TAMIS_OK;
 }
 
-/* Columns first: in the first iteration they are 0 and the rows random. *largest is the largest decrease that a round
-   of this iteration has made. */
+/* Does the rounds of a feature, columns first: in the first iteration they are 0 and the rows random. *largest is the
+   largest decrease that a round of this iteration has made. */
 static tamis_status rounds(tamis_model *model, ccd *work, bool very_first, double *largest) {
     side *const rows = &work->sides[0], *const columns = &work->sides[1];
     const int count = model->options.inner_rounds;
@@ -325,7 +331,7 @@ static tamis_status rounds(tamis_model *model, ccd *work, bool very_first, doubl
     return TAMIS_OK;
 }
 
-/* The lambda of the iteration that begins, of residuals that are there. */
+/* Finds the lambda of the iteration that begins. The residuals are there. */
 static tamis_status find_lambda(tamis_model *model, ccd *work) {
     const tamis_dense X = ml_features(model, &model->row_factors), Y = ml_features(model, &model->column_factors);
     const tamis_dense *const features[2] = {&X, &Y};
@@ -371,7 +377,7 @@ static tamis_status iterate(tamis_model *model) {
     return TAMIS_OK;
 }
 
-/* The next iteration needs the residual anyway. */
+/* Computes the loss from the residual, which the next iteration needs anyway. */
 static tamis_status loss(tamis_model *model, double *result) {
     ccd *const work = model->work;
     tamis_device *const device = model->device;
@@ -393,7 +399,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* ------------------------------------------------------------------------------------------ new rows */
 
-/* One pass over the features of new rows, columns fixed, in the way of fitting: it keeps non-negative rows so. */
+/* Passes once over the features of new rows with the columns fixed, as a fit does: non-negative rows stay so. */
 static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *columns, const tamis_dense *W) {
     side *const rows = &work->sides[0], *const fixed = &work->sides[1];
     for (int64_t t = 0; t < W->cols; t++) {
@@ -410,10 +416,10 @@ static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *co
     return TAMIS_OK;
 }
 
-/* A few to some tens are usual. */
+/* Plans expect so many passes; a few to some tens are usual. */
 enum { FOLD_IN_PASSES = 10 };
 
-/* Passes until they change the rows by less than a share of 1e-5 (fp64: 1e-9), at most 100 (400). */
+/* Repeats passes until they change the rows by less than a share of 1e-5 (fp64: 1e-9), at most 100 (400). */
 static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense *columns, const tamis_dense *W,
                                 const tamis_dense *last) {
     tamis_device *const device = model->device;
@@ -431,7 +437,7 @@ static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense
     return TAMIS_OK;
 }
 
-/* The features of rows whose `data` are what they are fitted to. */
+/* Finds the features of new rows, which are fitted to `data`. */
 static tamis_status find_features(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     const tamis_dense columns = ml_features(model, &model->column_factors);
     tamis_dense last = {0};
@@ -486,14 +492,26 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return ml_biased_operands(model, W, made);
 }
 
-const ml_method ml_ccd = {.id = TAMIS_CCD,
-                          .kind = ML_RATINGS,
-                          .row_factors = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .free_work = free_work,
-                          .transform = transform,
-                          .operands = operands};
+static const tamis_method_option own_options[] = {{"regularization", NULL}, {"weighted", NULL},
+                                                  {"biases", NULL},         {"inner_rounds", "rounds per feature"},
+                                                  {"nonnegative", NULL},    {NULL, NULL}};
+
+const ml_method ml_ccd = {
+    .about = {.method = TAMIS_CCD,
+              .data = TAMIS_DATA_RATINGS,
+              .name = "ccd",
+              .summary = "ratings, one feature at a time (CCD++)",
+              .options = own_options,
+              .row_factors = true},
+    .biases = true,
+    .nonnegative = true,
+    .noise = true,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .transform = transform,
+    .operands = operands,
+};

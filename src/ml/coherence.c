@@ -9,10 +9,13 @@
  * document get 1; a word that is in no document has no information, and its pairs are left out. The coherence of a
  * topic is the mean over its pairs, and the result is the mean over the topics that have any.
  */
+#include "ml/coherence.h"
+
 #include <math.h>
 
+#include "base/memory.h"
+#include "base/status.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
 #include "sparse/index.h"
 
 /* Place p = topic * top + position of a word; the places of a word are a list. */
@@ -87,7 +90,7 @@ static double npmi(int64_t together, int64_t one, int64_t other, int64_t documen
     return log(p / ((double)one / all * ((double)other / all))) / -log(p);
 }
 
-/* NaN where no pair can be judged. */
+/* Returns the coherence of one topic, NaN if no pair can be judged. */
 static double topic_coherence(const counting *c, int64_t topic, int64_t documents) {
     const int64_t *const together = c->together + topic * c->top * c->top;
     double sum = 0;

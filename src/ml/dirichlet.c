@@ -59,7 +59,7 @@ double ml_dirichlet_gain(const double *prior, const double *posterior, int64_t n
     return gain + ml_log_gamma(of_prior) - ml_log_gamma(of_posterior);
 }
 
-/* Of a document, ln Dirichlet(theta; prior + t step) with mean_logs for ln theta. */
+/* Returns ln Dirichlet(theta; prior + t step) of a document, with mean_logs for ln theta. */
 static double likelihood(const double *prior, const double *step, double t, const double *mean_logs, int64_t n) {
     double sum = 0, result = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -70,7 +70,7 @@ static double likelihood(const double *prior, const double *step, double t, cons
     return result + ml_log_gamma(sum);
 }
 
-/* Where Newton would go from `prior`. */
+/* Computes Newton's step from `prior`. */
 static void newton(const double *prior, const double *mean_logs, int64_t n, double *step) {
     double sum = 0, above = 0, below = 0;
     for (int64_t k = 0; k < n; k++) sum += prior[k];

@@ -3,12 +3,18 @@
  * checkpoints. Nothing is allocated within an iteration; held-out entries are scored between iterations.
  */
 #include "ml/fit.h"
-#include "ml/team.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "ml/calls.h"
+#include "ml/canonical.h"
+#include "ml/group.h"
+#include "ml/group_factors.h"
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/score.h"
 
 void ml_begin_iteration(tamis_model *model) {
     model->report = (tamis_iteration){.method = model->options.method,
@@ -31,10 +37,10 @@ static void tell(tamis_model *model) {
 tamis_status ml_checkpoint(tamis_model *model, bool now) {
     const double clock = tamis_clock_seconds(), waited = clock - model->last_save;
     const bool due = model->options.checkpoint && (now || waited >= model->options.checkpoint_seconds);
-    if (!due) return model->team ? ml_team_checkpoint(model, false) : TAMIS_OK;
+    if (!due) return model->rank ? ml_group_checkpoint(model, false) : TAMIS_OK;
     model->last_save = clock;
     const tamis_status status =
-        model->team ? ml_team_checkpoint(model, true) : tamis_model_save(model, model->options.checkpoint);
+        model->rank ? ml_group_checkpoint(model, true) : tamis_model_save(model, model->options.checkpoint);
     snprintf(model->save_failure, sizeof model->save_failure, "%s", status == TAMIS_OK ? "" : tamis_last_error());
     return now || status != TAMIS_ERROR_FILE ? status : TAMIS_OK; /* a full disk costs the checkpoint, not the fit */
 }
@@ -78,13 +84,13 @@ tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out
     for (int i = 0; i < ML_PARTS; i++) model->parts[i] = 0;
     double weight;
     if (held_out)
-        TRY(model->team ? ml_team_metric(model, held_out, &model->metric)
+        TRY(model->rank ? ml_group_metric(model, held_out, &model->metric)
                         : ml_metric(model, held_out, &model->metric, &weight));
     report->loss = model->options.skip_loss ? NAN : model->loss;
     report->metric = model->metric;
     report->batch = report->batches = report->batches > 0 ? report->batches : 1;
     tell(model);
-    TRY(ml_stop_together(model));
+    TRY(ml_group_stop(model));
     const double tolerance = model->options.tolerance;
     if (tolerance > 0 && !model->options.skip_loss && before - model->loss < tolerance * fabs(before))
         model->converged = true; /* not where `before` is NaN */
@@ -127,7 +133,7 @@ tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols,
     return TAMIS_OK;
 }
 
-/* Whether the model can go on with these data; what it keeps of them. */
+/* Checks that the model can go on with these data, and notes what it keeps of them. */
 static tamis_status take_data(tamis_model *model, const tamis_sparse *data) {
     const uint64_t sum = ml_data_sum(data->rows, data->cols, data->nnz, ml_rows_sum(data, 0));
     const bool former = model->data_sum != sum && ml_begun(model) && ml_former_sum(data) == model->data_sum;
@@ -147,11 +153,11 @@ tamis_status ml_check_held_out(const tamis_model *model, const tamis_held_out *h
     const tamis_sparse *const parts[] = {held_out->entries, held_out->observed};
     static const char *const names[] = {"held_out.entries", "held_out.observed"};
     if (!parts[0]) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.entries is NULL");
-    const bool folded = model->method->kind == ML_COUNTS;
+    const bool folded = model->method->about.data == TAMIS_DATA_COUNTS;
     if (folded && !parts[1])
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "held_out.observed is NULL: %s computes the topics of held-out documents from it",
-                          tamis_method_name(model->options.method));
+                          model->method->about.name);
     for (int i = 0; i < 2; i++) {
         if (!parts[i]) continue;
         const int64_t expected = folded ? parts[0]->rows : rows;
@@ -182,9 +188,9 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, take_data(model, view));
     TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
-    /* ratings of a method that keeps no rows: theirs are found from what is fitted */
+    /* a method that keeps no rows finds those of held-out ratings from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
-    if (!own.observed && !model->method->row_factors) own.observed = view;
+    if (!own.observed && !model->method->about.row_factors) own.observed = view;
     status = ml_run(model, view, held_out ? &own : NULL);
     ml_end(model);
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);

@@ -5,9 +5,11 @@
 #include "ml/model.h"
 
 void ml_begin_iteration(tamis_model *model);
-/* Tells the callback of a mini-batch of the iteration under way. batches: how many there will be, 0 where that is not
+/* Tells the callback about a mini-batch of the iteration under way. batches: how many there will be, 0 if that is not
    known. */
 void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches);
+/* Tells the callback about a finished mini-batch. *go_on is false if it said stop. */
+tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on);
 /* Waits, takes times, loss and metric, tells the callback, saves a checkpoint when it is due. */
 tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out);
 /* Saves the checkpoint, where there is one to be made, when it is due or `now`. */
@@ -16,13 +18,14 @@ static inline bool ml_begun(const tamis_model *model) { return model->iterations
 static inline bool ml_unfinished(const tamis_model *model) {
     return model->iterations_done < model->options.iterations;
 }
-/* begin() and all iterations; ml_end() is the caller's. */
+/* Calls begin() and does all iterations; the caller calls ml_end(). */
 tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out);
-/* Whether a model that has begun can go on with data of these sizes and this fingerprint, and has names for as many. */
+/* Checks that a model that has begun can go on with data of these sizes and this fingerprint, and has names for as
+   many. */
 tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols, int64_t nnz, uint64_t sum);
-/* TAMIS_ERROR_CANCELLED, with where the fit stands. */
+/* Returns TAMIS_ERROR_CANCELLED, and says where the fit stands. */
 tamis_status ml_stopped(const tamis_model *model);
-/* The sizes of held-out entries, against the model's columns and the rows that are fitted. */
+/* Checks the sizes of held-out entries against the model's columns and the rows that are fitted. */
 tamis_status ml_check_held_out(const tamis_model *model, const tamis_held_out *held_out, int64_t rows);
 
 #endif

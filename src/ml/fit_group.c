@@ -2,137 +2,133 @@
  * tamis_model_fit_group. Ranks first tell each other what they have been given and compare it; what follows, they do
  * alike. Once the fit itself has begun a rank that fails breaks the group, which ends the others' calls.
  */
-#include "ml/fit.h"
-#include "ml/team.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "ml/canonical.h"
+#include "ml/fit.h"
+#include "ml/group.h"
+#include "ml/group_columns.h"
+#include "ml/group_factors.h"
+#include "ml/method.h"
+#include "ml/methods.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 
 /* ------------------------------------------------------------------------------------------ what must be equal */
 
+/* What ranks tell each other. */
+typedef struct facts {
+    int64_t method, factors, type, iterations, seed, cg_steps, weighted, biases, skip_loss;
+    double tolerance, regularization, confidence;
+    int64_t cols, done, held_out;
+    uint64_t data; /* the fingerprint of what the model has seen */
+    int64_t rows, nnz;
+    double least, most, sum;
+} facts;
+
 typedef enum fact_kind { FACT_INTEGER, FACT_NUMBER, FACT_WORD } fact_kind;
 
-/* What ranks tell each other: the first ones must be equal. */
-enum {
-    FACT_METHOD,
-    FACT_FACTORS,
-    FACT_TYPE,
-    FACT_ITERATIONS,
-    FACT_SEED,
-    FACT_CG_STEPS,
-    FACT_WEIGHTED,
-    FACT_BIASES,
-    FACT_SKIP_LOSS,
-    FACT_TOLERANCE,
-    FACT_REGULARIZATION,
-    FACT_CONFIDENCE,
-    FACT_COLS,
-    FACT_DONE,
-    FACT_DATA,
-    FACT_HELD_OUT,
-    EQUAL_FACTS,
-    FACT_ROWS = EQUAL_FACTS,
-    FACT_NNZ,
-    FACT_LEAST,
-    FACT_MOST,
-    FACT_SUM,
-    FACTS
-};
-
+/* What must be equal. */
 static const struct {
     const char *name;
     fact_kind kind;
-} facts[EQUAL_FACTS] = {{"options.method", FACT_INTEGER},
-                        {"options.factors", FACT_INTEGER},
-                        {"options.type", FACT_INTEGER},
-                        {"options.iterations", FACT_INTEGER},
-                        {"options.seed", FACT_WORD},
-                        {"options.cg_steps", FACT_INTEGER},
-                        {"options.weighted", FACT_INTEGER},
-                        {"options.biases", FACT_INTEGER},
-                        {"options.skip_loss", FACT_INTEGER},
-                        {"options.tolerance", FACT_NUMBER},
-                        {"options.regularization", FACT_NUMBER},
-                        {"options.confidence", FACT_NUMBER},
-                        {"S.cols", FACT_INTEGER},
-                        {"iterations that the model has done", FACT_INTEGER},
-                        {"the fingerprint of the data that the model has seen", FACT_WORD},
-                        {"held_out given", FACT_INTEGER}};
+    size_t offset;
+} equal[] = {{"options.method", FACT_INTEGER, offsetof(facts, method)},
+             {"options.factors", FACT_INTEGER, offsetof(facts, factors)},
+             {"options.type", FACT_INTEGER, offsetof(facts, type)},
+             {"options.iterations", FACT_INTEGER, offsetof(facts, iterations)},
+             {"options.seed", FACT_WORD, offsetof(facts, seed)},
+             {"options.cg_steps", FACT_INTEGER, offsetof(facts, cg_steps)},
+             {"options.weighted", FACT_INTEGER, offsetof(facts, weighted)},
+             {"options.biases", FACT_INTEGER, offsetof(facts, biases)},
+             {"options.skip_loss", FACT_INTEGER, offsetof(facts, skip_loss)},
+             {"options.tolerance", FACT_NUMBER, offsetof(facts, tolerance)},
+             {"options.regularization", FACT_NUMBER, offsetof(facts, regularization)},
+             {"options.confidence", FACT_NUMBER, offsetof(facts, confidence)},
+             {"S.cols", FACT_INTEGER, offsetof(facts, cols)},
+             {"iterations that the model has done", FACT_INTEGER, offsetof(facts, done)},
+             {"the fingerprint of the data that the model has seen", FACT_WORD, offsetof(facts, data)},
+             {"held_out given", FACT_INTEGER, offsetof(facts, held_out)}};
 
-typedef union fact {
-    int64_t whole;
-    double number;
-} fact;
-
-/* One call on one rank. */
+/* The arguments and the state of a call on one rank. */
 typedef struct joining {
     tamis_model *model;
     const tamis_sparse *S;
     const tamis_held_out *held_out;
     tamis_owned_sparse *data; /* S as methods take it */
-    ml_team team;
+    ml_rank rank;
 } joining;
 
-static void collect_facts(const joining *j, fact *mine) {
+static facts collect_facts(const joining *j) {
     const tamis_model_options *const o = &j->model->options;
     const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
-    double least = INFINITY, most = -INFINITY, sum = 0;
+    facts mine = {.method = (int64_t)o->method,
+                  .factors = o->factors,
+                  .type = (int64_t)o->type,
+                  .iterations = o->iterations,
+                  .seed = (int64_t)o->seed,
+                  .cg_steps = o->cg_steps,
+                  .weighted = o->weighted,
+                  .biases = o->biases,
+                  .skip_loss = o->skip_loss,
+                  .tolerance = o->tolerance,
+                  .regularization = o->regularization,
+                  .confidence = o->confidence,
+                  .cols = data->cols,
+                  .done = j->model->iterations_done,
+                  .held_out = j->held_out != NULL,
+                  .data = ml_begun(j->model) ? j->model->data_sum : 0,
+                  .rows = data->rows,
+                  .nnz = data->nnz,
+                  .least = INFINITY,
+                  .most = -INFINITY};
     for (int64_t t = 0; t < data->nnz; t++) {
         const double value = ml_value(data, t);
-        sum += value;
-        least = fmin(least, value);
-        most = fmax(most, value);
+        mine.sum += value;
+        mine.least = fmin(mine.least, value);
+        mine.most = fmax(mine.most, value);
     }
-    mine[FACT_METHOD].whole = (int64_t)o->method;
-    mine[FACT_FACTORS].whole = o->factors;
-    mine[FACT_TYPE].whole = (int64_t)o->type;
-    mine[FACT_ITERATIONS].whole = o->iterations;
-    mine[FACT_SEED].whole = (int64_t)o->seed;
-    mine[FACT_CG_STEPS].whole = o->cg_steps;
-    mine[FACT_WEIGHTED].whole = o->weighted;
-    mine[FACT_BIASES].whole = o->biases;
-    mine[FACT_SKIP_LOSS].whole = o->skip_loss;
-    mine[FACT_TOLERANCE].number = o->tolerance;
-    mine[FACT_REGULARIZATION].number = o->regularization;
-    mine[FACT_CONFIDENCE].number = o->confidence;
-    mine[FACT_COLS].whole = data->cols;
-    mine[FACT_DONE].whole = j->model->iterations_done;
-    mine[FACT_DATA].whole = ml_begun(j->model) ? (int64_t)j->model->data_sum : 0;
-    mine[FACT_HELD_OUT].whole = j->held_out != NULL;
-    mine[FACT_ROWS].whole = data->rows;
-    mine[FACT_NNZ].whole = data->nnz;
-    mine[FACT_LEAST].number = least;
-    mine[FACT_MOST].number = most;
-    mine[FACT_SUM].number = sum;
+    return mine;
 }
 
-static tamis_status compare(const fact *first, const fact *other, int rank) {
-    for (int i = 0; i < EQUAL_FACTS; i++) {
-        if (first[i].whole == other[i].whole) continue; /* the bits of a number too */
-        if (facts[i].kind == FACT_NUMBER)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, facts[i].name,
-                              other[i].number, first[i].number);
-        if (facts[i].kind == FACT_WORD)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %llu, but %llu on rank 0", rank, facts[i].name,
-                              (unsigned long long)other[i].whole, (unsigned long long)first[i].whole);
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, facts[i].name,
-                          (long long)other[i].whole, (long long)first[i].whole);
+static tamis_status compare(const facts *first, const facts *other, int rank) {
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
+        const void *const here = (const char *)other + equal[i].offset, *const there =
+                                                                            (const char *)first + equal[i].offset;
+        const char *const name = equal[i].name;
+        int64_t whole[2];
+        double number[2];
+        memcpy(&whole[0], here, sizeof *whole), memcpy(&whole[1], there, sizeof *whole);
+        memcpy(&number[0], here, sizeof *number), memcpy(&number[1], there, sizeof *number);
+        if (whole[0] == whole[1]) continue; /* the bits of a number too */
+        if (equal[i].kind == FACT_NUMBER)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, name, number[0],
+                              number[1]);
+        if (equal[i].kind == FACT_WORD)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %llu, but %llu on rank 0", rank, name,
+                              (unsigned long long)whole[0], (unsigned long long)whole[1]);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, name,
+                          (long long)whole[0], (long long)whole[1]);
     }
     return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
+static bool fits_on_groups(const ml_method *method) { return method->about.groups; }
+
 static tamis_status check(joining *j, tamis_group *group) {
     tamis_model *const model = j->model;
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
-    if (!model->method->groups)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "%s cannot be fitted on a group, only als and implicit-als can: use one device",
-                          tamis_method_name(model->options.method));
+    if (!model->method->about.groups) {
+        char names[ML_METHOD_NAMES];
+        ml_method_names(fits_on_groups, "and", names);
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s cannot be fitted on a group, only %s can: use one device",
+                          model->method->about.name, names);
+    }
     if (model->device != tamis_group_device(group))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "model: it was made on another device than this rank of the group has");
     if (!ml_begun(model)) model->cols = 0; /* a failed fit leaves no trace */
@@ -147,11 +143,11 @@ static tamis_status check(joining *j, tamis_group *group) {
 static tamis_status make_lists(joining *j, tamis_group *group) {
     tamis_group_description description;
     TRY(tamis_group_describe(group, &description));
-    j->team.rank = description.rank;
-    j->team.ranks = description.ranks;
+    j->rank.number = description.rank;
+    j->rank.ranks = description.ranks;
     const int64_t entries = (int64_t)description.ranks + 1;
-    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the rows of ranks", (void **)&j->team.row_starts));
-    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the columns of ranks", (void **)&j->team.column_starts));
+    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the rows of ranks", (void **)&j->rank.row_starts));
+    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the columns of ranks", (void **)&j->rank.column_starts));
     return check(j, group);
 }
 
@@ -162,27 +158,27 @@ typedef struct whole_data {
 } whole_data;
 
 static tamis_status meet(joining *j, whole_data *whole) {
-    ml_team *const team = &j->team;
-    fact mine[FACTS] = {{0}}, first[FACTS], theirs[FACTS];
-    tamis_status status = make_lists(j, team->group);
-    if (status == TAMIS_OK) collect_facts(j, mine);
-    TRY(tamis_group_share(team->group, status, mine, sizeof mine));
-    memcpy(first, tamis_group_shared(team->group, 0, sizeof first), sizeof first);
-    *whole = (whole_data){.cols = first[FACT_COLS].whole, .least = INFINITY, .most = -INFINITY};
-    for (int r = 0; r < team->ranks; r++) {
-        memcpy(theirs, tamis_group_shared(team->group, r, sizeof theirs), sizeof theirs);
-        TRY(compare(first, theirs, r));
-        whole->rows += theirs[FACT_ROWS].whole;
-        whole->nnz += theirs[FACT_NNZ].whole;
-        whole->sum += theirs[FACT_SUM].number;
-        whole->least = fmin(whole->least, theirs[FACT_LEAST].number);
-        whole->most = fmax(whole->most, theirs[FACT_MOST].number);
-        team->row_starts[r + 1] = whole->rows;
+    ml_rank *const rank = &j->rank;
+    facts mine = {0}, first, theirs;
+    tamis_status status = make_lists(j, rank->group);
+    if (status == TAMIS_OK) mine = collect_facts(j);
+    TRY(tamis_group_share(rank->group, status, &mine, sizeof mine));
+    memcpy(&first, tamis_group_shared(rank->group, 0, sizeof first), sizeof first);
+    *whole = (whole_data){.cols = first.cols, .least = INFINITY, .most = -INFINITY};
+    for (int r = 0; r < rank->ranks; r++) {
+        memcpy(&theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
+        TRY(compare(&first, &theirs, r));
+        whole->rows += theirs.rows;
+        whole->nnz += theirs.nnz;
+        whole->sum += theirs.sum;
+        whole->least = fmin(whole->least, theirs.least);
+        whole->most = fmax(whole->most, theirs.most);
+        rank->row_starts[r + 1] = whole->rows;
     }
     return TAMIS_OK;
 }
 
-/* As ml_describe_data of the whole; the scale needs the mean, and so a second sum. */
+/* Does what ml_describe_data does for the whole; the scale needs the mean, and so a second sum. */
 static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) {
     tamis_model *const model = j->model;
     double squares;
@@ -195,41 +191,41 @@ static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) 
     model->most = whole->nnz > 0 ? whole->most : 0;
     model->mean = whole->nnz > 0 ? whole->sum / (double)whole->nnz : 0;
     squares = ml_squares(model, tamis_owned_sparse_view(j->data));
-    TRY(tamis_group_sum(j->team.group, &squares, 1));
+    TRY(tamis_group_sum(j->rank.group, &squares, 1));
     model->scale = ml_scale_of(model, squares, whole->nnz);
     return TAMIS_OK;
 }
 
-/* The same data as before, on all ranks together. */
+/* Checks that all ranks together have the same data as before, and notes what the model keeps of them. */
 static tamis_status take_data(joining *j, const whole_data *whole) {
-    const ml_team *const team = &j->team;
-    uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), team->row_starts[team->rank]), theirs;
-    TRY(tamis_group_share(team->group, TAMIS_OK, &rows_sum, sizeof rows_sum));
+    const ml_rank *const rank = &j->rank;
+    uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), rank->row_starts[rank->number]), theirs;
+    TRY(tamis_group_share(rank->group, TAMIS_OK, &rows_sum, sizeof rows_sum));
     rows_sum = 0;
-    for (int r = 0; r < team->ranks; r++) {
-        memcpy(&theirs, tamis_group_shared(team->group, r, sizeof theirs), sizeof theirs);
+    for (int r = 0; r < rank->ranks; r++) {
+        memcpy(&theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
         rows_sum += theirs;
     }
     const uint64_t sum = ml_data_sum(whole->rows, whole->cols, whole->nnz, rows_sum);
     const tamis_status same = ml_check_same(j->model, whole->rows, whole->cols, whole->nnz, sum);
-    TRY(tamis_group_share(team->group, same, NULL, 0));
+    TRY(tamis_group_share(rank->group, same, NULL, 0));
     return describe(j, whole, sum);
 }
 
 /* ------------------------------------------------------------------------------------------ the fit */
 
-/* From here on the factors are this rank's own. */
+/* Fits. Meanwhile the factors are this rank's own. */
 static tamis_status run(joining *j) {
     tamis_model *const model = j->model;
     const bool continues = ml_begun(model);
-    model->team = &j->team;
-    TRY(tamis_group_share(j->team.group, continues ? ml_team_take_own(model) : TAMIS_OK, NULL, 0));
+    model->rank = &j->rank;
+    TRY(tamis_group_share(j->rank.group, continues ? ml_group_take_own(model) : TAMIS_OK, NULL, 0));
     TRY(ml_run(model, tamis_owned_sparse_view(j->data), j->held_out));
     ml_end(model);
-    return ml_team_take_whole(model);
+    return ml_group_take_whole(model);
 }
 
-/* As one that was just made: of its factors there are parts on other ranks. */
+/* Makes the model one that was just made: parts of its factors are on other ranks. */
 static void empty(tamis_model *model) {
     ml_dense_free(model, &model->row_factors);
     ml_dense_free(model, &model->column_factors);
@@ -244,28 +240,28 @@ static tamis_status fit(joining *j) {
     whole_data whole;
     TRY(meet(j, &whole));
     TRY(take_data(j, &whole));
-    TRY(ml_team_columns(&j->team, tamis_owned_sparse_view(j->data)));
+    TRY(ml_group_columns(&j->rank, tamis_owned_sparse_view(j->data)));
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
     const tamis_status status = run(j);
     ml_end(model);
-    model->team = NULL;
+    model->rank = NULL;
     if (status == TAMIS_OK) return TAMIS_OK;
     empty(model);
-    return tamis_group_abort(j->team.group, status);
+    return tamis_group_abort(j->rank.group, status);
 }
 
 tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const tamis_sparse *S,
                                    const tamis_held_out *held_out) {
-    joining j = {.model = model, .S = S, .held_out = held_out, .team = {.group = group, .generation = 1}};
+    joining j = {.model = model, .S = S, .held_out = held_out, .rank = {.group = group, .generation = 1}};
     tamis_clear_error();
     if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group is NULL");
     const tamis_status fitted = fit(&j);
-    ml_team_free(&j.team);
+    ml_rank_free(&j.rank);
     tamis_owned_sparse_free(j.data);
     if (fitted != TAMIS_OK) return fitted;
-    /* rank 0's checkpoint, which is all that there is of it */
-    const tamis_status saved = j.team.rank == 0 ? ml_checkpoint(model, true) : TAMIS_OK;
+    /* only rank 0 writes the checkpoint */
+    const tamis_status saved = j.rank.number == 0 ? ml_checkpoint(model, true) : TAMIS_OK;
     TRY(tamis_group_share(group, saved, NULL, 0));
     return model->stopped && ml_unfinished(model) ? ml_stopped(model) : TAMIS_OK;
 }

@@ -5,17 +5,20 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "ml/calls.h"
+#include "ml/canonical.h"
 #include "ml/fit.h"
+#include "ml/model.h"
 
 static tamis_status check_streams(const tamis_model *model) {
-    if (model->method->mini_batches) return TAMIS_OK;
+    if (model->method->about.mini_batches) return TAMIS_OK;
     return tamis_fail(
         TAMIS_ERROR_UNSUPPORTED,
         "%s needs all data at once: fit it again, or compute the factors of new rows with tamis_model_transform",
-        tamis_method_name(model->options.method));
+        model->method->about.name);
 }
 
-/* One mini-batch: its loss goes into the pass's sums. */
+/* Learns from one mini-batch, whose loss goes into the pass's sums. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, const char *what, int64_t whole,
                          int64_t *rows) {
     tamis_owned_sparse *data;
@@ -46,7 +49,7 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
     return TAMIS_OK;
 }
 
-/* A pass; *rows counts what came. It ends early where the callback says stop. */
+/* Does a pass; *rows counts what came. It ends early if the callback says stop. */
 static tamis_status pass(tamis_model *model, tamis_batch_source source, void *context, int64_t cols, int64_t *rows) {
     const int64_t whole = model->iterations_done > 0 ? model->rows : 0; /* not known in the first pass */
     if (whole == 0) model->rows = model->nnz = 0;

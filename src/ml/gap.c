@@ -21,12 +21,17 @@
  */
 #include <math.h>
 
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/method.h"
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
+#include "ml/model.h"
+#include "ml/place.h"
 
 enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */
 
-/* Rounds for rows that begin with ones: those of a stream's mini-batch at least, new ones after the fit. */
+/* Rows that begin with ones take so many rounds: those of a stream's mini-batch at least, new ones exactly. */
 enum { STREAM_ROUNDS = 10, TRANSFORM_ROUNDS = 50 };
 
 static const double tiny = 1e-30; /* a topic that died: 0 / (0 + tiny) */
@@ -67,6 +72,18 @@ static tamis_status check(const tamis_model_options *options) {
     return TAMIS_OK;
 }
 
+/* Refuses what a file of an older version may have. The loss has no minimum there: with rows times c and columns
+   divided by it, it falls without end as c grows. */
+static tamis_status check_new(const tamis_model_options *options) {
+    if (options->row_prior > 1 && options->column_prior == 0)
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "row_prior = %g with column_prior = 0: a shape above 1 needs a scale, without it the loss has "
+            "no minimum",
+            options->row_prior);
+    return TAMIS_OK;
+}
+
 /* 1 / b */
 static double inverse_scale(const tamis_model *model) {
     return model->options.column_prior > 0 ? 1 / model->options.column_prior : 0;
@@ -89,7 +106,7 @@ static tamis_status update_rows(tamis_model *model, const gap *work, tamis_plan 
     return TAMIS_OK;
 }
 
-/* Numerator of Y into N, and X's column sums. */
+/* Computes the numerator of Y into N, and X's column sums. */
 static tamis_status count(tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X) {
     tamis_device *const device = model->device;
     const tamis_dense *const Y = &model->column_factors;
@@ -98,7 +115,7 @@ static tamis_status count(tamis_model *model, const gap *work, const ml_batch *b
     return tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums);
 }
 
-/* Of counts alone: sum F ln F - sum F. */
+/* Computes what depends on counts alone: sum F ln F - sum F. */
 static tamis_status measure_counts(const tamis_model *model, const ml_batch *batch, double *sum) {
     const tamis_sparse *const F = &batch->S.view;
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)F->values, F->nnz);
@@ -107,7 +124,7 @@ static tamis_status measure_counts(const tamis_model *model, const ml_batch *bat
     return TAMIS_OK;
 }
 
-/* sum F ln P of a mini-batch. */
+/* Computes sum F ln P of a mini-batch. */
 static tamis_status measure_likelihood(tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X,
                                        double *sum) {
     const tamis_sparse *const F = &batch->S.view;
@@ -117,7 +134,8 @@ static tamis_status measure_likelihood(tamis_model *model, const gap *work, cons
     return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, tiny, sum);
 }
 
-/* What depends on the sums over rows: sum P - (a - 1) sum ln X + sum X / b, of a mini-batch or of all rows at once. */
+/* Computes what depends on the sums over rows: sum P - (a - 1) sum ln X + sum X / b, of a mini-batch or of all rows at
+   once. */
 static tamis_status measure_rows(const tamis_model *model, const gap *work, const tamis_dense *X, double *sum) {
     tamis_device *const device = model->device;
     const double shape = model->options.row_prior;
@@ -136,7 +154,7 @@ static tamis_status measure_rows(const tamis_model *model, const gap *work, cons
 
 /* ------------------------------------------------------------------------------------------ rows of mini-batches */
 
-/* The mini-batch's rows of X: the model's own matrix where there is one mini-batch, else a copy, for a view cannot
+/* Makes *X the mini-batch's rows: the model's own matrix if there is one mini-batch, else a copy, since a view cannot
    begin within a matrix on every device. */
 static tamis_status load_rows(const tamis_model *model, const gap *work, const ml_batch *batch, tamis_dense *X) {
     *X = model->row_factors;
@@ -166,13 +184,13 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-/* Updates of a mini-batch's rows: those of a stream begin anew each time. */
+/* Returns the rounds for a mini-batch's rows: those of a stream begin anew each time. */
 static int rounds_of(const tamis_model *model, bool keep) {
     const int asked = model->options.inner_rounds;
     return keep || asked > STREAM_ROUNDS ? asked : STREAM_ROUNDS;
 }
 
-/* Work for data in mini-batches of `rows` rows, of which the model keeps X or not. */
+/* Makes the work for data in mini-batches of `rows` rows. keep: the model keeps X. */
 static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool keep) {
     const int64_t kept = keep ? data->rows : 0;
     const bool old = model->column_factors.data && model->column_factors.rows == data->cols;
@@ -250,7 +268,7 @@ static tamis_status iterate(tamis_model *model) {
     return ml_batches_pass(model, &work->batches, learn);
 }
 
-/* Of the model as it is now; of a stream's pass what its mini-batches had. */
+/* Computes the loss of the model as it is now; after a pass over a stream, the loss that its mini-batches had. */
 static tamis_status loss(tamis_model *model, double *result) {
     const gap *const work = model->work;
     double sum = model->parts[0], counts = model->parts[1];
@@ -273,7 +291,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* ------------------------------------------------------------------------------------------ streams */
 
-/* Y from running averages that the mini-batch's N and sums go into. */
+/* Computes Y from running averages, into which the mini-batch's N and sums go. */
 static tamis_status average(tamis_model *model, const gap *work, const ml_batch *batch) {
     tamis_device *const device = model->device;
     const tamis_dense *const Y = &model->column_factors;
@@ -341,21 +359,31 @@ done:
     return status;
 }
 
-/* P(word | document): P with its rows divided by their sums. */
-static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    return ml_mixture(model, W, true, made);
-}
+static const tamis_method_option own_options[] = {{"inner_rounds", NULL},
+                                                  {"row_prior", "shape of the gamma prior of a document's factors"},
+                                                  {"column_prior", "scale of that prior; 0: none (infinite)"},
+                                                  {"batch_rows", "rows per mini-batch; 0: all"},
+                                                  {"rate_decay", NULL},
+                                                  {"rate_offset", NULL},
+                                                  {NULL, NULL}};
 
-const ml_method ml_gap = {.id = TAMIS_GAP,
-                          .kind = ML_COUNTS,
-                          .row_factors = true,
-                          .mini_batches = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .free_work = free_work,
-                          .step = step,
-                          .transform = transform,
-                          .operands = operands};
+const ml_method ml_gap = {
+    .about = {.method = TAMIS_GAP,
+              .data = TAMIS_DATA_COUNTS,
+              .name = "gap",
+              .summary = "topics of documents, or non-negative factors of counts (gamma-Poisson)",
+              .options = own_options,
+              .row_factors = true,
+              .mini_batches = true},
+    .masses = true,
+    .check_new = check_new,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .step = step,
+    .transform = transform,
+    .operands = ml_mixture,
+};

@@ -15,11 +15,17 @@
  *
  * Memory in addition to pattern and factors: c - 1 and c p in both orders, three matrices of each side's size.
  */
+#include <math.h>
+
+#include "ml/calls.h"
+#include "ml/factors.h"
+#include "ml/group.h"
+#include "ml/method.h"
+#include "ml/model.h"
 #include "ml/noise.h"
 #include "ml/numbers.h"
-#include "ml/team.h"
-
-#include <math.h>
+#include "ml/operands.h"
+#include "ml/place.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
 typedef struct side {
@@ -66,7 +72,7 @@ static void side_free(const tamis_model *model, side *half) {
     *half = (side){0};
 }
 
-/* From r, on the device: c p into `wanted`, and c - 1 in r's own place. */
+/* Computes from r, on the device, c p into `wanted`, and c - 1 in place of r. */
 static tamis_status make_weights(const tamis_model *model, side *half) {
     tamis_device *const device = model->device;
     const double confidence = model->options.confidence;
@@ -105,7 +111,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     return ml_dense_make(model, width, width, &half->G);
 }
 
-/* AP = A P, with Y and its G in place. */
+/* Computes AP = A P from half->Y and half->G. */
 static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P) {
     TRY(ml_fused(model, half->fused, P, &half->Y, 1, 0, &half->AP));
     return tamis_dense_multiply(model->device, NULL, 1, P, &half->G, 1, &half->AP);
@@ -129,9 +135,9 @@ static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, 
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-/* Users from 0, items at random, but those that nobody used at 0: that is where they belong, and so they never count.
-   Rounds of the power method from there were no better at 16 factors (visits, KOS, AP: 0.3 % either way), and worse at
-   64 of counts with heavy tails: their directions are nearly one. */
+/* Starts users at 0 and items at random, but those that nobody used at 0, where they belong and never count. Rounds of
+   the power method from there were no better at 16 factors (visits, KOS, AP: 0.3 % either way), and worse at 64 of
+   counts with heavy tails: their directions are nearly one. */
 static tamis_status make_first(tamis_model *model, const side *columns) {
     tamis_device *const device = model->device;
     tamis_dense used;
@@ -185,7 +191,7 @@ static tamis_status iterate(tamis_model *model) {
     return TAMIS_OK;
 }
 
-/* Y and G of the items' half are still those of X: the items were solved last. */
+/* Computes the loss. Y and G of the items' half are still those of X, since the items were solved last. */
 static tamis_status loss(tamis_model *model, double *result) {
     implicit *const work = model->work;
     side *const items = &work->sides[1];
@@ -224,15 +230,24 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return TAMIS_OK;
 }
 
-const ml_method ml_implicit_als = {.id = TAMIS_IMPLICIT_ALS,
-                                   .kind = ML_USES,
-                                   .row_factors = true,
-                                   .groups = true,
-                                   .defaults = defaults,
-                                   .check = check,
-                                   .begin = begin,
-                                   .iterate = iterate,
-                                   .loss = loss,
-                                   .free_work = free_work,
-                                   .transform = transform,
-                                   .operands = operands};
+static const tamis_method_option own_options[] = {
+    {"regularization", NULL}, {"cg_steps", NULL}, {"confidence", NULL}, {NULL, NULL}};
+
+const ml_method ml_implicit_als = {
+    .about = {.method = TAMIS_IMPLICIT_ALS,
+              .data = TAMIS_DATA_USES,
+              .name = "implicit-als",
+              .summary = "counts of what was used, bought or played",
+              .options = own_options,
+              .row_factors = true,
+              .groups = true},
+    .noise = true,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .transform = transform,
+    .operands = operands,
+};

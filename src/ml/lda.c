@@ -53,16 +53,21 @@
  */
 #include <math.h>
 
+#include "ml/calls.h"
 #include "ml/dirichlet.h"
+#include "ml/factors.h"
+#include "ml/method.h"
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 
-/* Rounds for new documents: they are not seen again, so more than in fitting. After 20 the perplexity of held-out words
-   of KOS and AP is within 0.6 % of that after 400, and no larger. */
+/* New documents take so many rounds: they are not seen again, so more than in fitting. After 20 the perplexity of
+   held-out words of KOS and AP is within 0.6 % of that after 400, and no larger. */
 enum { TRANSFORM_ROUNDS = 20 };
 
-/* The same for the bound of documents, which is to be comparable with scikit-learn's: its max_doc_update_iter. */
+/* The bound of documents takes as many rounds as scikit-learn's max_doc_update_iter, with which it is compared. */
 enum { BOUND_ROUNDS = 100 };
 
 enum { ALPHA = 0 }; /* the state: topics x 1 */
@@ -110,12 +115,19 @@ static tamis_status check(const tamis_model_options *options) {
     return TAMIS_OK;
 }
 
+static void states(const tamis_model_options *given, int64_t cols, int64_t sizes[ML_STATES][2]) {
+    (void)cols;
+    if (!given->learn_row_prior) return;
+    sizes[ALPHA][0] = given->factors;
+    sizes[ALPHA][1] = 1;
+}
+
 static double prior(const tamis_model *model, double given) {
     return given > 0 ? given : 1 / (double)model->options.factors;
 }
 
-/* A few hundred documents, so that small collections have enough updates a pass, up to a few thousand; but no fewer
-   than have an entry for each word, for each update goes over all words. */
+/* Returns the documents of a mini-batch: a few hundred, so that small collections have enough updates a pass, up to a
+   few thousand; but no fewer than have an entry for each word, for each update goes over all words. */
 static int64_t batch_rows(const tamis_model *model, const tamis_sparse *data) {
     if (model->options.batch_rows > 0) return model->options.batch_rows;
     double rows = fmin(fmax((double)data->rows / 16, 256), 4096);
@@ -125,7 +137,7 @@ static int64_t batch_rows(const tamis_model *model, const tamis_sparse *data) {
 
 /* ------------------------------------------------------------------------------------------ one mini-batch */
 
-/* M from L. */
+/* Computes M from L. */
 static tamis_status make_weights(tamis_model *model, const lda *work) {
     tamis_device *const device = model->device;
     const tamis_dense *const L = &model->column_factors, *const M = &work->M;
@@ -135,7 +147,7 @@ static tamis_status make_weights(tamis_model *model, const lda *work) {
     return tamis_dense_scale(device, NULL, TAMIS_DIVIDE_ROWS, &work->word_sums, 0, M, 0, M);
 }
 
-/* X = U o E + alpha, which a learned one has for each topic. `ones` is as large as U. */
+/* Computes X = U o E + alpha; a learned alpha has a number for each topic. `ones` is as large as U. */
 static tamis_status add_prior(const tamis_model *model, const tamis_dense *U, const tamis_dense *E,
                               const tamis_dense *ones, const tamis_dense *X) {
     tamis_device *const device = model->device;
@@ -150,8 +162,8 @@ static tamis_status add_prior(const tamis_model *model, const tamis_dense *U, co
     return tamis_dense_multiply(device, NULL, 1, &column, &line, 1, X);
 }
 
-/* U of documents for M. E is scratch; `posterior` (NULL: not wanted; may be E, then U is that of the round before) gets
-   U o E + alpha of the last round. ones: see add_prior. */
+/* Computes U of documents for M. E is scratch; `posterior` (NULL: not wanted; may be E, then U is that of the round
+   before) gets U o E + alpha of the last round. ones: see add_prior. */
 static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dense *M, int rounds, const tamis_dense *U,
                           const tamis_dense *E, const tamis_dense *ones, const tamis_dense *posterior) {
     tamis_device *const device = model->device;
@@ -173,22 +185,22 @@ static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dens
     return TAMIS_OK;
 }
 
-/* P_dw = <X_d, Y_w> at the words of a mini-batch, into its samples. */
+/* Computes P_dw = <X_d, Y_w> at the words of a mini-batch, into its samples. */
 static tamis_status sample(tamis_model *model, const lda *work, const ml_batch *batch, const tamis_dense *X,
                            const tamis_dense *Y) {
     const tamis_dense samples = ml_values_view(model, work->samples[batch - work->batches.batch], batch->S.view.nnz);
     return ml_sddmm(model, batch->plans[ML_PLAN_SAMPLE], X, Y, 1, 0, &samples);
 }
 
-/* *sum = sum S ln P of its samples: waits. */
+/* Computes *sum = sum S ln P of the mini-batch's samples: waits. */
 static tamis_status log_likelihood(const tamis_model *model, const lda *work, const ml_batch *batch, double *sum) {
     const tamis_dense samples = ml_values_view(model, work->samples[batch - work->batches.batch], batch->S.view.nnz);
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)batch->S.view.values, batch->S.view.nnz);
     return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, 1e-30, sum);
 }
 
-/* The bound's part of documents, beside sum S ln <exp(psi(posterior)), phi>: posteriors are on the host. `sums` of E[ln
-   theta], of `*documents` that have words, stand behind work->alpha. */
+/* Returns the bound's part of documents, beside sum S ln <exp(psi(posterior)), phi>: posteriors are on the host. `sums`
+   of E[ln theta], of `*documents` that have words, stand behind work->alpha. */
 static double documents_gain(const tamis_model *model, const lda *work, int64_t rows, int64_t *documents) {
     const int64_t n = model->width;
     double *const q = work->alpha + n, *const logs = q + n, *const sums = logs + n;
@@ -208,8 +220,8 @@ static double documents_gain(const tamis_model *model, const lda *work, int64_t 
     return gain;
 }
 
-/* What the loss is made of, and the bound of a mini-batch whose posteriors are in G, which becomes theta, and their
-   exp(psi) in U; phi is made in N. gain: of documents_gain. */
+/* Computes what the loss is made of, and the bound of a mini-batch whose posteriors are in G, which becomes theta, and
+   their exp(psi) in U; phi is made in N. gain: of documents_gain. */
 static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch, const tamis_dense *U,
                             const tamis_dense *G, double gain) {
     tamis_device *const device = model->device;
@@ -280,7 +292,7 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-/* What make_weights needs. */
+/* Allocates what make_weights needs. */
 static tamis_status make_scratch(const tamis_model *model, lda *work) {
     const int64_t words = model->column_factors.rows, topics = model->width;
     TRY(ml_dense_make(model, words, topics, &work->M));
@@ -288,7 +300,7 @@ static tamis_status make_scratch(const tamis_model *model, lda *work) {
     return ml_dense_make(model, topics, 1, &work->masses);
 }
 
-/* L of topics that differ by chance alone and together have as many tokens as the documents. */
+/* Makes L of topics that differ by chance alone and together have as many tokens as the documents. */
 static tamis_status make_topics(const tamis_model *model, const tamis_sparse *data, const lda *work) {
     double tokens = 0;
     for (int64_t i = 0; i < work->batches.count; i++) tokens += work->batches.batch[i].total;
@@ -297,7 +309,7 @@ static tamis_status make_topics(const tamis_model *model, const tamis_sparse *da
     return ml_dense_random(model, &model->column_factors, 1, 0.5 * mean, 1.5 * mean);
 }
 
-/* For posteriors on the host of `rows` documents: alpha, and memory. */
+/* Makes alpha, and memory for posteriors of `rows` documents on the host. */
 static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows) {
     const int64_t n = model->width;
     TRY(tamis_allocate(4 * n, sizeof *work->alpha, "alpha of topics", (void **)&work->alpha));
@@ -320,14 +332,14 @@ static tamis_status make_samples(const tamis_model *model, lda *work) {
     return TAMIS_OK;
 }
 
-/* The matrices of a mini-batch's documents. */
+/* Allocates the matrices of a mini-batch's documents. */
 static tamis_status make_documents(const tamis_model *model, lda *work, int64_t rows) {
     TRY(ml_dense_make(model, rows, model->width, &work->U));
     if (model->options.learn_row_prior) TRY(ml_dense_make(model, rows, model->width, &work->ones));
     return TAMIS_OK;
 }
 
-/* Work for data in mini-batches of `rows` rows. */
+/* Makes the work for data in mini-batches of `rows` rows. */
 static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                             double documents) {
     bool fresh;
@@ -373,7 +385,7 @@ static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
     return TAMIS_OK;
 }
 
-/* The losses of the pass's mini-batches that are not in `parts` yet. */
+/* Adds the losses of the pass's mini-batches that are not in `parts` yet. */
 static tamis_status pending(const tamis_model *model, double parts[]) {
     const lda *const work = model->work;
     for (int64_t i = work && work->samples ? work->batches.summed : model->batches_done; i < model->batches_done; i++) {
@@ -397,7 +409,8 @@ static tamis_status loss(tamis_model *model, double *result) {
     return TAMIS_OK;
 }
 
-/* Where nobody knows how many documents there are, those that were seen so far. */
+/* Learns from one mini-batch. If nobody knows how many documents there are, it takes the number of those seen so far.
+ */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     tamis_status status;
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
@@ -441,8 +454,8 @@ done:
 
 /* ------------------------------------------------------------------------------------------ the bound of documents */
 
-/* Topics as Dirichlet distributions with the numbers of L: work->M = exp(E[ln phi]), each word's over its largest,
-   whose logarithm is in largest[word]. *gain: of the topics, as of documents. */
+/* Takes topics as Dirichlet distributions with the numbers of L: work->M = exp(E[ln phi]), each word's over its
+   largest, whose logarithm is in largest[word]. *gain is that of topics, as documents_gain is that of documents. */
 static tamis_status make_expected(const tamis_model *model, const lda *work, double *largest, double *gain) {
     const int64_t words = work->M.rows, n = work->M.cols;
     const double beta = prior(model, model->options.column_prior);
@@ -514,21 +527,34 @@ done:
     return status;
 }
 
-static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    return ml_mixture(model, W, false, made);
-}
+static const tamis_method_option own_options[] = {{"inner_rounds", NULL},
+                                                  {"row_prior", "alpha of a document's topics; 0: 1 / K"},
+                                                  {"column_prior", "beta of a topic's words; 0: 1 / K"},
+                                                  {"learn_row_prior", NULL},
+                                                  {"maximum_a_posteriori", NULL},
+                                                  {"batch_rows", NULL},
+                                                  {"rate_decay", NULL},
+                                                  {"rate_offset", NULL},
+                                                  {"elbo", NULL},
+                                                  {NULL, NULL}};
 
-const ml_method ml_lda = {.id = TAMIS_LDA,
-                          .kind = ML_COUNTS,
-                          .mini_batches = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .pending = pending,
-                          .free_work = free_work,
-                          .step = step,
-                          .transform = transform,
-                          .bound = bound,
-                          .operands = operands};
+const ml_method ml_lda = {
+    .about = {.method = TAMIS_LDA,
+              .data = TAMIS_DATA_COUNTS,
+              .name = "lda",
+              .summary = "topics of documents (latent Dirichlet allocation)",
+              .options = own_options,
+              .mini_batches = true},
+    .states = states,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .pending = pending,
+    .free_work = free_work,
+    .step = step,
+    .transform = transform,
+    .bound = bound,
+    .operands = ml_mixture,
+};

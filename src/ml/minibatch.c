@@ -5,12 +5,16 @@
  * no more mini-batches than nonzeros / columns.
  */
 #include "ml/minibatch.h"
-#include "ml/numbers.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "ml/calls.h"
+#include "ml/fit.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/place.h"
 
 enum { SHUFFLE = 0x6d6200, PASSES = 0x6d620000 };
 
@@ -26,7 +30,7 @@ static void shuffle_numbers(uint64_t seed, uint64_t stream, int64_t count, int64
 
 /* ------------------------------------------------------------------------------------------ rows in order */
 
-/* CSR with the rows of another in another order. */
+/* A CSR that has the rows of another one in another order. */
 typedef struct shuffled {
     tamis_sparse view;
     void *offsets, *columns, *values;
@@ -90,7 +94,7 @@ static void batch_free(const tamis_model *model, ml_batch *batch) {
     ml_sparse_free(model, &batch->T);
 }
 
-/* Freed by ml_batches_free, after an error too. */
+/* Makes a mini-batch, which ml_batches_free frees, after an error too. */
 static tamis_status batch_make(const tamis_model *model, const tamis_sparse *data, int visits,
                                const ml_batch_plan *plans, int plan_count, ml_batch *batch) {
     const int64_t *const offsets = data->offsets;
@@ -152,7 +156,7 @@ void ml_topic_plans(const tamis_model *model, int64_t rounds, ml_batch_plan plan
 
 /* ------------------------------------------------------------------------------------------ passes */
 
-/* The error's message stays. */
+/* Adds what losses are known after an error, whose message stays. */
 static void keep_losses(tamis_model *model, tamis_status status) {
     char message[TAMIS_MESSAGE_MOST];
     snprintf(message, sizeof message, "%s", tamis_last_error());

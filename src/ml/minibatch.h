@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "ml/model.h"
+#include "ml/place.h"
 
 enum { ML_BATCH_PLANS = 6 };
 
@@ -35,18 +35,16 @@ typedef struct ml_batches {
     int64_t summed; /* mini-batches of it whose losses are in model->parts */
 } ml_batches;
 
-/*
- * `rows` is the most that a mini-batch is to have, 1 or more; they are as equal as can be. With `shuffle` the rows are
- * put into a seeded order first, since documents next to each other are often alike; without it mini-batch i has the
- * rows batch[i].first to batch[i].first + batch[i].rows - 1. `visits`: of each mini-batch, ML_PASSES in a fit. `data`
- * is not needed afterwards. On an error nothing is left.
- */
+/* Cuts data into mini-batches. `rows` is the most that one is to have, 1 or more; they are as equal as can be. With
+   `shuffle` the rows are put into a seeded order first, since documents next to each other are often alike; without it
+   mini-batch i has the rows batch[i].first to batch[i].first + batch[i].rows - 1. `visits`: of each mini-batch,
+   ML_PASSES in a fit. `data` is not needed afterwards. On an error nothing is left. */
 tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches);
 void ml_batches_free(const tamis_model *model, ml_batches *batches);
 
-/* The plans of models of counts: for a mini-batch's rows, executed `rounds` times; for the columns; and for <x, y> at
-   its entries. */
+/* Describes the plans of models of counts: for a mini-batch's rows, executed `rounds` times; for the columns; and for
+   <x, y> at its entries. */
 enum { ML_PLAN_ROWS = 0, ML_PLAN_COLUMNS = 1, ML_PLAN_SAMPLE = 2, ML_TOPIC_PLANS = 3 };
 void ml_topic_plans(const tamis_model *model, int64_t rounds, ml_batch_plan plans[ML_TOPIC_PLANS]);
 
@@ -56,11 +54,11 @@ static inline double ml_rate(const tamis_model *model) {
     return pow(1 / ((double)(model->steps + 1) + (offset > 0 ? offset : 1)), model->options.rate_decay);
 }
 
-/* What a method does with one mini-batch. */
+/* Does what the method does with one mini-batch. */
 typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);
 
-/* The pass model->iterations_done from mini-batch model->batches_done on: does the step, counts it in batches_done and
-   steps, and tells ml_after_batch; ends early where that says so. Then the losses that the method has left on the
+/* Goes on with pass model->iterations_done at mini-batch model->batches_done: does the step, counts it in batches_done
+   and steps, and tells ml_after_batch; ends early where that says so. Then the losses that the method has left on the
    device are added; after an error, with which a later fit may go on, they are added too or said to be not known.
    Allocates nothing. */
 tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step);

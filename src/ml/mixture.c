@@ -1,17 +1,19 @@
 /* The operands of topic models, computed on the host with sums in double. */
 #include "ml/mixture.h"
+
+#include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/operands.h"
+#include "ml/place.h"
 
 static void divide_columns(const tamis_dense *B, double *sums) {
-    for (int64_t j = 0; j < B->cols; j++) sums[j] = 0;
-    for (int64_t i = 0; i < B->rows; i++)
-        for (int64_t j = 0; j < B->cols; j++) sums[j] += ml_element(B, i, j);
+    ml_column_sums(B, sums);
     for (int64_t i = 0; i < B->rows; i++)
         for (int64_t j = 0; j < B->cols; j++)
             ml_put_element(B, i, j, sums[j] > 0 ? ml_element(B, i, j) / sums[j] : 1 / (double)B->rows);
 }
 
-/* A_i = W_i o sizes, or sizes alone, over the sum. */
+/* Sets A_i to W_i o sizes, or to sizes alone, over the sum. */
 static void weigh_row(const tamis_dense *W, const tamis_dense *A, int64_t i, const double *sizes) {
     double sum = 0, all = 0;
     for (int64_t j = 0; j < A->cols; j++) {
@@ -37,11 +39,11 @@ static tamis_status make_rows(const tamis_model *model, const tamis_dense *W, co
     return status;
 }
 
-tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool sized, ml_operands *operands) {
+tamis_status ml_mixture(tamis_model *model, const tamis_dense *W, ml_operands *operands) {
     *operands = (ml_operands){.scale = 1, .least = 0, .most = 1};
     if (!W && model->row_factors.cols == 0)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors: use tamis_model_transform",
-                          tamis_method_name(model->options.method));
+                          model->method->about.name);
     double *sizes;
     tamis_owned_dense *made;
     TRY(tamis_allocate(model->width, sizeof *sizes, "the sums of topics", (void **)&sizes));
@@ -49,7 +51,7 @@ tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool siz
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &made));
     ml_operand_take(&operands->B, made);
     divide_columns(&operands->B.host, sizes);
-    for (int64_t j = 0; !sized && j < model->width; j++) sizes[j] = 1;
+    for (int64_t j = 0; !model->method->masses && j < model->width; j++) sizes[j] = 1;
     TRY_GOTO(done, make_rows(model, W, sizes, &made));
     ml_operand_take(&operands->A, made);
 done:

@@ -1,13 +1,19 @@
 /* What writing and reading models share: the checksum, the places of the sections, and the rules that must hold between
- * fields. */
+   fields. */
 #include "ml/model_file.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "ml/method.h"
+#include "ml/model.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as numbers lie in memory");
 
 const unsigned char ml_file_magic[8] = {0x89, 'T', 'A', 'M', 'I', 'S', '\r', '\n'};
+
+const char *const ml_section_names[ML_FILE_SECTIONS] = {"row_factors", "column_factors", "state0",    "state1",
+                                                        "state2",      "state3",         "row_names", "column_names"};
 
 /* ------------------------------------------------------------------------------------------ checksum */
 
@@ -96,12 +102,11 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     if (!(model->prior_ratings >= 0 && isfinite(model->prior_ratings)))
         return tamis_fail(status, "%s: prior_ratings = %g, expected 0 or more", path, model->prior_ratings);
     const tamis_model_options *const o = &model->options;
-    const bool by_noise =
-        o->regularization == 0 && (o->method == TAMIS_ALS || o->method == TAMIS_CCD || o->method == TAMIS_IMPLICIT_ALS);
+    const bool by_noise = ml_by_noise(model->method, o);
     if (by_noise ? !(model->lambda > 0 && isfinite(model->lambda)) : model->lambda != 0)
         return tamis_fail(status, "%s: lambda = %g, expected %s", path, model->lambda,
                           by_noise ? "a positive number" : "0: it is not found by the noise");
-    const int64_t width = ml_width(o);
+    const int64_t width = ml_width(model->method, o);
     if (model->width != width)
         return tamis_fail(status, "%s: width = %lld, but the options make it %lld", path, (long long)model->width,
                           (long long)width);
@@ -112,13 +117,11 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
         if (sections[i].present && (sections[i].rows != lines || sections[i].cols != width))
             return disagree(status, path, i, &sections[i], lines, width);
     }
-    const int64_t sfa_states[ML_STATES][2] = {
-        {model->cols, o->factors}, {model->cols, 1}, {model->cols, 2}, {o->factors, o->factors}};
-    for (int i = 0; i < ML_STATES && o->method == TAMIS_SFA; i++)
-        if (sections[2 + i].rows != sfa_states[i][0] || sections[2 + i].cols != sfa_states[i][1])
-            return disagree(status, path, 2 + i, &sections[2 + i], sfa_states[i][0], sfa_states[i][1]);
-    if (o->method == TAMIS_LDA && o->learn_row_prior && (sections[2].rows != o->factors || sections[2].cols != 1))
-        return disagree(status, path, 2, &sections[2], o->factors, 1);
+    int64_t states[ML_STATES][2] = {{0}};
+    if (model->method->states) model->method->states(o, model->cols, states);
+    for (int i = 0; i < ML_STATES; i++)
+        if (states[i][0] > 0 && (sections[2 + i].rows != states[i][0] || sections[2 + i].cols != states[i][1]))
+            return disagree(status, path, 2 + i, &sections[2 + i], states[i][0], states[i][1]);
     for (int i = 0; i < ML_FILE_SECTIONS; i++)
         if (sections[i].present && ml_section_kind_of(i) == ML_SECTION_MATRIX && sections[i].type != o->type)
             return tamis_fail(status, "%s: %s is %s, but the model is %s", path, ml_section_names[i],

@@ -32,8 +32,8 @@ extern const unsigned char ml_file_magic[8];
 
 /* ---------------------------------------------------------------------------------------------- checksum */
 
-/* Of a stream of bytes, however it is cut. Each step is one-to-one in the sum and in the word, so that no single change
-   of up to eight bytes that are read together goes unseen; others do once in 2^64. */
+/* The checksum of a stream of bytes, however it is cut. Each step is one-to-one in the sum and in the word, so that no
+   single change of up to eight bytes that are read together goes unseen; others do once in 2^64. */
 typedef struct ml_checksum {
     uint64_t sum, word;
     int held; /* bytes in `word` */
@@ -60,26 +60,14 @@ extern const char *const ml_section_names[ML_FILE_SECTIONS];
 static inline ml_section_kind ml_section_kind_of(int section) {
     return section < 2 + ML_STATES ? ML_SECTION_MATRIX : ML_SECTION_NAMES;
 }
-/* The model's matrix of a section. */
+/* Returns the model's matrix of a section. */
 tamis_dense *ml_section_matrix(tamis_model *model, int section);
-
-typedef struct ml_header {
-    char text[ML_FILE_HEADER_MOST];
-    int used;
-} ml_header;
-
-/* The header of a model with these sections. */
-tamis_status ml_header_write(const tamis_model *model, const ml_section *sections, ml_header *header);
-
-/* Reads a header into the plain fields of `model`, which is all zeros, and into sections without places. `path` is for
-   messages. */
-tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
-                            ml_section *sections);
 
 /* Places the sections behind a header of so many bytes. TAMIS_ERROR_OVERFLOW where they are larger than any file. */
 tamis_status ml_sections_place(int64_t header_bytes, ml_section *sections, int64_t *file_bytes);
 
-/* Do the model's numbers and the sections fit together? The message goes behind the name of a file or model. */
+/* Checks that the model's numbers and the sections fit together. The message begins with the name of a file or model.
+ */
 tamis_status ml_sections_check(tamis_status status, const char *path, const tamis_model *model,
                                const ml_section *sections);
 

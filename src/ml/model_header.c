@@ -1,28 +1,14 @@
-/* The header of a model's file: one table of keys, written and read. */
-#include "ml/model_file.h"
+/* The table of keys of a model's file, and writing its header. */
+#include "ml/model_header.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef enum field_kind {
-    FIELD_METHOD,
-    FIELD_TYPE,
-    FIELD_BOOL,
-    FIELD_INT,
-    FIELD_INT64,
-    FIELD_UINT64,
-    FIELD_DOUBLE,
-    FIELD_PARTS
-} field_kind;
-
-typedef struct field {
-    const char *key;
-    field_kind kind;
-    int since;     /* the version of the format that has it first */
-    size_t offset; /* in tamis_model */
-} field;
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/model_file.h"
 
 #define OPTION(name, kind)                                                                                             \
     { #name, kind, 1, offsetof(tamis_model, options.name) }
@@ -33,57 +19,51 @@ typedef struct field {
 #define MEMBER_SINCE(version, name, kind)                                                                              \
     { #name, kind, version, offsetof(tamis_model, name) }
 
-/* In the order of the file. The method comes first, because it says what the rest means. */
-static const field fields[] = {
-    OPTION(method, FIELD_METHOD),
-    OPTION(factors, FIELD_INT64),
-    OPTION(type, FIELD_TYPE),
-    OPTION(iterations, FIELD_INT),
-    OPTION(seed, FIELD_UINT64),
-    OPTION(tolerance, FIELD_DOUBLE),
-    OPTION(skip_loss, FIELD_BOOL),
-    OPTION(regularization, FIELD_DOUBLE),
-    OPTION(weighted, FIELD_BOOL),
-    OPTION(biases, FIELD_BOOL),
-    OPTION(cg_steps, FIELD_INT),
-    OPTION(confidence, FIELD_DOUBLE),
-    OPTION(inner_rounds, FIELD_INT),
-    OPTION(nonnegative, FIELD_BOOL),
-    OPTION(row_prior, FIELD_DOUBLE),
-    OPTION(column_prior, FIELD_DOUBLE),
-    OPTION(maximum_a_posteriori, FIELD_BOOL),
-    OPTION(batch_rows, FIELD_INT64),
-    OPTION(rate_decay, FIELD_DOUBLE),
-    OPTION(rate, FIELD_DOUBLE),
-    OPTION(column_regularization, FIELD_DOUBLE),
-    OPTION(threads, FIELD_INT),
-    MEMBER(rows, FIELD_INT64),
-    MEMBER(cols, FIELD_INT64),
-    MEMBER(nnz, FIELD_INT64),
-    MEMBER(width, FIELD_INT64),
-    MEMBER(mean, FIELD_DOUBLE),
-    MEMBER(least, FIELD_DOUBLE),
-    MEMBER(most, FIELD_DOUBLE),
-    MEMBER(data_sum, FIELD_UINT64),
-    MEMBER(iterations_done, FIELD_INT),
-    MEMBER(batches_done, FIELD_INT64),
-    MEMBER(steps, FIELD_INT64),
-    MEMBER(parts, FIELD_PARTS),
-    MEMBER(loss, FIELD_DOUBLE),
-    MEMBER(metric, FIELD_DOUBLE),
-    MEMBER_SINCE(2, scale, FIELD_DOUBLE),
-    MEMBER_SINCE(2, prior_ratings, FIELD_DOUBLE),
-    OPTION_SINCE(3, rate_offset, FIELD_DOUBLE),
-    OPTION_SINCE(3, learn_row_prior, FIELD_BOOL),
-    OPTION_SINCE(3, elbo, FIELD_BOOL),
-    MEMBER_SINCE(4, lambda, FIELD_DOUBLE),
+const ml_field ml_fields[] = {
+    OPTION(method, ML_FIELD_METHOD),
+    OPTION(factors, ML_FIELD_INT64),
+    OPTION(type, ML_FIELD_TYPE),
+    OPTION(iterations, ML_FIELD_INT),
+    OPTION(seed, ML_FIELD_UINT64),
+    OPTION(tolerance, ML_FIELD_DOUBLE),
+    OPTION(skip_loss, ML_FIELD_BOOL),
+    OPTION(regularization, ML_FIELD_DOUBLE),
+    OPTION(weighted, ML_FIELD_BOOL),
+    OPTION(biases, ML_FIELD_BOOL),
+    OPTION(cg_steps, ML_FIELD_INT),
+    OPTION(confidence, ML_FIELD_DOUBLE),
+    OPTION(inner_rounds, ML_FIELD_INT),
+    OPTION(nonnegative, ML_FIELD_BOOL),
+    OPTION(row_prior, ML_FIELD_DOUBLE),
+    OPTION(column_prior, ML_FIELD_DOUBLE),
+    OPTION(maximum_a_posteriori, ML_FIELD_BOOL),
+    OPTION(batch_rows, ML_FIELD_INT64),
+    OPTION(rate_decay, ML_FIELD_DOUBLE),
+    OPTION(rate, ML_FIELD_DOUBLE),
+    OPTION(column_regularization, ML_FIELD_DOUBLE),
+    OPTION(threads, ML_FIELD_INT),
+    MEMBER(rows, ML_FIELD_INT64),
+    MEMBER(cols, ML_FIELD_INT64),
+    MEMBER(nnz, ML_FIELD_INT64),
+    MEMBER(width, ML_FIELD_INT64),
+    MEMBER(mean, ML_FIELD_DOUBLE),
+    MEMBER(least, ML_FIELD_DOUBLE),
+    MEMBER(most, ML_FIELD_DOUBLE),
+    MEMBER(data_sum, ML_FIELD_UINT64),
+    MEMBER(iterations_done, ML_FIELD_INT),
+    MEMBER(batches_done, ML_FIELD_INT64),
+    MEMBER(steps, ML_FIELD_INT64),
+    MEMBER(parts, ML_FIELD_PARTS),
+    MEMBER(loss, ML_FIELD_DOUBLE),
+    MEMBER(metric, ML_FIELD_DOUBLE),
+    MEMBER_SINCE(2, scale, ML_FIELD_DOUBLE),
+    MEMBER_SINCE(2, prior_ratings, ML_FIELD_DOUBLE),
+    OPTION_SINCE(3, rate_offset, ML_FIELD_DOUBLE),
+    OPTION_SINCE(3, learn_row_prior, ML_FIELD_BOOL),
+    OPTION_SINCE(3, elbo, ML_FIELD_BOOL),
+    MEMBER_SINCE(4, lambda, ML_FIELD_DOUBLE),
 };
-enum { FIELDS = (int)(sizeof fields / sizeof *fields) };
-
-const char *const ml_section_names[ML_FILE_SECTIONS] = {"row_factors", "column_factors", "state0",    "state1",
-                                                        "state2",      "state3",         "row_names", "column_names"};
-
-/* ------------------------------------------------------------------------------------------ writing */
+_Static_assert(sizeof ml_fields / sizeof *ml_fields == ML_FIELDS, "the number of fields");
 
 static tamis_status put(ml_header *header, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static tamis_status put(ml_header *header, const char *format, ...) {
@@ -98,7 +78,7 @@ static tamis_status put(ml_header *header, const char *format, ...) {
     return TAMIS_OK;
 }
 
-/* As %a, but with all digits and whatever the locale. */
+/* Writes a number as %a does, but with all digits and in any locale. */
 static tamis_status put_double(ml_header *header, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -111,18 +91,18 @@ static tamis_status put_double(ml_header *header, double value) {
                exponent > 0 ? exponent - 1023 : -1022);
 }
 
-static tamis_status put_field(ml_header *header, const tamis_model *model, const field *f) {
+static tamis_status put_field(ml_header *header, const tamis_model *model, const ml_field *f) {
     const char *const at = (const char *)model + f->offset;
     TRY(put(header, "%s=", f->key));
     switch (f->kind) {
-    case FIELD_METHOD: TRY(put(header, "%s", tamis_method_name(model->options.method))); break;
-    case FIELD_TYPE: TRY(put(header, "%s", tamis_type_name(model->options.type))); break;
-    case FIELD_BOOL: TRY(put(header, "%s", *(const bool *)at ? "true" : "false")); break;
-    case FIELD_INT: TRY(put(header, "%d", *(const int *)(const void *)at)); break;
-    case FIELD_INT64: TRY(put(header, "%lld", (long long)*(const int64_t *)(const void *)at)); break;
-    case FIELD_UINT64: TRY(put(header, "%llu", (unsigned long long)*(const uint64_t *)(const void *)at)); break;
-    case FIELD_DOUBLE: TRY(put_double(header, *(const double *)(const void *)at)); break;
-    case FIELD_PARTS:
+    case ML_FIELD_METHOD: TRY(put(header, "%s", model->method->about.name)); break;
+    case ML_FIELD_TYPE: TRY(put(header, "%s", tamis_type_name(model->options.type))); break;
+    case ML_FIELD_BOOL: TRY(put(header, "%s", *(const bool *)at ? "true" : "false")); break;
+    case ML_FIELD_INT: TRY(put(header, "%d", *(const int *)(const void *)at)); break;
+    case ML_FIELD_INT64: TRY(put(header, "%lld", (long long)*(const int64_t *)(const void *)at)); break;
+    case ML_FIELD_UINT64: TRY(put(header, "%llu", (unsigned long long)*(const uint64_t *)(const void *)at)); break;
+    case ML_FIELD_DOUBLE: TRY(put_double(header, *(const double *)(const void *)at)); break;
+    case ML_FIELD_PARTS:
         for (int i = 0; i < ML_PARTS; i++) {
             if (i > 0) TRY(put(header, " "));
             TRY(put_double(header, model->parts[i]));
@@ -134,7 +114,7 @@ static tamis_status put_field(ml_header *header, const tamis_model *model, const
 
 tamis_status ml_header_write(const tamis_model *model, const ml_section *sections, ml_header *header) {
     header->used = 0;
-    for (int i = 0; i < FIELDS; i++) TRY(put_field(header, model, &fields[i]));
+    for (int i = 0; i < ML_FIELDS; i++) TRY(put_field(header, model, &ml_fields[i]));
     for (int i = 0; i < ML_FILE_SECTIONS; i++) {
         const ml_section *const s = &sections[i];
         if (!s->present) continue;
@@ -142,183 +122,5 @@ tamis_status ml_header_write(const tamis_model *model, const ml_section *section
         if (ml_section_kind_of(i) == ML_SECTION_MATRIX) TRY(put(header, " %s", tamis_type_name(s->type)));
         TRY(put(header, "\n"));
     }
-    return TAMIS_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ reading */
-
-/* A value, up to the line's end or a blank. */
-typedef struct cursor {
-    const char *at, *end;
-} cursor;
-
-static bool take(cursor *c, const char *text) {
-    const size_t length = strlen(text);
-    if ((size_t)(c->end - c->at) < length || memcmp(c->at, text, length) != 0) return false;
-    c->at += length;
-    return true;
-}
-
-static bool take_unsigned(cursor *c, uint64_t most, uint64_t *value) {
-    const char *const begin = c->at;
-    *value = 0;
-    for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++) {
-        const uint64_t digit = (uint64_t)(*c->at - '0');
-        if (*value > (most - digit) / 10) return false;
-        *value = *value * 10 + digit;
-    }
-    return c->at > begin;
-}
-
-static bool take_signed(cursor *c, int64_t most, int64_t *value) {
-    const bool negative = take(c, "-");
-    uint64_t magnitude;
-    if (!take_unsigned(c, (uint64_t)most, &magnitude)) return false;
-    *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
-    return true;
-}
-
-static bool take_fraction(cursor *c, uint64_t *fraction) {
-    static const char digits[] = "0123456789abcdef";
-    *fraction = 0;
-    for (int i = 0; i < 13; i++) {
-        const char *const digit = c->at < c->end && *c->at ? strchr(digits, *c->at) : NULL;
-        if (!digit) return false;
-        *fraction = *fraction << 4 | (uint64_t)(digit - digits);
-        c->at++;
-    }
-    return true;
-}
-
-/* What put_double writes, and nothing else. */
-static bool take_double(cursor *c, double *value) {
-    uint64_t bits;
-    if (take(c, "nan")) {
-        *value = NAN;
-        return true;
-    }
-    const uint64_t sign = take(c, "-") ? (uint64_t)1 << 63 : 0;
-    if (take(c, "inf")) {
-        bits = sign | (uint64_t)0x7ff << 52;
-    } else {
-        const bool normal = take(c, "0x1.");
-        int64_t exponent;
-        uint64_t fraction;
-        if (!(normal || take(c, "0x0.")) || !take_fraction(c, &fraction) || !take(c, "p")) return false;
-        (void)take(c, "+");
-        if (!take_signed(c, 1023, &exponent) || exponent < -1022 || (!normal && exponent != -1022)) return false;
-        bits = sign | (normal ? (uint64_t)(exponent + 1023) << 52 : 0) | fraction;
-    }
-    memcpy(value, &bits, sizeof bits);
-    return true;
-}
-
-/* A word of at most 31 letters, for the functions that know names. */
-static bool take_word(cursor *c, char word[32]) {
-    int length = 0;
-    for (; c->at<c->end && * c->at> ' '; c->at++) {
-        if (length == 31) return false;
-        word[length++] = *c->at;
-    }
-    word[length] = '\0';
-    return length > 0;
-}
-
-static bool take_type(cursor *c, tamis_type *type) {
-    char word[32];
-    return take_word(c, word) && tamis_type_from_name(word, type) == TAMIS_OK;
-}
-
-static bool take_method(cursor *c, tamis_method *method) {
-    char word[32];
-    return take_word(c, word) && tamis_method_from_name(word, method) == TAMIS_OK;
-}
-
-static bool take_parts(cursor *c, double *parts) {
-    for (int i = 0; i < ML_PARTS; i++)
-        if ((i > 0 && !take(c, " ")) || !take_double(c, &parts[i])) return false;
-    return true;
-}
-
-static bool take_field(cursor *c, tamis_model *model, const field *f) {
-    char *const at = (char *)model + f->offset;
-    int64_t number;
-    switch (f->kind) {
-    case FIELD_METHOD: return take_method(c, &model->options.method);
-    case FIELD_TYPE: return take_type(c, &model->options.type);
-    case FIELD_BOOL: *(bool *)at = take(c, "true"); return *(bool *)at || take(c, "false");
-    case FIELD_INT:
-        if (!take_signed(c, INT32_MAX, &number)) return false;
-        *(int *)(void *)at = (int)number;
-        return true;
-    case FIELD_INT64: return take_signed(c, INT64_MAX, (int64_t *)(void *)at);
-    case FIELD_UINT64: return take_unsigned(c, UINT64_MAX, (uint64_t *)(void *)at);
-    case FIELD_DOUBLE: return take_double(c, (double *)(void *)at);
-    case FIELD_PARTS: return take_parts(c, model->parts);
-    }
-    return false;
-}
-
-static bool take_section(cursor *c, int number, ml_section *s) {
-    if (!take_signed(c, INT64_MAX, &s->rows) || !take(c, " ") || !take_signed(c, INT64_MAX, &s->cols)) return false;
-    if (ml_section_kind_of(number) == ML_SECTION_MATRIX && (!take(c, " ") || !take_type(c, &s->type))) return false;
-    s->present = s->rows >= 0 && s->cols >= 0;
-    return s->present;
-}
-
-static int section_of(cursor *line) {
-    for (int i = 0; i < ML_FILE_SECTIONS; i++) {
-        const cursor begin = *line;
-        if (take(line, ml_section_names[i]) && take(line, "=")) return i;
-        *line = begin;
-    }
-    return -1;
-}
-
-static tamis_status refuse(const char *path, const char *what, const char *begin, const char *end) {
-    char shown[64];
-    int length = 0;
-    for (; begin + length < end && length < 63; length++) { /* whatever the file has, a message is text */
-        const char c = begin[length];
-        shown[length] = (char)(c >= ' ' && c <= '~' ? c : '?');
-    }
-    shown[length] = '\0';
-    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's header has %s: '%s'", path, what, shown);
-}
-
-/* The next field that a file of this version has, from `i` on. */
-static int field_from(int i, int version) {
-    while (i < FIELDS && fields[i].since > version) i++;
-    return i;
-}
-
-tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
-                            ml_section *sections) {
-    const char *at = text, *const end = text + bytes;
-    int section = -1;
-    model->scale = 1; /* what version 1 does not say: ratings were fitted as they are, with lambda times their number */
-    model->prior_ratings = 0;
-    for (int i = field_from(0, version); at < end; i = field_from(i + 1, version)) {
-        const char *const stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) return refuse(path, "an unterminated line", at, end);
-        cursor line = {at, stop};
-        if (i < FIELDS) {
-            if (!take(&line, fields[i].key) || !take(&line, "="))
-                return refuse(path, "an unknown or misplaced line", at, stop);
-            if (!take_field(&line, model, &fields[i]) || line.at != stop)
-                return refuse(path, "an invalid value", at, stop);
-        } else {
-            const int found = section_of(&line);
-            if (found <= section) return refuse(path, "an unknown or misplaced line", at, stop);
-            section = found;
-            if (!take_section(&line, section, &sections[section]) || line.at != stop)
-                return refuse(path, "an invalid value", at, stop);
-        }
-        at = stop + 1;
-        const int next = field_from(i + 1, version);
-        if (at == end && next < FIELDS)
-            return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's header ends before %s", path, fields[next].key);
-    }
-    if (bytes == 0) return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has no header", path);
     return TAMIS_OK;
 }

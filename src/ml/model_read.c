@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/source.h"
+#include "io/input.h"
+#include "ml/model.h"
 #include "ml/model_file.h"
+#include "ml/model_header_read.h"
+#include "ml/options.h"
+#include "ml/place.h"
 
 static uint64_t number_at(const char *at, size_t bytes) {
     uint64_t number = 0;
@@ -14,8 +18,8 @@ static uint64_t number_at(const char *at, size_t bytes) {
     return number;
 }
 
-/* The preamble and the checksum. */
-static tamis_status check_file(const tamis_text *text, int *version, int64_t *header_bytes) {
+/* Checks the preamble and the checksum. */
+static tamis_status check_file(const tamis_bounded_text *text, int *version, int64_t *header_bytes) {
     const int64_t bytes = text->end - text->begin;
     if (bytes < (int64_t)sizeof ml_file_magic || memcmp(text->begin, ml_file_magic, sizeof ml_file_magic) != 0)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: not a Tamis model", text->name);
@@ -46,7 +50,7 @@ static tamis_status check_file(const tamis_text *text, int *version, int64_t *he
     return TAMIS_OK;
 }
 
-/* The header's options as the checks of options see them; their words become those of a file. */
+/* Checks the header's options as those of a caller; the message becomes that of a file. */
 static tamis_status check_options(const char *path, const tamis_model_options *options) {
     if (ml_options_check(options) == TAMIS_OK) return TAMIS_OK;
     char why[256];
@@ -54,7 +58,8 @@ static tamis_status check_options(const char *path, const tamis_model_options *o
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's options are invalid: %s", path, why);
 }
 
-static tamis_status read_names(const tamis_text *text, const ml_section *s, const char *what, tamis_names **names) {
+static tamis_status read_names(const tamis_bounded_text *text, const ml_section *s, const char *what,
+                               tamis_names **names) {
     tamis_status status;
     tamis_names *made;
     const char *at = text->begin + s->begin, *const end = at + s->bytes;
@@ -88,7 +93,7 @@ failed:
     return status;
 }
 
-static tamis_status read_section(const tamis_text *text, int number, const ml_section *s, tamis_model *model) {
+static tamis_status read_section(const tamis_bounded_text *text, int number, const ml_section *s, tamis_model *model) {
     if (ml_section_kind_of(number) == ML_SECTION_NAMES)
         return read_names(text, s, ml_section_names[number],
                           number == ML_FILE_SECTIONS - 1 ? &model->column_names : &model->row_names);
@@ -97,7 +102,7 @@ static tamis_status read_section(const tamis_text *text, int number, const ml_se
     return ml_dense_write(model, dense, text->begin + s->begin);
 }
 
-/* The plain fields of a model that a file holds. */
+/* Copies the plain fields of a model that a file holds. */
 static void take_over(const tamis_model *from, tamis_model *model) {
     model->rows = from->rows;
     model->cols = from->cols;
@@ -126,7 +131,7 @@ static tamis_status give_up(tamis_status status, tamis_model *model) {
     return tamis_fail(status, "%s", why);
 }
 
-static tamis_status read_model(tamis_device *device, const tamis_text *text, tamis_model **model) {
+static tamis_status read_model(tamis_device *device, const tamis_bounded_text *text, tamis_model **model) {
     tamis_status status;
     tamis_model told = {0}, *made;
     ml_section sections[ML_FILE_SECTIONS] = {0};
@@ -155,10 +160,10 @@ tamis_status tamis_model_load(tamis_device *device, const char *path, tamis_mode
     *model = NULL;
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device is NULL");
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path is NULL");
-    tamis_source source;
-    TRY(tamis_source_open(path, &(tamis_progress){.high = 1}, &source));
-    tamis_status status = read_model(device, &source.text, model);
-    tamis_source_close(&source);
+    tamis_input input;
+    TRY(tamis_input_open(path, &(tamis_progress){.high = 1}, &input));
+    tamis_status status = read_model(device, &input.text, model);
+    tamis_input_close(&input);
     if (status == TAMIS_OK) tamis_clear_error(); /* what the checks of names and options may have left */
     return status;
 }

@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "io/output.h"
+#include "ml/model.h"
 #include "ml/model_file.h"
-#include "ml/using.h"
+#include "ml/model_header.h"
+#include "ml/predict.h"
 
 enum { PIECE = 1 << 20 };
 
@@ -55,7 +57,7 @@ static tamis_status put_matrix(writer *w, const tamis_model *model, const tamis_
                                void *piece) {
     for (int64_t at = 0; at < bytes; at += PIECE) {
         const int64_t part = bytes - at < PIECE ? bytes - at : PIECE;
-        if (dense->location == TAMIS_HOST) { /* a team's on a GPU too */
+        if (dense->location == TAMIS_HOST) { /* also on a GPU in a fit on a group: the rows of all ranks */
             TRY(put(w, (const char *)dense->data + at, part));
             continue;
         }

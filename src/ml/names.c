@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/source.h"
+#include "io/input.h"
 
 /* `tag` is the part of the hash that the place in the table does not tell: most wrong names are passed over without a
    look at their bytes. */
@@ -46,7 +46,7 @@ static int64_t length_of(const tamis_names *names, int64_t index) {
     return end - names->starts[index] - 1;
 }
 
-/* The slot that holds the name, or the free one where it belongs. There is always a free one. */
+/* Finds the slot that holds the name, or the free one where it belongs. There is always a free one. */
 static slot *find_slot(const tamis_names *names, const char *name, size_t length, uint64_t hash) {
     const uint64_t mask = (uint64_t)names->slot_count - 1;
     for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
@@ -72,7 +72,7 @@ static void place_all(const tamis_names *names, slot *slots, int64_t slot_count)
         place(slots, slot_count, hash_of(names->bytes + names->starts[i], (size_t)length_of(names, i)), i);
 }
 
-/* At most two thirds of the slots are taken. */
+/* Makes more slots if more than two thirds would be taken. */
 static tamis_status reserve_slot(tamis_names *names) {
     if ((names->count + 1) * 3 <= names->slot_count * 2) return TAMIS_OK;
     const int64_t slot_count = names->slot_count > 0 ? names->slot_count * 2 : FIRST_SLOTS;
@@ -95,7 +95,7 @@ static tamis_status reserve_start(tamis_names *names) {
     return TAMIS_OK;
 }
 
-/* Room for `more` bytes. *name may be a part of a name that the dictionary holds: then it moves along. */
+/* Makes room for `more` bytes. *name may be a part of a name that the dictionary holds: then it moves along. */
 static tamis_status reserve_bytes(tamis_names *names, int64_t more, const char **name) {
     if (names->bytes_room - names->bytes_used >= more) return TAMIS_OK;
     int64_t room = names->bytes_room > 0 ? names->bytes_room * 2 : FIRST_BYTES;
@@ -110,7 +110,7 @@ static tamis_status reserve_bytes(tamis_names *names, int64_t more, const char *
     return TAMIS_OK;
 }
 
-/* Either all of it is added or nothing. */
+/* Adds a name as a whole, or nothing. */
 static tamis_status append(tamis_names *names, const char *name, size_t length, uint64_t hash) {
     if (names->count >= NAMES_MOST)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than %lld names: 32-bit indices cannot hold more",
@@ -209,13 +209,13 @@ void ml_names_truncate(tamis_names *names, int64_t count) {
 
 /* ---- vocabularies */
 
-static bool is_empty_to_the_end(const tamis_text *text, const char *p) {
+static bool is_empty_to_the_end(const tamis_bounded_text *text, const char *p) {
     while (p < text->end && (tamis_is_blank(*p) || *p == '\n')) p++;
     return p == text->end;
 }
 
-/* The lines of a vocabulary; every one has a name until only empty ones are left. */
-static tamis_status take_vocabulary(const tamis_text *text, tamis_names *names) {
+/* Takes the lines of a vocabulary; each one has a name until only empty ones are left. */
+static tamis_status take_vocabulary(const tamis_bounded_text *text, tamis_names *names) {
     for (const char *line = text->begin, *next; line < text->end; line = next) {
         next = tamis_next_line(text, line);
         const char *end = next;
@@ -241,13 +241,13 @@ tamis_status tamis_names_read(const char *path, tamis_names **names) {
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
     if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected an address for the dictionary");
     tamis_status status = TAMIS_OK;
-    tamis_source source = {0};
+    tamis_input input = {0};
     tamis_names *made = NULL;
-    TRY_GOTO(end, tamis_source_open(path, &(tamis_progress){.high = 1}, &source));
+    TRY_GOTO(end, tamis_input_open(path, &(tamis_progress){.high = 1}, &input));
     TRY_GOTO(end, tamis_names_create(&made));
-    TRY_GOTO(end, take_vocabulary(&source.text, made));
+    TRY_GOTO(end, take_vocabulary(&input.text, made));
 end:
-    tamis_source_close(&source);
+    tamis_input_close(&input);
     if (status == TAMIS_OK)
         *names = made;
     else

@@ -26,16 +26,18 @@
 #include <math.h>
 
 #include "ml/cholesky.h"
+#include "ml/group.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/team.h"
+#include "ml/place.h"
 
 /* Of 0.75 to 1 on 16 sets: below 0.85 noise is followed, at 1 factors are shrunk too much (lab/results/quality.md). */
 static const double SHARE = 0.9;
 
-/* Of the ratings' deviation: noise is not taken as less, so that lambda is never 0. */
+/* Noise counts as at least this share of the ratings' deviation, so that lambda is never 0. */
 static const double LEAST = 1e-3;
 
-/* Of the ratings: degrees of freedom are not taken as more. */
+/* Degrees of freedom count as at most this share of the ratings. */
 static const double TAKEN_MOST = 0.75;
 
 tamis_status ml_check_lambda(const tamis_model_options *options) {
@@ -49,14 +51,14 @@ static double weight_of(const tamis_model *model, double ratings) {
     return model->options.weighted ? ratings + model->prior_ratings : 1;
 }
 
-/* About the largest singular value of entries of that deviation, where the data have theirs. */
+/* Returns about the largest singular value of entries of that deviation at the places of the data. */
 static double norm_of(const tamis_model *model, double deviation) {
     const double nnz = (double)model->nnz;
     return deviation * (sqrt(nnz / (double)model->rows) + sqrt(nnz / (double)model->cols));
 }
 
-/* trace(A^-1) of a positive definite matrix, which is spoilt: the sum of the squares of its factor's inverse. `least`:
-   of its eigenvalues. */
+/* Returns trace(A^-1) of a positive definite matrix, which it overwrites: the sum of the squares of its factor's
+   inverse. No eigenvalue is below `least`. */
 static double inverse_trace(double *A, int64_t n, double least) {
     double trace = 0;
     ml_invert_cholesky(A, n, least);
@@ -79,7 +81,7 @@ void ml_noise_free(const tamis_model *model, ml_noise *noise) {
     *noise = (ml_noise){0};
 }
 
-/* The degrees of freedom of `rows` rows with `ratings` each, whose regressors are `others` rows of Y. */
+/* Computes the degrees of freedom of `rows` rows with `ratings` each, whose regressors are `others` rows of Y. */
 static tamis_status freedom_of(const tamis_model *model, const ml_noise *noise, double rows, double ratings,
                                double others, const tamis_dense *Y, bool last_is_bias, double *freedom) {
     const int64_t n = Y->cols;

@@ -4,10 +4,10 @@
 
 #include "ml/model.h"
 
-/* options.regularization of these methods: positive, or 0, which asks for all that is below. */
+/* Checks options.regularization: positive, or 0 to find lambda by the noise. */
 tamis_status ml_check_lambda(const tamis_model_options *options);
 
-/* What finding it takes, made before the first iteration: a matrix of features on the device, and as numbers. */
+/* What finding lambda takes, made before the first iteration: a matrix of features on the device, and as numbers. */
 typedef struct ml_noise {
     tamis_dense gram;
     void *narrow;
@@ -16,20 +16,15 @@ typedef struct ml_noise {
 tamis_status ml_noise_make(const tamis_model *model, int64_t features, ml_noise *noise);
 void ml_noise_free(const tamis_model *model, ml_noise *noise);
 
-/* Sets model->lambda for the first iteration: all of this rank's ratings are taken for noise. */
+/* Sets model->lambda for the first iteration, in which all of this rank's ratings are taken for noise. */
 tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data);
-/*
- * Sets it for a later one, from the factors as they are. `squares` is the sum of the squares of what they leave of this
- * rank's ratings, in units of the model's scale. features: of rows and columns, each on its rank; last_is_bias: their
- * last column is a bias that is fitted with them, and meets a one. Waits.
- */
+/* Sets it for a later iteration, from the factors as they are. `squares` is the sum of the squares of what they leave
+   of this rank's ratings, in units of the model's scale. features: of rows and columns, each on its rank; last_is_bias:
+   their last column is a bias that is fitted with them, and meets a one. Waits. */
 tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
                              const tamis_dense *const features[2], bool last_is_bias);
 
 /* Sets it for implicit-als: `squares` is the sum of this rank's squared weights c p. */
 tamis_status ml_noise_of_uses(tamis_model *model, double squares);
-
-/* What a row's lambda is lambda times of: its ratings and ML_PRIOR_RATINGS, rows x 1 on the device. */
-tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights);
 
 #endif

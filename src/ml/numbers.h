@@ -17,7 +17,7 @@ static inline void ml_put_number(void *numbers, tamis_type type, int64_t at, dou
         ((float *)numbers)[at] = (float)value;
 }
 
-/* Of a row-major matrix; stride 0 is a packed one. */
+/* Elements of a row-major matrix; stride 0 means packed. */
 static inline int64_t ml_place_of(const tamis_dense *X, int64_t row, int64_t col) {
     return row * (X->stride > 0 ? X->stride : X->cols) + col;
 }
@@ -28,7 +28,7 @@ static inline void ml_put_element(const tamis_dense *X, int64_t row, int64_t col
     ml_put_number(X->data, X->type, ml_place_of(X, row, col), value);
 }
 
-/* Of entry t of a sparse matrix that has values. */
+/* The value and column of entry t of a sparse matrix that has values. */
 static inline double ml_value(const tamis_sparse *S, int64_t t) { return ml_number(S->values, S->value_type, t); }
 static inline int64_t ml_column(const tamis_sparse *S, int64_t t) {
     return tamis_index_load(S->columns, S->index_type, t);
@@ -36,6 +36,13 @@ static inline int64_t ml_column(const tamis_sparse *S, int64_t t) {
 /* Where row i of a CSR matrix begins. */
 static inline int64_t ml_offset(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
+}
+
+/* Adds up the columns of a matrix on the host. */
+static inline void ml_column_sums(const tamis_dense *X, double *sums) {
+    for (int64_t j = 0; j < X->cols; j++) sums[j] = 0;
+    for (int64_t i = 0; i < X->rows; i++)
+        for (int64_t j = 0; j < X->cols; j++) sums[j] += ml_element(X, i, j);
 }
 
 /* The first rows of a packed matrix: what a mini-batch needs of scratch for the largest one. */

@@ -2,8 +2,11 @@
  * The operands of predictions. If predictions are plain products of factors, nothing is copied: the CPU's factors are
  * in host memory, and a GPU's stay on the device until they are needed on the host.
  */
+#include "ml/operands.h"
+
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 
 void ml_operand_take(ml_operand *operand, tamis_owned_dense *array) {
     *operand = (ml_operand){.host = *tamis_owned_dense_view(array), .own = array};
@@ -42,7 +45,7 @@ tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tami
     return TAMIS_OK;
 }
 
-/* [x, b_u] becomes [x, b_u, 1]; of columns [y, b_i] becomes [y, 1, b_i]. */
+/* Makes [x, b_u, 1] of [x, b_u], or for columns [y, 1, b_i] of [y, b_i]. */
 static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
     TRY(ml_operand_fetch(model, operand));
     const tamis_dense *const from = &operand->host;
@@ -53,8 +56,8 @@ static tamis_status widen(const tamis_model *model, bool columns, ml_operand *op
     return TAMIS_OK;
 }
 
-/* Of one row the bias is a number for all columns: [x, 1] and the columns' factors as they are, which may be a million
-   of them, serve. */
+/* Uses the columns' factors, which may be a million, as they are: the bias of one row is a number for all columns, and
+   the row becomes [x, 1]. */
 static tamis_status narrow(const tamis_model *model, ml_operands *operands) {
     TRY(ml_operand_fetch(model, &operands->A));
     const tamis_dense *const from = &operands->A.host;

@@ -1,13 +1,16 @@
 /* Options of models: defaults, checks, and making a model from them. */
-#include "ml/model.h"
+#include "ml/options.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/text_buffer.h"
+#include "ml/method.h"
+#include "ml/methods.h"
+#include "ml/model.h"
 
 static tamis_status check_method(tamis_method method) {
-    if ((int)method < 0 || (int)method >= ML_METHODS)
+    if (!ml_method_of(method))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid method", (int)method);
     return TAMIS_OK;
 }
@@ -18,7 +21,7 @@ tamis_status tamis_model_options_init(tamis_model_options *options, tamis_method
     TRY(check_method(method));
     *options = (tamis_model_options){
         .method = method, .factors = 32, .type = TAMIS_F32, .iterations = 15, .seed = 1, .checkpoint_seconds = 30};
-    ml_methods[method]->defaults(options);
+    ml_method_of(method)->defaults(options);
     return TAMIS_OK;
 }
 
@@ -68,20 +71,8 @@ tamis_status ml_options_check(const tamis_model_options *options) {
                           options->rate_offset);
     char algorithms[3][48];
     TRY(ml_algorithms(options->algorithms, algorithms));
-    const ml_method *const method = ml_methods[options->method];
+    const ml_method *const method = ml_method_of(options->method);
     return method->check ? method->check(options) : TAMIS_OK;
-}
-
-/* What a new model may not have, though a file of an older version may. The loss has no minimum there: with rows times
-   c and columns divided by it, it falls without end as c grows. */
-static tamis_status check_new(const tamis_model_options *options) {
-    if (options->method == TAMIS_GAP && options->row_prior > 1 && options->column_prior == 0)
-        return tamis_fail(
-            TAMIS_ERROR_ARGUMENT,
-            "row_prior = %g with column_prior = 0: a shape above 1 needs a scale, without it the loss has "
-            "no minimum",
-            options->row_prior);
-    return TAMIS_OK;
 }
 
 tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **made) {
@@ -91,10 +82,10 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     TRY(tamis_allocate_zeroed(1, sizeof *model, "a model", (void **)&model));
     model->device = device;
     model->location = description.location;
-    model->method = ml_methods[options->method];
+    model->method = ml_method_of(options->method);
     model->options = *options;
     model->options.checkpoint = model->options.algorithms = NULL;
-    model->width = ml_width(options);
+    model->width = ml_width(model->method, options);
     model->loss = model->metric = NAN;
     model->scale = 1;
     model->prior_ratings = ML_PRIOR_RATINGS;
@@ -115,7 +106,8 @@ tamis_status tamis_model_create(tamis_device *device, const tamis_model_options 
     if (!device || !model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", device ? "model" : "device");
     *model = NULL;
     TRY(ml_options_check(options));
-    TRY(check_new(options));
+    const ml_method *const method = ml_method_of(options->method);
+    if (method->check_new) TRY(method->check_new(options));
     return ml_model_make(device, options, model);
 }
 
@@ -125,7 +117,7 @@ tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_opt
     TRY(ml_options_check(options));
     if (options->method != model->options.method)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.method = %s, but the model's is %s",
-                          tamis_method_name(options->method), tamis_method_name(model->options.method));
+                          tamis_method_name(options->method), model->method->about.name);
     char *checkpoint;
     TRY(tamis_text_copy(options->checkpoint, "a path", &checkpoint));
     tamis_model_options *const own = &model->options;

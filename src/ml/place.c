@@ -2,11 +2,13 @@
  * Matrices on the device: packed dense ones of the model's type, and sparse ones as CSR, with their transpose if the
  * method needs it. The CPU uses a sparse matrix where it was converted; a GPU gets copies.
  */
+#include "ml/place.h"
+
 #include "base/random.h"
+#include "group/collective.h"
+#include "ml/canonical.h"
 #include "ml/model.h"
-#include "ml/noise.h"
 #include "ml/numbers.h"
-#include "ml/team.h"
 
 /* ------------------------------------------------------------------------------------------ dense */
 
@@ -113,7 +115,7 @@ tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count
 
 /* ------------------------------------------------------------------------------------------ sparse */
 
-/* A copy of host memory on the device; zero bytes need none. */
+/* Copies host memory to the device; zero bytes need none. */
 static tamis_status upload(const tamis_model *model, const void *host, size_t bytes, void **memory) {
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
@@ -122,14 +124,7 @@ static tamis_status upload(const tamis_model *model, const void *host, size_t by
 }
 
 tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
-    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.format = TAMIS_CSR;
-    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
-    options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
-    options.value_type = model->options.type;
-    options.values = TAMIS_VALUES_ONES;
-    options.duplicates = TAMIS_DUPLICATES_SUM;
-    options.sort = true;
+    tamis_convert_options options = ml_conversion(model, S);
     options.transpose = transpose;
     TRY(tamis_convert(S, &options, &placed->host));
     placed->view = *tamis_owned_sparse_view(placed->host);
@@ -188,7 +183,7 @@ void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
     *placed = (ml_sparse){0};
 }
 
-/* factor * (number of nonzeros, but `least` at least) + constant. */
+/* Computes factor * max(number of nonzeros, least) + constant for each row. */
 static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, double least, double factor,
                                 double constant, tamis_dense *made) {
     const tamis_sparse *const host = tamis_owned_sparse_view(S->host);

@@ -1,9 +1,16 @@
 /* Factors of new rows, and the values that a model predicts at given places, by one SDDMM with edge mask on the model's
- * device. */
+   device. */
+#include "ml/predict.h"
+
 #include <string.h>
 
+#include "ml/calls.h"
+#include "ml/canonical.h"
+#include "ml/factors.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
+#include "ml/operands.h"
+#include "ml/place.h"
 #include "sparse/check.h"
 
 /* ------------------------------------------------------------------------------------------ checks */
@@ -22,7 +29,7 @@ tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64
         return tamis_fail(
             TAMIS_ERROR_ARGUMENT,
             "W is NULL, but the model (%s) stores no row factors: compute them with tamis_model_transform",
-            tamis_method_name(model->options.method));
+            model->method->about.name);
     }
     *rows = W->rows;
     if (W->layout == TAMIS_COLUMN_MAJOR)
@@ -36,13 +43,14 @@ tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t c
                       (long long)model->cols);
 }
 
-/* Of few rows of a model on a GPU the rest is not fetched. */
+/* Fetches few rows of a model on a GPU one by one, without the rest. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                             tamis_owned_dense **gathered) {
     tamis_status status;
-    const size_t line = (size_t)model->width * tamis_type_size(model->options.type);
+    const int64_t cols = W ? W->cols : model->width;
+    const size_t line = (size_t)cols * tamis_type_size(model->options.type);
     tamis_owned_dense *fetched = NULL;
-    TRY(tamis_owned_dense_create(count, model->width, model->options.type, TAMIS_ROW_MAJOR, gathered));
+    TRY(tamis_owned_dense_create(count, cols, model->options.type, TAMIS_ROW_MAJOR, gathered));
     char *const to = tamis_owned_dense_view(*gathered)->data;
     const bool one_by_one = !W && (model->location == TAMIS_HOST || count < model->row_factors.rows / 256);
     if (!W && !one_by_one) {
@@ -92,7 +100,7 @@ done:
     return status;
 }
 
-/* Line by line: what is between the lines stays the caller's. */
+/* Copies line by line: what is between the lines stays the caller's. */
 static void copy_lines(const tamis_dense *from, const tamis_dense *to) {
     const size_t size = tamis_type_size(from->type);
     const size_t step = (size_t)tamis_dense_stride(to) * size, length = (size_t)from->cols * size;

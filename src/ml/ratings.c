@@ -11,7 +11,7 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "io/formats.h"
-#include "io/source.h"
+#include "io/input.h"
 #include "ml/names.h"
 #include "sparse/element.h"
 
@@ -26,7 +26,7 @@ typedef struct field {
 typedef struct rating_reader {
     const tamis_ratings_options *options;
     tamis_progress progress;
-    tamis_source source;
+    tamis_input input;
     char separator; /* ':' means "::", ' ' any number of blanks */
     bool quotes;    /* a field may be quoted */
     tamis_names *users, *items;
@@ -37,17 +37,17 @@ typedef struct rating_reader {
 
 /* ---- lines */
 
-static const char *end_of_line(const tamis_text *text, const char *line) {
+static const char *end_of_line(const tamis_bounded_text *text, const char *line) {
     const char *end = tamis_next_line(text, line);
     if (end > line && end[-1] == '\n') end--;
     return end;
 }
 
-/* Blanks beside a field do not count, unless they are what separates. */
+/* Whether a character beside a field is padding: blanks, unless they are what separates. */
 static bool is_padding(char separator, char c) { return separator == '\t' ? c == ' ' || c == '\r' : tamis_is_blank(c); }
 
-/* The next line from p on with something in it that is no comment, or the end of the text. */
-static const char *find_data(const tamis_text *text, const char *p) {
+/* Returns the next line from p on that has something but a comment, or the end of the text. */
+static const char *find_data(const tamis_bounded_text *text, const char *p) {
     for (; p < text->end; p = tamis_next_line(text, p)) {
         const char *const first = tamis_skip_blanks(p);
         if (first < text->end && *first != '\n' && *first != '#' && *first != '%') return p;
@@ -74,8 +74,8 @@ static char find_separator(const char *line, const char *end, bool quotes) {
     return ' ';
 }
 
-/* A quoted field: *p is at its first quote, and goes behind its last. */
-static tamis_status take_quoted(const tamis_text *text, const char **p, const char *end, field *taken) {
+/* Takes a quoted field: *p is at its first quote, and goes behind its last. */
+static tamis_status take_quoted(const tamis_bounded_text *text, const char **p, const char *end, field *taken) {
     const char *const start = *p + 1;
     *taken = (field){.begin = start};
     for (const char *at = start; at < end; at++) {
@@ -109,9 +109,9 @@ static const char *skip_padding(const rating_reader *reader, const char *p, cons
     return p;
 }
 
-/* The fields of a line; *count is how many there are. */
+/* Splits a line into fields; *count is how many there are. */
 static tamis_status split_line(const rating_reader *reader, const char *p, const char *end, field *fields, int *count) {
-    const tamis_text *const text = &reader->source.text;
+    const tamis_bounded_text *const text = &reader->input.text;
     p = skip_padding(reader, p, end);
     for (*count = 0;; ++*count) {
         if (*count == FIELDS) return tamis_text_fail(text, p, "the end of the line after the time");
@@ -142,16 +142,16 @@ static bool is_title(const rating_reader *reader, const char *line) {
     field fields[FIELDS];
     int count = 0;
     double ignored;
-    if (split_line(reader, line, end_of_line(&reader->source.text, line), fields, &count) != TAMIS_OK) {
+    if (split_line(reader, line, end_of_line(&reader->input.text, line), fields, &count) != TAMIS_OK) {
         tamis_clear_error(); /* it is told again when the line is read as data */
         return false;
     }
     return count > RATING && fields[RATING].length > 0 && !is_number(&fields[RATING], &ignored);
 }
 
-/* The first line of data, after which the separator is known. */
+/* Finds the first line of data, which tells the separator. */
 static const char *find_first(rating_reader *reader) {
-    const tamis_text *const text = &reader->source.text;
+    const tamis_bounded_text *const text = &reader->input.text;
     const size_t length = tamis_unpacked_name_length(text->name);
     reader->quotes = length > 4 && strncasecmp(text->name + length - 4, ".csv", 4) == 0;
     const char *const start = reader->options->header ? tamis_next_line(text, text->begin) : text->begin;
@@ -169,12 +169,12 @@ static const char *find_first(rating_reader *reader) {
 
 /* Checks an id. Doubled quotes become single ones where they stand: the text is ours and is not read again. */
 static tamis_status take_id(rating_reader *reader, field *id, const char *what) {
-    const tamis_text *const text = &reader->source.text;
+    const tamis_bounded_text *const text = &reader->input.text;
     if (id->length == 0) return tamis_text_fail(text, id->begin, "%s", what);
     const char *const zero = memchr(id->begin, '\0', id->length);
     if (zero) return tamis_text_fail(text, zero, "%s without zero bytes", what);
     if (!id->doubled) return TAMIS_OK;
-    char *const to = reader->source.memory + (id->begin - reader->source.memory);
+    char *const to = reader->input.memory + (id->begin - reader->input.memory);
     size_t used = 0;
     for (size_t i = 0; i < id->length; i++) {
         to[used++] = to[i];
@@ -185,7 +185,7 @@ static tamis_status take_id(rating_reader *reader, field *id, const char *what) 
 }
 
 static tamis_status take_rating(const rating_reader *reader, const field *f, double *rating) {
-    const tamis_text *const text = &reader->source.text;
+    const tamis_bounded_text *const text = &reader->input.text;
     if (!is_number(f, rating)) return tamis_text_fail(text, f->begin, "a rating");
     const bool single = reader->options->value_type == TAMIS_F32;
     if (!(fabs(*rating) <= (single ? (double)FLT_MAX : DBL_MAX)))
@@ -199,7 +199,7 @@ static tamis_status take_line(rating_reader *reader, const char *line, const cha
     double rating = reader->options->missing_value;
     int64_t user, item;
     TRY(split_line(reader, line, end, fields, &count));
-    if (count <= ITEM) return tamis_text_fail(&reader->source.text, end, "an item after the user");
+    if (count <= ITEM) return tamis_text_fail(&reader->input.text, end, "an item after the user");
     if (count > RATING) TRY(take_rating(reader, &fields[RATING], &rating));
     TRY(take_id(reader, &fields[USER], "a user"));
     TRY(take_id(reader, &fields[ITEM], "an item"));
@@ -221,7 +221,7 @@ static tamis_status take_line(rating_reader *reader, const char *line, const cha
 }
 
 static tamis_status make_room(rating_reader *reader) {
-    const tamis_text *const text = &reader->source.text;
+    const tamis_bounded_text *const text = &reader->input.text;
     int64_t lines = 1;
     for (const char *p = text->begin; p < text->end; p = tamis_next_line(text, p)) lines++;
     const int64_t most = (text->end - text->begin) / LINE_BYTES_LEAST + 1; /* many lines may be empty */
@@ -236,7 +236,7 @@ static tamis_status make_room(rating_reader *reader) {
 }
 
 static tamis_status take_lines(rating_reader *reader) {
-    const tamis_text *const text = &reader->source.text;
+    const tamis_bounded_text *const text = &reader->input.text;
     const double bytes = (double)(text->end - text->begin);
     int64_t lines = 0;
     TRY(make_room(reader));
@@ -292,13 +292,13 @@ static tamis_status take_options(const tamis_ratings_options *given, tamis_ratin
     return TAMIS_OK;
 }
 
-/* Of a large file: is its beginning one of ratings? Before all of it is read. */
+/* Checks before all of a large file is read that its beginning is one of ratings. */
 static tamis_status check_beginning(rating_reader *reader) {
-    const tamis_text *const text = &reader->source.text;
+    const tamis_bounded_text *const text = &reader->input.text;
     const char *const zero = memchr(text->begin, '\0', (size_t)(text->end - text->begin));
     if (zero) return tamis_text_fail(text, zero, "a text without zero bytes");
     const char *const line = find_first(reader), *const end = end_of_line(text, line);
-    if (reader->source.cut || line >= text->end) return TAMIS_OK;
+    if (reader->input.cut || line >= text->end) return TAMIS_OK;
     field fields[FIELDS];
     int count = 0;
     double rating = 0;
@@ -312,10 +312,10 @@ static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_
     reader->progress = (tamis_progress){.report = options->progress, .context = options->progress_context, .high = 1};
     tamis_progress opening = reader->progress;
     opening.high = 0.5;
-    TRY(tamis_source_open_window(path, 0, &opening, &reader->source));
-    TRY(tamis_check_signature(&reader->source.text, TAMIS_FILE_RATINGS));
-    if (!reader->source.ended) TRY(check_beginning(reader));
-    TRY(tamis_source_fill(&reader->source));
+    TRY(tamis_input_open_window(path, 0, &opening, &reader->input));
+    TRY(tamis_check_signature(&reader->input.text, TAMIS_FILE_RATINGS));
+    if (!reader->input.ended) TRY(check_beginning(reader));
+    TRY(tamis_input_fill(&reader->input));
     if (!reader->users) TRY(tamis_names_create(&reader->users));
     if (!reader->items) TRY(tamis_names_create(&reader->items));
     TRY(take_lines(reader));
@@ -343,7 +343,7 @@ tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *o
     const int64_t user_count = tamis_names_count(taken.users), item_count = tamis_names_count(taken.items);
     rating_reader reader = {.options = &taken, .users = taken.users, .items = taken.items};
     const tamis_status status = read_ratings(&reader, path, ratings);
-    tamis_source_close(&reader.source);
+    tamis_input_close(&reader.input);
     tamis_release(reader.row_indices);
     tamis_release(reader.columns);
     tamis_release(reader.values);

@@ -14,16 +14,23 @@
  * before scores are clamped to the range of ratings, because all scores beyond its end would be equal. Nothing is
  * allocated for each row.
  */
+#include "ml/recommend.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/threads.h"
 #include "ml/best.h"
-#include "ml/using.h"
+#include "ml/model.h"
+#include "ml/operands.h"
+#include "ml/place.h"
+#include "ml/predict.h"
+#include "ml/scan.h"
+#include "ml/seen.h"
 #include "sparse/check.h"
 #include "sparse/index.h"
 
-/* Rows of a block: enough for each thread to have some that no other touches, and vectors full. Tiles of the CPU stay
+/* Blocks have enough rows for each thread to have some that no other touches, and vectors full. Tiles of the CPU stay
    in a core's L2 with the block; a GPU's are large, because each is a transfer. */
 enum {
     LINE = 16, /* rows that are compared at once */
@@ -63,7 +70,7 @@ static double score_at(const scorer *s, int64_t at) {
     return s->size == 8 ? ((const double *)s->host_scores)[at] : (double)((const float *)s->host_scores)[at];
 }
 
-/* What is kept must be beaten, once there are n of them. */
+/* Offers a score. Once n are kept, the next one must beat the worst of them. */
 static void offer(scorer *s, int64_t row, int64_t column, double score) {
     ml_best *const heap = &s->heaps[row];
     ml_best_offer(heap, column, score);
@@ -98,7 +105,7 @@ static bool look_at(const scorer *s, int64_t at, int64_t row) {
                         : any_above((const float *)s->host_scores + at, s->thresholds + row);
 }
 
-/* Columns of the tile that the row has seen are no candidates: their scores become NaN. */
+/* Sets the scores of columns of the tile that the row has seen to NaN: they are no candidates. */
 static void leave_out_seen(scorer *s, int64_t row) {
     const int64_t *const offsets = s->seen->offsets, *const columns = s->seen->columns;
     const int64_t end = offsets[s->first + row + 1];
@@ -113,7 +120,7 @@ static void leave_out_seen(scorer *s, int64_t row) {
     s->cursors[row] = t;
 }
 
-/* Rows from .. to - 1 of the block, all columns of the tile. */
+/* Selects in rows from to to - 1 of the block, over all columns of the tile. */
 static void select_rows(scorer *s, int64_t from, int64_t to) {
     if (s->seen)
         for (int64_t row = from; row < to; row++) leave_out_seen(s, row);
@@ -127,7 +134,7 @@ static void select_rows(scorer *s, int64_t from, int64_t to) {
     }
 }
 
-/* Whole lines a thread: no two write into one line of cache. */
+/* Gives each thread whole lines of cache: no two write into one. */
 static void body_select(void *context, int thread, int threads) {
     scorer *const s = context;
     const int64_t lines = (s->rows + LINE - 1) / LINE;
@@ -141,7 +148,7 @@ static const char *line_of(const tamis_dense *X, int64_t row) {
     return (const char *)X->data + (size_t)row * (size_t)X->cols * tamis_type_size(X->type);
 }
 
-/* The block of A, turned round: packed, so that it begins a buffer wherever it lies. */
+/* Copies the block of A, turned round and packed, so that it begins a buffer wherever it lies. */
 static tamis_status turn_block(scorer *s, tamis_dense *G) {
     const int64_t width = s->A->cols;
     const size_t at = (size_t)s->first * (size_t)width;
@@ -201,7 +208,7 @@ static tamis_status score_block(scorer *s, const ml_operands *operands, int n, i
     return TAMIS_OK;
 }
 
-/* Few rows, one after the other. */
+/* Scans few rows, one after the other. */
 static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
     tamis_device_description description;
     TRY(tamis_device_describe(s->model->device, &description));

@@ -6,12 +6,16 @@
  * A dot product is computed as LANES sums, the same ones for any number of threads, so that a score does not depend on
  * that number.
  */
+#include "ml/scan.h"
+
 #include <math.h>
 
 #include "base/threads.h"
 #include "ml/best.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
+#include "ml/place.h"
+#include "ml/predict.h"
 #include "sparse/index.h"
 
 enum { LANES = 8, PARTS_MOST = 64, BEST_MOST = 1024 };
@@ -29,14 +33,14 @@ typedef struct scan {
     int kept[PARTS_MOST];
 } scan;
 
-/* Of any alignment; gcc and clang make them of the vectors that there are. */
+/* Vectors of any alignment; gcc and clang make them of those that the processor has. */
 typedef float singles __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 #define SUM_OF(lanes)                                                                                                  \
     ((((lanes)[0] + (lanes)[4]) + ((lanes)[1] + (lanes)[5])) + (((lanes)[2] + (lanes)[6]) + ((lanes)[3] + (lanes)[7])))
 
-/* <a, b>, and *square = <b, b> where it is wanted: in line, so that it costs nothing where it is not. */
+/* Returns <a, b>, and *square = <b, b> if it is requested: in line, so that it costs nothing if it is not. */
 #define DOT(name, number, vector)                                                                                      \
     static inline __attribute__((always_inline)) double name(const number *a, const number *b, int64_t n,              \
                                                              double *square) {                                         \
@@ -64,7 +68,7 @@ static inline __attribute__((always_inline)) double dot_at(const scan *s, int64_
     return dot_single(s->row, (const float *)s->B->data + at, s->length, square);
 }
 
-/* The cosine times its size, which has the same order and takes no root; of zeros what no heap keeps. */
+/* Returns the cosine times its size, which has the same order and takes no root; for zeros what no heap keeps. */
 static double direction_at(const scan *s, int64_t j) {
     double square;
     const double dot = dot_at(s, j, &square);
@@ -92,7 +96,8 @@ static void body_scan(void *context, int thread, int threads) {
     for (int part = thread; part < s->parts; part += threads) scan_part(s, part);
 }
 
-/* Of all parts, in rising order of columns, as a heap wants them: each part is sorted, and parts follow one another. */
+/* Merges all parts in rising order of columns, as a heap needs them: each part is sorted, and parts follow one another.
+ */
 static void merge(const scan *s, ml_best *best) {
     for (int part = 0; part < s->parts; part++) {
         int64_t *const columns = s->columns + (int64_t)part * s->n;
@@ -137,7 +142,7 @@ tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen,
 
 /* ------------------------------------------------------------------------------------------ what is alike */
 
-/* unit = X_at without what is behind its features, over its length. False: it has none. */
+/* Sets unit to X_at, without what is behind its features, over its length. Returns false if that is 0. */
 static bool find_direction(const tamis_dense *X, int64_t at, int64_t length, void *unit) {
     double square = 0;
     for (int64_t k = 0; k < length; k++) square += ml_element(X, at, k) * ml_element(X, at, k);
@@ -174,8 +179,7 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
     TRY(ml_check_fitted(model));
     const tamis_dense *X = rows ? &model->row_factors : &model->column_factors;
     if (X->cols == 0 || (rows && X->rows != model->rows))
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors",
-                          tamis_method_name(model->options.method));
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors", model->method->about.name);
     if (count < 0 || n < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld is negative", count < 0 ? "count" : "n",
                           count < 0 ? (long long)count : n);

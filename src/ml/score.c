@@ -11,11 +11,20 @@
  * lda has a second perplexity, of whole documents by the variational bound, which other libraries print. The perplexity
  * of held-out words is smaller, since a bound also counts the entropy of documents and topics.
  */
+#include "ml/score.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "ml/canonical.h"
+#include "ml/coherence.h"
+#include "ml/method.h"
+#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
+#include "ml/operands.h"
+#include "ml/predict.h"
+#include "ml/recommend.h"
+#include "ml/topics.h"
 
 static const double least_probability = 1e-12;
 enum { TOP = 10 };
@@ -42,7 +51,7 @@ static tamis_status check(const tamis_model *model, const tamis_held_out *held_o
     if (fold_in && !held_out->observed)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "held_out.observed is NULL, but the rows' factors (%s) are computed from it",
-                          tamis_method_name(model->options.method));
+                          model->method->about.name);
     if (held_out->observed && held_out->observed->rows != held_out->entries->rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.observed.rows = %lld, but held_out.entries.rows = %lld",
                           (long long)held_out->observed->rows, (long long)held_out->entries->rows);
@@ -52,9 +61,9 @@ static tamis_status check(const tamis_model *model, const tamis_held_out *held_o
     return TAMIS_OK;
 }
 
-/* Documents are folded in always, and so are all rows of a model that keeps none. */
+/* Whether rows are folded in: documents always, and all rows of a model that keeps none. */
 static bool folds_in(const tamis_model *model, bool asked) {
-    return asked || model->method->kind == ML_COUNTS || model->row_factors.cols == 0;
+    return asked || model->method->about.data == TAMIS_DATA_COUNTS || model->row_factors.cols == 0;
 }
 
 static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_in, bool need_observed) {
@@ -91,22 +100,14 @@ static void score_ratings(const tamis_sparse *S, const double *predictions, tami
     score->mae = sizes / (double)S->nnz;
 }
 
-/* A row's predictions of all columns together: its product with the sum of B's lines, in double. */
-static tamis_status column_total(const ml_operands *operands, double **total) {
-    const tamis_dense *const B = &operands->B.host; /* of counts it is there */
-    TRY(tamis_allocate_zeroed(B->cols, sizeof **total, "sums of columns", (void **)total));
-    for (int64_t j = 0; j < B->rows; j++)
-        for (int64_t k = 0; k < B->cols; k++) (*total)[k] += ml_element(B, j, k);
-    return TAMIS_OK;
-}
-
 static tamis_status score_counts(const scoring *s, const double *predictions, tamis_score *score) {
     const tamis_sparse *const S = s->entries;
-    const tamis_dense *const A = &s->operands.A.host;
+    const tamis_dense *const A = &s->operands.A.host, *const B = &s->operands.B.host; /* of counts they are there */
     const int64_t *const offsets = S->offsets;
     const double everywhere = s->operands.offset * (double)S->cols;
     double *total, sum = 0, weights = 0;
-    TRY(column_total(&s->operands, &total));
+    TRY(tamis_allocate(B->cols, sizeof *total, "sums of columns", (void **)&total));
+    ml_column_sums(B, total); /* a row's product with them is that of all columns together */
     for (int64_t i = 0; i < S->rows; i++) {
         double all = everywhere;
         for (int64_t k = 0; k < A->cols; k++) all += ml_element(A, i, k) * total[k];
@@ -124,13 +125,13 @@ static tamis_status score_counts(const scoring *s, const double *predictions, ta
 }
 
 static tamis_status score_entries(const scoring *s, tamis_score *score) {
-    const ml_kind kind = s->model->method->kind;
-    if (kind == ML_USES || s->entries->nnz == 0) return TAMIS_OK;
+    const tamis_method_data kind = s->model->method->about.data;
+    if (kind == TAMIS_DATA_USES || s->entries->nnz == 0) return TAMIS_OK;
     double *predictions;
     TRY(tamis_allocate(s->entries->nnz, sizeof *predictions, "predictions", (void **)&predictions));
     tamis_status status = ml_predict(s->model, &s->operands, s->entries, predictions);
-    if (status == TAMIS_OK && kind == ML_RATINGS) score_ratings(s->entries, predictions, score);
-    if (status == TAMIS_OK && kind == ML_COUNTS) status = score_counts(s, predictions, score);
+    if (status == TAMIS_OK && kind == TAMIS_DATA_RATINGS) score_ratings(s->entries, predictions, score);
+    if (status == TAMIS_OK && kind == TAMIS_DATA_COUNTS) status = score_counts(s, predictions, score);
     tamis_release(predictions);
     return status;
 }
@@ -139,7 +140,7 @@ static tamis_status score_entries(const scoring *s, tamis_score *score) {
 
 static bool is_relevant(const scoring *s, int64_t t) {
     const double value = ml_value(s->entries, t);
-    return value >= s->relevant && (s->model->method->kind == ML_RATINGS || value > 0);
+    return value >= s->relevant && (s->model->method->about.data == TAMIS_DATA_RATINGS || value > 0);
 }
 
 static int64_t relevant_in(const scoring *s, int64_t row) {
@@ -173,16 +174,6 @@ static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, co
     score->ndcg += gain / best;
 }
 
-/* The lines of A that belong to the rows. */
-static tamis_status take_lines(const tamis_dense *A, const int64_t *rows, int64_t count, tamis_owned_dense **lines) {
-    const size_t line = (size_t)A->cols * tamis_type_size(A->type);
-    TRY(tamis_owned_dense_create(count, A->cols, A->type, TAMIS_ROW_MAJOR, lines));
-    char *const to = tamis_owned_dense_view(*lines)->data;
-    for (int64_t i = 0; i < count; i++)
-        memcpy(to + (size_t)i * line, (const char *)A->data + (size_t)rows[i] * line, line);
-    return TAMIS_OK;
-}
-
 static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t count, int top, tamis_score *score) {
     tamis_status status;
     int64_t *columns = NULL;
@@ -195,7 +186,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
                           (long long)count);
     TRY_GOTO(done, tamis_allocate(entries, sizeof *columns, "recommendations", (void **)&columns));
     TRY_GOTO(done, tamis_allocate(entries, sizeof *scores, "recommendations", (void **)&scores));
-    TRY_GOTO(done, take_lines(&s->operands.A.host, rows, count, &lines));
+    TRY_GOTO(done, ml_gather_rows(s->model, &s->operands.A.host, rows, count, &lines));
     part.A = (ml_operand){.host = *tamis_owned_dense_view(lines)};
     TRY_GOTO(done, ml_recommend(s->model, &part, rows, s->observed, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;
@@ -224,7 +215,7 @@ static tamis_status score_ranking(scoring *s, int top, tamis_score *score) {
 /* ------------------------------------------------------------------------------------------ topics */
 
 static tamis_status score_topics(const scoring *s, int top, tamis_score *score) {
-    if (s->model->method->kind != ML_COUNTS) return TAMIS_OK;
+    if (s->model->method->about.data != TAMIS_DATA_COUNTS) return TAMIS_OK;
     const int64_t topics = s->model->options.factors;
     tamis_status status;
     int64_t *columns = NULL;
@@ -239,7 +230,7 @@ done:
     return status;
 }
 
-/* The documents' words, known and held out, as one matrix in COO: the model sums what stands twice. */
+/* Scores the documents' words, known and held out, as one matrix in COO: the model sums what stands twice. */
 static tamis_status score_bound(const scoring *s, tamis_score *score) {
     const tamis_sparse *const parts[] = {s->entries, s->observed};
     const ml_method *const method = s->model->method;
@@ -331,14 +322,14 @@ done:
 }
 
 tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric, double *weight) {
-    const ml_kind kind = model->method->kind;
+    const tamis_method_data kind = model->method->about.data;
     tamis_status status;
     scoring s = {.model = model};
     tamis_score made = nothing();
-    TRY_GOTO(done, make(&s, held_out, folds_in(model, false), kind == ML_USES));
-    TRY_GOTO(done, kind == ML_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
-    *metric = kind == ML_RATINGS ? made.rmse : kind == ML_COUNTS ? made.perplexity : made.recall;
-    *weight = kind == ML_USES ? (double)rows_with_relevant(&s) : (double)s.entries->nnz;
+    TRY_GOTO(done, make(&s, held_out, folds_in(model, false), kind == TAMIS_DATA_USES));
+    TRY_GOTO(done, kind == TAMIS_DATA_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
+    *metric = kind == TAMIS_DATA_RATINGS ? made.rmse : kind == TAMIS_DATA_COUNTS ? made.perplexity : made.recall;
+    *weight = kind == TAMIS_DATA_USES ? (double)rows_with_relevant(&s) : (double)s.entries->nnz;
 done:
     release(&s);
     return status;

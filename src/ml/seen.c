@@ -1,6 +1,9 @@
 /* The columns that must not be recommended, for the requested rows only: the work depends on the request, not on the
- * size of the training data. */
-#include "ml/using.h"
+   size of the training data. */
+#include "ml/seen.h"
+
+#include "base/memory.h"
+#include "base/status.h"
 #include "sparse/index.h"
 
 static tamis_status bad_entry(const char *what, int64_t at, int64_t value, int64_t low, int64_t high) {
@@ -8,7 +11,7 @@ static tamis_status bad_entry(const char *what, int64_t at, int64_t value, int64
                       (long long)value, (long long)low, (long long)high);
 }
 
-/* Where the row begins and ends, and whether its columns are columns. */
+/* Finds where the row begins and ends, and checks its columns. */
 static tamis_status check_row(const tamis_sparse *seen, int64_t row, int64_t *begin, int64_t *end) {
     *begin = tamis_index_load(seen->offsets, seen->offset_type, row);
     *end = tamis_index_load(seen->offsets, seen->offset_type, row + 1);
@@ -34,7 +37,7 @@ static tamis_status sum_up(const tamis_sparse *seen, const int64_t *rows, int64_
     return TAMIS_OK;
 }
 
-/* Sorted copies of the rows of a CSR. */
+/* Makes sorted copies of the rows of a CSR. */
 static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted) {
     tamis_status status;
     int64_t *offsets = NULL, *columns = NULL;
@@ -65,7 +68,7 @@ done:
     return status;
 }
 
-/* Of COO every entry has to be looked at. */
+/* Does the same for COO, of which every entry has to be looked at. */
 static tamis_status check_entries(const tamis_sparse *seen) {
     for (int64_t t = 0; t < seen->nnz; t++) {
         const int64_t row = tamis_index_load(seen->row_indices, seen->index_type, t);

@@ -28,14 +28,20 @@
  * Memory in addition to data and items: each mini-batch in both orders with four plans, six matrices of the largest
  * mini-batch's users, one number for each rating of it, and two matrices of the items' size.
  */
-#include "ml/biases.h"
-#include "ml/cholesky.h"
-#include "ml/minibatch.h"
-#include "ml/numbers.h"
-#include "ml/sums.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "ml/biases.h"
+#include "ml/calls.h"
+#include "ml/cholesky.h"
+#include "ml/factors.h"
+#include "ml/method.h"
+#include "ml/minibatch.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/operands.h"
+#include "ml/place.h"
+#include "ml/sums.h"
 
 /* Against ADAGRAD's division by zero, far below any gradient that counts. */
 static const double LITTLE = 1e-6;
@@ -89,7 +95,8 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ biases */
 
-/* base + the sums of an item's ratings less their users' biases, and their numbers; the biases that they make. */
+/* Adds to base the sums of an item's ratings less their users' biases, and their numbers, and makes the biases of them.
+ */
 static void sum_items(const tamis_model *model, const tamis_sparse *data, const double *users, const double *base,
                       double *sums, double *biases) {
     const int64_t *const offsets = data->offsets;
@@ -136,8 +143,8 @@ done:
     return status;
 }
 
-/* The ratings less mean and biases: values for `data`, the caller's by tamis_release. The users' biases go into the
-   last column of W, where it is not NULL. */
+/* Computes the ratings less mean and biases, values for `data` that the caller frees with tamis_release. The users'
+   biases go into the last column of W, where it is not NULL. */
 static tamis_status centre(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W, void **centred) {
     double *biases = NULL, *users = NULL;
     tamis_status status;
@@ -156,7 +163,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ preconditioner */
 
-/* What follows from T, which is in work->narrow. */
+/* Computes what follows from T, which is in work->narrow. */
 static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
     const int64_t n = model->options.factors;
     const tamis_type type = model->options.type;
@@ -169,7 +176,7 @@ static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
     return tamis_dense_gram(model->device, NULL, model->workspace, 1, &work->T, 0, &work->shift);
 }
 
-/* T, from the items as they are, and what follows from it; `share` of the ratings are there. */
+/* Computes T from the items as they are, and what follows from it; `share` of the ratings are there. */
 static tamis_status make_whitening(const tamis_model *model, const sfa *work, double share) {
     const int64_t n = model->options.factors;
     const tamis_type type = model->options.type;
@@ -188,7 +195,7 @@ static tamis_status make_whitening(const tamis_model *model, const sfa *work, do
     return use_whitening(model, work);
 }
 
-/* The same for a pass that goes on: T is there. */
+/* Does the same for a pass that goes on: T is there. */
 static tamis_status take_whitening(const tamis_model *model, const sfa *work) {
     TRY(ml_dense_read(model, &work->T, work->narrow));
     return use_whitening(model, work);
@@ -216,7 +223,7 @@ static void free_work(const tamis_model *model, void *given) {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* What measure() takes. */
+/* Allocates what measure() takes. */
 static tamis_status make_sums(const tamis_model *model, sfa *work) {
     const int64_t users = work->batches.rows, items = model->column_factors.rows, ratings = work->batches.nnz;
     tamis_dense *const sums[] = {&work->of_errors, &work->of_users, &work->of_items};
@@ -229,7 +236,7 @@ static tamis_status make_sums(const tamis_model *model, sfa *work) {
                           &work->host_losses);
 }
 
-/* What a user costs of an item's size: its lambda times its share of the users' ratings. */
+/* Computes what a user costs of an item's size: its lambda times its share of the users' ratings. */
 static tamis_status make_item_lambda(const tamis_model *model, const tamis_dense *item_lambda) {
     double *sums, *lambdas = NULL;
     const double lambda = model->options.column_regularization, users = model->rows > 0 ? (double)model->rows : 1;
@@ -250,7 +257,7 @@ static tamis_status make_lambdas(const tamis_model *model, sfa *work) {
     return TAMIS_OK;
 }
 
-/* The dense matrices, for the largest mini-batch. */
+/* Allocates the dense matrices, for the largest mini-batch. */
 static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *work) {
     const int64_t width = model->options.factors, cols = model->column_factors.rows, rows = work->batches.rows;
     tamis_dense *const of_users[] = {&work->X, &work->P, &work->R, &work->AP, &work->Q, &work->U};
@@ -270,8 +277,8 @@ static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *wo
     return model->options.skip_loss ? TAMIS_OK : make_sums(model, work);
 }
 
-/* Mini-batches of `rows` rows. W: of new rows, whose biases it gets, and T is an own one; NULL: T is the model's state,
-   and there is what the items' step takes. */
+/* Makes the work for mini-batches of `rows` rows. W gets the biases of new rows, and T is its own; if W is NULL, T is
+   the model's state, and there is what the items' step takes. */
 static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, const tamis_dense *W,
                               int visits, int steps, sfa **made) {
     const int64_t width = model->options.factors;
@@ -311,7 +318,7 @@ static const tamis_dense *lambda_of(const sfa *work, const ml_batch *batch) {
     return &work->lambdas[batch - work->batches.batch];
 }
 
-/* U of a mini-batch's users; the items are whitened as they are now. */
+/* Computes U of a mini-batch's users; the items are whitened as they are now. */
 static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *batch, int steps, const tamis_dense *U) {
     tamis_device *const device = model->device;
     const int64_t rows = batch->rows;
@@ -334,7 +341,7 @@ static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *b
     return tamis_dense_multiply(device, NULL, 1, &X, &work->transposed, 0, U);
 }
 
-/* The mini-batch's share of the objective, with its users and the items before their step, into work->losses.
+/* Computes the mini-batch's share of the objective, with its users and the items before their step, into work->losses.
    work->items has the items times their lambda of a user. */
 static tamis_status measure(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number,
                             const tamis_dense *U) {
@@ -365,7 +372,7 @@ static tamis_status add_losses(const tamis_model *model, const sfa *work, int64_
     return TAMIS_OK;
 }
 
-/* Users, then items. `number` is where the loss goes. */
+/* Solves the users, then steps the items. `number` is where the loss goes. */
 static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number) {
     tamis_device *const device = model->device;
     const tamis_dense M = ml_features(model, &model->column_factors);
@@ -385,11 +392,19 @@ static double share_of(int64_t rows, int64_t cols, int64_t nnz) {
     return nnz > 0 ? (double)nnz / (double)rows / (double)cols : 0;
 }
 
+static void states(const tamis_model_options *given, int64_t cols, int64_t sizes[ML_STATES][2]) {
+    const int64_t width = given->factors;
+    const int64_t all[ML_STATES][2] = {
+        [HISTORY] = {cols, width}, [BIASES] = {cols, 1}, [SUMS] = {cols, 2}, [WHITENING] = {width, width}};
+    memcpy(sizes, all, sizeof all);
+}
+
 /* Makes what the model keeps; a model that has learnt nothing yet gets random items. */
 static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols, width = model->options.factors;
-    const int64_t sizes[ML_STATES][2] = {{cols, width}, {cols, 1}, {cols, 2}, {width, width}};
+    int64_t sizes[ML_STATES][2];
     bool fresh;
+    states(&model->options, cols, sizes);
     TRY(ml_model_factors(model, 0, cols, &fresh));
     for (int i = 0; i < ML_STATES; i++) TRY(ml_model_state(model, i, sizes[i][0], sizes[i][1], &fresh));
     if (model->steps > 0) return TAMIS_OK;
@@ -428,7 +443,7 @@ static tamis_status iterate(tamis_model *model) {
     return ml_batches_pass(model, &work->batches, learn_and_sum);
 }
 
-/* A rating's share, on the way through the pass. */
+/* Computes the loss of a rating, as it was on the way through the pass. */
 static tamis_status loss(tamis_model *model, double *result) {
     *result = model->parts[1] > 0 ? model->parts[0] / model->parts[1] : NAN;
     return TAMIS_OK;
@@ -479,7 +494,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ prediction */
 
-/* <[u, b_u, 1], [m, 1, b]>, or without users' biases <[u, 1], [m, b]>. */
+/* Predicts <[u, b_u, 1], [m, 1, b]>, or without users' biases <[u, 1], [m, b]>. */
 static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.offset = model->mean, .scale = model->scale, .least = model->least, .most = model->most};
     if (!W)
@@ -501,16 +516,32 @@ done:
     return status;
 }
 
-const ml_method ml_sfa = {.id = TAMIS_SFA,
-                          .kind = ML_RATINGS,
-                          .mini_batches = true,
-                          .defaults = defaults,
-                          .check = check,
-                          .begin = begin,
-                          .iterate = iterate,
-                          .loss = loss,
-                          .pending = pending,
-                          .free_work = free_work,
-                          .step = step,
-                          .transform = transform,
-                          .operands = operands};
+static const tamis_method_option own_options[] = {{"regularization", "lambda of a user, greater than 0"},
+                                                  {"column_regularization", NULL},
+                                                  {"weighted", NULL},
+                                                  {"biases", NULL},
+                                                  {"cg_steps", "conjugate-gradient steps per mini-batch"},
+                                                  {"rate", NULL},
+                                                  {"batch_rows", NULL},
+                                                  {NULL, NULL}};
+
+const ml_method ml_sfa = {
+    .about = {.method = TAMIS_SFA,
+              .data = TAMIS_DATA_RATINGS,
+              .name = "sfa",
+              .summary = "ratings in mini-batches of users (sparse factor analysis)",
+              .options = own_options,
+              .mini_batches = true},
+    .biases = true,
+    .states = states,
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .pending = pending,
+    .free_work = free_work,
+    .step = step,
+    .transform = transform,
+    .operands = operands,
+};

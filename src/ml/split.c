@@ -9,11 +9,10 @@
  *   rows       share * rows rounded, but at least one, and not all if there are two rows or more
  *   tokens     each occurrence by itself with probability `share`: of a count c, Binomial(c, share) are held out
  */
-#include <tamis/structure.h>
-
 #include <math.h>
 #include <string.h>
 #include <tamis/data.h>
+#include <tamis/structure.h>
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -95,11 +94,9 @@ static void draw_rows(const splitter *split) {
     }
 }
 
-/*
- * How many of `count` uniform numbers are less than `share` / 2^64. The numbers are drawn a bit at a time, 64 of them
- * at once, and only for as long as the bits so far are those of the share: a number is less where it has the first 0
- * below a 1.
- */
+/* Counts how many of `count` uniform numbers are less than `share` / 2^64. The numbers are drawn a bit at a time, 64 of
+   them at once, and only for as long as the bits so far are those of the share: a number is less where it has the first
+   0 below a 1. */
 static int32_t draw_binomial(uint64_t seed, uint64_t stream, uint64_t share, int64_t count) {
     tamis_random random = tamis_random_start(seed, stream);
     int32_t less = 0;
@@ -136,7 +133,7 @@ static tamis_status draw_tokens(const splitter *split) {
 
 /* ---- making */
 
-/* What one of the two matrices has of entry t: 0 where it has none of it. */
+/* Returns what one of the two matrices has of entry t: 0 if it has none of it. */
 static bool has_entry(const splitter *split, int64_t t, bool held, double *count) {
     if (split->options->kind != TAMIS_SPLIT_TOKENS) return (split->taken[t] != 0) == held;
     const double all = value_at(split->S, t), out = (double)split->taken[t];
@@ -214,7 +211,7 @@ static tamis_status draw(const splitter *split) {
     return tamis_fail(TAMIS_ERROR_INTERNAL, "a kind of split without a row here");
 }
 
-/* COO is grouped by row first, in S's types. */
+/* Groups COO by row first, in S's types. */
 static tamis_status group(const tamis_sparse *S, tamis_owned_sparse **grouped) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = S->index_type;

@@ -7,7 +7,9 @@
  */
 #include "ml/sums.h"
 
+#include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/place.h"
 
 enum { LINE = 64 };
 

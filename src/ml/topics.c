@@ -1,9 +1,13 @@
 /* The heaviest columns of each factor, and the shares of topics in documents. */
-#include "ml/best.h"
-#include "ml/numbers.h"
-#include "ml/using.h"
+#include "ml/topics.h"
 
-/* Weights of counts are shares of the topic's mass; of a topic without mass they stay as they are. */
+#include "ml/best.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/place.h"
+#include "ml/predict.h"
+
+/* Makes weights of counts shares of the topic's mass; without mass they stay as they are. */
 static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
     double mass = 0;
     for (int64_t j = 0; j < X->rows; j++) mass += ml_element(X, j, factor);
@@ -24,7 +28,7 @@ tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weig
     for (int64_t j = 0; j < X->rows; j++)
         for (int64_t k = 0; k < factors; k++) ml_best_offer(&best[k], j, ml_element(X, j, k));
     for (int64_t k = 0; k < factors; k++) {
-        if (model->method->kind == ML_COUNTS) share(X, k, &best[k]);
+        if (model->method->about.data == TAMIS_DATA_COUNTS) share(X, k, &best[k]);
         ml_best_finish(&best[k]);
     }
 done:
@@ -48,17 +52,13 @@ tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, dou
 
 /* ------------------------------------------------------------------------------------------ shares */
 
-/* What a topic's weight in a document is worth in words: of gap, whose topics have sums of their own. */
+/* Computes what a topic's weight in a document is worth in words. */
 static tamis_status find_masses(tamis_model *model, double *masses) {
     tamis_owned_dense *array = NULL;
     for (int64_t k = 0; k < model->width; k++) masses[k] = 1;
-    if (model->options.method != TAMIS_GAP) return TAMIS_OK;
+    if (!model->method->masses) return TAMIS_OK;
     TRY(ml_dense_fetch(model, &model->column_factors, &array));
-    const tamis_dense *const X = tamis_owned_dense_view(array);
-    for (int64_t k = 0; k < model->width; k++) {
-        masses[k] = 0;
-        for (int64_t j = 0; j < X->rows; j++) masses[k] += ml_element(X, j, k);
-    }
+    ml_column_sums(tamis_owned_dense_view(array), masses);
     tamis_owned_dense_free(array);
     return TAMIS_OK;
 }
@@ -68,9 +68,9 @@ tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W) {
     double *masses = NULL;
     int64_t rows = 0;
     TRY(ml_check_fitted(model));
-    if (model->method->kind != ML_COUNTS)
+    if (model->method->about.data != TAMIS_DATA_COUNTS)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s is not a topic model: its documents have no shares of topics",
-                          tamis_method_name(model->options.method));
+                          model->method->about.name);
     if (!W) return tamis_fail(TAMIS_ERROR_ARGUMENT, "W is NULL");
     TRY(ml_check_rows(model, W, &rows));
     TRY(tamis_allocate(model->width, sizeof *masses, "the masses of topics", (void **)&masses));

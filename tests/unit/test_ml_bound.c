@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "ml/dirichlet.h"
 #include "ml/model.h"
+#include "ml/place.h"
 #include "named_device.h"
 #include "support/works.h"
 #include "topics_reference.h"

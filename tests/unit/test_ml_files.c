@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "ml/method.h"
 #include "ml/model_file.h"
+#include "ml/place.h"
 #include "test_ml_models.h"
 
 static tamis_device *device;
@@ -80,7 +82,7 @@ static const char *refuse_bytes(const void *content, size_t size, const char *wo
 
 /* Every field has a value of its own, some of them at the edges of what a double is. */
 static tamis_model *whole_model(tamis_type type) {
-    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 5, 7, 3, type, true);
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 5, 7, 3, type, true);
     tamis_model_options *const o = &model->options;
     o->iterations = 41;
     o->seed = UINT64_MAX;
@@ -234,8 +236,7 @@ static void comes_back(void **state) {
 /* Every method that is there: fitted, saved half-way, loaded and gone on with, the numbers are those of one fit. */
 static void goes_on(void **state) {
     (void)state;
-    for (int m = 0; m < 6; m++) {
-        if (!ml_methods[m]->begin || !ml_methods[m]->defaults || !ml_methods[m]->transform) continue;
+    for (int m = 0; m < tamis_method_count(); m++) {
         tamis_model_options options;
         tamis_model *whole, *half, *loaded;
         EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
@@ -472,7 +473,8 @@ static void reads_version_1(void **state) {
 static void keeps_the_old_file(void **state) {
     (void)state;
     tamis_model *const model = whole_model(TAMIS_F32),
-                       *const large = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 300, 900, 32, TAMIS_F32, false),
+                       *const large =
+                           model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 300, 900, 32, TAMIS_F32, false),
                        *loaded;
     const char *const path = in_folder("model");
     char message[1200];

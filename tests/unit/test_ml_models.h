@@ -9,7 +9,12 @@
 #include <tamis/ml.h>
 
 #include "base/random.h"
+#include "ml/method.h"
+#include "ml/methods.h"
 #include "ml/model.h"
+#include "ml/operands.h"
+#include "ml/options.h"
+#include "ml/place.h"
 
 #define EXPECT_OK(call)                                                                                                \
     do {                                                                                                               \
@@ -114,9 +119,11 @@ static inline tamis_status fake_transform(tamis_model *model, const tamis_sparse
     return tamis_spmm(model->device, S, &model->column_factors, W, NULL, NULL);
 }
 
-static inline const ml_method *fake_method(ml_kind kind) {
+static inline const ml_method *fake_method(tamis_method_data kind) {
     static ml_method methods[3];
-    methods[kind] = (ml_method){.id = TAMIS_LDA, .kind = kind, .transform = fake_transform, .operands = fake_operands};
+    methods[kind] = (ml_method){.about = {.method = TAMIS_LDA, .data = kind, .name = "lda"},
+                                .transform = fake_transform,
+                                .operands = fake_operands};
     return &methods[kind];
 }
 
@@ -139,8 +146,8 @@ static inline void fill(const tamis_model *model, const tamis_dense *dense, uint
 }
 
 /* A model of als, or of a fake method of a kind, with random factors. */
-static inline tamis_model *model_by_hand(tamis_device *device, tamis_method method, ml_kind kind, int64_t rows,
-                                         int64_t cols, int64_t factors, tamis_type type, bool biases) {
+static inline tamis_model *model_by_hand(tamis_device *device, tamis_method method, tamis_method_data kind,
+                                         int64_t rows, int64_t cols, int64_t factors, tamis_type type, bool biases) {
     tamis_model_options options;
     tamis_model *model;
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
@@ -159,14 +166,14 @@ static inline tamis_model *model_by_hand(tamis_device *device, tamis_method meth
     model->most = 5;
     EXPECT_OK(ml_dense_make(model, rows, model->width, &model->row_factors));
     EXPECT_OK(ml_dense_make(model, cols, model->width, &model->column_factors));
-    fill(model, &model->row_factors, 11, kind != ML_RATINGS);
-    fill(model, &model->column_factors, 12, kind != ML_RATINGS);
+    fill(model, &model->row_factors, 11, kind != TAMIS_DATA_RATINGS);
+    fill(model, &model->column_factors, 12, kind != TAMIS_DATA_RATINGS);
     return model;
 }
 
 typedef struct shape {
     tamis_method method;
-    ml_kind kind;
+    tamis_method_data kind;
     int64_t rows, cols, factors;
     tamis_type type;
     bool biases;
@@ -174,10 +181,14 @@ typedef struct shape {
 
 /* Odd sizes; the large ones are of several blocks of rows and tiles of columns. */
 static const shape shapes[] = {
-    {TAMIS_ALS, ML_RATINGS, 23, 37, 5, TAMIS_F32, false}, {TAMIS_ALS, ML_RATINGS, 23, 37, 4, TAMIS_F64, true},
-    {TAMIS_ALS, ML_RATINGS, 1, 1, 1, TAMIS_F32, true},    {TAMIS_ALS, ML_RATINGS, 19, 300, 1, TAMIS_F64, false},
-    {TAMIS_LDA, ML_COUNTS, 41, 29, 7, TAMIS_F32, false},  {TAMIS_LDA, ML_COUNTS, 16, 64, 3, TAMIS_F64, false},
-    {TAMIS_LDA, ML_USES, 600, 1700, 6, TAMIS_F32, false}, {TAMIS_ALS, ML_RATINGS, 333, 2100, 2, TAMIS_F64, true},
+    {TAMIS_ALS, TAMIS_DATA_RATINGS, 23, 37, 5, TAMIS_F32, false},
+    {TAMIS_ALS, TAMIS_DATA_RATINGS, 23, 37, 4, TAMIS_F64, true},
+    {TAMIS_ALS, TAMIS_DATA_RATINGS, 1, 1, 1, TAMIS_F32, true},
+    {TAMIS_ALS, TAMIS_DATA_RATINGS, 19, 300, 1, TAMIS_F64, false},
+    {TAMIS_LDA, TAMIS_DATA_COUNTS, 41, 29, 7, TAMIS_F32, false},
+    {TAMIS_LDA, TAMIS_DATA_COUNTS, 16, 64, 3, TAMIS_F64, false},
+    {TAMIS_LDA, TAMIS_DATA_USES, 600, 1700, 6, TAMIS_F32, false},
+    {TAMIS_ALS, TAMIS_DATA_RATINGS, 333, 2100, 2, TAMIS_F64, true},
 };
 enum { SHAPES = (int)(sizeof shapes / sizeof *shapes) };
 
@@ -223,7 +234,7 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
             memcpy((char *)tamis_owned_dense_view(packed)->data + i * (size_t)W->cols * size,
                    (const char *)W->data + i * stride * size, (size_t)W->cols * size);
     }
-    if (model->method == &ml_als) {
+    if (model->method == ml_method_of(TAMIS_ALS)) {
         EXPECT_OK(tamis_model_column_factors(model, &p.B));
         p.A = packed;
         if (!W) EXPECT_OK(tamis_model_row_factors(model, &p.A));

@@ -2,8 +2,11 @@
 #include "cmocka_first.h"
 
 #include "base/memory.h"
+#include "ml/coherence.h"
+#include "ml/methods.h"
 #include "ml/numbers.h"
-#include "ml/using.h"
+#include "ml/predict.h"
+#include "ml/score.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h"
@@ -34,7 +37,7 @@ static void tells_topics(void **state) {
                     continue;
                 }
                 taken[best] = true;
-                assert_true(weights[at] == number(X, best, k) / (shapes[i].kind == ML_COUNTS ? mass : 1));
+                assert_true(weights[at] == number(X, best, k) / (shapes[i].kind == TAMIS_DATA_COUNTS ? mass : 1));
             }
             free(taken);
         }
@@ -147,7 +150,7 @@ static void restate_ranking(const plain *p, const data *held, const data *seen, 
     score->ndcg = ndcg / (double)rows;
 }
 
-static void restate_entries(const plain *p, ml_kind kind, const data *held, tamis_score *score) {
+static void restate_entries(const plain *p, tamis_method_data kind, const data *held, tamis_score *score) {
     double squares = 0, sizes = 0, sum = 0, weights = 0;
     for (int64_t i = 0; i < held->view.rows; i++) {
         double all = 0;
@@ -161,10 +164,10 @@ static void restate_entries(const plain *p, ml_kind kind, const data *held, tami
             weights += held->values[t];
         }
     }
-    if (kind == ML_RATINGS) {
+    if (kind == TAMIS_DATA_RATINGS) {
         score->rmse = sqrt(squares / (double)held->view.nnz);
         score->mae = sizes / (double)held->view.nnz;
-    } else if (kind == ML_COUNTS) {
+    } else if (kind == TAMIS_DATA_COUNTS) {
         score->log_likelihood = sum / weights;
         score->perplexity = exp(-sum / weights);
     }
@@ -177,11 +180,11 @@ static void scores(void **state) {
             const shape *const s = &shapes[i];
             if (s->cols < 2) continue;
             tamis_model *const model = model_of(device, s);
-            const bool folds = fold_in || s->kind == ML_COUNTS;
+            const bool folds = fold_in || s->kind == TAMIS_DATA_COUNTS;
             const int64_t rows = folds ? 27 : s->rows;
             data held = data_make(rows, s->cols, 4, 50), seen = data_make(rows, s->cols, 6, 51);
             for (int64_t t = 0; t < held.view.nnz; t += 5)
-                if (s->kind != ML_RATINGS) held.values[t] = 0;
+                if (s->kind != TAMIS_DATA_RATINGS) held.values[t] = 0;
             const tamis_held_out held_out = {
                 .entries = &held.view, .observed = &seen.view, .threshold = i % 3 == 1, .relevant = 2.5};
             tamis_owned_dense *W = NULL;
@@ -192,8 +195,8 @@ static void scores(void **state) {
             expected.entries = held.view.nnz;
             for (int64_t row = 0; row < rows; row++) expected.rows += held.offsets[row + 1] > held.offsets[row];
             restate_entries(&p, s->kind, &held, &expected);
-            restate_ranking(&p, &held, &seen, i % 2 == 0 ? 10 : 3, s->kind != ML_RATINGS, i % 3 == 1 ? 2.5 : -INFINITY,
-                            &expected);
+            restate_ranking(&p, &held, &seen, i % 2 == 0 ? 10 : 3, s->kind != TAMIS_DATA_RATINGS,
+                            i % 3 == 1 ? 2.5 : -INFINITY, &expected);
             assert_int_equal(found.entries, expected.entries);
             assert_int_equal(found.rows, expected.rows);
             same("rmse", found.rmse, expected.rmse);
@@ -203,7 +206,7 @@ static void scores(void **state) {
             same("precision", found.precision, expected.precision);
             same("recall", found.recall, expected.recall);
             same("ndcg", found.ndcg, expected.ndcg);
-            assert_true(isnan(found.coherence) == (s->kind != ML_COUNTS));
+            assert_true(isnan(found.coherence) == (s->kind != TAMIS_DATA_COUNTS));
             assert_true(isnan(found.coherence) || (found.coherence >= -1 && found.coherence <= 1));
             plain_free(&p);
             tamis_owned_dense_free(W);
@@ -217,16 +220,18 @@ static void scores(void **state) {
 static void gives_metrics(void **state) {
     (void)state;
     for (int kind = 0; kind < 3; kind++) {
-        tamis_model *const model = model_by_hand(device, kind == ML_RATINGS ? TAMIS_ALS : TAMIS_LDA, (ml_kind)kind, 23,
-                                                 40, 3, TAMIS_F32, false);
+        tamis_model *const model = model_by_hand(device, kind == TAMIS_DATA_RATINGS ? TAMIS_ALS : TAMIS_LDA,
+                                                 (tamis_method_data)kind, 23, 40, 3, TAMIS_F32, false);
         data held = data_make(23, 40, 4, 50), seen = data_make(23, 40, 6, 51);
         const tamis_held_out held_out = {.entries = &held.view, .observed = &seen.view};
         tamis_score score;
         double metric, weight;
         EXPECT_OK(tamis_model_score(model, &held_out, false, 10, &score));
         EXPECT_OK(ml_metric(model, &held_out, &metric, &weight));
-        assert_true(metric == (kind == ML_RATINGS ? score.rmse : kind == ML_COUNTS ? score.perplexity : score.recall));
-        if (kind != ML_COUNTS)
+        assert_true(metric == (kind == TAMIS_DATA_RATINGS  ? score.rmse
+                               : kind == TAMIS_DATA_COUNTS ? score.perplexity
+                                                           : score.recall));
+        if (kind != TAMIS_DATA_COUNTS)
             EXPECT_OK(ml_metric(model, &(tamis_held_out){.entries = &held.view, .observed = NULL}, &metric, &weight));
         data_free(&held);
         data_free(&seen);
@@ -237,7 +242,7 @@ static void gives_metrics(void **state) {
 /* A word of a topic without weight costs ln 1e-12, not everything; nothing held out is no number. */
 static void scores_the_impossible(void **state) {
     (void)state;
-    tamis_model *const model = model_by_hand(device, TAMIS_LDA, ML_COUNTS, 1, 2, 1, TAMIS_F32, false);
+    tamis_model *const model = model_by_hand(device, TAMIS_LDA, TAMIS_DATA_COUNTS, 1, 2, 1, TAMIS_F32, false);
     put(model, &model->column_factors, (const double[]){1, 0}, 2);
     const int64_t offsets[] = {0, 1}, first[] = {0}, second[] = {1};
     tamis_sparse observed = {.rows = 1,
@@ -276,7 +281,11 @@ static void tells_shares(void **state) {
     static const double expected[2][6] = {{0.25, 0.75, 0.5, 0.5, 0, 0}, {4.0 / 7, 3.0 / 7, 0.8, 0.2, 0, 0}};
     for (int n = 0; n < 2; n++) {
         for (int type = 0; type < 2; type++) {
-            tamis_model *const model = model_by_hand(device, methods[n], ML_COUNTS, 3, 2, 2, (tamis_type)type, false);
+            tamis_model *const model =
+                model_by_hand(device, methods[n], TAMIS_DATA_COUNTS, 3, 2, 2, (tamis_type)type, false);
+            ml_method method = *model->method;
+            method.masses = ml_method_of(methods[n])->masses;
+            model->method = &method;
             float single[] = {1, 3, 2, 2, 0, 0};
             double wide[] = {1, 3, 2, 2, 0, 0};
             const tamis_dense W = {

@@ -12,7 +12,12 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "ml/calls.h"
+#include "ml/canonical.h"
+#include "ml/methods.h"
 #include "ml/minibatch.h"
+#include "ml/operands.h"
+#include "ml/place.h"
 #include "named_device.h"
 #include "support/works.h"
 #include "topics_reference.h"
@@ -186,7 +191,7 @@ static void lda_new_documents(void **state) {
         works(tamis_owned_dense_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
         works(tamis_model_transform(model, &c.S, tamis_owned_dense_view(W)));
         ml_operands operands;
-        works(ml_lda.operands(model, tamis_owned_dense_view(W), &operands));
+        works(ml_method_of(TAMIS_LDA)->operands(model, tamis_owned_dense_view(W), &operands));
         double *const got = unpack(W), *const L = columns_of(model), *const want = calloc(80 * 5, sizeof *want);
         const reference_lda o = {
             .alpha = options.row_prior, .rounds = 20, .maximum_a_posteriori = options.maximum_a_posteriori};

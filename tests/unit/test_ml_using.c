@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ml/using.h"
+#include "ml/place.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h"
@@ -262,7 +262,7 @@ static void recommends(void **state) {
 /* Nothing asked, everything seen, a row's columns in any order and twice. */
 static void recommends_what_is_left(void **state) {
     (void)state;
-    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 2, 6, 3, TAMIS_F32, false);
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 2, 6, 3, TAMIS_F32, false);
     int64_t columns[12];
     double scores[12];
     EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 0, NULL, 3, NULL, NULL));
@@ -281,7 +281,7 @@ static void recommends_what_is_left(void **state) {
 /* Of ratings beyond the range the better is still first, and both are shown as the end of the range. */
 static void ranks_before_it_clamps(void **state) {
     (void)state;
-    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 1, 4, 1, TAMIS_F64, false);
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 1, 4, 1, TAMIS_F64, false);
     put(model, &model->row_factors, (const double[]){1}, 1);
     put(model, &model->column_factors, (const double[]){3, 7, -9, 7}, 4);
     int64_t columns[4];
@@ -297,9 +297,8 @@ static void ranks_before_it_clamps(void **state) {
 static void recommendations_are_predictions(void **state) {
     (void)state;
     enum { N = 9 };
-    for (int m = 0; m < 6; m++)
+    for (int m = 0; m < tamis_method_count(); m++)
         for (int type = 0; type < 2; type++) {
-            if (!ml_methods[m]->operands || !ml_methods[m]->defaults || !ml_methods[m]->transform) continue;
             tamis_model_options options;
             tamis_model *model;
             EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
@@ -374,7 +373,7 @@ static void other_devices_agree(void **state) {
     char path[512];
     const char *const folder = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/tamis-model-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
-    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 30, 200, 4, TAMIS_F32, true);
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 30, 200, 4, TAMIS_F32, true);
     data d = data_make(30, 200, 12, 9);
     answers *const here = calloc(1, sizeof *here), *const there = calloc(1, sizeof *there);
     ask(model, &d.view, here);
@@ -418,8 +417,8 @@ enum { MANY = 12000, BEST = 20 };
 static void scans_like_blocks(void **state) {
     (void)state;
     for (int variant = 0; variant < 4; variant++) {
-        tamis_model *const model =
-            model_by_hand(device, TAMIS_ALS, ML_RATINGS, 9, MANY, 3, variant & 1 ? TAMIS_F64 : TAMIS_F32, variant & 2);
+        tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3,
+                                                 variant & 1 ? TAMIS_F64 : TAMIS_F32, variant & 2);
         data seen = data_make(9, MANY, 2000, 7);
         int64_t all[9 * BEST], one[BEST];
         double all_scores[9 * BEST], scores[BEST];
@@ -451,7 +450,7 @@ static void finds_what_is_alike(void **state) {
     (void)state;
     for (int variant = 0; variant < 4; variant++) {
         const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
-        tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 9, MANY, 3, type, variant & 2);
+        tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3, type, variant & 2);
         double *Y;
         EXPECT_OK(ml_dense_read_doubles(model, &model->column_factors, &Y));
         for (int k = 0; k < 3; k++) Y[7 * model->width + k] = 0;

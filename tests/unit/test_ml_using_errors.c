@@ -2,7 +2,7 @@
 #include "cmocka_first.h"
 
 #include "base/memory.h"
-#include "ml/using.h"
+#include "ml/place.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h"
@@ -27,9 +27,9 @@ static tamis_model *empty_model(void) {
 
 static void refuses(void **state) {
     (void)state;
-    errors e = {.model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 7, 9, 2, TAMIS_F64, false),
+    errors e = {.model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 7, 9, 2, TAMIS_F64, false),
                 .empty = empty_model(),
-                .without_rows = model_by_hand(device, TAMIS_LDA, ML_COUNTS, 7, 9, 2, TAMIS_F64, false),
+                .without_rows = model_by_hand(device, TAMIS_LDA, TAMIS_DATA_COUNTS, 7, 9, 2, TAMIS_F64, false),
                 .d = data_make(7, 9, 3, 1)};
     ml_dense_free(e.without_rows, &e.without_rows->row_factors);
     e.W = (tamis_dense){.data = e.numbers, .rows = 7, .cols = 2, .type = TAMIS_F64};
@@ -179,9 +179,9 @@ static tamis_status call_score(call_state *c) {
                              &score);
 }
 
-static call_state make_state(ml_kind kind) {
-    call_state c = {.model = model_by_hand(device, kind == ML_RATINGS ? TAMIS_ALS : TAMIS_LDA, kind, 20, 15, 3,
-                                           TAMIS_F32, kind == ML_RATINGS),
+static call_state make_state(tamis_method_data kind) {
+    call_state c = {.model = model_by_hand(device, kind == TAMIS_DATA_RATINGS ? TAMIS_ALS : TAMIS_LDA, kind, 20, 15, 3,
+                                           TAMIS_F32, kind == TAMIS_DATA_RATINGS),
                     .d = data_make(20, 15, 4, 2)};
     c.coo = c.d.view;
     c.coo.format = TAMIS_COO;
@@ -197,13 +197,13 @@ static void survives_faults(void **state) {
     tamis_status (*const calls[])(call_state *) = {call_transform, call_predict, call_recommend, call_topics,
                                                    call_score};
     static const int least[] = {8, 5, 10, 2, 20};
-    for (int kind = 0; kind <= ML_COUNTS; kind += 2)
+    for (int kind = 0; kind <= TAMIS_DATA_COUNTS; kind += 2)
         for (int i = 0; i < 5; i++) {
             tamis_status status = TAMIS_ERROR_MEMORY;
             int n = 0;
             while (status != TAMIS_OK) {
                 const int64_t live = tamis_memory_live();
-                call_state c = make_state((ml_kind)kind);
+                call_state c = make_state((tamis_method_data)kind);
                 c.W = (tamis_dense){.data = c.numbers, .rows = 20, .cols = c.model->width};
                 tamis_memory_fail_at(++n);
                 status = calls[i](&c);
@@ -214,7 +214,7 @@ static void survives_faults(void **state) {
                 tamis_model_free(c.model);
                 if (tamis_memory_live() != live) fail_msg("call %d leaks after allocation %d failed", i, n);
             }
-            if (kind == ML_RATINGS) assert_true(n > least[i]);
+            if (kind == TAMIS_DATA_RATINGS) assert_true(n > least[i]);
         }
 }
 

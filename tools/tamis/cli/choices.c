@@ -7,6 +7,8 @@
 #include <tamis/matrix.h>
 #include <tamis/tamis.h>
 
+#include "io/formats.h"
+
 const char *tool_choice_name(const tool_choices *choices, int index) {
     if (choices->name_at) return choices->name_at(index);
     int count = 0;
@@ -35,7 +37,8 @@ static const char *index_at(int i) { return i <= TAMIS_I64 ? tamis_index_type_na
 static const char *kind_at(int i) { return i <= TAMIS_KIND_WINDOW ? tamis_kind_name((tamis_kind)i) : NULL; }
 
 static const char *file_format_at(int i) {
-    return i <= TAMIS_FILE_SVMLIGHT ? tamis_file_format_name((tamis_file_format)i) : NULL;
+    const tamis_file_row *const row = tamis_file_row_of((tamis_file_format)i);
+    return row ? row->name : NULL;
 }
 
 /* Whether an earlier algorithm has that name: families of devices may use the same one. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
+#include "io/formats.h"
 
 void tool_text_add(tool_text *text, const char *format, ...) {
     va_list arguments;
@@ -203,18 +204,7 @@ int tool_terminal_width(void) {
 }
 
 void tool_matrix_name(const char *path, char *name, size_t bytes) {
-    static const char *const endings[] = {".gz",    ".xz",  ".zst",  ".mtx", ".npz", ".npy",     ".smtx", ".graph",
-                                          ".rsa",   ".rua", ".psa",  ".pua", ".hb",  ".rb",      ".txt",  ".el",
-                                          ".edges", ".tsv", ".ldac", ".dat", ".csv", ".ratings", ".data", NULL};
     const char *slash = strrchr(path, '/');
     snprintf(name, bytes, "%s", slash && slash[1] ? slash + 1 : path);
-    for (bool found = true; found;) {
-        found = false;
-        for (int i = 0; endings[i] && !found; i++) {
-            const size_t length = strlen(name), ending = strlen(endings[i]);
-            if (length <= ending || strcasecmp(name + length - ending, endings[i]) != 0) continue;
-            name[length - ending] = 0;
-            found = true;
-        }
-    }
+    name[tamis_file_stem_length(name)] = 0;
 }

@@ -4,76 +4,30 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/exit.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/source.h"
 #include "cli/text.h"
+#include "io/formats.h"
 #include "io/standard_format.h"
+#include "model/options.h"
 
-bool tool_method_of_documents(tamis_method method) { return method == TAMIS_LDA || method == TAMIS_GAP; }
+bool tool_method_of_documents(tamis_method method) { return tool_method_about(method)->data == TAMIS_DATA_COUNTS; }
 
-bool tool_method_of_counts(tamis_method method) {
-    return tool_method_of_documents(method) || method == TAMIS_IMPLICIT_ALS;
-}
+bool tool_method_of_counts(tamis_method method) { return tool_method_about(method)->data != TAMIS_DATA_RATINGS; }
 
 /* ------------------------------------------------------------------------------------------ kinds of files */
 
-/* LISTS hold pairs of ids; the others say themselves how large they are, or count from the largest index. */
-typedef enum file_kind { SIZED, COUNTED, LIST, LIST_OF_FEATURES } file_kind;
-
-/* What an ending says. LIST_OF_FEATURES: a list, but of documents a bag of words. */
-static const struct {
-    const char *ending;
-    file_kind kind;
-} endings[] = {
-    {".csv", LIST},       {".tsv", LIST},
-    {".ratings", LIST},   {".data", LIST},
-    {".el", LIST},        {".edges", LIST},
-    {".wel", LIST},       {".txt", LIST_OF_FEATURES},
-    {".ldac", COUNTED},   {".dat", LIST_OF_FEATURES},
-    {".svm", COUNTED},    {".svmlight", COUNTED},
-    {".libsvm", COUNTED},
-};
-
-static size_t without_packing(const char *name) {
-    static const char *const packings[] = {".gz", ".xz", ".zst"};
-    const size_t length = strlen(name);
-    for (int i = 0; i < 3; i++) {
-        const size_t tail = strlen(packings[i]);
-        if (length > tail && strcasecmp(name + length - tail, packings[i]) == 0) return length - tail;
-    }
-    return length;
-}
-
-static file_kind kind_by_name(const char *path, bool documents) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t length = without_packing(name);
-    if (strncasecmp(name, "docword.", 8) == 0) return SIZED;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t tail = strlen(endings[i].ending);
-        if (length <= tail || strncasecmp(name + length - tail, endings[i].ending, tail) != 0) continue;
-        if (endings[i].kind != LIST_OF_FEATURES) return endings[i].kind;
-        return documents ? COUNTED : LIST;
-    }
-    return SIZED;
-}
-
-static file_kind kind_of(const tool_data_request *request) {
-    if (strncmp(request->spec, "generate:", 9) == 0) return SIZED;
+static tamis_file_shape shape_of(const tool_data_request *request) {
+    if (strncmp(request->spec, "generate:", 9) == 0) return TAMIS_SHAPE_STATED;
     const bool standard = request->format == TAMIS_FILE_AUTO && strcmp(request->spec, "-") == 0;
-    const int format = standard ? (int)tamis_standard_format() : request->format;
-    if (standard && format == TAMIS_FILE_AUTO) return LIST; /* names make content that is of no other format */
-    switch (format) {
-    case TAMIS_FILE_AUTO: return kind_by_name(request->spec, tool_method_of_documents(request->method));
-    case TAMIS_FILE_EDGES:
-    case TAMIS_FILE_RATINGS: return LIST;
-    case TAMIS_FILE_SVMLIGHT:
-    case TAMIS_FILE_LDAC: return COUNTED;
-    default: return SIZED;
-    }
+    const tamis_file_format format = standard ? tamis_standard_format() : (tamis_file_format)request->format;
+    if (standard && format == TAMIS_FILE_AUTO)
+        return TAMIS_SHAPE_IDS; /* names make content that is of no other format */
+    if (format != TAMIS_FILE_AUTO) return tamis_file_row_of(format)->shape;
+    return tamis_file_shape_by_name(request->spec, tool_method_of_documents(request->method));
 }
 
 /* ------------------------------------------------------------------------------------------ leaving out */
@@ -158,7 +112,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
 }
 
 /* Ids as indices. What has no size of its own gets the model's. */
-static int read_indexed(const tool_data_request *request, file_kind kind, tool_data *data) {
+static int read_indexed(const tool_data_request *request, tamis_file_shape shape, tool_data *data) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.file_format = (tamis_file_format)request->format;
     options.offset_type = TAMIS_I64;
@@ -169,7 +123,7 @@ static int read_indexed(const tool_data_request *request, file_kind kind, tool_d
     if (code) return code;
     data->S = *source.S;
     const int64_t total = data->S.nnz;
-    if (kind != SIZED && request->column_count > 0) {
+    if (shape != TAMIS_SHAPE_STATED && request->column_count > 0) {
         trim(data, request->row_count > 0 ? request->row_count : data->S.rows, request->column_count);
     }
     return report_left_out(request->spec, total - data->S.nnz, total);
@@ -178,11 +132,12 @@ static int read_indexed(const tool_data_request *request, file_kind kind, tool_d
 int tool_data_open(const tool_data_request *request, tool_data *data) {
     *data = (tool_data){0};
     const double start = tool_seconds();
-    const file_kind kind = kind_of(request);
+    const tamis_file_shape shape = shape_of(request);
     const bool new_model = request->column_count == 0;
     tool_matrix_name(request->spec, data->name, sizeof data->name);
-    const bool named = kind == LIST && (new_model || (request->columns && (request->rows || request->new_rows)));
-    const int code = named ? read_named(request, data) : read_indexed(request, kind, data);
+    const bool named =
+        shape == TAMIS_SHAPE_IDS && (new_model || (request->columns && (request->rows || request->new_rows)));
+    const int code = named ? read_named(request, data) : read_indexed(request, shape, data);
     data->seconds = tool_seconds() - start;
     if (code) tool_data_close(data);
     return code;

@@ -5,7 +5,7 @@
 
 #include <tamis/ml.h>
 
-/* What is to be read, and of which model it is. A zero is: a new model, of a method that begins with TAMIS_ALS. */
+/* What is to be read, and of which model it is. A zero is: a new model, of the first method. */
 typedef struct tool_data_request {
     const char *spec; /* a file, or generate:KIND:... */
     int format;       /* a tamis_file_format */

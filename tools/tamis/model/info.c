@@ -22,7 +22,7 @@ static int64_t file_bytes(const char *path) {
 /* The options with which the model was made, as one would type them. */
 static void add_options(const tamis_model_options *made, tool_text *text) {
     const tool_train_settings set = {.model = *made};
-    for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
+    for (const tool_option *option = tool_train_options(made->method); option->name; option++) {
         if (!tool_train_of_model(option)) continue;
         const tool_word value = tool_option_text(option, &set);
         tool_text_add(text, "%s", text->length ? ", " : "");
@@ -63,7 +63,7 @@ static void print_text(const tool_use *use) {
 
 static void write_options(tool_json *json, const tamis_model_options *made) {
     const tool_train_settings set = {.model = *made};
-    for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
+    for (const tool_option *option = tool_train_options(made->method); option->name; option++) {
         const tool_word value = tool_option_text(option, &set);
         char name[64];
         if (!tool_train_of_model(option)) continue;

@@ -4,6 +4,7 @@
 
 #include <tamis/ml.h>
 
+#include "cli/command.h"
 #include "cli/options.h"
 
 typedef struct tool_train_settings {
@@ -21,10 +22,12 @@ typedef struct tool_train_settings {
     bool no_clobber, verbose, quiet;
 } tool_train_settings;
 
-/* The options of each method's training, by tamis_method. They are filled when the program starts. */
-enum { TOOL_TRAIN_OPTIONS = 64 };
-extern tool_option tool_train_options[TAMIS_GAP + 1][TOOL_TRAIN_OPTIONS];
+/* What the library says of a method, and the options of its training. They are made when the program starts. */
 void tool_train_options_prepare(void);
+const tamis_method_description *tool_method_about(tamis_method method);
+const tool_option *tool_train_options(tamis_method method);
+/* The same as commands, which end with no name. */
+extern tool_command tool_train_methods[];
 
 /* Whether an option is a number that the model keeps, other than its type. --topics, the other name of --factors, is
    not. */

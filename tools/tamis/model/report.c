@@ -10,13 +10,12 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/visible.h"
+#include "model/options.h"
 
 const char *tool_metric_name(tamis_method method) {
     static const char *const names[] = {
-        [TAMIS_ALS] = "RMSE", [TAMIS_IMPLICIT_ALS] = "recall", [TAMIS_CCD] = "RMSE", [TAMIS_LDA] = "perplexity",
-        [TAMIS_SFA] = "RMSE", [TAMIS_GAP] = "perplexity",
-    };
-    return names[method];
+        [TAMIS_DATA_RATINGS] = "RMSE", [TAMIS_DATA_USES] = "recall", [TAMIS_DATA_COUNTS] = "perplexity"};
+    return names[tool_method_about(method)->data];
 }
 
 int tool_training_report_open(tool_training_report *report, const char *json, bool verbose, bool quiet) {

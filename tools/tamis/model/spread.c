@@ -10,13 +10,15 @@
 #include "group/gang.h"
 #include "model/together.h"
 
-static tamis_options planning_of(const tamis_model_options *options) {
-    const int64_t width = options->factors + (options->method == TAMIS_ALS && options->biases);
+static tamis_options planning_of(const tool_together *what) {
+    const tamis_model_options *const options = what->options;
+    tamis_model_description model = {.width = options->factors};
+    if (what->model) (void)tamis_model_describe(what->model, &model); /* biases make it wider */
     tamis_options planning = TAMIS_OPTIONS_INIT;
     planning.operation = TAMIS_OP_FUSED;
     planning.edge = TAMIS_EDGE_MASK;
     planning.type = options->type;
-    planning.inner = planning.width = width;
+    planning.inner = planning.width = model.width;
     planning.d_is_b = true;
     planning.threads = options->threads;
     planning.expected_calls = (int64_t)options->iterations * (1 + options->cg_steps);
@@ -27,7 +29,7 @@ static tamis_options planning_of(const tamis_model_options *options) {
 /* Adds half an iteration with S; false where there is no prediction. */
 static bool add_half(const tool_together *what, const tamis_sparse *S, tool_spread *sum) {
     const tool_gang_kind kind = {.devices = *what->devices, .link = TAMIS_LINK_COPIES};
-    const tamis_options planning = planning_of(what->options);
+    const tamis_options planning = planning_of(what);
     tool_problem problem = {.operation = TAMIS_OP_FUSED, .S = *S};
     const double calls = 1 + what->options->cg_steps;
     tool_spread one = {.stays = false};

@@ -111,7 +111,7 @@ static int choose_checkpoint(training *run) {
 
 /* ------------------------------------------------------------------------------------------ model and data */
 
-/* Of several processes the first one writes and reports. */
+/* Sets the library's options. If there are several processes, the first one writes and reports. */
 static void set_library_options(training *run) {
     const bool first = tool_rank_number() == 0;
     run->options = run->settings.model;
@@ -412,7 +412,7 @@ static int run_train(const void *given, int count, char **operands) {
     tamis_status status = tamis_method_from_name(operands[0], &run.method);
     if (status == TAMIS_OK) status = tamis_model_options_init(&run.settings.model, run.method);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    int code = tool_options_repeat(tool_train_options[run.method], &run.settings);
+    int code = tool_options_repeat(tool_train_options(run.method), &run.settings);
     if (code == 0) code = check_settings(&run.settings, run.method);
     if (code) return code;
     run.devices = run.settings.devices;
@@ -445,29 +445,11 @@ static int run_train(const void *given, int count, char **operands) {
 
 /* ------------------------------------------------------------------------------------------ the command */
 
-static const tool_command methods[] = {
-    {.name = "als", .summary = "ratings: alternating least squares", .options = tool_train_options[TAMIS_ALS]},
-    {.name = "implicit-als",
-     .summary = "counts of what was used, bought or played",
-     .options = tool_train_options[TAMIS_IMPLICIT_ALS]},
-    {.name = "ccd", .summary = "ratings, one feature at a time (CCD++)", .options = tool_train_options[TAMIS_CCD]},
-    {.name = "sfa",
-     .summary = "ratings in mini-batches of users (sparse factor analysis)",
-     .options = tool_train_options[TAMIS_SFA]},
-    {.name = "lda",
-     .summary = "topics of documents (latent Dirichlet allocation)",
-     .options = tool_train_options[TAMIS_LDA]},
-    {.name = "gap",
-     .summary = "topics of documents, or non-negative factors of counts (gamma-Poisson)",
-     .options = tool_train_options[TAMIS_GAP]},
-    {.name = NULL},
-};
-
 const tool_command tool_train_command = {
     .name = "train",
     .summary = "fit a model to ratings, uses or documents",
     .operands = "DATA",
-    .methods = methods,
+    .methods = tool_train_methods,
     .settings_size = sizeof(tool_train_settings),
     .run = run_train,
 };

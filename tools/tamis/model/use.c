@@ -115,10 +115,20 @@ int tool_use_choose(const tamis_names *names, int64_t all, int count, char **wan
 }
 
 int tool_use_no_rows(const tool_use *use, const char *option) {
-    return tool_usage_error(
-        "%s: %s is a model of %s that stores no rows; als, implicit-als, ccd and gap do if they are "
-        "not trained with --stream; 'tamis transform' computes those of DATA",
-        option, use->path, tamis_method_name(use->method));
+    enum { MOST = 32 };
+    const char *names[MOST];
+    int count = 0;
+    tool_text keepers = {0};
+    tamis_method_description method;
+    for (int i = 0; count < MOST && tamis_method_at(i, &method) == TAMIS_OK; i++)
+        if (method.row_factors) names[count++] = method.name;
+    for (int i = 0; i < count; i++)
+        tool_text_add(&keepers, "%s%s", i == 0 ? "" : i == count - 1 ? " and " : ", ", names[i]);
+    const int code = tool_usage_error("%s: %s is a model of %s that stores no rows; %s do if they are "
+                                      "not trained with --stream; 'tamis transform' computes those of DATA",
+                                      option, use->path, tamis_method_name(use->method), tool_text_get(&keepers));
+    tool_text_free(&keepers);
+    return code;
 }
 
 static void write_name(FILE *out, const tamis_names *names, int64_t index) {

@@ -3,13 +3,15 @@
  * and each column's entries go to the rank that has the column. Those of rank 0 come first, then those of rank 1: so
  * rows ascend.
  */
+#include "ml/group_columns.h"
+
 #include <string.h>
 
+#include "ml/group.h"
 #include "ml/numbers.h"
-#include "ml/team.h"
 
 typedef struct columns_trip {
-    ml_team *team;
+    ml_rank *rank;
     const tamis_sparse *data;
     tamis_owned_sparse *transposed; /* of this rank's rows */
     int64_t *counts;                /* of each column's entries in this rank's rows */
@@ -34,29 +36,29 @@ static tamis_status count_columns(columns_trip *t) {
     return TAMIS_OK;
 }
 
-/* Rank r begins where r / ranks of all entries are before it, or as near as columns allow; without entries the columns
-   themselves are counted. */
+/* Shares out the columns. Rank r begins where r / ranks of all entries are before it, or as near as columns allow;
+   without entries the columns themselves are counted. */
 static void share_columns(const columns_trip *t) {
-    const int ranks = t->team->ranks;
+    const int ranks = t->rank->ranks;
     const int64_t cols = t->data->cols;
     double all = 0, before = 0;
     int64_t column = 0;
     for (int64_t j = 0; j < cols; j++) all += t->totals[j];
-    t->team->column_starts[0] = 0;
+    t->rank->column_starts[0] = 0;
     for (int r = 1; r < ranks; r++) {
         const double wanted = all * r / ranks;
         while (all > 0 && column < cols && before + t->totals[column] / 2 < wanted) before += t->totals[column++];
-        t->team->column_starts[r] = all > 0 ? column : (int64_t)((double)cols * r / ranks);
+        t->rank->column_starts[r] = all > 0 ? column : (int64_t)((double)cols * r / ranks);
     }
-    t->team->column_starts[ranks] = cols;
+    t->rank->column_starts[ranks] = cols;
 }
 
 /* ------------------------------------------------------------------------------------------ sending */
 
-/* The entries by columns, each with the number that its row has in the whole. */
+/* Transposes the entries; each gets the number that its row has in the whole. */
 static tamis_status transpose(columns_trip *t) {
-    const ml_team *const team = t->team;
-    const int64_t first = team->row_starts[team->rank];
+    const ml_rank *const rank = t->rank;
+    const int64_t first = rank->row_starts[rank->number];
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.format = TAMIS_CSR;
     options.index_type = t->data->index_type;
@@ -68,82 +70,82 @@ static tamis_status transpose(columns_trip *t) {
     const int64_t *const offsets = S->offsets;
     TRY(allocate(S->nnz, sizeof *t->rows, (void **)&t->rows));
     TRY(allocate(S->rows, sizeof *t->counts, (void **)&t->counts));
-    TRY(allocate(team->ranks * t->own, sizeof *t->theirs, (void **)&t->theirs));
-    TRY(allocate(team->ranks + 1, sizeof(int64_t), (void **)&t->send_starts));
-    TRY(allocate(team->ranks + 1, sizeof(int64_t), (void **)&t->receive_starts));
+    TRY(allocate(rank->ranks * t->own, sizeof *t->theirs, (void **)&t->theirs));
+    TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->send_starts));
+    TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->receive_starts));
     for (int64_t e = 0; e < S->nnz; e++) t->rows[e] = first + ml_column(S, e);
     for (int64_t j = 0; j < S->rows; j++) t->counts[j] = offsets[j + 1] - offsets[j];
     return TAMIS_OK;
 }
 
-/* Of an array with an element for each entry, or for each column. */
+/* Exchanges an array that has an element for each entry, or for each column. */
 static tamis_status exchange(const columns_trip *t, const void *send, void *receive, bool entries, size_t size) {
-    const ml_team *const team = t->team;
+    const ml_rank *const rank = t->rank;
     const int64_t *const offsets = tamis_owned_sparse_view(t->transposed)->offsets;
     int64_t came = 0;
     t->receive_starts[0] = 0;
-    for (int r = 0; r < team->ranks; r++) {
+    for (int r = 0; r < rank->ranks; r++) {
         if (!entries) came += t->own;
         for (int64_t j = 0; entries && j < t->own; j++) came += t->theirs[r * t->own + j];
         t->receive_starts[r + 1] = came * (int64_t)size;
     }
-    for (int r = 0; r <= team->ranks; r++) {
-        const int64_t column = team->column_starts[r];
+    for (int r = 0; r <= rank->ranks; r++) {
+        const int64_t column = rank->column_starts[r];
         t->send_starts[r] = (entries ? offsets[column] : column) * (int64_t)size;
     }
     const tamis_transfer transfer = {
         .send = send, .send_starts = t->send_starts, .receive = receive, .receive_starts = t->receive_starts};
-    const int64_t mine = t->send_starts[team->rank], bytes = t->send_starts[team->rank + 1] - mine;
-    if (bytes > 0) memcpy((char *)receive + t->receive_starts[team->rank], (const char *)send + mine, (size_t)bytes);
-    return tamis_group_exchange(team->group, &transfer);
+    const int64_t mine = t->send_starts[rank->number], bytes = t->send_starts[rank->number + 1] - mine;
+    if (bytes > 0) memcpy((char *)receive + t->receive_starts[rank->number], (const char *)send + mine, (size_t)bytes);
+    return tamis_group_exchange(rank->group, &transfer);
 }
 
 static tamis_status make_room(columns_trip *t) {
-    ml_team *const team = t->team;
+    ml_rank *const rank = t->rank;
     const size_t size = tamis_type_size(t->data->value_type);
     int64_t *offsets, nnz = 0;
-    TRY(allocate(t->own + 1, sizeof *offsets, &team->offsets));
-    offsets = team->offsets;
+    TRY(allocate(t->own + 1, sizeof *offsets, &rank->offsets));
+    offsets = rank->offsets;
     offsets[0] = 0;
     for (int64_t j = 0; j < t->own; j++) {
-        for (int r = 0; r < team->ranks; r++) nnz += t->theirs[r * t->own + j];
+        for (int r = 0; r < rank->ranks; r++) nnz += t->theirs[r * t->own + j];
         offsets[j + 1] = nnz;
     }
     TRY(allocate(nnz, sizeof *t->came_rows, (void **)&t->came_rows));
     TRY(allocate(nnz, size, &t->came_values));
-    TRY(allocate(nnz, sizeof(int64_t), &team->rows));
-    return allocate(nnz, size, &team->values);
+    TRY(allocate(nnz, sizeof(int64_t), &rank->rows));
+    return allocate(nnz, size, &rank->values);
 }
 
-/* What came from each rank is in the order of columns; each column's entries go together. */
+/* Puts each column's entries together. What came from each rank is in the order of columns. */
 static void merge(const columns_trip *t) {
-    ml_team *const team = t->team;
-    const int64_t *const offsets = team->offsets;
+    ml_rank *const rank = t->rank;
+    const int64_t *const offsets = rank->offsets;
     const size_t size = tamis_type_size(t->data->value_type);
-    int64_t *const rows = team->rows;
+    int64_t *const rows = rank->rows;
     int64_t *const next = t->counts; /* of each column: the counts have been sent */
     int64_t at = 0;
     for (int64_t j = 0; j < t->own; j++) next[j] = offsets[j];
-    for (int r = 0; r < team->ranks; r++)
+    for (int r = 0; r < rank->ranks; r++)
         for (int64_t j = 0; j < t->own; j++) {
             const int64_t count = t->theirs[r * t->own + j];
             if (count == 0) continue;
             memcpy(rows + next[j], t->came_rows + at, (size_t)count * sizeof *rows);
-            memcpy((char *)team->values + (size_t)next[j] * size, (const char *)t->came_values + (size_t)at * size,
+            memcpy((char *)rank->values + (size_t)next[j] * size, (const char *)t->came_values + (size_t)at * size,
                    (size_t)count * size);
             next[j] += count;
             at += count;
         }
-    team->by_columns = (tamis_sparse){.format = TAMIS_CSR,
+    rank->by_columns = (tamis_sparse){.format = TAMIS_CSR,
                                       .rows = t->own,
-                                      .cols = team->row_starts[team->ranks],
+                                      .cols = rank->row_starts[rank->ranks],
                                       .nnz = offsets[t->own],
                                       .offset_type = TAMIS_I64,
                                       .index_type = TAMIS_I64,
                                       .value_type = t->data->value_type,
-                                      .offsets = team->offsets,
-                                      .columns = team->rows,
-                                      .values = team->values};
+                                      .offsets = rank->offsets,
+                                      .columns = rank->rows,
+                                      .values = rank->values};
 }
 
 static void release(columns_trip *t) {
@@ -153,16 +155,16 @@ static void release(columns_trip *t) {
     tamis_owned_sparse_free(t->transposed);
 }
 
-tamis_status ml_team_columns(ml_team *team, const tamis_sparse *data) {
-    columns_trip t = {.team = team, .data = data};
+tamis_status ml_group_columns(ml_rank *rank, const tamis_sparse *data) {
+    columns_trip t = {.rank = rank, .data = data};
     tamis_status status;
-    TRY_GOTO(done, tamis_group_share(team->group, count_columns(&t), NULL, 0));
-    TRY_GOTO(done, tamis_group_sum(team->group, t.totals, data->cols));
+    TRY_GOTO(done, tamis_group_share(rank->group, count_columns(&t), NULL, 0));
+    TRY_GOTO(done, tamis_group_sum(rank->group, t.totals, data->cols));
     share_columns(&t);
-    t.own = team->column_starts[team->rank + 1] - team->column_starts[team->rank];
-    TRY_GOTO(done, tamis_group_share(team->group, transpose(&t), NULL, 0));
+    t.own = rank->column_starts[rank->number + 1] - rank->column_starts[rank->number];
+    TRY_GOTO(done, tamis_group_share(rank->group, transpose(&t), NULL, 0));
     TRY_GOTO(done, exchange(&t, t.counts, t.theirs, false, sizeof *t.counts));
-    TRY_GOTO(done, tamis_group_share(team->group, make_room(&t), NULL, 0));
+    TRY_GOTO(done, tamis_group_share(rank->group, make_room(&t), NULL, 0));
     TRY_GOTO(done, exchange(&t, t.rows, t.came_rows, true, sizeof *t.rows));
     TRY_GOTO(done, exchange(&t, tamis_owned_sparse_view(t.transposed)->values, t.came_values, true,
                             tamis_type_size(data->value_type)));
@@ -172,10 +174,10 @@ done:
     return status;
 }
 
-void ml_team_free(ml_team *team) {
-    tamis_release(team->row_starts);
-    tamis_release(team->column_starts);
-    tamis_release(team->offsets);
-    tamis_release(team->rows);
-    tamis_release(team->values);
+void ml_rank_free(ml_rank *rank) {
+    tamis_release(rank->row_starts);
+    tamis_release(rank->column_starts);
+    tamis_release(rank->offsets);
+    tamis_release(rank->rows);
+    tamis_release(rank->values);
 }

@@ -1,8 +1,13 @@
 /* What a model keeps, matrices and names; describing and freeing it. */
-#include "ml/model.h"
+#include "ml/factors.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "ml/calls.h"
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/place.h"
 
 void tamis_model_free(tamis_model *model) {
     if (!model) return;
@@ -37,7 +42,7 @@ tamis_status ml_model_workspace(tamis_model *model) {
 tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh) {
     bool rows_fresh = false, cols_fresh = false;
     TRY(ml_model_workspace(model));
-    if (model->method->row_factors) TRY(make_once(model, rows, model->width, &model->row_factors, &rows_fresh));
+    if (model->method->about.row_factors) TRY(make_once(model, rows, model->width, &model->row_factors, &rows_fresh));
     TRY(make_once(model, cols, model->width, &model->column_factors, &cols_fresh));
     *fresh = rows_fresh || cols_fresh;
     return TAMIS_OK;
@@ -45,11 +50,6 @@ tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bo
 
 tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_t cols, bool *fresh) {
     return make_once(model, rows, cols, &model->states[number], fresh);
-}
-
-void ml_end(tamis_model *model) {
-    if (model->work) model->method->free_work(model, model->work);
-    model->work = NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ looking at it */
@@ -83,7 +83,7 @@ static tamis_status fetch(tamis_model *model, tamis_owned_dense **factors, bool 
     if (model->cols == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model has not been fitted yet");
     if (of_rows && (model->row_factors.cols == 0 || model->row_factors.rows != model->rows))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors: use tamis_model_transform",
-                          tamis_method_name(model->options.method));
+                          model->method->about.name);
     return ml_dense_fetch(model, of_rows ? &model->row_factors : &model->column_factors, factors);
 }
 

@@ -1,20 +1,24 @@
 /*
- * The whole model of a team: collected on rank 0 for a file, on all ranks in the end. During the fit a rank's model has
+ * Collects the whole model of a group: on rank 0 for a file, on all ranks in the end. During the fit a rank's model has
  * its own rows of both factors.
  */
+#include "ml/group_factors.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "ml/fit.h"
-#include "ml/team.h"
+#include "ml/group.h"
+#include "ml/model.h"
+#include "ml/place.h"
+#include "ml/score.h"
 
 static tamis_dense *factors_of(tamis_model *model, bool columns) {
     return columns ? &model->column_factors : &model->row_factors;
 }
 
-static const int64_t *starts_of(const ml_team *team, bool columns) {
-    return columns ? team->column_starts : team->row_starts;
+static const int64_t *starts_of(const ml_rank *rank, bool columns) {
+    return columns ? rank->column_starts : rank->row_starts;
 }
 
 /* ------------------------------------------------------------------------------------------ collecting */
@@ -29,21 +33,21 @@ typedef struct collection {
 
 static tamis_status prepare(collection *c) {
     tamis_model *const model = c->model;
-    const ml_team *const team = model->team;
-    const int64_t *const starts = starts_of(team, c->columns);
+    const ml_rank *const rank = model->rank;
+    const int64_t *const starts = starts_of(rank, c->columns);
     const int64_t line = model->width * (int64_t)tamis_type_size(model->options.type);
-    const int64_t bytes = (starts[team->rank + 1] - starts[team->rank]) * line;
-    const bool gets = c->everywhere || team->rank == 0;
+    const int64_t bytes = (starts[rank->number + 1] - starts[rank->number]) * line;
+    const bool gets = c->everywhere || rank->number == 0;
     int64_t sent = 0;
     TRY(ml_dense_fetch(model, factors_of(model, c->columns), &c->own));
-    TRY(tamis_owned_dense_create(gets ? starts[team->ranks] : 0, model->width, model->options.type, TAMIS_ROW_MAJOR,
+    TRY(tamis_owned_dense_create(gets ? starts[rank->ranks] : 0, model->width, model->options.type, TAMIS_ROW_MAJOR,
                                  &c->whole));
-    TRY(tamis_allocate(team->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->send_starts));
-    TRY(tamis_allocate(team->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->receive_starts));
-    TRY(tamis_allocate(c->everywhere ? team->ranks : 1, (size_t)bytes, "factors for other ranks", (void **)&c->copies));
+    TRY(tamis_allocate(rank->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->send_starts));
+    TRY(tamis_allocate(rank->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->receive_starts));
+    TRY(tamis_allocate(c->everywhere ? rank->ranks : 1, (size_t)bytes, "factors for other ranks", (void **)&c->copies));
     c->send_starts[0] = 0;
-    for (int r = 0; r <= team->ranks; r++) c->receive_starts[r] = gets ? starts[r] * line : 0;
-    for (int r = 0; r < team->ranks; r++) {
+    for (int r = 0; r <= rank->ranks; r++) c->receive_starts[r] = gets ? starts[r] * line : 0;
+    for (int r = 0; r < rank->ranks; r++) {
         if (bytes > 0 && (r == 0 || c->everywhere)) {
             memcpy(c->copies + sent, tamis_owned_dense_view(c->own)->data, (size_t)bytes);
             sent += bytes;
@@ -51,7 +55,7 @@ static tamis_status prepare(collection *c) {
         c->send_starts[r + 1] = sent;
     }
     if (gets && bytes > 0)
-        memcpy((char *)tamis_owned_dense_view(c->whole)->data + c->receive_starts[team->rank],
+        memcpy((char *)tamis_owned_dense_view(c->whole)->data + c->receive_starts[rank->number],
                tamis_owned_dense_view(c->own)->data, (size_t)bytes);
     return TAMIS_OK;
 }
@@ -61,15 +65,15 @@ static tamis_status exchange(const collection *c) {
                                      .send_starts = c->send_starts,
                                      .receive = tamis_owned_dense_view(c->whole)->data,
                                      .receive_starts = c->receive_starts};
-    return tamis_group_exchange(c->model->team->group, &transfer);
+    return tamis_group_exchange(c->model->rank->group, &transfer);
 }
 
-/* The rows of all ranks in their order, on the host of all of them or of rank 0. */
+/* Collects the rows of all ranks in their order on the host of all of them, or of rank 0. */
 static tamis_status collect(tamis_model *model, bool columns, bool everywhere, tamis_owned_dense **whole) {
     collection c = {.model = model, .columns = columns, .everywhere = everywhere};
     tamis_status status;
     *whole = NULL;
-    TRY_GOTO(done, tamis_group_share(model->team->group, prepare(&c), NULL, 0));
+    TRY_GOTO(done, tamis_group_share(model->rank->group, prepare(&c), NULL, 0));
     TRY_GOTO(done, exchange(&c));
     *whole = c.whole;
     c.whole = NULL;
@@ -98,15 +102,15 @@ failed:
     return status;
 }
 
-tamis_status ml_team_take_own(tamis_model *model) {
-    const ml_team *const team = model->team;
+tamis_status ml_group_take_own(tamis_model *model) {
+    const ml_rank *const rank = model->rank;
     for (int columns = 0; columns < 2; columns++) {
-        const int64_t *const starts = starts_of(team, columns);
-        const int64_t first = starts[team->rank], line = model->width * (int64_t)tamis_type_size(model->options.type);
+        const int64_t *const starts = starts_of(rank, columns);
+        const int64_t first = starts[rank->number], line = model->width * (int64_t)tamis_type_size(model->options.type);
         tamis_owned_dense *whole;
         TRY(ml_dense_fetch(model, factors_of(model, columns), &whole));
         const char *const data = tamis_owned_dense_view(whole)->data;
-        const tamis_status status = replace(model, starts[team->rank + 1] - first, data ? data + first * line : NULL,
+        const tamis_status status = replace(model, starts[rank->number + 1] - first, data ? data + first * line : NULL,
                                             factors_of(model, columns));
         tamis_owned_dense_free(whole);
         TRY(status);
@@ -114,21 +118,21 @@ tamis_status ml_team_take_own(tamis_model *model) {
     return TAMIS_OK;
 }
 
-tamis_status ml_team_take_whole(tamis_model *model) {
+tamis_status ml_group_take_whole(tamis_model *model) {
     for (int columns = 0; columns < 2; columns++) {
         tamis_owned_dense *whole;
         TRY(collect(model, columns, true, &whole));
         const tamis_dense *const view = tamis_owned_dense_view(whole);
         const tamis_status status = replace(model, view->rows, view->data, factors_of(model, columns));
         tamis_owned_dense_free(whole);
-        TRY(tamis_group_share(model->team->group, status, NULL, 0));
+        TRY(tamis_group_share(model->rank->group, status, NULL, 0));
     }
     return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ between iterations */
 
-/* With all columns and its own rows a rank scores its entries as one device does. */
+/* Scores a rank's entries as one device does, with all columns and its own rows. */
 static tamis_status score(tamis_model *model, const tamis_held_out *held_out, const tamis_owned_dense *columns,
                           double *value, double *weight) {
     const tamis_dense *const view = tamis_owned_dense_view(columns);
@@ -143,22 +147,22 @@ done:
     return status;
 }
 
-tamis_status ml_team_metric(tamis_model *model, const tamis_held_out *held_out, double *metric) {
-    const bool squares = model->method->kind == ML_RATINGS; /* the metric is the root of their mean */
+tamis_status ml_group_metric(tamis_model *model, const tamis_held_out *held_out, double *metric) {
+    const bool squares = model->method->about.data == TAMIS_DATA_RATINGS; /* the metric is the root of their mean */
     double value = 0, weight = 0;
     tamis_owned_dense *columns;
     TRY(collect(model, true, true, &columns));
     tamis_status status = score(model, held_out, columns, &value, &weight);
     tamis_owned_dense_free(columns);
-    TRY(tamis_group_share(model->team->group, status, NULL, 0));
+    TRY(tamis_group_share(model->rank->group, status, NULL, 0));
     double sums[2] = {weight > 0 ? weight * (squares ? value * value : value) : 0, weight};
-    TRY(tamis_group_sum(model->team->group, sums, 2));
+    TRY(tamis_group_sum(model->rank->group, sums, 2));
     const double mean = sums[0] / sums[1];
     *metric = sums[1] > 0 ? squares ? sqrt(mean) : mean : NAN;
     return TAMIS_OK;
 }
 
-/* A model with other matrices, which a file is written from. */
+/* Saves the model with the matrices of all ranks. */
 static tamis_status save(const tamis_model *model, const tamis_owned_dense *const *whole) {
     tamis_model all = *model;
     all.row_factors = *tamis_owned_dense_view(whole[0]);
@@ -166,16 +170,16 @@ static tamis_status save(const tamis_model *model, const tamis_owned_dense *cons
     return tamis_model_save(&all, model->options.checkpoint);
 }
 
-tamis_status ml_team_checkpoint(tamis_model *model, bool due) {
-    const ml_team *const team = model->team;
+tamis_status ml_group_checkpoint(tamis_model *model, bool due) {
+    const ml_rank *const rank = model->rank;
     tamis_owned_dense *whole[2] = {NULL, NULL};
     tamis_status status;
     int32_t wanted = due && model->options.checkpoint != NULL;
-    TRY(tamis_group_share(team->group, TAMIS_OK, &wanted, sizeof wanted));
-    memcpy(&wanted, tamis_group_shared(team->group, 0, sizeof wanted), sizeof wanted);
+    TRY(tamis_group_share(rank->group, TAMIS_OK, &wanted, sizeof wanted));
+    memcpy(&wanted, tamis_group_shared(rank->group, 0, sizeof wanted), sizeof wanted);
     if (!wanted) return TAMIS_OK;
     for (int columns = 0; columns < 2; columns++) TRY_GOTO(done, collect(model, columns, false, &whole[columns]));
-    if (team->rank == 0) status = save(model, (const tamis_owned_dense *const *)whole);
+    if (rank->number == 0) status = save(model, (const tamis_owned_dense *const *)whole);
 done:
     tamis_owned_dense_free(whole[0]);
     tamis_owned_dense_free(whole[1]);

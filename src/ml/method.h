@@ -1,0 +1,75 @@
+/*
+ * What differs between methods: one row for each, at the end of the method's file. What all methods share is done once
+ * around it: checking, the loop over iterations, timing, checkpoints, prediction.
+ */
+#ifndef TAMIS_ML_METHOD_H
+#define TAMIS_ML_METHOD_H
+
+#include <tamis/dense.h>
+#include <tamis/ml.h>
+
+struct ml_operands;
+
+/* A method may keep so many matrices beside the factors between iterations; a checkpoint has them. It may also keep so
+   many sums during an iteration. */
+enum { ML_STATES = 4, ML_PARTS = 4 };
+
+typedef struct ml_method {
+    tamis_method_description about;
+    bool biases;      /* with options.biases the factors end in a bias */
+    bool nonnegative; /* with options.nonnegative there are no biases, and ratings are not centred */
+    bool noise;       /* options.regularization = 0 finds lambda by the noise of the data */
+    bool masses;      /* a topic's weights add up to the topic's share of the words, not to 1 */
+
+    void (*defaults)(tamis_model_options *options);
+    /* Check the method's own options: always, and those of a new model, as files of older versions may have others.
+       NULL: nothing to check. */
+    tamis_status (*check)(const tamis_model_options *options);
+    tamis_status (*check_new)(const tamis_model_options *options);
+    /* Sets rows and columns of the states that every model of the method has in its file, whose columns are `cols`.
+       Zeros stand for a state that may be missing or has any size. NULL: there are none. */
+    void (*states)(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]);
+
+    /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always there,
+       offsets int64; it lives until the work is freed. begin() makes what the model has not yet (factors, states: see
+       factors.h) and keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: all
+       allocation is in begin(), that of events too (ml_times_reserve). Methods of mini-batches go on from
+       model->batches_done, raise it after each, and call ml_after_batch(). Fits on groups use what is in group.h. */
+    tamis_status (*begin)(tamis_model *model, const tamis_sparse *data);
+    tamis_status (*iterate)(tamis_model *model);
+    tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NaN where it is not known */
+    /* Between two mini-batches: adds to `parts`, a copy of model->parts, what of them is still on the device. NULL:
+       nothing ever is. iterate() leaves nothing there. */
+    tamis_status (*pending)(const tamis_model *model, double parts[]);
+    void (*free_work)(const tamis_model *model, void *work); /* after a failed begin() too, unless `work` is NULL */
+
+    /* One mini-batch of new rows, data as above; `whole` is an estimate of all rows there are (0: unknown). *loss is of
+       this batch: the sum and what it is divided by, so that batches can be added up. NULL without mini-batches. */
+    tamis_status (*step)(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *loss, double *weight);
+
+    /* Rows of `data` (as above) in the model's factors: W is data->rows x width on the device. */
+    tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
+
+    /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
+    tamis_status (*bound)(tamis_model *model, const tamis_sparse *data, double *per_word);
+
+    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
+       for ml_operands_free() after an error too. */
+    tamis_status (*operands)(tamis_model *model, const tamis_dense *W, struct ml_operands *operands);
+} ml_method;
+
+static inline bool ml_is_nonnegative(const ml_method *method, const tamis_model_options *options) {
+    return method->nonnegative && options->nonnegative;
+}
+
+/* Numbers of a row or column: the bias is the last. */
+static inline int64_t ml_width(const ml_method *method, const tamis_model_options *options) {
+    return options->factors + (method->biases && options->biases && !ml_is_nonnegative(method, options) ? 1 : 0);
+}
+
+/* Whether lambda is found by the noise of the data. */
+static inline bool ml_by_noise(const ml_method *method, const tamis_model_options *options) {
+    return method->noise && options->regularization == 0;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* Checking options, and making models from them. */
+#ifndef TAMIS_ML_OPTIONS_H
+#define TAMIS_ML_OPTIONS_H
+
+#include "ml/model.h"
+
+/* Makes an empty model of options that were checked; for create and load. */
+tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **model);
+/* Takes options.algorithms apart. */
+tamis_status ml_algorithms(const char *text, char algorithms[3][48]);
+tamis_status ml_options_check(const tamis_model_options *options);
+
+#endif

@@ -1,0 +1,56 @@
+/* Dense and sparse matrices on the model's device. */
+#ifndef TAMIS_ML_PLACE_H
+#define TAMIS_ML_PLACE_H
+
+#include "ml/model.h"
+
+/* Allocates a packed matrix on the device, not initialised. rows or cols 0 is fine (data NULL). */
+tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense);
+void ml_dense_free(const tamis_model *model, tamis_dense *dense);
+/* Copy between a packed host array of the model's type and the device; they wait. */
+tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host);
+tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host);
+/* Do the same with doubles, whatever the model's type; the caller frees those read with tamis_release. */
+tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers);
+tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers);
+/* Copies a matrix to the host, as an array that the caller owns. */
+tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **array);
+/* Writes seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart.
+ */
+tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
+                             double high);
+/* Writes the rows from number `first` on of such a matrix. */
+tamis_status ml_dense_random_from(const tamis_model *model, const tamis_dense *dense, int64_t first, uint64_t stream,
+                                  double low, double high);
+/* Allocates elements of the model's type on the device: the values of samples. */
+tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values);
+/* Views them as a count x 1 matrix, for tamis/dense.h. */
+tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count);
+
+/* A sparse matrix on the device: CSR, sorted, duplicates summed, the model's type. */
+typedef struct ml_sparse {
+    tamis_owned_sparse *host;         /* its arrays on the host */
+    tamis_sparse view;                /* at the device's location */
+    void *offsets, *columns, *values; /* a GPU's, else NULL */
+    struct tamis_group_plan
+        *others; /* in a fit on a group (group.h): brings the rows that the columns name; else NULL */
+} ml_sparse;
+/* Puts `S` (host, any form), or its transpose, onto the device. */
+tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
+/* Do its two steps: make placed->host with a view of it, and send the view's arrays to the device. After an error the
+   caller calls ml_sparse_free. */
+tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
+tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed);
+/* Places rows first to first + count - 1 of a CSR matrix with int64 offsets. */
+tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
+                                  bool transpose, ml_sparse *placed);
+void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
+/* Computes the lambda of each row, rows x 1 on the device, from ml_lambda, weighted or not. It is never 0, so that rows
+   without ratings go to 0. */
+tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas);
+/* Computes the number of nonzeros of each row as the model's type, rows x 1 on the device. */
+tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts);
+/* Computes what lambda is multiplied by for each row: its ratings and ML_PRIOR_RATINGS, rows x 1 on the device. */
+tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights);
+
+#endif

@@ -1,0 +1,30 @@
+/* Checks of what a fitted model is asked, factors of new rows, and predictions. None of these functions clears the
+   thread's message. */
+#ifndef TAMIS_ML_PREDICT_H
+#define TAMIS_ML_PREDICT_H
+
+#include "ml/operands.h"
+
+/* Checks that the model is there and was fitted. */
+tamis_status ml_check_fitted(const tamis_model *model);
+/* Checks W, as tamis_model_transform gives it, on the host, or NULL for the model's own rows. *rows: how many there
+   are. */
+tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64_t *rows);
+/* Copies those lines of W, or of the model's own factors where W is NULL, packed and in that order; rows = NULL: the
+   first `count`. Both have been checked. */
+tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+                            tamis_owned_dense **gathered);
+/* Checks that a matrix has as many columns as the model; `what` names it. */
+tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols);
+
+/* Does what tamis_model_transform does, into a packed array that the caller owns. */
+tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W);
+/* Predicts at the places of a valid S on the host; A has a line for each of its rows. */
+tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions);
+/* Returns clamp(offset + scale dot, least, most); NaN stays NaN. */
+static inline double ml_expectation(const ml_operands *operands, double dot) {
+    const double value = operands->offset + operands->scale * dot;
+    return value < operands->least ? operands->least : value > operands->most ? operands->most : value;
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* The best columns of rows. */
+#ifndef TAMIS_ML_RECOMMEND_H
+#define TAMIS_ML_RECOMMEND_H
+
+#include "ml/operands.h"
+
+/* Finds the n best columns of each line of A, which is on the host, and of which line i is row rows[i] of `seen` (NULL:
+   row i). Arguments have been checked, but not the arrays of `seen`. */
+tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const int64_t *rows,
+                          const tamis_sparse *seen, int n, int64_t *columns, double *scores);
+
+#endif
