@@ -112,7 +112,7 @@ typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 
 typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
 
 /* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): those that its nonzeros need. replicate
-   ("static-split", paper 004's): all of them. auto: fetch, which never moves more. */
+   ("static-split"): all of them. auto: fetch, which never moves more. */
 typedef enum tamis_exchange {
     TAMIS_EXCHANGE_AUTO = 0,
     TAMIS_EXCHANGE_FETCH = 1,

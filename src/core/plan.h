@@ -66,6 +66,11 @@ void tamis_plan_release(tamis_plan *plan);
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan);
 
+/* Whether the operation has the softmax edge: SpMM has no edge. */
+static inline bool tamis_is_softmax(const tamis_options *o) {
+    return o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+}
+
 /* Whether the operation reads S's values. */
 static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
     return tamis_needs_values(plan->options.operation, plan->options.edge);
@@ -85,6 +90,14 @@ tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *
 /* execute.c: checks that there is a plan, and that it is for this operation. */
 tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation operation);
 
+/* The operands of an operation; those that it does not have are NULL. */
+typedef struct tamis_views {
+    const tamis_dense *A, *B, *D, *out;
+    /* elements before each, and before the execution's values */
+    int64_t skip_a, skip_b, skip_d, skip_out, skip_values;
+    bool checked; /* tamis_plan_check_run has accepted them */
+} tamis_views;
+
 /* What is expected of an operand. */
 typedef struct tamis_operand {
     const char *name;
@@ -100,6 +113,15 @@ typedef struct tamis_operand {
 /* `outputs`: the members of a batch that must not overlap; 1 for inputs. */
 tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t outputs);
 tamis_status tamis_operand_check_packed(const tamis_operand *x); /* samples have stride 1 */
+
+/* What is expected of the operands of an operation with an op(S) of so many rows, columns and nonzeros. */
+typedef struct tamis_operand_list {
+    tamis_operand a, b, d, out;
+} tamis_operand_list;
+tamis_operand_list tamis_operands_of(const tamis_options *options, int64_t rows, int64_t cols, int64_t nnz,
+                                     const tamis_views *views);
+tamis_status tamis_operands_check(const tamis_device *device, const tamis_options *options,
+                                  const tamis_operand_list *x);
 
 /* For a plan with options.d_is_b: D must be B, which has been checked. */
 tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);
@@ -126,18 +148,11 @@ tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspac
                                   tamis_execution *given, tamis_borrowed_workspace *workspace);
 void tamis_workspace_give_back(const tamis_device *device, const tamis_borrowed_workspace *workspace);
 
-/* The operands of an operation; those that it does not have are NULL. */
-typedef struct tamis_views {
-    const tamis_dense *A, *B, *D, *out;
-    /* elements before each, and before the execution's values */
-    int64_t skip_a, skip_b, skip_d, skip_out, skip_values;
-} tamis_views;
-
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution);
 
 /* The checks of tamis_plan_run alone: for callers that must know before they wait for others that it will not refuse.
- */
+   They then set views.checked. */
 tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                   const tamis_execution *execution);
 

@@ -187,10 +187,10 @@ tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count
 
 /* A sparse matrix on the device: CSR, sorted, duplicates summed, the model's type. */
 typedef struct ml_sparse {
-    tamis_owned_sparse *host;         /* its arrays on the host */
-    tamis_sparse view;                /* at the device's location */
-    void *offsets, *columns, *values; /* a GPU's, else NULL */
-    struct tamis_group_plan *others;  /* with a team (team.h): brings the rows that the columns name; else NULL */
+    tamis_owned_sparse *host;          /* its arrays on the host */
+    tamis_sparse view;                 /* at the device's location */
+    void *offsets, *columns, *values;  /* a GPU's, else NULL */
+    struct tamis_row_exchange *others; /* with a team (team.h): brings the rows that the columns name; else NULL */
 } ml_sparse;
 /* Puts `S` (host, any form), or its transpose, onto the device. */
 tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);

@@ -1,9 +1,10 @@
 /* Copying between the caller's arrays and packed ones in host memory, which the device copies by itself. */
+#include "slabs/staging.h"
+
 #include <string.h>
 
 #include "base/half.h"
 #include "base/threads.h"
-#include "slabs/slabs.h"
 #include "sparse/check.h"
 #include "sparse/structure.h"
 
@@ -28,7 +29,7 @@ static void copy_share(void *context, int thread, int threads) {
     if (end > begin) memcpy(b->to + begin, b->from + begin, (size_t)(end - begin));
 }
 
-void tamis_slab_copy(const tamis_slab_plan *plan, void *to, const void *from, int64_t bytes) {
+static void copy(const tamis_slab_plan *plan, void *to, const void *from, int64_t bytes) {
     block b = {.to = to, .from = from, .bytes = bytes};
     run(plan, bytes, copy_share, &b);
 }
@@ -70,7 +71,7 @@ void tamis_slab_move_entries(const tamis_slab_plan *plan, const tamis_slab_piece
     const int64_t bytes = piece->nnz * (int64_t)size;
     if (piece->nnz == 0) return;
     if (!plan->tiles.entries) {
-        tamis_slab_copy(plan, out ? of_slab : packed, out ? packed : of_slab, bytes);
+        copy(plan, out ? of_slab : packed, out ? packed : of_slab, bytes);
         return;
     }
     scatter s = {.size = size,
@@ -88,7 +89,7 @@ void tamis_slab_stage_offsets(const tamis_slab_plan *plan, const tamis_slab_piec
     const tamis_slab *const slab = &plan->slabs[piece->slab];
     if (!plan->report.keeps_b) {
         const int32_t *const offsets = plan->tiles.offsets + piece->first_offset;
-        tamis_slab_copy(plan, to, offsets, (slab->rows + 1) * (int64_t)sizeof *to);
+        copy(plan, to, offsets, (slab->rows + 1) * (int64_t)sizeof *to);
         return;
     }
     for (int64_t i = 0; i <= slab->rows; i++)
@@ -99,11 +100,11 @@ void tamis_slab_stage_columns(const tamis_slab_plan *plan, const tamis_slab_piec
     const tamis_sparse *const S = &plan->S;
     if (!plan->report.keeps_b) {
         const int32_t *const columns = plan->tiles.columns + piece->first_entry;
-        tamis_slab_copy(plan, to, columns, piece->nnz * (int64_t)sizeof *columns);
+        copy(plan, to, columns, piece->nnz * (int64_t)sizeof *columns);
         return;
     }
-    tamis_slab_copy(plan, to, tamis_index_at(S->columns, S->index_type, S->offset_base + piece->first_entry),
-                    piece->nnz * (int64_t)tamis_index_size(S->index_type));
+    copy(plan, to, tamis_index_at(S->columns, S->index_type, S->offset_base + piece->first_entry),
+         piece->nnz * (int64_t)tamis_index_size(S->index_type));
 }
 
 /* ------------------------------------------------------------------------------------------ dense matrices */
@@ -133,7 +134,7 @@ typedef struct outputs {
     bool out;
 } outputs;
 
-/* An element of a 16-bit output, of which the device has sums. */
+/* Converts an element of a 16-bit output, of which the device has sums. */
 static void convert(tamis_type type, void *narrow, void *wide, bool out) {
     uint16_t bits;
     float value;
