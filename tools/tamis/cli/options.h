@@ -75,6 +75,9 @@ typedef struct tool_option {
 /* What an option is set to, as one would type it; flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);
 
+/* Writes the names of chosen ones with commas between them, as one would type them. */
+void tool_chosen_text(const tool_choices *choices, const tool_chosen *chosen, char *text, size_t bytes);
+
 /* Whether an option has no value, and whether its value is the name of a file. */
 bool tool_option_is_flag(const tool_option *option);
 bool tool_option_is_path(const tool_option *option);
