@@ -99,9 +99,9 @@ typedef struct tamis_group_plan tamis_group_plan;
  * rows. AUTO does that on GPUs where it is predicted to be faster. Each rank may choose for itself. The results of both
  * ways differ by the rounding of one more sum.
  *
- * options.exchange: with REPLICATE, a rank receives all rows of B that it does not have, needed or not, as paper 004
- * does: the baseline. Each rank may choose for itself. tamis_group_plan_explain prices both, and 1.5D dense shift,
- * which plans do not do.
+ * options.exchange: with REPLICATE, a rank receives all rows of B that it does not have, needed or not: the baseline,
+ * as in Nisa et al.: Sampled Dense Matrix Multiplication. Each rank may choose for itself. tamis_group_plan_explain
+ * prices both, and 1.5D dense shift, which plans do not do.
  */
 TAMIS_API tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
                                                const tamis_options *options, tamis_group_plan **plan);
@@ -149,7 +149,7 @@ typedef struct tamis_group_report {
        library does not know. The link's rates are those of two H200 over NVLink, of the CPU its memory's. */
     double exchange_seconds;   /* the rows that plans receive: 1d-fetch, those that are needed, unless options.exchange
                                   says otherwise */
-    double replicated_seconds; /* static-split, paper 004's: all rows of B to all ranks */
+    double replicated_seconds; /* static-split: all rows of B to all ranks */
     double together_seconds;   /* an execution, exchange included */
     double alone_seconds;      /* of the whole on one rank: the sum of what the ranks compute, with all threads of a
                                   CPU that they share */

@@ -10,6 +10,7 @@ typedef struct tamis_back_views {
     const tamis_dense *dA, *dB, *dD, *dS;
     /* elements before each, and before the execution's values */
     int64_t skip_e, skip_a, skip_b, skip_d, skip_dd, skip_values;
+    bool checked; /* tamis_gradient_check_run has accepted them */
 } tamis_back_views;
 
 #endif

@@ -27,7 +27,7 @@ typedef tamis_operand operand;
 typedef struct run {
     const tamis_plan *plan;
     tamis_execution given; /* with defaults, and with the values and workspace in use */
-    operand a, b, d, out;
+    tamis_operand_list x;
     bool d_is_b;         /* fused: D is the view B, promised or not, and is not staged again */
     int64_t skip_values; /* elements of given.values before the first that is used */
     tamis_borrowed_workspace workspace;
@@ -86,17 +86,34 @@ static tamis_status check_apart(const operand *out, const operand *x) {
                       x->name, data);
 }
 
+tamis_operand_list tamis_operands_of(const tamis_options *o, int64_t rows, int64_t cols, int64_t nnz,
+                                     const tamis_views *views) {
+    const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
+    const tamis_dense *const D = o->d_is_b && !views->D ? views->B : views->D;
+    tamis_operand_list x = {
+        .a = {"A", views->A, rows, o->inner, o->type, o->a_layout, "a_layout", -1, views->skip_a},
+        .b = {"B", views->B, cols, spmm ? o->width : o->inner, o->type, o->b_layout, "b_layout", -1, views->skip_b},
+        .d = {"D", D, cols, o->width, o->type, o->d_layout, "d_layout", -1, views->skip_d},
+        .out = {spmm ? "C" : "E", views->out, rows, o->width, o->output_type, o->output_layout, "output_layout", -1,
+                views->skip_out}};
+    if (sddmm) x.out = (operand){"P", views->out, nnz, 1, o->output_type, TAMIS_ROW_MAJOR, NULL, -1, views->skip_out};
+    return x;
+}
+
+tamis_status tamis_operands_check(const tamis_device *device, const tamis_options *o, const tamis_operand_list *x) {
+    if (o->operation != TAMIS_OP_SPMM) TRY(tamis_operand_check(device, &x->a, 1));
+    TRY(tamis_operand_check(device, &x->b, 1));
+    if (o->operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(device, &x->d, 1));
+    if (o->d_is_b) TRY(tamis_d_is_b_check(x->b.view, x->d.view));
+    TRY(tamis_operand_check(device, &x->out, o->batch));
+    return o->operation == TAMIS_OP_SDDMM ? tamis_operand_check_packed(&x->out) : TAMIS_OK;
+}
+
 static tamis_status check_operands(const run *r) {
-    const tamis_plan *const plan = r->plan;
-    const tamis_operation operation = plan->options.operation;
-    if (operation != TAMIS_OP_SPMM) TRY(tamis_operand_check(plan->device, &r->a, 1));
-    TRY(tamis_operand_check(plan->device, &r->b, 1));
-    if (operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(plan->device, &r->d, 1));
-    if (plan->options.d_is_b) TRY(tamis_d_is_b_check(r->b.view, r->d.view));
-    TRY(tamis_operand_check(plan->device, &r->out, plan->options.batch));
-    const operand *const inputs[] = {&r->a, &r->b, &r->d};
-    for (int i = 0; i < 3; i++) TRY(check_apart(&r->out, inputs[i]));
-    return operation == TAMIS_OP_SDDMM ? tamis_operand_check_packed(&r->out) : TAMIS_OK;
+    const operand *const inputs[] = {&r->x.a, &r->x.b, &r->x.d};
+    TRY(tamis_operands_check(r->plan->device, &r->plan->options, &r->x));
+    for (int i = 0; i < 3; i++) TRY(check_apart(&r->x.out, inputs[i]));
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ values, workspace */
@@ -253,26 +270,26 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
 static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x) {
     const tamis_plan *const plan = r->plan;
     const bool before = r->given.beta != 0;
-    x->out = member_of(&r->out, member);
-    x->batch_stride.out = r->out.view->batch_stride;
+    x->out = member_of(&r->x.out, member);
+    x->batch_stride.out = r->x.out.view->batch_stride;
     if (plan->options.operation != TAMIS_OP_SDDMM) {
-        x->out_stride = tamis_dense_stride(r->out.view);
-        if (r->out.staged < 0) return TAMIS_OK;
-        x->out = in_workspace(r, r->out.staged);
-        x->out_stride = r->out.cols;
-        return before ? transpose(r, &r->out, member, false) : TAMIS_OK;
+        x->out_stride = tamis_dense_stride(r->x.out.view);
+        if (r->x.out.staged < 0) return TAMIS_OK;
+        x->out = in_workspace(r, r->x.out.staged);
+        x->out_stride = r->x.out.cols;
+        return before ? transpose(r, &r->x.out, member, false) : TAMIS_OK;
     }
     if (!plan->order.permutation) return TAMIS_OK;
     const tamis_place samples = x->out;
     x->out = in_workspace(r, plan->staging.samples);
-    return before ? permute(r, r->out.type, x->out, samples, false) : TAMIS_OK;
+    return before ? permute(r, r->x.out.type, x->out, samples, false) : TAMIS_OK;
 }
 
 static tamis_status take_output(const run *r, int64_t member, const tamis_operands *x) {
     if (r->plan->options.operation != TAMIS_OP_SDDMM)
-        return r->out.staged >= 0 ? transpose(r, &r->out, member, true) : TAMIS_OK;
+        return r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, true) : TAMIS_OK;
     if (!r->plan->order.permutation) return TAMIS_OK;
-    return permute(r, r->out.type, x->out, member_of(&r->out, member), true);
+    return permute(r, r->x.out.type, x->out, member_of(&r->x.out, member), true);
 }
 
 static tamis_place softmax_rows_of(const run *r, int64_t member) {
@@ -291,10 +308,10 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
                         .scratch = in_workspace(r, plan->staging.scratch),
                         .scratch_batch_stride = plan->staging.scratch_batch_stride,
                         .softmax_rows = softmax_rows_of(r, member)};
-    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride, &x.batch_stride.a));
-    TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride, &x.batch_stride.b));
+    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->x.a, member, &x.a, &x.a_stride, &x.batch_stride.a));
+    TRY(bring_in(r, &r->x.b, member, &x.b, &x.b_stride, &x.batch_stride.b));
     if (operation == TAMIS_OP_FUSED && !r->d_is_b)
-        TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.batch_stride.d));
+        TRY(bring_in(r, &r->x.d, member, &x.d, &x.d_stride, &x.batch_stride.d));
     if (r->d_is_b) { /* backends see it by comparing the two */
         x.d = x.b;
         x.d_stride = x.b_stride;
@@ -316,19 +333,13 @@ tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation 
 }
 
 static void describe_operands(const tamis_views *views, run *r) {
-    const tamis_options *const o = &r->plan->options;
     const tamis_problem *const p = &r->plan->problem;
     const tamis_staging *const s = &r->plan->staging;
-    const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
-    r->a = (operand){"A", views->A, p->rows, p->inner, o->type, o->a_layout, "a_layout", s->a, views->skip_a};
-    r->b = (operand){"B",        views->B, p->cols,      spmm ? p->width : p->inner, o->type, o->b_layout,
-                     "b_layout", s->b,     views->skip_b};
-    const tamis_dense *const D = o->d_is_b && !views->D ? views->B : views->D;
-    r->d = (operand){"D", D, p->cols, p->width, o->type, o->d_layout, "d_layout", s->d, views->skip_d};
-    r->out = (operand){spmm ? "C" : "E", views->out,      p->rows, p->width,       o->output_type,
-                       o->output_layout, "output_layout", s->out,  views->skip_out};
-    if (sddmm)
-        r->out = (operand){"P", views->out, p->nnz, 1, o->output_type, TAMIS_ROW_MAJOR, NULL, -1, views->skip_out};
+    r->x = tamis_operands_of(&r->plan->options, p->rows, p->cols, p->nnz, views);
+    r->x.a.staged = s->a;
+    r->x.b.staged = s->b;
+    r->x.d.staged = s->d;
+    if (r->plan->options.operation != TAMIS_OP_SDDMM) r->x.out.staged = s->out;
     r->skip_values = views->skip_values;
 }
 
@@ -340,8 +351,9 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
     TRY(tamis_execution_read(execution, &r->given));
     TRY(tamis_execution_check_stream(plan->device, &r->given));
     describe_operands(views, r);
-    TRY(check_operands(r));
-    r->d_is_b = operation == TAMIS_OP_FUSED && views->skip_d == views->skip_b && tamis_dense_same(r->b.view, r->d.view);
+    if (!views->checked) TRY(check_operands(r));
+    r->d_is_b =
+        operation == TAMIS_OP_FUSED && views->skip_d == views->skip_b && tamis_dense_same(r->x.b.view, r->x.d.view);
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
                           &r->given));
     TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r->given));

@@ -7,6 +7,14 @@
 /* Checks that there is a plan, and that it is for this operation. */
 tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation operation);
 
+/* The operands of an operation; those that it does not have are NULL. */
+typedef struct tamis_views {
+    const tamis_dense *A, *B, *D, *out;
+    /* elements before each, and before the execution's values */
+    int64_t skip_a, skip_b, skip_d, skip_out, skip_values;
+    bool checked; /* tamis_plan_check_run has accepted them */
+} tamis_views;
+
 /* An operand, and what the plan expects of it. */
 typedef struct tamis_operand {
     const char *name;
@@ -22,6 +30,15 @@ typedef struct tamis_operand {
 /* Checks an operand. `outputs`: the members of a batch that must not overlap; 1 for inputs. */
 tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t outputs);
 tamis_status tamis_operand_check_packed(const tamis_operand *x); /* that samples have stride 1 */
+
+/* Says what is expected of the operands of an operation with an op(S) of so many rows, columns and nonzeros. */
+typedef struct tamis_operand_list {
+    tamis_operand a, b, d, out;
+} tamis_operand_list;
+tamis_operand_list tamis_operands_of(const tamis_options *options, int64_t rows, int64_t cols, int64_t nnz,
+                                     const tamis_views *views);
+tamis_status tamis_operands_check(const tamis_device *device, const tamis_options *options,
+                                  const tamis_operand_list *x);
 
 /* Checks, for a plan with options.d_is_b, that D is B, which has been checked. */
 tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);
@@ -48,17 +65,11 @@ tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspac
                                   tamis_execution *given, tamis_borrowed_workspace *workspace);
 void tamis_workspace_give_back(const tamis_device *device, const tamis_borrowed_workspace *workspace);
 
-/* The operands of an operation; those that it does not have are NULL. */
-typedef struct tamis_views {
-    const tamis_dense *A, *B, *D, *out;
-    /* elements before each, and before the execution's values */
-    int64_t skip_a, skip_b, skip_d, skip_out, skip_values;
-} tamis_views;
-
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution);
 
-/* Makes the checks of tamis_plan_run alone, for callers that must know before they wait for others. */
+/* Makes the checks of tamis_plan_run alone, for callers that must know before they wait for others.
+   They then set views.checked. */
 tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                   const tamis_execution *execution);
 

@@ -334,30 +334,24 @@ typedef struct back {
     tamis_back_views x;
 } back;
 
-static tamis_status check_matrix(const back *b, const char *name, const tamis_dense *view, int64_t rows, int64_t cols,
-                                 tamis_layout layout, const char *option) {
-    const tamis_operand x = {.name = name,
-                             .view = view,
-                             .rows = rows,
-                             .cols = cols,
-                             .type = b->g->options.type,
-                             .layout = layout,
-                             .option = option};
-    return tamis_operand_check(b->g->device, &x, 1);
+tamis_back_operands tamis_back_operands_of(const tamis_options *o, int64_t rows, int64_t cols,
+                                           const tamis_back_views *x) {
+    const bool spmm = o->operation == TAMIS_OP_SPMM;
+    const int64_t b_cols = spmm ? o->width : o->inner;
+    return (tamis_back_operands){
+        .a = {"A", x->A, rows, o->inner, o->type, o->a_layout, "a_layout", -1, x->skip_a},
+        .b = {"B", x->B, cols, b_cols, o->type, o->b_layout, "b_layout", -1, x->skip_b},
+        .d = {"D", x->D, cols, o->width, o->type, o->d_layout, "d_layout", -1, x->skip_d},
+        .e = {spmm ? "dC" : "dE", x->dE, rows, o->width, o->type, o->output_layout, "output_layout", -1, x->skip_e},
+        .da = {"dA", x->dA, rows, o->inner, o->type, o->a_layout, "a_layout", -1, 0},
+        .db = {"dB", x->dB, cols, b_cols, o->type, o->b_layout, "b_layout", -1, 0},
+        .dd = {"dD", x->dD, cols, o->width, o->type, o->d_layout, "d_layout", -1, x->skip_dd}};
 }
 
-/* Checks the operand of a plan. */
-static tamis_status check_output(const back *b, int plan, const char *name, const tamis_dense *view, int64_t rows,
-                                 int64_t cols, tamis_layout layout, const char *option) {
-    const tamis_operand x = {.name = name,
-                             .view = view,
-                             .rows = rows,
-                             .cols = cols,
-                             .type = output_type_of(b->g, plan),
-                             .layout = layout,
-                             .option = option};
-    if (!view) return TAMIS_OK; /* the caller does not want it */
-    return tamis_operand_check(b->g->device, &x, b->g->options.batch);
+/* Checks the output of a plan; NULL: the caller does not request it. */
+static tamis_status check_output(const back *b, int plan, tamis_operand *x) {
+    x->type = output_type_of(b->g, plan);
+    return x->view ? tamis_operand_check(b->g->device, x, b->g->options.batch) : TAMIS_OK;
 }
 
 static tamis_status check_samples(const back *b, const char *name, const tamis_dense *view, tamis_type type,
@@ -381,19 +375,19 @@ static tamis_status check_views(const back *b) {
     const tamis_gradient *const g = b->g;
     const tamis_options *const o = &g->options;
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
-    const int64_t b_cols = spmm ? o->width : o->inner;
+    tamis_back_operands x = tamis_back_operands_of(o, g->rows, g->cols, &b->x);
     if (o->operation == TAMIS_OP_SDDMM) TRY(check_samples(b, "dP", b->x.dP, o->output_type, false));
-    if (!spmm) TRY(check_matrix(b, "A", b->x.A, g->rows, o->inner, o->a_layout, "a_layout"));
-    TRY(check_matrix(b, "B", b->x.B, g->cols, b_cols, o->b_layout, "b_layout"));
-    if (fused) TRY(check_matrix(b, "D", b->x.D, g->cols, o->width, o->d_layout, "d_layout"));
-    if (spmm || fused)
-        TRY(check_matrix(b, spmm ? "dC" : "dE", b->x.dE, g->rows, o->width, o->output_layout, "output_layout"));
-    TRY(check_output(b, TO_A, "dA", b->x.dA, g->rows, o->inner, o->a_layout, "a_layout"));
-    TRY(check_output(b, TO_B, "dB", b->x.dB, g->cols, b_cols, o->b_layout, "b_layout"));
-    TRY(check_output(b, TO_D, "dD", b->x.dD, g->cols, o->width, o->d_layout, "d_layout"));
+    if (!spmm) TRY(tamis_operand_check(g->device, &x.a, 1));
+    TRY(tamis_operand_check(g->device, &x.b, 1));
+    if (fused) TRY(tamis_operand_check(g->device, &x.d, 1));
+    if (spmm || fused) TRY(tamis_operand_check(g->device, &x.e, 1));
+    TRY(check_output(b, TO_A, &x.da));
+    TRY(check_output(b, TO_B, &x.db));
+    TRY(check_output(b, TO_D, &x.dd));
     return check_values_wanted(b);
 }
 
+/* Checks everything, and takes the workspace. */
 static tamis_status begin(back *b, tamis_operation operation, const tamis_execution *execution) {
     const tamis_gradient *const g = b->g;
     if (!g) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
@@ -402,7 +396,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
                           tamis_operation_name(g->options.operation), tamis_operation_name(operation));
     TRY(tamis_execution_read(execution, &b->given));
     TRY(tamis_execution_check_stream(g->device, &b->given));
-    TRY(check_views(b));
+    if (!b->x.checked) TRY(check_views(b));
     TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type,
                           tamis_needs_values(g->options.operation, g->options.edge), &b->given));
     TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));

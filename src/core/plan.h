@@ -62,6 +62,11 @@ void tamis_plan_release(tamis_plan *plan);
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan);
 
+/* Whether the operation has the softmax edge: SpMM has no edge. */
+static inline bool tamis_is_softmax(const tamis_options *o) {
+    return o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+}
+
 /* Whether the operation reads S's values. */
 static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
     return tamis_needs_values(plan->options.operation, plan->options.edge);

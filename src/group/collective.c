@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "group/trade.h"
-#include "sparse/check.h"
+#include "group/exchange/buffers.h"
+#include "group/exchange/call.h"
+#include "group/exchange/lists.h"
 #include "sparse/structure.h"
 
 /* ------------------------------------------------------------------------------------------ sums */
@@ -77,44 +78,57 @@ done:
 
 /* ------------------------------------------------------------------------------------------ rows */
 
+static tamis_status make_local(tamis_group_rows *rows, const tamis_group_making *m) {
+    TRY(tamis_row_exchange_take_requests(rows, m));
+    tamis_row_exchange_set_widths(rows, m->options.width, 0);
+    rows->in_place = tamis_row_lists(rows)->ghost_rows == 0;
+    return tamis_row_exchange_make_buffers(rows, false);
+}
+
+static tamis_status make_rows(void *memory, tamis_group_making *m) {
+    TRY(tamis_row_exchange_create(memory, m));
+    return tamis_row_exchange_finish(memory, make_local(memory, m));
+}
+
+static void destroy(void *memory) {
+    tamis_row_exchange_destroy(memory);
+    tamis_release(memory);
+}
+
 tamis_status tamis_group_rows_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows, int64_t width,
                                      tamis_type type, tamis_group_rows **rows) {
     tamis_options options = TAMIS_OPTIONS_INIT;
+    tamis_group_making m = {.kind = TAMIS_GROUP_ROWS, .group = group, .S = S, .own_rows = own_rows, .given = &options};
     options.operation = TAMIS_OP_SPMM;
     options.type = type;
     options.width = width;
     options.trust_input = true;
-    return tamis_group_plan_make(group, S, own_rows, &options, TAMIS_GROUP_ROWS, rows);
+    return tamis_group_make(&m, sizeof **rows, make_rows, destroy, (void **)rows);
 }
 
-void tamis_group_rows_destroy(tamis_group_rows *rows) { tamis_group_plan_destroy(rows); }
-
-const tamis_sparse *tamis_group_rows_pattern(const tamis_group_rows *rows) {
-    return &tamis_shard_is(rows->shard)->local;
+void tamis_group_rows_destroy(tamis_group_rows *rows) {
+    if (rows) destroy(rows);
 }
 
-static tamis_status nothing(void *context) {
-    (void)context;
-    return TAMIS_OK;
-}
-
-static tamis_status check(const tamis_group_rows *rows, const tamis_dense *own) {
-    const tamis_operand operand = {.name = "own",
-                                   .view = own,
-                                   .rows = tamis_shard_is(rows->shard)->own_rows,
-                                   .cols = rows->options.width,
-                                   .type = rows->options.type,
-                                   .layout = TAMIS_ROW_MAJOR};
-    return tamis_operand_check(rows->group->device, &operand, 1);
-}
+const tamis_sparse *tamis_group_rows_pattern(const tamis_group_rows *rows) { return &tamis_row_lists(rows)->local; }
 
 tamis_status tamis_group_rows_fetch(tamis_group_rows *rows, const tamis_dense *own, void *stream, uint64_t generation,
                                     tamis_dense *X) {
-    tamis_fetch f = {.plan = rows, .stream = stream, .given = {own}, .cols = {rows->options.width}};
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    const tamis_dense *x = own;
     int64_t none;
-    TRY(tamis_fetch_agree(&f, check(rows, own), generation, true));
-    TRY(tamis_trade(&f, NULL, nothing, NULL));
-    tamis_fetch_keep(&f, generation);
-    *X = tamis_group_in_place(rows) ? *own : tamis_fetch_view(&f, 0, &none);
+    execution.stream = stream;
+    execution.generation = generation;
+    const tamis_operand given = {.name = "own",
+                                 .view = own,
+                                 .rows = tamis_row_lists(rows)->own_rows,
+                                 .cols = rows->row_bytes / (int64_t)tamis_type_size(rows->type),
+                                 .type = rows->type,
+                                 .layout = TAMIS_ROW_MAJOR};
+    tamis_call c = {.exchange = rows,
+                    .fetch = {.from = {{given, rows->in_place ? NULL : &x, &none}}, .count = 1, .needs = true},
+                    .given = &execution};
+    TRY(tamis_call_run(&c));
+    *X = *x;
     return TAMIS_OK;
 }

@@ -14,7 +14,7 @@ TAMIS_PRIVATE_API tamis_status tamis_group_sum(tamis_group *group, double *numbe
  * rows behind them, and the pattern has the columns of X. All ranks make it and fetch together, as they make plans. S
  * and own_rows as in tamis_group_plan_create; B is packed, row-major, of `width` columns.
  */
-typedef struct tamis_group_plan tamis_group_rows;
+typedef struct tamis_row_exchange tamis_group_rows;
 TAMIS_PRIVATE_API tamis_status tamis_group_rows_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
                                                        int64_t width, tamis_type type, tamis_group_rows **rows);
 TAMIS_PRIVATE_API void tamis_group_rows_destroy(tamis_group_rows *rows); /* NULL is allowed; not collective */

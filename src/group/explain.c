@@ -21,7 +21,7 @@ tamis_status tamis_group_plan_describe(const tamis_group_plan *plan, tamis_group
 
 static void write_exchange(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
-    tamis_text_add(w, "group        rank %d of %d, over %s\n", r->rank, r->ranks, plan->group->transport.name);
+    tamis_text_add(w, "group        rank %d of %d, over %s\n", r->rank, r->ranks, plan->exchange.group->transport.name);
     tamis_text_add(
         w, "whole        %lld x %lld, %lld nonzeros; this rank has %lld, the most has %lld, %.2f times the mean\n",
         (long long)r->rows, (long long)r->cols, (long long)r->nnz, (long long)r->nnz_here, (long long)r->nnz_most,
@@ -41,7 +41,7 @@ static void write_exchange(tamis_text_buffer *w, const tamis_group_plan *plan) {
     tamis_text_add(w, "buffers      %zu bytes\n", r->buffer_bytes);
 }
 
-/* What an algorithm receives on this rank, and takes on the slowest. */
+/* Writes what an algorithm receives on this rank, and how long it takes on the slowest. */
 static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme) {
     tamis_text_add(w, "%-12s %s: this rank receives %lld words in %lld message%s", scheme->name, scheme->state,
                    (long long)scheme->words, (long long)scheme->messages, scheme->messages == 1 ? "" : "s");
@@ -50,7 +50,7 @@ static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme)
     tamis_text_add(w, "\n");
 }
 
-/* Why rows come as they do. */
+/* Writes why rows come as they do. */
 static void write_choice(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_scheme *const schemes = plan->schemes;
     const tamis_group_report *const r = &plan->report;
@@ -62,13 +62,14 @@ static void write_choice(tamis_text_buffer *w, const tamis_group_plan *plan) {
     else
         tamis_text_add(w, "chosen       1d-fetch: never more words than static-split");
     if (all > 0)
-        tamis_text_add(w, "; this rank needs %.0f %% of the other ranks' rows", 100 * (double)plan->needed_rows / all);
+        tamis_text_add(w, "; this rank needs %.0f %% of the other ranks' rows",
+                       100 * (double)plan->exchange.needed_rows / all);
     if (schemes[2].words < schemes[0].words)
         tamis_text_add(w, "; 1.5d-shift would receive less, but plans do not do it");
     tamis_text_add(w, "\n");
 }
 
-/* The plan's own algorithm and others, and whether one device would do. */
+/* Writes the prices of the plan's own algorithm and of others, and whether one device would do. */
 static void write_prices(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
     for (int i = 0; i < TAMIS_GROUP_SCHEMES; i++) write_scheme(w, &plan->schemes[i]);

@@ -1,7 +1,4 @@
-/* Opening and closing ends of groups; how ranks share success and failure. */
-#include "group/group.h"
-
-#include <math.h>
+/* Opening and closing ends of groups. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,116 +7,9 @@
 #include "base/reserved.h"
 #include "core/device.h"
 #include "group/nccl.h"
+#include "group/rank.h"
+#include "group/share.h"
 #include "group/threads.h"
-
-/* ------------------------------------------------------------------------------------------ failing */
-
-static tamis_status fail_broken(const tamis_group *group) {
-    return tamis_fail(TAMIS_ERROR_DEVICE, "the group has failed: %.400s", group->reason.text);
-}
-
-/* A status of the transport, which has set the message, or left it empty: once it has failed, the group has. */
-static tamis_status note(tamis_group *group, tamis_status status) {
-    const tamis_transport *const t = &group->transport;
-    if (status == TAMIS_OK) return TAMIS_OK;
-    const char *const why = tamis_last_error();
-    snprintf(group->reason.text, sizeof group->reason.text, "transport %.40s: %.400s", t->name,
-             *why ? why : tamis_status_name(status));
-    group->broken = true;
-    return fail_broken(group);
-}
-
-tamis_status tamis_group_abort(tamis_group *group, tamis_status status) {
-    const tamis_transport *const t = &group->transport;
-    tamis_message_keep(&group->reason);
-    group->broken = true;
-    t->abort(t->context, group->reason.text);
-    tamis_message_restore(&group->reason);
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------ sharing */
-
-/* The message of the first rank that failed becomes that of all. */
-static tamis_status fail_together(tamis_group *group, int rank, tamis_status status) {
-    const tamis_transport *const t = &group->transport;
-    char text[TAMIS_TRANSPORT_RECORD] = "";
-    tamis_message mine;
-    tamis_message_keep(&mine);
-    snprintf(text, sizeof text, "%s", mine.text);
-    tamis_clear_error();
-    TRY(note(group, t->gather(t->context, text, sizeof text, group->records)));
-    memcpy(text, group->records + (size_t)rank * sizeof text, sizeof text);
-    return tamis_fail(status, "rank %d: %.*s", rank, (int)sizeof text - 1, text);
-}
-
-tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void *record, size_t bytes) {
-    const tamis_transport *const t = &group->transport;
-    char whole[TAMIS_TRANSPORT_RECORD] = {0};
-    int64_t status = (int64_t)mine;
-    if (group->broken) return fail_broken(group);
-    memcpy(whole, &status, sizeof status);
-    if (bytes > 0) memcpy(whole + sizeof status, record, bytes);
-    /* a failing transport keeps this rank's own error, which says more */
-    tamis_message kept;
-    tamis_message_keep(&kept);
-    tamis_clear_error();
-    const tamis_status gathered = note(group, t->gather(t->context, whole, sizeof status + bytes, group->records));
-    if (gathered != TAMIS_OK && mine == TAMIS_OK) return gathered;
-    tamis_message_restore(&kept);
-    if (gathered != TAMIS_OK) return mine;
-    for (int r = 0; r < t->ranks; r++) {
-        memcpy(&status, group->records + (size_t)r * (sizeof status + bytes), sizeof status);
-        if (status != TAMIS_OK) return fail_together(group, r, (tamis_status)status);
-    }
-    return TAMIS_OK;
-}
-
-const void *tamis_group_shared(const tamis_group *group, int rank, size_t bytes) {
-    return group->records + (size_t)rank * (sizeof(int64_t) + bytes) + sizeof(int64_t);
-}
-
-tamis_device *tamis_group_device(const tamis_group *group) { return group->device; }
-
-int tamis_group_threads(const tamis_group *group) {
-    const int threads = group->device->description.threads;
-    return threads > group->sharing ? threads / group->sharing : 1;
-}
-
-tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer) {
-    const tamis_transport *const t = &group->transport;
-    tamis_clear_error();
-    return group->broken ? fail_broken(group) : note(group, t->exchange_begin(t->context, transfer));
-}
-
-/* Also where the group has failed since: it waits until nobody reads this rank's memory. */
-tamis_status tamis_group_exchange_end(tamis_group *group) {
-    const tamis_transport *const t = &group->transport;
-    const bool broken = group->broken;
-    tamis_clear_error();
-    const tamis_status status = t->exchange_end(t->context);
-    return broken ? fail_broken(group) : note(group, status);
-}
-
-tamis_status tamis_group_exchange(tamis_group *group, const tamis_transfer *transfer) {
-    TRY(tamis_group_exchange_begin(group, transfer));
-    return tamis_group_exchange_end(group);
-}
-
-tamis_status tamis_group_device_begin(tamis_group *group, void *stream, const tamis_transfer *transfer) {
-    const tamis_transport *const t = &group->transport;
-    tamis_clear_error();
-    return group->broken ? fail_broken(group)
-                         : note(group, t->device_begin(t->context, group->device, stream, transfer));
-}
-
-tamis_status tamis_group_device_end(tamis_group *group) {
-    const tamis_transport *const t = &group->transport;
-    const bool broken = group->broken;
-    tamis_clear_error();
-    const tamis_status status = t->device_end(t->context);
-    return broken ? fail_broken(group) : note(group, status);
-}
 
 /* ------------------------------------------------------------------------------------------ opening */
 
@@ -127,7 +17,7 @@ tamis_status tamis_transport_fail(tamis_status status, const char *message) {
     return tamis_fail(status, "%s", message ? message : "");
 }
 
-/* The table, which may be a later version's if nothing is in the rest. */
+/* Reads the caller's table, also of a later version if nothing is in the rest. */
 static tamis_status read_transport(const tamis_transport *given, tamis_transport *transport) {
     if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport = NULL: expected a table of functions");
     const size_t least = offsetof(tamis_transport, device_begin);
@@ -195,7 +85,7 @@ static identity identity_of(const tamis_group *group) {
     return mine;
 }
 
-/* All ranks are well, and each is where it says. */
+/* Checks that all ranks are well, and that each is where it says. */
 static tamis_status meet(tamis_group *group) {
     const tamis_transport *const t = &group->transport;
     const identity mine = identity_of(group);
@@ -287,7 +177,7 @@ tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks, con
         groups[made]->direct = are_alike(devices, ranks);
     }
     goto done;
-failed: /* those of which no group was made are closed alone */
+failed: /* a transport without a group is closed by itself */
     for (int r = 0; r < ranks; r++) {
         if (r >= made && transports[r].context) tamis_threads_close(transports[r].context);
         tamis_group_close(groups[r]);

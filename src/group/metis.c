@@ -70,7 +70,7 @@ static void release_graph(graph *g) {
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
 }
 
-/* The columns of a row that are not marked yet with it; where `neighbours` is not NULL they are written. */
+/* Counts the columns of a row that are not marked with it yet; writes them where `neighbours` is not NULL. */
 static int64_t add_row(const tamis_sparse *S, int64_t row, int64_t *marks, void *neighbours, tamis_index_type integer,
                        int64_t at) {
     const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
@@ -142,7 +142,7 @@ static tamis_status call_metis(const metis *m, const graph *g, int parts) {
                       "METIS_PartGraphKway returned %d for %lld rows and %d parts", code, (long long)g->rows, parts);
 }
 
-/* Rows part by part, in S's order within each. */
+/* Orders the rows part by part, in S's order within each. */
 static tamis_status order_rows(const metis *m, const graph *g, int parts, int64_t *order, int64_t *first_rows) {
     for (int p = 0; p <= parts; p++) first_rows[p] = 0;
     for (int64_t i = 0; i < g->rows; i++) {
@@ -195,7 +195,7 @@ tamis_status tamis_shard_partition(const tamis_sparse *S, int parts, int64_t *or
     if (!first_rows) return tamis_fail(TAMIS_ERROR_ARGUMENT, "first_rows = NULL: expected room for parts + 1 numbers");
     TRY(open_metis(&m));
     tamis_status status = TAMIS_OK;
-    if (parts == 1 || S->rows == 0) { /* of which METIS makes nothing */
+    if (parts == 1 || S->rows == 0) { /* METIS refuses these */
         for (int p = 0; p <= parts; p++) first_rows[p] = p == 0 ? 0 : S->rows;
         for (int64_t i = 0; i < S->rows; i++) order[i] = i;
     } else {

@@ -49,7 +49,7 @@ static void drop(nccl *n, bool abort) {
     n->place = NULL;
 }
 
-/* All ranks say how they fare. Who is not well aborts the transport below, and keeps its message. */
+/* Shares how all ranks fare. A rank that has failed aborts the transport below, and keeps its message. */
 static tamis_status meet(nccl *n, tamis_status mine) {
     const tamis_transport *const t = &n->below;
     void *records = NULL;

@@ -1,8 +1,8 @@
 /* What exchanges and pieces cost: seconds by the link's and the device's rates. */
+#include "group/price.h"
+
 #include <string.h>
 #include <tamis/ceilings.h>
-
-#include "group/plan.h"
 
 /*
  * Measured between two H200 of one host, over NVLink: a copy takes 30 us and then 390 GB/s each way; pinned host memory
@@ -10,11 +10,10 @@
  */
 static const double COPY_SECONDS = 30e-6, LINK_BYTES = 390e9, STAGED_BYTES = 27e9, KERNEL_SECONDS = 5e-6;
 
-/* Threads of one CPU copy from each other's memory, which reads and writes it; they meet in about so long. */
+/* Threads of one CPU meet in about so many seconds. They copy from each other's memory, which reads and writes it. */
 static const double MEET_SECONDS = 10e-6;
 
-double tamis_group_seconds(const tamis_group_plan *plan, double bytes, int64_t steps) {
-    const tamis_group *const group = plan->group;
+double tamis_group_seconds(const tamis_group *group, double bytes, int64_t steps) {
     tamis_ceilings ceilings;
     if (steps == 0) return 0;
     if (group->direct) return (double)steps * COPY_SECONDS + bytes / LINK_BYTES;
@@ -24,17 +23,17 @@ double tamis_group_seconds(const tamis_group_plan *plan, double bytes, int64_t s
     return (double)steps * MEET_SECONDS + 2 * bytes / (1e9 * ceilings.memory_gbs[1]);
 }
 
-double tamis_group_seconds_of_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums) {
-    const double row_bytes = (double)plan->report.row_bytes, back_bytes = (double)plan->report.back_bytes;
-    return tamis_group_seconds(plan, (double)rows * row_bytes, rows > 0 && row_bytes > 0) +
-           tamis_group_seconds(plan, (double)sums * back_bytes, sums > 0 && back_bytes > 0);
+double tamis_group_seconds_of_rows(const tamis_row_exchange *e, int64_t rows, int64_t sums) {
+    const double row_bytes = (double)e->row_bytes, back_bytes = (double)e->back_bytes;
+    return tamis_group_seconds(e->group, (double)rows * row_bytes, rows > 0 && row_bytes > 0) +
+           tamis_group_seconds(e->group, (double)sums * back_bytes, sums > 0 && back_bytes > 0);
 }
 
-/* Bytes that two pieces move and one plan does not. SDDMM: entries' numbers, samples out and in again. SpMM and fused:
-   the output once more in and out; fused also A once more. */
+/* Counts the bytes that two pieces move and one plan does not. SDDMM: entries' numbers, samples out and in again. SpMM
+   and fused: the output once more in and out; fused also A once more. */
 static double bytes_of_a_second_piece(const tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
-    const tamis_sparse *const S = &tamis_shard_is(plan->shard)->local;
+    const tamis_sparse *const S = &tamis_row_lists(&plan->exchange)->local;
     const double size = (double)tamis_type_size(o->type), out = (double)tamis_type_size(o->output_type);
     const double rows = (double)S->rows, batch = (double)o->batch;
     if (o->operation == TAMIS_OP_SDDMM)
@@ -43,25 +42,25 @@ static double bytes_of_a_second_piece(const tamis_group_plan *plan) {
 }
 
 static bool worth_it(const tamis_group_plan *plan) {
-    const double exchange = tamis_group_seconds_of_rows(plan, tamis_shard_is(plan->shard)->ghost_rows, 0);
+    const double exchange =
+        tamis_group_seconds_of_rows(&plan->exchange, tamis_row_lists(&plan->exchange)->ghost_rows, 0);
     tamis_ceilings ceilings;
-    if (tamis_device_ceilings(plan->group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0))
+    if (tamis_device_ceilings(plan->exchange.group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0))
         return false;
     return exchange > KERNEL_SECONDS + bytes_of_a_second_piece(plan) / (1e9 * ceilings.memory_gbs[1]);
 }
 
-/* Not S^T: what is exchanged comes after the computation. Softmax needs a whole row at once, and a sum of 16 bits would
- * be rounded twice. */
+/* A plan of S^T does not overlap: what it exchanges comes after the computation. Softmax needs a whole row at once, and
+   a sum of 16 bits would be rounded twice. */
 bool tamis_group_overlaps(const tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
-    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
-    const bool softmax = o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+    const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     const bool rounded = o->operation != TAMIS_OP_SDDMM && tamis_type_size(o->output_type) == 2;
-    if (o->transpose || o->overlap == TAMIS_OVERLAP_NEVER || is->ghost_rows == 0 || softmax || rounded ||
+    if (o->transpose || o->overlap == TAMIS_OVERLAP_NEVER || is->ghost_rows == 0 || tamis_is_softmax(o) || rounded ||
         o->no_workspace)
         return false;
     if (o->overlap == TAMIS_OVERLAP_ALWAYS) return true;
-    return tamis_group_on_device(plan->group) && is->own_nnz > 0 && worth_it(plan);
+    return tamis_group_on_device(plan->exchange.group) && is->own_nnz > 0 && worth_it(plan);
 }
 
 static double local_seconds(const tamis_plan *plan) {
@@ -71,13 +70,13 @@ static double local_seconds(const tamis_plan *plan) {
 }
 
 tamis_group_price tamis_group_price_of(const tamis_group_plan *plan) {
-    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     const double own = local_seconds(plan->pieces[TAMIS_PIECE_FIRST].plan);
     const double ghost = plan->overlaps ? local_seconds(plan->pieces[TAMIS_PIECE_GHOST].plan) : 0;
     tamis_group_price price = {.local = own + ghost, .alone = (own + ghost) / plan->divided};
-    price.exchange = tamis_group_seconds_of_rows(plan, is->ghost_rows, is->send_rows);
+    price.exchange = tamis_group_seconds_of_rows(&plan->exchange, is->ghost_rows, is->send_rows);
     price.replicated =
-        tamis_group_seconds_of_rows(plan, plan->report.cols - is->own_rows, is->own_rows * (is->ranks - 1));
+        tamis_group_seconds_of_rows(&plan->exchange, plan->report.cols - is->own_rows, is->own_rows * (is->ranks - 1));
     if (!plan->overlaps)
         price.together = own + price.exchange;
     else

@@ -35,7 +35,7 @@ static void *run(void *memory) {
     return NULL;
 }
 
-/* Opens for all of them, or where some could not be started for none. */
+/* Opens the gate for all threads, or for none where some could not be started. */
 static void open_gate(gate *at, bool all) {
     pthread_mutex_lock(&at->lock);
     at->state = all ? OPEN : CANCELLED;
@@ -43,7 +43,7 @@ static void open_gate(gate *at, bool all) {
     pthread_mutex_unlock(&at->lock);
 }
 
-/* Who names a cause comes before who has only heard of it. */
+/* Prefers a rank that names a cause to one that has only heard of it. */
 static tamis_status first_failure(const runner *runners, int ranks) {
     static const char heard[] = "the group has failed";
     for (int pass = 0; pass < 2; pass++) {

@@ -8,11 +8,13 @@
  *                 shares its rows of A and adds up its outputs; blocks of B go round among the teams, and each serves
  *                 SDDMM and SpMM at once. c is the divisor of the ranks that is fastest.
  */
+#include "group/schemes.h"
+
 #include <stdio.h>
 
-#include "group/plan.h"
+#include "group/price.h"
 
-/* The slowest rank's computation, as the local plans predict it: all of it in proportion to the nonzeros. */
+/* Predicts the slowest rank's computation from the local plans: the whole, in proportion to the nonzeros. */
 static double compute_seconds(const tamis_group_report *r) {
     return r->alone_seconds * r->imbalance / (double)r->ranks;
 }
@@ -24,21 +26,21 @@ static double efficiency_of(const tamis_group_report *r, double exchange) {
 
 static int64_t word_bytes(const tamis_group_plan *plan) { return (int64_t)tamis_type_size(plan->options.type); }
 
-/* `rows` of B (or D) and `sums` of partial rows that come back. */
+/* Prices `rows` of B (or D) and `sums` of partial rows that come back. */
 static void price_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums, int64_t messages, bool used,
                        tamis_group_scheme *scheme) {
     const tamis_group_report *const r = &plan->report;
     const int64_t sum_bytes = (int64_t)tamis_type_size(tamis_sum_type(plan->options.type));
     scheme->words = rows * (r->row_bytes / word_bytes(plan)) + sums * (r->back_bytes / sum_bytes);
     scheme->messages = messages;
-    scheme->seconds = used ? r->exchange_seconds : tamis_group_seconds_of_rows(plan, rows, sums);
+    scheme->seconds = used ? r->exchange_seconds : tamis_group_seconds_of_rows(&plan->exchange, rows, sums);
     scheme->efficiency = efficiency_of(r, scheme->seconds);
     if (used && r->together_seconds > 0)
         scheme->efficiency = r->alone_seconds / ((double)r->ranks * r->together_seconds);
 }
 
-/* Elements a rank receives with teams of c: those of A and of the output (SDDMM: samples) of its team's other ranks,
-   and the blocks of B that pass by. */
+/* Counts the elements that a rank receives with teams of c: those of A and of the output (SDDMM: samples) of its team's
+   other ranks, and the blocks of B that pass by. */
 static double shifted_words(const tamis_group_plan *plan, int c) {
     const tamis_group_report *const r = &plan->report;
     const tamis_options *const o = &plan->options;
@@ -64,7 +66,7 @@ static void price_shift(const tamis_group_plan *plan, tamis_group_scheme *scheme
         if (r->ranks % c != 0) continue;
         const int64_t steps = r->ranks / c - 1 + (both ? 2 : 1) * (int64_t)(c - 1);
         const double words = shifted_words(plan, c);
-        const double seconds = tamis_group_seconds(plan, words * (double)word_bytes(plan), steps);
+        const double seconds = tamis_group_seconds(plan->exchange.group, words * (double)word_bytes(plan), steps);
         const bool better = seconds > 0 ? seconds < scheme->seconds : words < (double)scheme->words;
         if (c > 1 && !better) continue;
         best = c;
@@ -92,12 +94,12 @@ void tamis_group_price_schemes(tamis_group_plan *plan) {
     const bool fetches = r->row_bytes > 0, sums = r->back_bytes > 0;
     const int others = r->ranks - 1;
     say(&schemes[0], "1d-fetch", all ? "not used" : used);
-    price_rows(plan, plan->needed_rows, r->send_rows, (fetches ? plan->needed_sources : 0) + (sums ? r->targets : 0),
-               !all, &schemes[0]);
+    price_rows(plan, plan->exchange.needed_rows, r->send_rows,
+               (fetches ? plan->exchange.needed_sources : 0) + (sums ? r->targets : 0), !all, &schemes[0]);
     say(&schemes[1], "static-split",
         all    ? used
-        : sums ? "not used (paper 004: A is replicated, and all add to all rows)"
-               : "not used (paper 004: B is replicated)");
+        : sums ? "not used (Nisa et al.: A is replicated, and all add to all rows)"
+               : "not used (Nisa et al.: B is replicated)");
     price_rows(plan, r->cols - r->own_rows, r->own_rows * others, others * (fetches + sums), all, &schemes[1]);
     if (!all) schemes[1].seconds = r->replicated_seconds;
     if (!all) schemes[1].efficiency = efficiency_of(r, r->replicated_seconds);

@@ -60,7 +60,7 @@ static const void *values_of(const tamis_sparse *S) {
     return S->values ? (const char *)S->values + S->offset_base * (int64_t)tamis_type_size(S->value_type) : NULL;
 }
 
-/* S over [own rows | ghost rows]: offsets from 0, and the narrowest types. */
+/* Copies S over [own rows | ghost rows], with offsets from 0 and the narrowest types. */
 static tamis_status renumber(tamis_shard *shard, const tamis_sparse *S, const tamis_ghosts *ghosts) {
     tamis_shard_description *const is = &shard->is;
     const int64_t cols = is->own_rows + is->ghost_rows, end = is->first_own + is->own_rows;
@@ -91,6 +91,8 @@ static tamis_status renumber(tamis_shard *shard, const tamis_sparse *S, const ta
                                .batch_stride = S->batch_stride};
     return TAMIS_OK;
 }
+
+tamis_status tamis_shard_split(tamis_shard *shard) { return tamis_split_columns(&shard->is, shard->parts); }
 
 static tamis_status make(tamis_shard *shard, const tamis_sparse *S, const tamis_shard_options *options) {
     tamis_shard_description *const is = &shard->is;
@@ -133,10 +135,8 @@ void tamis_shard_destroy(tamis_shard *shard) {
     if (!shard) return;
     void *const memory[] = {shard->offsets,        shard->columns, shard->ghosts,
                             shard->receive_starts, shard->sends,   shard->send_starts};
-    for (int i = 0; i < 6; i++) {
-        tamis_release(memory[i]);
-        tamis_release(shard->parts[i]);
-    }
+    for (int i = 0; i < 6; i++) tamis_release(memory[i]);
+    for (int i = 0; i < TAMIS_SPLIT_ARRAYS; i++) tamis_release(shard->parts[i]);
     tamis_release(shard);
 }
 

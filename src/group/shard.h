@@ -2,13 +2,13 @@
 #ifndef TAMIS_GROUP_SHARD_H
 #define TAMIS_GROUP_SHARD_H
 
-#include <tamis/shard.h>
+#include "group/split.h"
 
 struct tamis_shard {
     tamis_shard_description is; /* its arrays are the shard's own, its values the caller's */
     void *offsets, *columns;    /* of is.local */
     int64_t *ghosts, *receive_starts, *sends, *send_starts;
-    void *parts[6]; /* with options.split: offsets, columns and entries of the own and of the ghost part */
+    void *parts[TAMIS_SPLIT_ARRAYS]; /* with options.split */
 };
 
 /* The description, without a copy. */
@@ -17,7 +17,7 @@ static inline const tamis_shard_description *tamis_shard_is(const tamis_shard *s
 /* Checks starts[0 .. ranks]: from 0 to `end`, never decreasing. */
 tamis_status tamis_starts_check(const char *name, const int64_t *starts, int ranks, const char *end_name, int64_t end);
 
-/* split.c: makes the own and the ghost part of shard->is.local. */
+/* Makes the own and the ghost part of the shard, as options.split does. */
 tamis_status tamis_shard_split(tamis_shard *shard);
 
 #endif

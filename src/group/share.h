@@ -1,5 +1,5 @@
-/* What every call on a group rests on: how the ranks fare, records, the host's memory exchanged. Also for libtamis_ml;
-   named in tamis.map too. */
+/* What every call on a group rests on: the ranks share errors and records, and exchange memory. libtamis_ml calls some
+   of these, which tamis.map names too. */
 #ifndef TAMIS_GROUP_SHARE_H
 #define TAMIS_GROUP_SHARE_H
 
@@ -22,8 +22,17 @@ TAMIS_PRIVATE_API const void *tamis_group_shared(const tamis_group *group, int r
 /* This rank has failed where the others do not ask it: their next call fails. Keeps the message, returns the status. */
 TAMIS_PRIVATE_API tamis_status tamis_group_abort(tamis_group *group, tamis_status status);
 
-/* Both halves of the transport's exchange of the host's memory; errors break the group. */
+/* The transport's exchange of host memory; errors break the group. Where `begin` succeeds, `end` follows in any case.
+ */
+tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer);
+tamis_status tamis_group_exchange_end(tamis_group *group);
+
+/* Both halves. */
 TAMIS_PRIVATE_API tamis_status tamis_group_exchange(tamis_group *group, const tamis_transfer *transfer);
+
+/* The same two halves for device memory, of a `direct` group. */
+tamis_status tamis_group_device_begin(tamis_group *group, void *stream, const tamis_transfer *transfer);
+tamis_status tamis_group_device_end(tamis_group *group);
 
 /* The device of this rank, and its share of a device's threads that several ranks have together. */
 TAMIS_PRIVATE_API tamis_device *tamis_group_device(const tamis_group *group);

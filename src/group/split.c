@@ -1,7 +1,9 @@
-/* The own and the ghost part of a shard: each with its own CSR, and which entries of the whole are in it. */
+/* Splitting a shard into its own and its ghost part, each with a CSR of its own and its entries' numbers in the whole.
+ */
+#include "group/split.h"
+
 #include "base/memory.h"
 #include "base/status.h"
-#include "group/shard.h"
 #include "sparse/index.h"
 
 enum { OFFSETS, COLUMNS, ENTRIES, ARRAYS };
@@ -13,7 +15,7 @@ static tamis_status allocate_part(const tamis_shard_description *is, int64_t nnz
     return tamis_allocate(nnz, sizeof(int64_t), "the entries of a part", &arrays[ENTRIES]);
 }
 
-/* The entries with columns first .. first + cols - 1. */
+/* Fills a part with the entries with columns first .. first + cols - 1. */
 static tamis_sparse fill(const tamis_sparse *S, int64_t first, int64_t cols, int64_t nnz, void *const *arrays) {
     int64_t *const entries = arrays[ENTRIES];
     int64_t count = 0;
@@ -38,9 +40,8 @@ static tamis_sparse fill(const tamis_sparse *S, int64_t first, int64_t cols, int
     return part;
 }
 
-tamis_status tamis_shard_split(tamis_shard *shard) {
-    tamis_shard_description *const is = &shard->is;
-    void **const own = shard->parts, **const ghost = shard->parts + ARRAYS;
+tamis_status tamis_split_columns(tamis_shard_description *is, void **arrays) {
+    void **const own = arrays, **const ghost = arrays + ARRAYS;
     const int64_t ghost_nnz = is->local.nnz - is->own_nnz;
     TRY(allocate_part(is, is->own_nnz, own));
     TRY(allocate_part(is, ghost_nnz, ghost));

@@ -51,7 +51,7 @@ static void visit(survey *s, int rank) {
     if (sources > v->sources_most) v->sources_most = sources;
 }
 
-/* Rows with equal nonzeros. */
+/* Shares out rows with equal nonzeros. */
 static tamis_status share_rows(const tamis_sparse *S, int ranks, void **memory) {
     TRY(tamis_allocate(ranks + 1, sizeof(int64_t), "the rows by rank", memory));
     int64_t *const rows = *memory;
@@ -61,7 +61,7 @@ static tamis_status share_rows(const tamis_sparse *S, int ranks, void **memory) 
     return TAMIS_OK;
 }
 
-/* Equal numbers of columns. */
+/* Shares out equal numbers of columns. */
 static tamis_status share_columns(const tamis_sparse *S, int ranks, void **memory) {
     TRY(tamis_allocate(ranks + 1, sizeof(int64_t), "the columns by rank", memory));
     int64_t *const columns = *memory;
@@ -69,7 +69,7 @@ static tamis_status share_columns(const tamis_sparse *S, int ranks, void **memor
     return TAMIS_OK;
 }
 
-/* The starts that the caller left out. */
+/* Makes the starts that the caller left out. */
 static tamis_status take_starts(survey *s, void **rows, void **columns) {
     const bool square = s->S->rows == s->S->cols;
     if (!s->first_rows) {

@@ -1,9 +1,9 @@
 /*
- * Ranks that are threads of one process meet in a hall: they arrive with what they bring, and go on when all are there.
- * The hall counts meetings. A rank that enters meeting n + 1 has left meeting n, so two places for records are enough.
- * A meeting of an exchange needs no place: what is sent stays in the sender's memory until a second meeting says that
- * all have copied theirs. Of device memory the two meetings say that all have recorded an event in their streams, that
- * what they send is ready and that they have copied theirs; the streams then wait for these events, the hosts do not.
+ * Ranks that are threads of one process wait for each other at a barrier, which counts rounds. A rank that enters round
+ * n + 1 has left round n, so two places for records are enough. The first round of an exchange needs no place: what is
+ * sent stays in the sender's memory until a second round says that all have copied theirs. In an exchange of device
+ * memory the two rounds say that all have recorded an event in their streams: that what they send is ready, and that
+ * they have copied theirs. The streams then wait for these events, the hosts do not.
  */
 #include "group/threads.h"
 
@@ -18,57 +18,57 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { TEXT = 512, LOOKS = 100 };
+enum { TEXT = 512, SPINS = 100 };
 
-static const size_t OF_DEVICES = (size_t)-1; /* in place of the records' size: ranks meet to exchange device memory */
+static const size_t OF_DEVICES = (size_t)-1; /* in place of the size of records: an exchange of device memory */
 
-struct hall;
+struct barrier;
 
 typedef struct member {
-    struct hall *hall;
+    struct barrier *barrier;
     int rank;
-    int64_t meetings; /* that this rank has entered */
+    int64_t rounds; /* this rank has entered so many */
     const tamis_transfer *transfer;
     tamis_device *device; /* of the exchange of device memory under way, with its stream; the events last */
     void *stream, *ready, *copied;
 } member;
 
-typedef struct hall {
+typedef struct barrier {
     pthread_mutex_t lock; /* for all that follows */
     pthread_cond_t arrival;
-    int ranks, open, arrived; /* open: members that have not closed; arrived: at the meeting under way */
+    int ranks, open, arrived; /* open: members that have not closed; arrived: in the round under way */
     int copying;              /* members that read the others' memory */
-    int64_t meetings;         /* that are over */
+    int64_t rounds;           /* so many are over */
     double time_limit;
     bool failed;
     char reason[TEXT];
-    size_t bytes; /* of the records of the meeting under way */
+    size_t bytes; /* of the records of the round under way */
     char *records[2];
     member members[];
-} hall;
+} barrier;
 
 /* ------------------------------------------------------------------------------------------ failing */
 
 /* The first reason stays. */
-static void fail_hall(hall *h, const char *reason) {
-    if (h->failed) return;
-    h->failed = true;
-    snprintf(h->reason, sizeof h->reason, "%s", reason);
-    pthread_cond_broadcast(&h->arrival);
+static void fail_barrier(barrier *b, const char *reason) {
+    if (b->failed) return;
+    b->failed = true;
+    snprintf(b->reason, sizeof b->reason, "%s", reason);
+    pthread_cond_broadcast(&b->arrival);
 }
 
-static void fail_absent(hall *h) {
+static void fail_absent(barrier *b) {
     char reason[TEXT];
-    int length = snprintf(reason, sizeof reason, "after %g seconds these ranks had not come:", h->time_limit);
-    for (int r = 0; r < h->ranks && length < TEXT - 16; r++)
-        if (h->members[r].meetings <= h->meetings)
+    int length = snprintf(reason, sizeof reason, "after %g seconds these ranks had not come:", b->time_limit);
+    for (int r = 0; r < b->ranks && length < TEXT - 16; r++)
+        if (b->members[r].rounds <= b->rounds)
             length += snprintf(reason + length, sizeof reason - (size_t)length, " %d", r);
-    fail_hall(h, reason);
+    fail_barrier(b, reason);
 }
 
-static tamis_status give_up(const member *m) { return tamis_fail(TAMIS_ERROR_DEVICE, "%s", m->hall->reason); }
+static tamis_status give_up(const member *m) { return tamis_fail(TAMIS_ERROR_DEVICE, "%s", m->barrier->reason); }
 
-/* ------------------------------------------------------------------------------------------ meeting */
+/* ------------------------------------------------------------------------------------------ rounds */
 
 static struct timespec deadline_of(double seconds) {
     struct timespec time;
@@ -83,39 +83,39 @@ static struct timespec deadline_of(double seconds) {
     return time;
 }
 
-/* Enters the next meeting; whoever comes last ends it. The lock is held. */
+/* Enters the next round; the last rank ends it. The caller holds the lock. */
 static void enter(member *m) {
-    hall *const h = m->hall;
-    m->meetings++;
-    if (++h->arrived < h->ranks) return;
-    h->arrived = 0;
-    __atomic_store_n(&h->meetings, h->meetings + 1, __ATOMIC_RELEASE); /* look_on reads it without the lock */
-    pthread_cond_broadcast(&h->arrival);
+    barrier *const b = m->barrier;
+    m->rounds++;
+    if (++b->arrived < b->ranks) return;
+    b->arrived = 0;
+    __atomic_store_n(&b->rounds, b->rounds + 1, __ATOMIC_RELEASE); /* spin reads it without the lock */
+    pthread_cond_broadcast(&b->arrival);
 }
 
-/* Ranks come at nearly the same time, and waking a thread takes longer than that: for a moment it only looks. */
-static void look_on(const member *m) {
-    hall *const h = m->hall;
-    pthread_mutex_unlock(&h->lock);
-    for (int i = 0; i < LOOKS && __atomic_load_n(&h->meetings, __ATOMIC_ACQUIRE) < m->meetings; i++) sched_yield();
-    pthread_mutex_lock(&h->lock);
+/* Spins for a moment: ranks come at nearly the same time, and waking a thread takes longer than that. */
+static void spin(const member *m) {
+    barrier *const b = m->barrier;
+    pthread_mutex_unlock(&b->lock);
+    for (int i = 0; i < SPINS && __atomic_load_n(&b->rounds, __ATOMIC_ACQUIRE) < m->rounds; i++) sched_yield();
+    pthread_mutex_lock(&b->lock);
 }
 
-/* Waits for the end of the meeting that this rank has entered. The lock is held. */
+/* Waits for the end of the round that this rank has entered. The caller holds the lock. */
 static tamis_status wait_for_all(member *m) {
-    hall *const h = m->hall;
-    const struct timespec deadline = deadline_of(h->time_limit);
-    if (h->meetings < m->meetings && !h->failed) look_on(m);
-    while (h->meetings < m->meetings) {
-        if (h->failed) return give_up(m);
-        if (pthread_cond_timedwait(&h->arrival, &h->lock, &deadline) == ETIMEDOUT && h->meetings < m->meetings)
-            fail_absent(h);
+    barrier *const b = m->barrier;
+    const struct timespec deadline = deadline_of(b->time_limit);
+    if (b->rounds < m->rounds && !b->failed) spin(m);
+    while (b->rounds < m->rounds) {
+        if (b->failed) return give_up(m);
+        if (pthread_cond_timedwait(&b->arrival, &b->lock, &deadline) == ETIMEDOUT && b->rounds < m->rounds)
+            fail_absent(b);
     }
     return TAMIS_OK;
 }
 
 static tamis_status meet(member *m) {
-    if (m->hall->failed) return give_up(m);
+    if (m->barrier->failed) return give_up(m);
     enter(m);
     return wait_for_all(m);
 }
@@ -124,35 +124,35 @@ static tamis_status meet(member *m) {
 
 static tamis_status gather(void *context, const void *record, size_t bytes, void *records) {
     member *const m = context;
-    hall *const h = m->hall;
-    pthread_mutex_lock(&h->lock);
-    char *const place = h->records[m->meetings % 2];
-    if (h->arrived == 0) h->bytes = bytes;
-    if (bytes != h->bytes || bytes > TAMIS_TRANSPORT_RECORD) fail_hall(h, "ranks make different calls");
-    if (!h->failed) memcpy(place + (size_t)m->rank * bytes, record, bytes);
+    barrier *const b = m->barrier;
+    pthread_mutex_lock(&b->lock);
+    char *const place = b->records[m->rounds % 2];
+    if (b->arrived == 0) b->bytes = bytes;
+    if (bytes != b->bytes || bytes > TAMIS_TRANSPORT_RECORD) fail_barrier(b, "ranks make different calls");
+    if (!b->failed) memcpy(place + (size_t)m->rank * bytes, record, bytes);
     const tamis_status status = meet(m);
-    pthread_mutex_unlock(&h->lock);
-    if (status == TAMIS_OK) memcpy(records, place, (size_t)h->ranks * bytes);
+    pthread_mutex_unlock(&b->lock);
+    if (status == TAMIS_OK) memcpy(records, place, (size_t)b->ranks * bytes);
     return status;
 }
 
 static tamis_status exchange_begin(void *context, const tamis_transfer *transfer) {
     member *const m = context;
-    hall *const h = m->hall;
+    barrier *const b = m->barrier;
     tamis_status status = TAMIS_OK;
-    pthread_mutex_lock(&h->lock);
-    if (h->arrived == 0) h->bytes = 0;
-    if (h->bytes != 0) fail_hall(h, "ranks make different calls");
+    pthread_mutex_lock(&b->lock);
+    if (b->arrived == 0) b->bytes = 0;
+    if (b->bytes != 0) fail_barrier(b, "ranks make different calls");
     m->transfer = transfer;
-    if (h->failed)
+    if (b->failed)
         status = give_up(m);
     else
         enter(m);
-    pthread_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&b->lock);
     return status;
 }
 
-/* What the other rank sends to this one. */
+/* Copies what the other rank sends to this one. False: they expect different numbers of bytes. */
 static bool copy_from(const member *m, const member *other) {
     const tamis_transfer *const to = m->transfer, *const from = other->transfer;
     const int64_t first = from->send_starts[m->rank], bytes = from->send_starts[m->rank + 1] - first;
@@ -162,32 +162,32 @@ static bool copy_from(const member *m, const member *other) {
     return true;
 }
 
-/* Where the hall has failed, a rank still must not take its memory away from one that reads it. The lock is held. */
-static void wait_for_readers(hall *h) {
-    while (h->copying > 0) pthread_cond_wait(&h->arrival, &h->lock);
+/* Waits until no rank reads another one's memory, also where the barrier has failed. The caller holds the lock. */
+static void wait_for_readers(barrier *b) {
+    while (b->copying > 0) pthread_cond_wait(&b->arrival, &b->lock);
 }
 
 static tamis_status copy_from_all(member *m) {
-    hall *const h = m->hall;
+    barrier *const b = m->barrier;
     bool agrees = true;
     TRY(wait_for_all(m));
-    if (h->failed) return give_up(m);
-    h->copying++;
-    pthread_mutex_unlock(&h->lock);
-    for (int i = 1; i < h->ranks && agrees; i++) agrees = copy_from(m, &h->members[(m->rank + i) % h->ranks]);
-    pthread_mutex_lock(&h->lock);
-    h->copying--;
-    if (!agrees) fail_hall(h, "a rank sends another number of bytes than the other one expects");
-    if (h->failed) pthread_cond_broadcast(&h->arrival);
+    if (b->failed) return give_up(m);
+    b->copying++;
+    pthread_mutex_unlock(&b->lock);
+    for (int i = 1; i < b->ranks && agrees; i++) agrees = copy_from(m, &b->members[(m->rank + i) % b->ranks]);
+    pthread_mutex_lock(&b->lock);
+    b->copying--;
+    if (!agrees) fail_barrier(b, "a rank sends another number of bytes than the other one expects");
+    if (b->failed) pthread_cond_broadcast(&b->arrival);
     return meet(m);
 }
 
 static tamis_status exchange_end(void *context) {
     member *const m = context;
-    pthread_mutex_lock(&m->hall->lock);
+    pthread_mutex_lock(&m->barrier->lock);
     const tamis_status status = copy_from_all(m);
-    if (status != TAMIS_OK) wait_for_readers(m->hall);
-    pthread_mutex_unlock(&m->hall->lock);
+    if (status != TAMIS_OK) wait_for_readers(m->barrier);
+    pthread_mutex_unlock(&m->barrier->lock);
     return status;
 }
 
@@ -195,22 +195,22 @@ static void abort_all(void *context, const char *message) {
     member *const m = context;
     char reason[TEXT];
     snprintf(reason, sizeof reason, "rank %d: %.400s", m->rank, message);
-    pthread_mutex_lock(&m->hall->lock);
-    fail_hall(m->hall, reason);
-    pthread_mutex_unlock(&m->hall->lock);
+    pthread_mutex_lock(&m->barrier->lock);
+    fail_barrier(m->barrier, reason);
+    pthread_mutex_unlock(&m->barrier->lock);
 }
 
 /* ------------------------------------------------------------------------------------------ device memory */
 
-/* Says that this rank has come to an exchange of device memory, and waits for the others. The lock is held. */
-static tamis_status meet_for_devices(member *m) {
-    hall *const h = m->hall;
-    if (h->arrived == 0) h->bytes = OF_DEVICES;
-    if (h->bytes != OF_DEVICES) fail_hall(h, "ranks make different calls");
+/* Enters a round of an exchange of device memory, and waits for the others. The caller holds the lock. */
+static tamis_status meet_on_devices(member *m) {
+    barrier *const b = m->barrier;
+    if (b->arrived == 0) b->bytes = OF_DEVICES;
+    if (b->bytes != OF_DEVICES) fail_barrier(b, "ranks make different calls");
     return meet(m);
 }
 
-/* What the other rank sends to this one, behind the event that says that it is ready. */
+/* Copies what the other rank sends to this one, behind the event that says that it is ready. */
 static tamis_status copy_from_device(const member *m, const member *other) {
     const tamis_transfer *const to = m->transfer, *const from = other->transfer;
     const int64_t first = from->send_starts[m->rank], bytes = from->send_starts[m->rank + 1] - first;
@@ -224,133 +224,133 @@ static tamis_status copy_from_device(const member *m, const member *other) {
 }
 
 static tamis_status copy_from_devices(member *m) {
-    const hall *const h = m->hall;
-    for (int i = 1; i < h->ranks; i++) TRY(copy_from_device(m, &h->members[(m->rank + i) % h->ranks]));
+    const barrier *const b = m->barrier;
+    for (int i = 1; i < b->ranks; i++) TRY(copy_from_device(m, &b->members[(m->rank + i) % b->ranks]));
     return tamis_event_record(m->device, m->stream, &m->copied);
 }
 
-/* Later work of this rank's stream comes behind the copies that others make of its memory. */
+/* Puts later work of this rank's stream behind the copies that others make of its memory. */
 static tamis_status wait_for_copies(member *m) {
-    const hall *const h = m->hall;
-    for (int r = 0; r < h->ranks; r++)
+    const barrier *const b = m->barrier;
+    for (int r = 0; r < b->ranks; r++)
         if (m->transfer->send_starts[r + 1] > m->transfer->send_starts[r])
-            TRY(tamis_stream_wait(m->device, m->stream, h->members[r].copied));
+            TRY(tamis_stream_wait(m->device, m->stream, b->members[r].copied));
     return TAMIS_OK;
 }
 
-/* After an error: this rank's device has ended its copies, and so have the others theirs. Keeps the message. */
-static void let_go(member *m, bool counted) {
-    hall *const h = m->hall;
+/* After an error: waits until this rank's device and the others have ended their copies. Keeps the message. */
+static void fail_on_device(member *m, bool counted) {
+    barrier *const b = m->barrier;
     tamis_message kept;
     char reason[TEXT];
     tamis_message_keep(&kept);
     snprintf(reason, sizeof reason, "rank %d: %.400s", m->rank, kept.text);
     if (counted) (void)tamis_stream_synchronize(m->device, m->stream);
-    pthread_mutex_lock(&h->lock);
-    fail_hall(h, reason);
-    if (counted) h->copying--;
-    pthread_cond_broadcast(&h->arrival);
-    wait_for_readers(h);
-    pthread_mutex_unlock(&h->lock);
+    pthread_mutex_lock(&b->lock);
+    fail_barrier(b, reason);
+    if (counted) b->copying--;
+    pthread_cond_broadcast(&b->arrival);
+    wait_for_readers(b);
+    pthread_mutex_unlock(&b->lock);
     tamis_message_restore(&kept);
 }
 
 static tamis_status device_begin(void *context, tamis_device *device, void *stream, const tamis_transfer *transfer) {
     member *const m = context;
-    hall *const h = m->hall;
+    barrier *const b = m->barrier;
     tamis_status status = TAMIS_OK;
     bool counted = false;
     m->transfer = transfer;
     m->device = device;
     m->stream = stream;
     TRY_GOTO(failed, tamis_event_record(device, stream, &m->ready));
-    pthread_mutex_lock(&h->lock);
-    status = meet_for_devices(m);
-    if (status == TAMIS_OK && h->failed) status = give_up(m); /* who failed since then has not waited for this rank */
+    pthread_mutex_lock(&b->lock);
+    status = meet_on_devices(m);
+    if (status == TAMIS_OK && b->failed) status = give_up(m); /* who failed since then has not waited for this rank */
     counted = status == TAMIS_OK;
-    h->copying += counted; /* until device_end */
-    pthread_mutex_unlock(&h->lock);
+    b->copying += counted; /* until device_end */
+    pthread_mutex_unlock(&b->lock);
     TRY_GOTO(failed, status);
     TRY_GOTO(failed, copy_from_devices(m));
     return TAMIS_OK;
 failed:
-    let_go(m, counted);
+    fail_on_device(m, counted);
     return status;
 }
 
 static tamis_status device_end(void *context) {
     member *const m = context;
-    hall *const h = m->hall;
-    pthread_mutex_lock(&h->lock);
-    tamis_status status = meet_for_devices(m);
-    pthread_mutex_unlock(&h->lock);
+    barrier *const b = m->barrier;
+    pthread_mutex_lock(&b->lock);
+    tamis_status status = meet_on_devices(m);
+    pthread_mutex_unlock(&b->lock);
     TRY_GOTO(failed, status);
     TRY_GOTO(failed, wait_for_copies(m));
-    pthread_mutex_lock(&h->lock);
-    h->copying--;
-    if (h->failed) pthread_cond_broadcast(&h->arrival);
-    pthread_mutex_unlock(&h->lock);
+    pthread_mutex_lock(&b->lock);
+    b->copying--;
+    if (b->failed) pthread_cond_broadcast(&b->arrival);
+    pthread_mutex_unlock(&b->lock);
     return TAMIS_OK;
 failed:
-    let_go(m, true);
+    fail_on_device(m, true);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
 
-static void release(hall *h) {
-    pthread_cond_destroy(&h->arrival);
-    pthread_mutex_destroy(&h->lock);
-    tamis_release(h->records[0]);
-    tamis_release(h);
+static void release(barrier *b) {
+    pthread_cond_destroy(&b->arrival);
+    pthread_mutex_destroy(&b->lock);
+    tamis_release(b->records[0]);
+    tamis_release(b);
 }
 
 void tamis_threads_close(void *context) {
     member *const m = context;
-    hall *const h = m->hall;
+    barrier *const b = m->barrier;
     char reason[TEXT];
     snprintf(reason, sizeof reason, "rank %d has closed its group", m->rank);
     tamis_event_destroy(m->device, m->ready);
     tamis_event_destroy(m->device, m->copied);
-    pthread_mutex_lock(&h->lock);
-    fail_hall(h, reason);
-    const bool last = --h->open == 0;
-    pthread_mutex_unlock(&h->lock);
-    if (last) release(h);
+    pthread_mutex_lock(&b->lock);
+    fail_barrier(b, reason);
+    const bool last = --b->open == 0;
+    pthread_mutex_unlock(&b->lock);
+    if (last) release(b);
 }
 
-static tamis_status make(int ranks, double time_limit, hall **result) {
+static tamis_status make(int ranks, double time_limit, barrier **result) {
     void *records = NULL;
-    hall *h = NULL;
+    barrier *b = NULL;
     pthread_condattr_t attributes;
-    const int64_t bytes = (int64_t)sizeof(hall) + ranks * (int64_t)sizeof(member);
+    const int64_t bytes = (int64_t)sizeof(barrier) + ranks * (int64_t)sizeof(member);
     TRY(tamis_allocate(2 * (int64_t)ranks, TAMIS_TRANSPORT_RECORD, "the records of a group", &records));
-    const tamis_status status = tamis_allocate_zeroed(bytes, 1, "a group of threads", (void **)&h);
+    const tamis_status status = tamis_allocate_zeroed(bytes, 1, "a group of threads", (void **)&b);
     if (status != TAMIS_OK) {
         tamis_release(records);
         return status;
     }
-    h->ranks = h->open = ranks;
-    h->time_limit = time_limit;
-    h->records[0] = records;
-    h->records[1] = h->records[0] + (size_t)ranks * TAMIS_TRANSPORT_RECORD;
-    pthread_mutex_init(&h->lock, NULL);
+    b->ranks = b->open = ranks;
+    b->time_limit = time_limit;
+    b->records[0] = records;
+    b->records[1] = b->records[0] + (size_t)ranks * TAMIS_TRANSPORT_RECORD;
+    pthread_mutex_init(&b->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&h->arrival, &attributes);
+    pthread_cond_init(&b->arrival, &attributes);
     pthread_condattr_destroy(&attributes);
-    *result = h;
+    *result = b;
     return TAMIS_OK;
 }
 
 tamis_status tamis_threads_open(int ranks, const tamis_transport_options *options, tamis_transport *transports) {
-    hall *h = NULL;
-    TRY(make(ranks, options->time_limit, &h));
+    barrier *b = NULL;
+    TRY(make(ranks, options->time_limit, &b));
     for (int r = 0; r < ranks; r++) {
-        h->members[r] = (member){.hall = h, .rank = r};
+        b->members[r] = (member){.barrier = b, .rank = r};
         transports[r] = (tamis_transport){.size = sizeof *transports,
                                           .name = "threads",
-                                          .context = &h->members[r],
+                                          .context = &b->members[r],
                                           .rank = r,
                                           .ranks = ranks,
                                           .gather = gather,

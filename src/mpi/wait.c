@@ -90,7 +90,7 @@ static tamis_status look_for_control(mpi_transport *t) {
 
 /* ------------------------------------------------------------------------------------------ waiting */
 
-/* First as fast as possible, then leaving the processor to others, then asleep. */
+/* Polls as fast as possible at first, then leaves the processor to others, then sleeps. */
 static void pause_after(double seconds) {
     const struct timespec brief = {.tv_nsec = 100000};
     if (seconds > 0.02)

@@ -2,8 +2,11 @@
  * Cutting S into slabs that fit the device's memory. First what is simplest and moves least: B and D stay there, and
  * each slab is one piece. Where they take too much room, or a row does, B comes in tiles.
  */
+#include "slabs/cut.h"
+
 #include "base/status.h"
-#include "slabs/slabs.h"
+#include "slabs/lists.h"
+#include "slabs/tiles.h"
 
 /* An execution has so many slabs or more if they are large enough to be worth it: what is not overlapped, the first
    transfer and the last, is then a small part of it. */
@@ -15,8 +18,8 @@ typedef struct limits {
     int64_t rows, nnz;
 } limits;
 
-/* Rows and nonzeros for so many bytes, in proportion to those of S; a row with the most nonzeros must fit. False: it
-   does not. */
+/* Finds rows and nonzeros for so many bytes, in proportion to those of S; a row with the most nonzeros must fit. False:
+   it does not. */
 static bool limits_of(const tamis_slab_plan *plan, int64_t most, limits *l) {
     const tamis_sparse *const S = &plan->S;
     const int64_t offset = sizeof(int32_t), entry = plan->bytes.whole_entry;
@@ -35,7 +38,7 @@ static bool limits_of(const tamis_slab_plan *plan, int64_t most, limits *l) {
     return l->rows > 0;
 }
 
-/* The end of the longest run of rows from `first` that fits. */
+/* Finds the end of the longest run of rows from `first` that fits. */
 static int64_t end_of_run(const tamis_slab_plan *plan, int64_t first, const limits *l) {
     const int64_t begin = tamis_slab_entry(&plan->S, first), rest = plan->S.rows - first;
     int64_t fits = first + 1, beyond = first + (l->rows < rest ? l->rows : rest) + 1;
@@ -49,13 +52,13 @@ static int64_t end_of_run(const tamis_slab_plan *plan, int64_t first, const limi
     return fits;
 }
 
-/* What B and D take where they stay; -1: too much. */
+/* Bytes of B and D where they stay; -1: too many. */
 static int64_t bytes_of_b(const tamis_slab_plan *plan) {
     int64_t bytes;
     return __builtin_mul_overflow(plan->S.cols, plan->bytes.b_row, &bytes) ? -1 : bytes;
 }
 
-/* One set's share of the memory; less if that makes more slabs. */
+/* Bytes of one set's share of the memory; less if that makes more slabs. */
 static int64_t share_of(const tamis_slab_plan *plan, int64_t room) {
     const double all = (double)plan->S.rows * (double)(plan->bytes.row + plan->bytes.piece_row) +
                        (double)plan->S.nnz * (double)plan->bytes.whole_entry;
@@ -85,7 +88,7 @@ static tamis_status cut_rows(tamis_slab_plan *plan, const limits *l) {
 
 tamis_status tamis_slab_cut(tamis_slab_plan *plan) {
     const tamis_options *const o = &plan->options;
-    const bool softmax = tamis_slab_softmax(o);
+    const bool softmax = tamis_is_softmax(o);
     const int64_t budget = plan->report.device_memory / 16 * 15;
     plan->out_type = o->output_type;
     TRY(tamis_slab_count_bytes(plan));

@@ -10,7 +10,7 @@
  */
 #include "base/clock.h"
 #include "base/status.h"
-#include "slabs/slabs.h"
+#include "slabs/staging.h"
 #include "sparse/check.h"
 
 /* An output that the device has, or is about to have, in a set's pinned buffer. */
@@ -69,7 +69,7 @@ static tamis_status put(const run *r, const tamis_slab_set *set, const tamis_sla
                                                    (tamis_place){buffer->device, 0}, buffer->host, (size_t)bytes);
 }
 
-/* One of B and D where it stays: parts go through the two sets' pinned buffers. */
+/* Copies one of B and D where it stays: parts go through the two sets' pinned buffers. */
 static tamis_status bring_whole(const run *r, const tamis_dense *X, int kind, int64_t row_bytes) {
     tamis_slab_plan *const plan = r->plan;
     const tamis_backend *const backend = plan->device->backend;
@@ -90,7 +90,7 @@ static tamis_status bring_whole(const run *r, const tamis_dense *X, int kind, in
     return TAMIS_OK;
 }
 
-/* B and D where they stay; both streams then have them. */
+/* Copies B and D where they stay; both streams then have them. */
 static tamis_status bring_b(const run *r) {
     tamis_slab_plan *const plan = r->plan;
     double since = tamis_clock_seconds();
@@ -104,7 +104,7 @@ static tamis_status bring_b(const run *r) {
     return TAMIS_OK;
 }
 
-/* The piece's pattern and values, and its rows of B. */
+/* Copies the piece's pattern and values, and its rows of B, to the pinned buffers. */
 static tamis_status stage_piece(const run *r, const tamis_slab_piece *piece, const tamis_slab_set *set) {
     const tamis_slab_plan *const plan = r->plan;
     const tamis_slab_buffer *const b = set->buffers;
@@ -143,7 +143,7 @@ static int64_t out_bytes(const run *r, const tamis_slab_piece *piece) {
     return sddmm(r) ? piece->nnz * b->sample : r->plan->slabs[piece->slab].rows * b->out;
 }
 
-/* Between the caller's output and a pinned buffer. */
+/* Copies between the caller's output and a pinned buffer. */
 static void move_output(const run *r, const tamis_slab_piece *piece, void *pinned, bool out) {
     const tamis_slab *const slab = &r->plan->slabs[piece->slab];
     if (!sddmm(r)) {
@@ -217,7 +217,7 @@ static tamis_status compute(const run *r, const tamis_slab_piece *piece, const t
     return TAMIS_ERROR_INTERNAL;
 }
 
-/* The slab's part of an upload: A. */
+/* Uploads the slab's part: A. */
 static tamis_status put_slab(run *r, const tamis_slab_piece *piece, const tamis_slab_set *set,
                              tamis_slab_set *of_slab) {
     const tamis_slab *const slab = &r->plan->slabs[piece->slab];
@@ -301,24 +301,13 @@ static tamis_status check_execution(const tamis_slab_plan *plan, const tamis_exe
 }
 
 static tamis_status check_operands(const tamis_slab_plan *plan, const run *r) {
-    const tamis_options *const o = &plan->options;
     const tamis_sparse *const S = &plan->S;
-    const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
-    const tamis_operand a = {"A", r->A, S->rows, o->inner, o->type, o->a_layout, "a_layout", -1, 0};
-    const tamis_operand b = {"B", r->B, S->cols, spmm ? o->width : o->inner, o->type, o->b_layout, "b_layout", -1, 0};
-    const tamis_operand d = {"D", r->D, S->cols, o->width, o->type, o->d_layout, "d_layout", -1, 0};
-    const tamis_operand p = {"P", r->out, S->nnz, 1, o->output_type, TAMIS_ROW_MAJOR, NULL, -1, 0};
-    const tamis_operand e = {spmm ? "C" : "E", r->out,          S->rows, o->width, o->output_type,
-                             o->output_layout, "output_layout", -1,      0};
-    if (!spmm) TRY(tamis_operand_check(plan->host, &a, 1));
-    TRY(tamis_operand_check(plan->host, &b, 1));
-    if (fused) TRY(tamis_operand_check(plan->host, &d, 1));
-    if (o->d_is_b) TRY(tamis_d_is_b_check(r->B, r->D));
-    TRY(tamis_operand_check(plan->host, sddmm(r) ? &p : &e, o->batch));
-    return sddmm(r) ? tamis_operand_check_packed(&p) : TAMIS_OK;
+    const tamis_views views = {.A = r->A, .B = r->B, .D = r->D, .out = r->out};
+    const tamis_operand_list x = tamis_operands_of(&plan->options, S->rows, S->cols, S->nnz, &views);
+    return tamis_operands_check(plan->host, &plan->options, &x);
 }
 
-/* Both streams, after an error too: the device may still read what is the caller's. */
+/* Waits for both streams, after an error too: the device may still read what is the caller's. */
 static tamis_status finish_all(run *r, tamis_status status) {
     tamis_message kept;
     tamis_message_keep(&kept);

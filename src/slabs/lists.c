@@ -1,7 +1,8 @@
 /* The lists of slabs and pieces, and the bytes of what is in them. */
+#include "slabs/lists.h"
+
 #include "base/memory.h"
 #include "base/status.h"
-#include "slabs/slabs.h"
 
 static tamis_status grow(void **list, int64_t *room, int64_t count, size_t size, const char *what) {
     if (count < *room) return TAMIS_OK;
@@ -25,7 +26,7 @@ tamis_status tamis_slab_add_piece(tamis_slab_plan *plan, const tamis_slab_piece 
     return TAMIS_OK;
 }
 
-/* What the call of a piece takes beside its operands, whatever its pattern; a named algorithm may take more. */
+/* Asks what the call of a piece takes beside its operands, whatever its pattern; a named algorithm may take more. */
 static tamis_call_bytes call_bytes(const tamis_slab_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_problem problem = {.operation = o->operation,

@@ -6,7 +6,7 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/text_buffer.h"
-#include "slabs/slabs.h"
+#include "slabs/cut.h"
 #include "sparse/check.h"
 
 /* Where B stays it is copied in parts of at most so many bytes. */
@@ -64,7 +64,7 @@ static tamis_status check_matrix(tamis_slab_plan *plan, const tamis_sparse *S) {
 
 /* ------------------------------------------------------------------------------------------ sizes */
 
-/* Of matrices that may not exist: far less than 64 bits hold, so that a few can be added. */
+/* Counts bytes of matrices that may not exist: at most 1/16 of what 64 bits hold, so that a few can be added. */
 static int64_t times(int64_t count, int64_t bytes) {
     int64_t product;
     return __builtin_mul_overflow(count, bytes, &product) || product > INT64_MAX / 16 ? INT64_MAX / 16 : product;
@@ -74,7 +74,7 @@ static int64_t index_bytes(const tamis_slab_plan *plan) {
     return plan->report.keeps_b ? (int64_t)tamis_index_size(plan->S.index_type) : (int64_t)sizeof(int32_t);
 }
 
-/* The largest of each buffer, and what moves in all. */
+/* Finds the largest of each buffer, and counts what moves in all. */
 static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFERS]) {
     const tamis_slab_bytes *const b = &plan->bytes;
     tamis_slab_report *const r = &plan->report;
@@ -103,7 +103,7 @@ static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFER
 
 /* ------------------------------------------------------------------------------------------ buffers */
 
-/* At least one byte, so that empty arrays are somewhere. */
+/* Allocates at least one byte, so that empty arrays are somewhere. */
 static tamis_status allocate(tamis_slab_plan *plan, int64_t bytes, const char *what, void **memory) {
     const tamis_backend *const backend = plan->device->backend;
     TRY(backend->allocate(plan->device->handle, TAMIS_ALL_STREAMS, bytes > 0 ? (size_t)bytes : 1, what, memory));
@@ -123,7 +123,7 @@ static tamis_status make_buffer(tamis_slab_plan *plan, int64_t bytes, int64_t pi
     return backend->host_allocate(plan->device->handle, (size_t)pinned, &buffer->host);
 }
 
-/* Pinned memory for a part of B where it stays: a row or more. */
+/* Bytes of pinned memory for a part of B where it stays: a row or more. */
 static int64_t part_bytes(const tamis_slab_plan *plan, int64_t row_bytes) {
     const int64_t all = plan->S.cols * row_bytes;
     if (!tamis_slab_on_device(plan) || all <= PART_BYTES) return all;
@@ -159,19 +159,19 @@ static tamis_status make_with_source(tamis_slab_plan *plan) {
     return status;
 }
 
-/* The first thing that does not fit is not the last: cuts again with more memory, until all fits, so that the message
-   has a number that is enough. */
+/* Cuts again with more memory until all fits, so that the message has a number that is enough: the first thing that
+   does not fit is not the last. */
 static tamis_status cut(tamis_slab_plan *plan) {
     tamis_slab_report *const report = &plan->report;
     const int64_t given = report->device_memory;
     tamis_message first;
     tamis_status status = tamis_slab_cut(plan);
-    if (status != TAMIS_ERROR_MEMORY || plan->memory_wanted == 0) return status;
+    if (status != TAMIS_ERROR_MEMORY || plan->memory_needed == 0) return status;
     tamis_message_keep(&first);
-    while (status == TAMIS_ERROR_MEMORY && plan->memory_wanted > report->device_memory) {
+    while (status == TAMIS_ERROR_MEMORY && plan->memory_needed > report->device_memory) {
         const int64_t more = report->device_memory + report->device_memory / 16;
-        *report = (tamis_slab_report){.device_memory = plan->memory_wanted > more ? plan->memory_wanted : more};
-        plan->tiles.count = plan->memory_wanted = 0;
+        *report = (tamis_slab_report){.device_memory = plan->memory_needed > more ? plan->memory_needed : more};
+        plan->tiles.count = plan->memory_needed = 0;
         status = tamis_slab_cut(plan);
     }
     const char *const reason = strstr(first.text, "since ");

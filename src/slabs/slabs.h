@@ -88,7 +88,7 @@ struct tamis_slab_plan {
     tamis_slab_piece *pieces;
     int64_t slab_room, piece_room;
     tamis_slab_tiles tiles;
-    int64_t memory_wanted; /* by what did not fit; 0: all has fitted so far */
+    int64_t memory_needed; /* what did not fit needs so much; 0: all has fitted so far */
     void *whole[2];        /* B and D, where they stay */
     tamis_slab_set sets[TAMIS_SLAB_SETS];
     tamis_slab_report report;
@@ -96,10 +96,6 @@ struct tamis_slab_plan {
 
 static inline bool tamis_slab_on_device(const tamis_slab_plan *plan) {
     return plan->device->backend->location == TAMIS_DEVICE;
-}
-
-static inline bool tamis_slab_softmax(const tamis_options *o) {
-    return o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
 }
 
 static inline void tamis_slab_raise(int64_t *most, int64_t value) {
@@ -112,28 +108,5 @@ static inline int64_t tamis_slab_entry(const tamis_sparse *S, int64_t i) {
         S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[i] : ((const int64_t *)S->offsets)[i];
     return at - S->offset_base;
 }
-
-/* cut.c: slabs and pieces that fit so much memory. */
-tamis_status tamis_slab_cut(tamis_slab_plan *plan);
-
-/* lists.c: plan->bytes, by the options and out_type; one more slab or piece. */
-tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan);
-tamis_status tamis_slab_add(tamis_slab_plan *plan, const tamis_slab *slab);
-tamis_status tamis_slab_add_piece(tamis_slab_plan *plan, const tamis_slab_piece *piece);
-
-/* tiles.c: the same with B in tiles; slabs' rows take slab_most bytes, pieces piece_most. */
-tamis_status tamis_slab_cut_tiles(tamis_slab_plan *plan, int64_t slab_most, int64_t piece_most);
-
-/* staging.c: copying between the caller's arrays and packed ones on the host, by the plan's threads. */
-tamis_status tamis_slab_pack_rows(const tamis_slab_plan *plan, const tamis_dense *X, int64_t member,
-                                  const int64_t *rows, int64_t first, int64_t count, void *to);
-/* Rows first .. first + count - 1 of an output of the plan's out_type; `out`: to the caller's, else from there. */
-void tamis_slab_move_output(const tamis_slab_plan *plan, const tamis_dense *X, int64_t member, int64_t first,
-                            int64_t count, void *packed, bool out);
-/* Elements, one after another or those of a piece, from (or, with `out`, to) an array of one for each entry. */
-void tamis_slab_move_entries(const tamis_slab_plan *plan, const tamis_slab_piece *piece, size_t size, void *array,
-                             void *packed, bool out);
-void tamis_slab_stage_offsets(const tamis_slab_plan *plan, const tamis_slab_piece *piece, int32_t *to);
-void tamis_slab_stage_columns(const tamis_slab_plan *plan, const tamis_slab_piece *piece, void *to);
 
 #endif

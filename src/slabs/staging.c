@@ -1,9 +1,10 @@
 /* Copying between the caller's arrays and packed ones in host memory, which the device copies by itself. */
+#include "slabs/staging.h"
+
 #include <string.h>
 
 #include "base/half.h"
 #include "base/threads.h"
-#include "slabs/slabs.h"
 #include "sparse/check.h"
 #include "sparse/structure.h"
 
@@ -133,7 +134,7 @@ typedef struct outputs {
     bool out;
 } outputs;
 
-/* An element of a 16-bit output, of which the device has sums. */
+/* Converts an element of a 16-bit output, of which the device has sums. */
 static void convert(tamis_type type, void *narrow, void *wide, bool out) {
     uint16_t bits;
     float value;

@@ -3,11 +3,11 @@
  * mesh's slab needs few, a random graph's almost all. First where slabs and tiles end, and which rows of B each tile
  * has; then the pieces' patterns.
  */
-#include <string.h>
+#include "slabs/tiles.h"
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "slabs/slabs.h"
+#include "slabs/lists.h"
 #include "sparse/index.h"
 
 typedef struct cutting {
@@ -24,7 +24,7 @@ static int64_t column_of(const tamis_sparse *S, int64_t entry) {
     return tamis_index_load(S->columns, S->index_type, S->offset_base + entry);
 }
 
-/* Of a piece's rows: their offsets, one more than rows, and what its call needs. */
+/* Bytes of a piece's rows: their offsets, one more than rows, and what its call needs. */
 static int64_t piece_row_bytes(const cutting *c, int64_t rows) {
     int64_t bytes;
     return __builtin_mul_overflow(rows + 1, c->plan->bytes.piece_row, &bytes) ? INT64_MAX : bytes;
@@ -35,20 +35,20 @@ static int64_t piece_row_bytes(const cutting *c, int64_t rows) {
 /* A piece has 1/8 of 15/16 of the memory, that of softmax three times as much; its rows have half of it. */
 enum { TIMES_SOFTMAX = 3, TIMES_PIECE = 9, TIMES_ROWS = 18 };
 
-/* What takes so many bytes of a share, of which the memory is so many times as much. */
+/* Reports what takes so many bytes of a share; the memory must be so many times as large. */
 static tamis_status too_small(const cutting *c, const char *what, int64_t number, int64_t bytes, int times) {
     int64_t needed;
     const bool of_softmax = times == TIMES_SOFTMAX;
     if (__builtin_mul_overflow(bytes, times, &needed) || __builtin_add_overflow(needed, 256, &needed))
         needed = INT64_MAX;
-    c->plan->memory_wanted = needed;
+    c->plan->memory_needed = needed;
     return tamis_fail(TAMIS_ERROR_MEMORY,
                       "slabs.device_memory = %lld: expected at least %lld, since %s %lld of S takes %lld bytes%s",
                       (long long)c->plan->report.device_memory, (long long)needed, what, (long long)number,
                       (long long)bytes, of_softmax ? " with its rows of B and D, which softmax needs at once" : "");
 }
 
-/* Bytes of a piece with so many rows, nonzeros and rows of B; INT64_MAX: too many for 32 bits. */
+/* Counts the bytes of a piece with so many rows, nonzeros and rows of B; INT64_MAX: too many for 32 bits. */
 static int64_t piece_bytes(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
     const tamis_slab_bytes *const b = &c->plan->bytes;
     int64_t entries, of_b, bytes;
@@ -83,7 +83,7 @@ static int64_t count_row(cutting *c, int64_t row, int step) {
 /* Takes rows from `first` on while they fit, and counts their columns. */
 static tamis_status take_rows(cutting *c, int64_t first, tamis_slab *slab) {
     const tamis_sparse *const S = &c->plan->S;
-    const bool softmax = tamis_slab_softmax(&c->plan->options);
+    const bool softmax = tamis_is_softmax(&c->plan->options);
     const int64_t row_bytes = c->plan->bytes.row, begin = tamis_slab_entry(S, first);
     int64_t end = first, b_rows = 0;
     c->low = S->cols;
@@ -144,7 +144,7 @@ static tamis_status cut_columns(cutting *c, tamis_slab *slab, tamis_slab_piece *
         const int64_t nnz = c->counts[column];
         c->counts[column] = 0;
         if (nnz == 0) continue;
-        if (!tamis_slab_softmax(&c->plan->options)) tamis_slab_raise(&c->nnz_least, nnz);
+        if (!tamis_is_softmax(&c->plan->options)) tamis_slab_raise(&c->nnz_least, nnz);
         if (!fits(c, slab->rows, nnz, 1))
             return too_small(c, "column", column, piece_bytes(c, slab->rows, nnz, 1), TIMES_PIECE);
         if (!fits(c, slab->rows, piece->nnz + nnz, piece->b_rows + 1)) TRY(end_piece(c, slab, piece));
@@ -203,7 +203,7 @@ static tamis_status make_room(tamis_slab_plan *plan) {
     return tamis_allocate(plan->S.nnz, sizeof(int64_t), "the entries of pieces", (void **)&tiles->entries);
 }
 
-/* Each column's tile, and its number there. */
+/* Notes each column's tile, and its number there. */
 static void number_columns(cutting *c, const tamis_slab *slab) {
     for (int64_t i = 0; i < slab->pieces; i++) {
         const tamis_slab_piece *const piece = &c->plan->pieces[slab->first_piece + i];
@@ -215,7 +215,7 @@ static void number_columns(cutting *c, const tamis_slab *slab) {
     }
 }
 
-/* The pieces' CSRs, and where their values are; fill[i]: entries of piece i so far. */
+/* Fills the pieces' CSRs and their entries' numbers; fill[i]: entries of piece i so far. */
 static void fill_slab(const cutting *c, const tamis_slab *slab, int32_t *fill) {
     const tamis_sparse *const S = &c->plan->S;
     const tamis_slab_tiles *const tiles = &c->plan->tiles;

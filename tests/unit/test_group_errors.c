@@ -232,7 +232,7 @@ static void wrong_calls(group_rank *self) {
     if (strlen(text) + 1 != needed || !strstr(text, "of 3, over threads") || !strstr(text, "algorithm") ||
         !strstr(text, fetched[self->rank]) ||
         !strstr(text,
-                "static-split not used (paper 004: B is replicated): this rank receives 20 words in 2 messages") ||
+                "static-split not used (Nisa et al.: B is replicated): this rank receives 20 words in 2 messages") ||
         !strstr(text, "1.5d-shift   priced only, with teams of 1: this rank receives 20 words in 2 messages;") ||
         !strstr(text, self->rank == 0
                           ? "chosen       1d-fetch: never more words than static-split; this rank needs 25 %"
@@ -244,7 +244,7 @@ static void wrong_calls(group_rank *self) {
         group_says(self, "cut: %s", brief);
     if (!tamis_group_plan_local(plan) || tamis_group_plan_local(NULL)) group_says(self, "no local plan");
     tamis_group_plan_destroy(plan);
-    /* paper 004's way: all rows that are not this rank's own */
+    /* the static split: all rows that are not this rank's own */
     s.options.exchange = TAMIS_EXCHANGE_REPLICATE;
     if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
     works(self, tamis_group_plan_describe(plan, &report));
@@ -316,7 +316,8 @@ static void transposed_prices(group_rank *self) {
     if (report.row_bytes != 4 * SMALL_K || report.back_bytes != 4 * SMALL_L)
         group_says(self, "a row has %lld bytes, sums %lld", (long long)report.row_bytes, (long long)report.back_bytes);
     works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
-    if (!strstr(text, sums[self->rank]) || !strstr(text, "static-split not used (paper 004: A is replicated, and all"))
+    if (!strstr(text, sums[self->rank]) ||
+        !strstr(text, "static-split not used (Nisa et al.: A is replicated, and all"))
         group_says(self, "explain: %.280s", text);
     tamis_group_plan_destroy(plan);
 }

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/status.h"
 #include "cpu_device.h"
-#include "group/group.h"
+#include "group/share.h"
 #include "group/threads.h"
 #include "group_threads.h"
 #include "support/brief.h"

@@ -11,11 +11,11 @@
 #include "cli/mirror.h"
 #include "cli/raster.h"
 #include "cli/source.h"
-#include "group/gang.h"
+#include "group/group.h"
 
 typedef struct tool_bench_settings {
     tool_chosen operations, edges, types, devices, algorithms, peers;
-    tool_gang_kind together;
+    tool_group_kind group;
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed, batch;
     double seconds, beta, edge_scale;
@@ -85,8 +85,8 @@ int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results);
 /* Measures a case on several devices together and on the first of them alone, prints a row, and writes a line. Returns
    0 or an exit code, after a message. */
 struct tool_bench_run;
-int tool_bench_together(struct tool_bench_run *run, const tool_bench_case *one);
-void tool_bench_together_header(void);
+int tool_bench_group(struct tool_bench_run *run, const tool_bench_case *one);
+void tool_bench_group_header(void);
 
 /* The table on standard output and the JSON lines. */
 typedef struct tool_bench_report {

@@ -10,7 +10,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "group/gang.h"
+#include "group/choice.h"
 #include "group/ranks.h"
 #include "peers.h"
 
@@ -27,12 +27,12 @@ static const tool_option options[] = {
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", "best", "devices", AT(devices), 0, 0, &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
      "several devices together, each with its rows and a thread, compared with the first of them alone",
-     AT(together.devices), 0, 0, &tool_devices},
-    TOOL_OVERLAP(AT(together.overlap)),
-    TOOL_SPREAD(AT(together.spread)),
-    TOOL_PARTITION(AT(together.partition)),
-    TOOL_TRANSPORT(AT(together.transport)),
-    TOOL_LINK(AT(together.link)),
+     AT(group.devices), 0, 0, &tool_devices},
+    TOOL_OVERLAP(AT(group.overlap)),
+    TOOL_SPREAD(AT(group.spread)),
+    TOOL_PARTITION(AT(group.partition)),
+    TOOL_TRANSPORT(AT(group.transport)),
+    TOOL_LINK(AT(group.link)),
     {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: a built-in one, or a file", AT(suite), 0, 0, NULL},
     {"tier", 0, TOOL_CHOICE, "TIER", "full", "tier of the suite: its small cases, or the full ones", AT(tier), 0, 0,
      &tool_tiers},
@@ -128,7 +128,7 @@ static int check_together(const tool_bench_settings *settings) {
                   {"--batch", settings->batch > 1},
                   {"--cold", settings->cold},
                   {"--gather", settings->gather}};
-    if (settings->together.devices.count == 0) return 0;
+    if (settings->group.devices.count == 0) return 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (others[i].given) return tool_usage_error("%s does not go with --devices", others[i].name);
     }
@@ -140,8 +140,8 @@ static int run_bench(const void *given, int count, char **operands) {
     tool_bench_settings settled = *(const tool_bench_settings *)given;
     const tool_bench_settings *settings = &settled;
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
-    int code = tool_gang_begin(&settled.together);
-    if (settled.together.devices.count > 0) settled.devices = tool_gang_first(&settled.together).devices;
+    int code = tool_group_begin(&settled.group);
+    if (settled.group.devices.count > 0) settled.devices = tool_group_first(&settled.group).devices;
     if (code == 0) code = check_settings(settings);
     if (code == 0) code = check_together(settings);
     if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE ... or --suite NAME is missing");

@@ -46,7 +46,7 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
            matrix->structure.name);
     before = true;
     if (together) {
-        tool_bench_together_header();
+        tool_bench_group_header();
     } else {
         const tool_table table = layout(report);
         printf("  ");

@@ -37,8 +37,8 @@ static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
         one->threads = wanted > 0 ? (int)wanted : one->device->description.threads;
         tool_progress((double)run->done / (double)run->cases, "%s %s K = %lld", one->source->name,
                       tamis_operation_name(problem->operation), (long long)problem->inner);
-        if (settings->together.devices.count > 0) {
-            note(run, tool_bench_together(run, one));
+        if (settings->group.devices.count > 0) {
+            note(run, tool_bench_group(run, one));
             run->done++;
             continue;
         }
@@ -161,7 +161,7 @@ void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_d
     note(run, code);
     if (code == 0) {
         matrix->group = input->group;
-        tool_bench_report_matrix(&run->report, matrix, settings->together.devices.count > 0);
+        tool_bench_report_matrix(&run->report, matrix, settings->group.devices.count > 0);
         for (int d = 0; d < settings->devices.count && !tool_interrupted(); d++) {
             if (tool_bench_is_place(&devices[d], run->place)) bench_source(run, matrix, &devices[d]);
         }

@@ -16,13 +16,13 @@
 #include "cli/spoil.h"
 #include "cli/text.h"
 #include "cli/visible.h"
-#include "group/gang.h"
+#include "group/choice.h"
 #include "group/ranks.h"
 #include "sparse/submatrix.h"
 
 typedef struct settings {
     tool_chosen operations, edges, types, devices, algorithms, arrangements;
-    tool_gang_kind together;
+    tool_group_kind group;
     tool_integers inner, widths;
     int64_t limit, seed;
     bool verbose, quick;
@@ -48,13 +48,13 @@ static const tool_option options[] = {
      "devices; by default all that are present, with only one arrangement, width and type on OpenCL", AT(devices), 0, 0,
      &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices together, each with its rows and a thread; a name may be repeated", AT(together.devices), 0, 0,
+     "several devices together, each with its rows and a thread; a name may be repeated", AT(group.devices), 0, 0,
      &tool_devices},
-    TOOL_OVERLAP(AT(together.overlap)),
-    TOOL_PARTITION(AT(together.partition)),
-    TOOL_TRANSPORT(AT(together.transport)),
-    TOOL_EXCHANGE(AT(together.exchange)),
-    TOOL_LINK(AT(together.link)),
+    TOOL_OVERLAP(AT(group.overlap)),
+    TOOL_PARTITION(AT(group.partition)),
+    TOOL_TRANSPORT(AT(group.transport)),
+    TOOL_EXCHANGE(AT(group.exchange)),
+    TOOL_LINK(AT(group.link)),
     {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (including baselines), or names", AT(algorithms), 0,
      0, &tool_algorithms},
     {"limit", 0, TOOL_INTEGER, "NNZ", "20k",
@@ -205,12 +205,12 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     tool_device_plan_with(run->device, algorithm, &planning);
     planning.threads = threads;
     planning.expected_calls = 1000;
-    planning.overlap = (tamis_overlap)run->set->together.overlap;
-    planning.exchange = (tamis_exchange)run->set->together.exchange;
+    planning.overlap = (tamis_overlap)run->set->group.overlap;
+    planning.exchange = (tamis_exchange)run->set->group.exchange;
     tamis_plan *plan = NULL;
     tamis_status status = prepare_output(problem, operands, (uint64_t)run->set->seed);
-    if (status == TAMIS_OK && run->set->together.devices.count > 0) {
-        status = tool_gang_once(&run->set->together, problem, &planning);
+    if (status == TAMIS_OK && run->set->group.devices.count > 0) {
+        status = tool_group_once(&run->set->group, problem, &planning);
     } else if (status == TAMIS_OK) {
         status = tamis_plan_create(run->device->device, &mirror->problem.S, &planning, &plan);
         if (status == TAMIS_OK) status = tool_mirror_put(mirror);
@@ -254,8 +254,8 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     if (!json) return;
     tool_json_problem(json, problem, run->matrix);
     tool_json_text(json, "device", run->device->description.name);
-    if (run->set->together.devices.count > 0)
-        tool_json_integer(json, "ranks", tool_ranks_transport() ? tool_rank_count() : run->set->together.devices.count);
+    if (run->set->group.devices.count > 0)
+        tool_json_integer(json, "ranks", tool_ranks_transport() ? tool_rank_count() : run->set->group.devices.count);
     tool_json_text(json, "algorithm", algorithm);
     tool_json_integer(json, "threads", how->threads);
     tool_json_text(json, "arrangement", how->name);
@@ -438,7 +438,7 @@ static int check_partition(const settings *set, const tool_source *source) {
     const tamis_sparse *S = source->S;
     const int64_t few = set->limit < WIDTHS_NONZEROS ? set->limit : WIDTHS_NONZEROS;
     const int64_t limit = set->widths.count > 0 ? few : set->limit;
-    if (set->together.partition == 0 || (S->rows == S->cols && S->nnz <= limit)) return 0;
+    if (set->group.partition == 0 || (S->rows == S->cols && S->nnz <= limit)) return 0;
     if (S->rows != S->cols)
         return tool_usage_error("--partition metis: %s has %lld rows and %lld columns, expected as many", source->name,
                                 (long long)S->rows, (long long)S->cols);
@@ -505,7 +505,7 @@ typedef struct checked_device {
    nobody named is checked in brief, since it may be a processor whose compiler takes a second for every kernel. */
 static int open_devices(const settings *set, checked_device *devices, int *worst) {
     const tool_chosen wanted =
-        set->together.devices.count > 0 ? tool_gang_first(&set->together).devices : tool_devices_wanted(&set->devices);
+        set->group.devices.count > 0 ? tool_group_first(&set->group).devices : tool_devices_wanted(&set->devices);
     int count = 0;
     for (int d = 0; d < wanted.count && !tool_interrupted(); d++) {
         checked_device *next = &devices[count];
@@ -546,7 +546,7 @@ static int run_check(const void *given, int count, char **operands) {
     settle_widths(&settled);
     const settings *set = &settled;
     check_run run = {.set = set};
-    const int joined = tool_gang_begin(&settled.together);
+    const int joined = tool_group_begin(&settled.group);
     if (joined) return joined;
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;

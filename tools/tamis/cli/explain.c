@@ -17,14 +17,14 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "cli/visible.h"
-#include "group/gang.h"
+#include "group/choice.h"
 
 typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads, device_memory;
     int edge, type, math, device, algorithm, effort;
-    tool_gang_kind together;
+    tool_group_kind group;
     tool_reading reading;
     bool json, verbose, share;
 } settings;
@@ -44,12 +44,12 @@ static const tool_option options[] = {
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
      "several devices instead of one: also what they exchange, and whether one alone would be faster",
-     AT(together.devices), 0, 0, &tool_devices},
-    TOOL_OVERLAP(AT(together.overlap)),
-    TOOL_EXCHANGE(AT(together.exchange)),
-    TOOL_SPREAD(AT(together.spread)),
-    TOOL_PARTITION(AT(together.partition)),
-    TOOL_TRANSPORT(AT(together.transport)),
+     AT(group.devices), 0, 0, &tool_devices},
+    TOOL_OVERLAP(AT(group.overlap)),
+    TOOL_EXCHANGE(AT(group.exchange)),
+    TOOL_SPREAD(AT(group.spread)),
+    TOOL_PARTITION(AT(group.partition)),
+    TOOL_TRANSPORT(AT(group.transport)),
     TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
@@ -239,8 +239,8 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     planning.expected_calls = set->calls;
     planning.threads = (int)set->threads;
     planning.effort = (tamis_effort)set->effort;
-    planning.overlap = (tamis_overlap)set->together.overlap;
-    planning.exchange = (tamis_exchange)set->together.exchange;
+    planning.overlap = (tamis_overlap)set->group.overlap;
+    planning.exchange = (tamis_exchange)set->group.exchange;
     tool_device_plan_with(device, set->algorithm > 0 ? tool_choice_name(&tool_algorithms_one, set->algorithm) : NULL,
                           &planning);
     return planning;
@@ -252,24 +252,24 @@ static void print_title(const tool_problem *problem) {
 }
 
 /* Makes the plan, which needs no operands. */
-static int explain_together(const settings *set, const tool_device *device, const tool_problem *problem) {
+static int explain_group(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
     tool_problem pattern = *problem;
-    const tool_gang_kind *kind = &set->together;
-    tool_gang gang = {0};
-    tool_spread choice = {.stays = false};
+    const tool_group_kind *kind = &set->group;
+    tool_group group = {0};
+    tool_group_choice choice = {.stays = false};
     pattern.D.data = NULL;
     pattern.S.value_type = pattern.type;
     print_title(problem);
-    tamis_status status = tool_gang_plan(kind, &pattern, &planning, &gang);
-    if (status == TAMIS_OK) status = tool_gang_explain(&gang);
-    if (status == TAMIS_OK) status = tool_gang_predict(&gang, kind, &pattern, &planning, &choice);
+    tamis_status status = tool_group_plan(kind, &pattern, &planning, &group);
+    if (status == TAMIS_OK) status = tool_group_explain(&group);
+    if (status == TAMIS_OK) status = tool_group_predict(&group, kind, &pattern, &planning, &choice);
     if (status == TAMIS_OK && choice.alone > 0)
         printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
                choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,
                kind->devices.count, tool_word_seconds(choice.together).text);
     const int code = tool_library_error(status, tamis_operation_name(problem->operation));
-    tool_gang_close(&gang);
+    tool_group_close(&group);
     return code;
 }
 
@@ -289,7 +289,7 @@ static int explain_in_slabs(const settings *set, const tool_device *device, cons
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
                            const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu};
-    if (set->together.devices.count > 0) return explain_together(set, device, problem);
+    if (set->group.devices.count > 0) return explain_group(set, device, problem);
     if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
@@ -357,17 +357,17 @@ static int run_explain(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
-    const int joined = tool_gang_begin(&settled.together);
+    const int joined = tool_group_begin(&settled.group);
     if (joined) return joined;
-    if (set->together.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
-    if (set->device_memory > 0 && (set->json || set->together.devices.count > 0))
+    if (set->group.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
+    if (set->device_memory > 0 && (set->json || set->group.devices.count > 0))
         return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
     tool_device device;
     int code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
-    code = tool_device_open(set->together.devices.count > 0 ? set->together.devices.at[0] : set->device, true, &device);
+    code = tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &device);
     if (code == 0 && set->device_memory > 0) { /* S stays on the host */
         code = explain_source(set, &device, &source, source.S);
         tool_device_close(&device);

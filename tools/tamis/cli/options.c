@@ -167,6 +167,14 @@ tool_word tool_option_text(const tool_option *option, const void *settings) {
     return word;
 }
 
+void tool_chosen_text(const tool_choices *choices, const tool_chosen *chosen, char *text, size_t bytes) {
+    size_t used = 0;
+    *text = 0;
+    for (int i = 0; i < chosen->count && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i > 0 ? "," : "",
+                                 tool_choice_name(choices, chosen->at[i]));
+}
+
 bool tool_option_is_flag(const tool_option *option) {
     return option->value == TOOL_FLAG || option->value == TOOL_FLAG_NOT;
 }

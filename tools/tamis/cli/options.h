@@ -75,7 +75,10 @@ typedef struct tool_option {
 /* Returns what an option is set to, as one would type it; for flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);
 
-/* Whether an option has no value; whether its value is the name of a file. */
+/* Writes the names of chosen ones with commas between them, as one would type them. */
+void tool_chosen_text(const tool_choices *choices, const tool_chosen *chosen, char *text, size_t bytes);
+
+/* Whether an option has no value, and whether its value is the name of a file. */
 bool tool_option_is_flag(const tool_option *option);
 bool tool_option_is_path(const tool_option *option);
 bool tool_option_is_optional(const tool_option *option); /* --NAME or --NAME=VALUE */

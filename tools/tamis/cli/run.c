@@ -17,14 +17,14 @@
 #include "cli/text.h"
 #include "cli/timer.h"
 #include "cli/visible.h"
-#include "group/gang.h"
+#include "group/choice.h"
 #include "group/ranks.h"
 
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
     int to, edge, type, math, device, algorithm, effort, overlap;
-    tool_gang_kind together;
+    tool_group_kind group;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -60,17 +60,17 @@ static const tool_option options[] = {
      0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(together.devices), 0,
-     0, &tool_devices},
+     "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(group.devices), 0, 0,
+     &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the other rows arrive; with --device-memory, never: one "
      "thing after another, each timed",
      AT(overlap), 0, 0, &tool_overlaps},
-    TOOL_EXCHANGE(AT(together.exchange)),
-    TOOL_SPREAD(AT(together.spread)),
-    TOOL_PARTITION(AT(together.partition)),
-    TOOL_TRANSPORT(AT(together.transport)),
-    TOOL_LINK(AT(together.link)),
+    TOOL_EXCHANGE(AT(group.exchange)),
+    TOOL_SPREAD(AT(group.spread)),
+    TOOL_PARTITION(AT(group.partition)),
+    TOOL_TRANSPORT(AT(group.transport)),
+    TOOL_LINK(AT(group.link)),
     TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
      &tool_algorithms_one},
@@ -100,7 +100,7 @@ typedef struct work {
     tool_dense old; /* the old output, kept for repeats and for the check */
     tool_mirror mirror;
     tamis_plan *plan;
-    tool_gang gang;         /* with --devices, in place of the plan */
+    tool_group group;       /* with --devices, in place of the plan */
     tamis_slab_plan *slabs; /* with --device-memory, likewise */
     tamis_plan_report report;
     tamis_group_report exchange;
@@ -223,7 +223,7 @@ static tamis_options planning_of(const work *job) {
     planning.parameters = set->parameters;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
-    planning.exchange = (tamis_exchange)set->together.exchange;
+    planning.exchange = (tamis_exchange)set->group.exchange;
     return planning;
 }
 
@@ -232,9 +232,9 @@ static tamis_status make_plan(work *job) {
     const settings *set = job->set;
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    if (set->together.devices.count > 0) {
-        tamis_status status = tool_gang_open_best(&set->together, problem, &planning, &job->gang);
-        if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
+    if (set->group.devices.count > 0) {
+        tamis_status status = tool_group_open_best(&set->group, problem, &planning, &job->group);
+        if (status == TAMIS_OK) status = tool_group_describe(&job->group, &job->report, &job->exchange);
         job->report.setup_seconds = job->exchange.setup_seconds; /* it includes that of the local plan and its checks */
         job->report.check_seconds = 0;
         return status;
@@ -257,7 +257,7 @@ static tamis_status make_plan(work *job) {
 static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) {
     tool_problem *problem = &job->problem;
     if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
-    if (job->gang.ranks > 0) return tool_gang_execute(&job->gang, 1, seconds);
+    if (job->group.ranks > 0) return tool_group_execute(&job->group, 1, seconds);
     if (job->slabs) return tool_slabs_execute(job->slabs, problem, seconds);
     tamis_status status = problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK;
     if (status == TAMIS_OK) status = tool_timer_take(timer, 0);
@@ -328,10 +328,10 @@ static void print_json(const work *job, const tamis_floor *floor) {
     tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
     tool_json_text(&json, "reason", job->report.reason);
     tool_json_text(&json, "math", tool_choice_name(&tool_maths, (int)job->report.math));
-    if (job->gang.ranks > 0) {
-        tool_json_integer(&json, "ranks", job->gang.ranks);
-        tool_json_text(&json, "partition", job->gang.order ? "metis" : "rows");
-        tool_json_bool(&json, "stays", job->gang.choice.stays);
+    if (job->group.ranks > 0) {
+        tool_json_integer(&json, "ranks", job->group.ranks);
+        tool_json_text(&json, "partition", job->group.order ? "metis" : "rows");
+        tool_json_bool(&json, "stays", job->group.choice.stays);
         tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
         tool_json_number(&json, "imbalance", job->exchange.imbalance);
     }
@@ -380,29 +380,31 @@ static void print_comparison(const tamis_comparison *comparison) {
 static void print_text(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
+    tool_chosen used = job->set->group.devices;
+    char devices[512];
     printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, tool_visible(job->source.name),
            tool_word_count(problem->S.rows).text, tool_word_count(problem->S.cols).text,
            tool_word_count(problem->S.nnz).text, (long long)problem->inner);
     if (fused) printf(", L = %lld", (long long)problem->width);
     printf(", %s\n", tamis_type_name(problem->type));
-    printf("  %s on ", job->report.algorithm);
-    for (int r = 0; r < job->gang.here; r++)
-        printf("%s%s", r > 0 ? "," : "", tool_choice_name(&tool_devices, job->set->together.devices.at[r]));
-    if (job->gang.processes) printf(" in %d process%s", job->gang.ranks, job->gang.ranks == 1 ? "" : "es");
-    if (job->gang.ranks == 0) printf("%s", job->device.description.name);
+    used.count = job->group.here;
+    tool_chosen_text(&tool_devices, &used, devices, sizeof devices);
+    printf("  %s on %s", job->report.algorithm, devices);
+    if (job->group.processes) printf(" in %d process%s", job->group.ranks, job->group.ranks == 1 ? "" : "es");
+    if (job->group.ranks == 0) printf("%s", job->device.description.name);
     if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
-    if (job->gang.ranks > 1) printf(" each");
+    if (job->group.ranks > 1) printf(" each");
     if (job->report.math == TAMIS_MATH_TF32) printf(", inputs rounded to TF32");
     if (job->set->effort == TAMIS_EFFORT_MEASURE) printf(" (%s)", tamis_chosen_by_name(job->report.chosen_by));
     printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
            tool_word_number(1e-9 * floor->flops / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
-    if (job->gang.choice.stays) {
+    if (job->group.choice.stays) {
         printf("  stays on the first device: %s predicted alone, %s on all %d\n",
-               tool_word_seconds(job->gang.choice.alone).text, tool_word_seconds(job->gang.choice.together).text,
-               job->set->together.devices.count);
-    } else if (job->gang.ranks > 0) {
+               tool_word_seconds(job->group.choice.alone).text, tool_word_seconds(job->group.choice.together).text,
+               job->set->group.devices.count);
+    } else if (job->group.ranks > 0) {
         printf("  exchanged: %lld rows of B; the largest share of nonzeros is %.2f times the mean\n",
                (long long)job->exchange.ghosts, job->exchange.imbalance);
     }
@@ -426,8 +428,8 @@ static int run_job(work *job, char **operands) {
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     int code = tool_source_open(operands[1], &reading, &job->source);
     if (code == 0)
-        code = tool_device_open(set->together.devices.count > 0 ? set->together.devices.at[0] : set->device, true,
-                                &job->device);
+        code =
+            tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &job->device);
     if (code) return code;
     job->problem.S = *job->source.S;
     job->problem.S.value_type = job->problem.type;
@@ -456,7 +458,7 @@ static int check_unused(const settings *set, tamis_operation operation) {
                                 operation == TAMIS_OP_SPMM ? "B" : "A and B");
     if (set->edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
         return tool_usage_error("--edge: spmm has no edge operation; sddmm and fused have");
-    if (set->together.devices.count > 0 && set->device_memory > 0)
+    if (set->group.devices.count > 0 && set->device_memory > 0)
         return tool_usage_error("--device-memory: one device does that; without --devices");
     return 0;
 }
@@ -481,12 +483,12 @@ static int run_run(const void *given, int count, char **operands) {
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
     int code = check_unused(set, (tamis_operation)operation);
     if (code == 0 && set->output) code = tool_output_ending("--output", set->output, endings);
-    settled.together.overlap = set->device_memory > 0 ? 0 : set->overlap;
-    if (code == 0) code = tool_gang_begin(&settled.together);
+    settled.group.overlap = set->device_memory > 0 ? 0 : set->overlap;
+    if (code == 0) code = tool_group_begin(&settled.group);
     if (code) return code;
     code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
-    tool_gang_close(&job.gang);
+    tool_group_close(&job.group);
     tamis_slab_plan_destroy(job.slabs);
     tool_mirror_free(&job.mirror);
     tool_operands_free(&job.random);

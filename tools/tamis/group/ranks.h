@@ -8,21 +8,9 @@
 
 #include <tamis/transport.h>
 
-#include "cli/options.h"
-
-/*
- * Joins the other processes if the transport is mpi, through libtamis_mpi, which is opened now. *devices, by default
- * the processor, becomes this rank's device, number rank of them, from the first again after the last. `link` must then
- * be the default. Ranks but the first print nothing. Returns an exit code.
- */
-int tool_ranks_begin(int transport, int link, tool_chosen *devices);
-
-/*
- * Whether all ranks have the same command, options (but for devices, threads, what is printed and names of files) and
- * matrix. The message names the first rank that has not, and the option. All ranks call it; an exit code, a status.
- */
-int tool_ranks_same_options(const char *command, const tool_option *options, const void *settings);
-tamis_status tool_ranks_same_matrix(const tamis_sparse *S);
+/* Enters the group of processes that a transport connects; `stop` closes it and ends MPI with an exit code. */
+typedef void tool_ranks_stop(tamis_transport *transport, int code);
+void tool_ranks_enter(const tamis_transport *transport, tool_ranks_stop *stop);
 
 /* All ranks have seen the failure that this one is about to end with. */
 void tool_ranks_know(void);

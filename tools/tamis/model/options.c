@@ -7,7 +7,7 @@
 
 #include "cli/exit.h"
 #include "cli/text.h"
-#include "group/gang.h"
+#include "group/group.h"
 
 #define AT(field)    offsetof(tool_train_settings, field)
 #define MODEL(field) (offsetof(tool_train_settings, model) + offsetof(tamis_model_options, field))

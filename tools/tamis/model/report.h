@@ -6,7 +6,7 @@
 
 #include "cli/json.h"
 #include "cli/table.h"
-#include "group/gang.h"
+#include "group/group.h"
 
 typedef struct tool_training_report {
     tool_table table;
@@ -35,10 +35,10 @@ const char *tool_metric_name(tamis_method method);
 typedef struct tool_training_summary {
     const char *model, *data; /* the file, and the data's name */
     const char *device;
-    int devices;            /* that were asked for together; 0: one, or processes */
-    tool_spread choice;     /* of these */
-    int64_t rows, held_out; /* held-out entries, -1 where there are none */
-    double baseline;        /* of the metric; NaN: none */
+    int devices;              /* that were asked for together; 0: one, or processes */
+    tool_group_choice choice; /* of these */
+    int64_t rows, held_out;   /* held-out entries, -1 where there are none */
+    double baseline;          /* of the metric; NaN: none */
     double read_seconds, fit_seconds;
 } tool_training_summary;
 

@@ -15,11 +15,12 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/visible.h"
+#include "group/join.h"
 #include "group/ranks.h"
 #include "model/data.h"
+#include "model/group.h"
 #include "model/options.h"
 #include "model/report.h"
-#include "model/together.h"
 
 enum { SPREAD_AUTO = 0 };                /* of tool_spreads */
 static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
@@ -40,7 +41,7 @@ typedef struct training {
     int64_t columns;
     tamis_names *vocabulary;
     tool_held_out held;
-    tool_spread choice; /* of several devices */
+    tool_group_choice choice; /* of several devices */
     tool_training_report report;
     double read_seconds;
     tool_text last_words;
@@ -300,19 +301,19 @@ static const tamis_sparse *fitted_data(const training *run) {
     return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
 }
 
-static tool_together together_of(const training *run, const tamis_held_out *held) {
-    return (tool_together){.devices = &run->devices,
-                           .device = run->device.device,
-                           .model = run->model,
-                           .options = &run->options,
-                           .resume = run->resume,
-                           .S = fitted_data(run),
-                           .held_out = held};
+static tool_group_fit group_fit_of(const training *run, const tamis_held_out *held) {
+    return (tool_group_fit){.devices = &run->devices,
+                            .device = run->device.device,
+                            .model = run->model,
+                            .options = &run->options,
+                            .resume = run->resume,
+                            .S = fitted_data(run),
+                            .held_out = held};
 }
 
 /* All devices, or the first alone where it is predicted to be no slower. */
 static int choose_devices(training *run) {
-    const tool_together what = together_of(run, NULL);
+    const tool_group_fit what = group_fit_of(run, NULL);
     if (run->settings.spread == SPREAD_AUTO) run->choice = tool_fit_predict(&what);
     return 0;
 }
@@ -322,8 +323,8 @@ static bool is_alone(const training *run) { return run->devices.count == 0 || ru
 static tamis_status fit_model(training *run, const tamis_held_out *held) {
     if (run->settings.stream) return tamis_model_fit_stream(run->model, next_batch, run, run->columns, held);
     if (is_alone(run)) return tamis_model_fit(run->model, fitted_data(run), held);
-    const tool_together what = together_of(run, held);
-    return tool_fit_together(&what);
+    const tool_group_fit what = group_fit_of(run, held);
+    return tool_fit_group(&what);
 }
 
 static int fit(training *run, double *seconds) {
@@ -340,14 +341,12 @@ static int fit(training *run, double *seconds) {
 }
 
 static void name_devices(const training *run, tool_text *text) {
-    if (tool_ranks_transport()) {
+    char names[512];
+    tool_chosen_text(&tool_devices, &run->devices, names, sizeof names);
+    if (tool_ranks_transport())
         tool_text_add(text, tool_rank_count() == 1 ? "one process" : "%d processes", tool_rank_count());
-    } else if (is_alone(run)) {
-        tool_text_add(text, "%s", run->device.description.name);
-    }
-    for (int i = 0; i < run->devices.count && !is_alone(run) && !tool_ranks_transport(); i++) {
-        tool_text_add(text, "%s%s", i > 0 ? "," : "", tool_choice_name(&tool_devices, run->devices.at[i]));
-    }
+    else
+        tool_text_add(text, "%s", is_alone(run) ? run->device.description.name : names);
 }
 
 static int finish(training *run, double seconds) {

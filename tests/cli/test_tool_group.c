@@ -1,7 +1,7 @@
 /*
  * Several devices or the first alone: what is decided costs no copies of operands, and only devices that compute get
- * any. So are fits. The devices are those of the fake CUDA driver, which counts.   test_gang FAKE      the path of the
- * fake library
+ * any. So are fits. The devices are those of the fake CUDA driver, which counts.   test_tool_group FAKE      the path
+ * of the fake library
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "group/gang.h"
-#include "model/together.h"
+#include "group/choice.h"
+#include "model/group.h"
 
 static long (*calls)(const char *function);
 
@@ -57,17 +57,17 @@ static tool_chosen two_devices(void) {
     return devices;
 }
 
-/* Copies of a gang that is opened, and how many devices it has in the end. */
+/* Copies of a group that is opened, and how many devices it has in the end. */
 static long copies_of(bool operands, int spread, int *ranks) {
     const tool_problem problem = problem_make(operands);
-    const tool_gang_kind kind = {.devices = two_devices(), .spread = spread};
+    const tool_group_kind kind = {.devices = two_devices(), .spread = spread};
     tamis_options planning = tool_problem_options(&problem);
-    tool_gang gang = {0};
+    tool_group group = {0};
     const long before = copies();
-    works(tool_gang_open_best(&kind, &problem, &planning, &gang));
+    works(tool_group_open_best(&kind, &problem, &planning, &group));
     const long made = copies() - before;
-    *ranks = gang.ranks;
-    tool_gang_close(&gang);
+    *ranks = group.ranks;
+    tool_group_close(&group);
     return made;
 }
 
@@ -85,8 +85,8 @@ static void operands_follow(void **state) {
 }
 
 /* `length` ratings of each user, of items with numbers near the user's. */
-static tool_spread predicted(int64_t rows, int length, int64_t factors, const tool_chosen *devices,
-                             const char *algorithms) {
+static tool_group_choice predicted(int64_t rows, int length, int64_t factors, const tool_chosen *devices,
+                                   const char *algorithms) {
     int32_t *const begins = malloc((size_t)(rows + 1) * sizeof *begins);
     int32_t *const items = malloc((size_t)rows * (size_t)length * sizeof *items);
     assert_non_null(begins);
@@ -103,8 +103,8 @@ static tool_spread predicted(int64_t rows, int length, int64_t factors, const to
                                          .iterations = 5,
                                          .cg_steps = 3,
                                          .algorithms = algorithms};
-    const tool_together what = {.devices = devices, .options = &options, .S = &S};
-    const tool_spread choice = tool_fit_predict(&what);
+    const tool_group_fit what = {.devices = devices, .options = &options, .S = &S};
+    const tool_group_choice choice = tool_fit_predict(&what);
     free(begins);
     free(items);
     return choice;
@@ -116,13 +116,13 @@ static void fits_follow(void **state) {
     (void)state;
     const tool_chosen two = two_devices(), same = {.count = 2, .at = {two.at[0], two.at[0]}},
                       one = {.count = 1, .at = {two.at[0]}};
-    const tool_spread tiny = predicted(300, 2, 8, &two, NULL), large = predicted(20000, 100, 256, &two, NULL);
+    const tool_group_choice tiny = predicted(300, 2, 8, &two, NULL), large = predicted(20000, 100, 256, &two, NULL);
     assert_true(tiny.stays && tiny.alone > 0 && tiny.together > tiny.alone);
     assert_true(!large.stays && large.together > 0 && large.together < large.alone);
-    const tool_spread shared = predicted(20000, 100, 256, &same, NULL);
+    const tool_group_choice shared = predicted(20000, 100, 256, &same, NULL);
     assert_true(shared.stays && shared.together > shared.alone);
     assert_true(fabs(shared.alone - large.alone) <= 1e-9 * large.alone);
-    const tool_spread unknown = predicted(300, 2, 8, &two, "naive"), single = predicted(300, 2, 8, &one, NULL);
+    const tool_group_choice unknown = predicted(300, 2, 8, &two, "naive"), single = predicted(300, 2, 8, &one, NULL);
     assert_true(!unknown.stays && unknown.alone == 0 && !single.stays);
 }
 
@@ -139,5 +139,5 @@ int main(int argc, char **argv) {
     void *const function = library ? dlsym(library, "fake_calls") : NULL;
     if (!function) return 2;
     memcpy(&calls, &function, sizeof calls);
-    return cmocka_run_group_tests_name("gang", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("tool_group", tests, NULL, NULL);
 }

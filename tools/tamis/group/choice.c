@@ -1,10 +1,12 @@
 /* Several devices, or the first of them alone where that is predicted to be as fast. */
+#include "group/choice.h"
+
 #include "cli/exit.h"
-#include "group/gang.h"
+#include "group/join.h"
 
 enum { AUTO, ALWAYS }; /* in the order of tool_spreads */
 
-int tool_gang_begin(tool_gang_kind *kind) {
+int tool_group_begin(tool_group_kind *kind) {
     const struct {
         const char *name;
         int value;
@@ -20,33 +22,33 @@ int tool_gang_begin(tool_gang_kind *kind) {
     return tool_ranks_begin(kind->transport, kind->link, &kind->devices);
 }
 
-/* What the first device alone is predicted to take; 0: not known, as where it has too little memory. */
-static double alone_seconds(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning) {
-    const tool_gang_kind first = tool_gang_first(kind);
-    tool_gang gang = {0};
+/* Predicts the seconds of the first device alone; 0: not known, as where it has too little memory. */
+static double alone_seconds(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning) {
+    const tool_group_kind first = tool_group_first(kind);
+    tool_group group = {0};
     tamis_plan_report local;
     tamis_group_report report = {.ranks = 1};
-    tamis_status status = tool_gang_plan(&first, problem, planning, &gang);
-    if (status == TAMIS_OK) status = tool_gang_describe(&gang, &local, &report);
-    tool_gang_close(&gang);
+    tamis_status status = tool_group_plan(&first, problem, planning, &group);
+    if (status == TAMIS_OK) status = tool_group_describe(&group, &local, &report);
+    tool_group_close(&group);
     return status == TAMIS_OK ? report.together_seconds : 0;
 }
 
-/* Whether all are the same device. Its ranks share it: they compute no faster together than it does alone, even where
-   the model has caches that grow with the parts. */
+/* Whether all are the same device. Its ranks share it: they compute no faster than it does alone, even where the model
+   has caches that grow with the parts. */
 static bool one_device(const tool_chosen *devices) {
     for (int i = 1; i < devices->count; i++)
         if (devices->at[i] != devices->at[0]) return false;
     return true;
 }
 
-tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind, const tool_problem *problem,
-                               const tamis_options *planning, tool_spread *choice) {
+tamis_status tool_group_predict(const tool_group *group, const tool_group_kind *kind, const tool_problem *problem,
+                                const tamis_options *planning, tool_group_choice *choice) {
     tamis_plan_report local;
     tamis_group_report report;
-    *choice = (tool_spread){.stays = false};
-    const tamis_status status = tool_gang_describe(gang, &local, &report);
-    if (status != TAMIS_OK || gang->ranks == 1 || gang->processes) return status;
+    *choice = (tool_group_choice){.stays = false};
+    const tamis_status status = tool_group_describe(group, &local, &report);
+    if (status != TAMIS_OK || group->ranks == 1 || group->processes) return status;
     choice->together = report.together_seconds;
     choice->exchange = report.exchange_seconds;
     if (choice->together > 0) choice->alone = alone_seconds(kind, problem, planning);
@@ -56,18 +58,18 @@ tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind
     return TAMIS_OK;
 }
 
-tamis_status tool_gang_open_best(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                                 tool_gang *gang) {
-    const tool_gang_kind first = tool_gang_first(kind);
-    tool_spread choice = {.stays = false};
-    tamis_status status = tool_gang_plan(kind, problem, planning, gang);
+tamis_status tool_group_open_best(const tool_group_kind *kind, const tool_problem *problem,
+                                  const tamis_options *planning, tool_group *group) {
+    const tool_group_kind first = tool_group_first(kind);
+    tool_group_choice choice = {.stays = false};
+    tamis_status status = tool_group_plan(kind, problem, planning, group);
     if (status == TAMIS_OK && kind->spread != ALWAYS)
-        status = tool_gang_predict(gang, kind, problem, planning, &choice);
+        status = tool_group_predict(group, kind, problem, planning, &choice);
     if (status == TAMIS_OK && choice.stays) {
-        tool_gang_close(gang);
-        status = tool_gang_plan(&first, problem, planning, gang);
+        tool_group_close(group);
+        status = tool_group_plan(&first, problem, planning, group);
     }
-    if (status == TAMIS_OK) status = tool_gang_fill(gang);
-    gang->choice = choice;
+    if (status == TAMIS_OK) status = tool_group_fill(group);
+    group->choice = choice;
     return status;
 }

@@ -1,4 +1,6 @@
 /* Ranks as threads, or one of a process: each has its rows of every operand, in the arrays of the whole. */
+#include "group/group.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,8 @@
 #include "cli/exit.h"
 #include "cli/mirror.h"
 #include "cli/progress.h"
-#include "group/gang.h"
+#include "group/ranks.h"
+#include "group/same.h"
 
 enum { METIS = 1 }; /* of tool_partitions */
 
@@ -57,7 +60,7 @@ static tamis_dense rows_of(const tamis_dense *dense, int64_t first, int64_t rows
     return view;
 }
 
-/* The rows of a matrix whose columns lie together are no block of memory. */
+/* Copies matrices whose columns lie together: their rows are no block of memory. */
 static void make_blocks(tool_rank *rank) {
     tamis_dense *const views[] = {&rank->problem.A, &rank->problem.B, &rank->problem.D, &rank->problem.output};
     rank->output = rank->problem.output;
@@ -95,7 +98,6 @@ static tamis_status execute(const tool_rank *rank) {
     return tamis_group_plan_fused(rank->plan, &problem->A, &problem->B, &problem->D, &problem->output, &execution);
 }
 
-/* The three calls of a rank. */
 static tamis_status copy_operands(tool_rank *rank) {
     take_rows(rank, rank->whole);
     make_blocks(rank);
@@ -106,7 +108,7 @@ static tamis_status make_plan(tool_rank *rank) {
     return tamis_group_plan_create(rank->group, &rank->S, rank->own_rows, rank->planning, &rank->plan);
 }
 
-/* The output as it is on the host, with what lies between its elements, to the device, and back. */
+/* Copies the output, with what lies between its elements, from the host to the device. */
 static tamis_status put_output(const tool_rank *rank) {
     if (rank->columns[3].memory) tool_dense_copy(&rank->output, &rank->columns[3].view);
     return tool_mirror_put(&rank->mirror);
@@ -144,49 +146,49 @@ static tamis_status execute_all(tool_rank *rank) {
     return rank->copies ? fetch_output(rank) : TAMIS_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ all of them */
+/* ------------------------------------------------------------------------------------------ all ranks */
 
 static tamis_status call_rank(void *context, int rank) {
-    const tool_gang *gang = context;
-    return gang->call(&gang->at[rank]);
+    const tool_group *group = context;
+    return group->call(&group->at[rank]);
 }
 
-/* A failure of one is that of all. */
-static tamis_status run_all(tool_gang *gang, tamis_status (*call)(tool_rank *rank)) {
-    gang->call = call;
-    return gang->processes ? tool_ranks_agree(call(gang->at)) : tamis_group_run(gang->ranks, call_rank, gang);
+/* Calls a function for each rank; a failure of one is that of all. */
+static tamis_status run_all(tool_group *group, tamis_status (*call)(tool_rank *rank)) {
+    group->call = call;
+    return group->processes ? tool_ranks_agree(call(group->at)) : tamis_group_run(group->ranks, call_rank, group);
 }
 
-static tamis_status open_groups(tool_gang *gang, int link) {
-    if (gang->processes)
-        return tool_ranks_agree(tamis_group_open(gang->at->device.device, tool_ranks_transport(), &gang->at->group));
+static tamis_status open_groups(tool_group *group, int link) {
+    if (group->processes)
+        return tool_ranks_agree(tamis_group_open(group->at->device.device, tool_ranks_transport(), &group->at->group));
     tamis_device *devices[TOOL_LIST_LIMIT];
     tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
     tamis_transport_options options = TAMIS_TRANSPORT_OPTIONS_INIT;
     options.link = (tamis_link)link;
-    for (int r = 0; r < gang->ranks; r++) devices[r] = gang->at[r].device.device;
-    const tamis_status status = tamis_group_open_local(devices, gang->ranks, &options, groups);
-    for (int r = 0; r < gang->ranks; r++) gang->at[r].group = groups[r];
+    for (int r = 0; r < group->ranks; r++) devices[r] = group->at[r].device.device;
+    const tamis_status status = tamis_group_open_local(devices, group->ranks, &options, groups);
+    for (int r = 0; r < group->ranks; r++) group->at[r].group = groups[r];
     return status;
 }
 
-static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
+static tamis_status share_rows(tool_group *group, const tool_problem *problem) {
     const tamis_sparse *S = &problem->S;
-    int64_t *first = tool_allocate((size_t)gang->ranks + 1, sizeof *first);
+    int64_t *first = tool_allocate((size_t)group->ranks + 1, sizeof *first);
     tamis_status status = TAMIS_OK;
-    if (gang->order) {
-        memcpy(first, gang->order->first_rows, ((size_t)gang->ranks + 1) * sizeof *first);
+    if (group->order) {
+        memcpy(first, group->order->first_rows, ((size_t)group->ranks + 1) * sizeof *first);
     } else {
-        status = tamis_partition(S, gang->ranks, first);
+        status = tamis_partition(S, group->ranks, first);
     }
-    gang->first_rows = first;
-    for (int i = 0; i < gang->here && status == TAMIS_OK; i++) {
-        tool_rank *rank = &gang->at[i];
-        const int r = gang->processes ? tool_rank_number() : i;
+    group->first_rows = first;
+    for (int i = 0; i < group->here && status == TAMIS_OK; i++) {
+        tool_rank *rank = &group->at[i];
+        const int r = group->processes ? tool_rank_number() : i;
         const bool square = S->rows == S->cols;
-        const int64_t end = square ? first[r + 1] : S->cols * (r + 1) / gang->ranks;
+        const int64_t end = square ? first[r + 1] : S->cols * (r + 1) / group->ranks;
         rank->first_row = first[r];
-        rank->first_own = square ? first[r] : S->cols * r / gang->ranks;
+        rank->first_own = square ? first[r] : S->cols * r / group->ranks;
         rank->own_rows = end - rank->first_own;
         status = tamis_slice(S, first[r], first[r + 1] - first[r], 0, 0, &rank->S);
         rank->first_entry = rank->S.offset_base - S->offset_base;
@@ -194,92 +196,92 @@ static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
     return status;
 }
 
-tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang) {
+tamis_status tool_group_plan(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                             tool_group *group) {
     const tool_chosen *devices = &kind->devices;
     const bool processes = kind->transport != 0;
     const int here = devices->count, ranks = processes ? tool_rank_count() : here;
     if (problem->S.format != TAMIS_CSR)
         return tamis_transport_fail(TAMIS_ERROR_UNSUPPORTED, "several devices take csr only");
-    *gang = (tool_gang){.ranks = ranks, .here = here, .at = tool_allocate((size_t)here, sizeof *gang->at)};
-    gang->whole = problem;
-    gang->processes = processes;
-    gang->line.ranks = here;
-    pthread_mutex_init(&gang->line.lock, NULL);
-    pthread_cond_init(&gang->line.start, NULL);
+    *group = (tool_group){.ranks = ranks, .here = here, .at = tool_allocate((size_t)here, sizeof *group->at)};
+    group->whole = problem;
+    group->processes = processes;
+    group->line.ranks = here;
+    pthread_mutex_init(&group->line.lock, NULL);
+    pthread_cond_init(&group->line.start, NULL);
     tamis_status status = TAMIS_OK;
     if (processes) status = tool_ranks_same_matrix(&problem->S);
-    for (int r = 0; r < here && status == TAMIS_OK; r++) status = tool_device_try(devices->at[r], &gang->at[r].device);
+    for (int r = 0; r < here && status == TAMIS_OK; r++) status = tool_device_try(devices->at[r], &group->at[r].device);
     const bool reorders = kind->partition == METIS && ranks > 1;
     if (reorders && processes) status = tool_ranks_agree(status);
     if (status == TAMIS_OK && reorders) {
-        gang->order = tool_allocate(1, sizeof *gang->order);
-        status = tool_order_make(problem, ranks, gang->order);
-        gang->whole = &gang->order->problem;
+        group->order = tool_allocate(1, sizeof *group->order);
+        status = tool_order_make(problem, ranks, group->order);
+        group->whole = &group->order->problem;
     }
-    if (status == TAMIS_OK) status = share_rows(gang, gang->whole);
+    if (status == TAMIS_OK) status = share_rows(group, group->whole);
     if (processes) status = tool_ranks_agree(status);
-    if (status == TAMIS_OK) status = open_groups(gang, kind->link);
+    if (status == TAMIS_OK) status = open_groups(group, kind->link);
     for (int r = 0; r < here; r++) {
-        gang->at[r].planning = planning;
-        gang->at[r].whole = gang->whole;
-        gang->at[r].line = &gang->line;
-        gang->at[r].processes = processes;
+        group->at[r].planning = planning;
+        group->at[r].whole = group->whole;
+        group->at[r].line = &group->line;
+        group->at[r].processes = processes;
     }
-    return status == TAMIS_OK ? run_all(gang, make_plan) : status;
+    return status == TAMIS_OK ? run_all(group, make_plan) : status;
 }
 
-tamis_status tool_gang_fill(tool_gang *gang) {
-    if (gang->order) tool_order_operands(gang->order);
-    return run_all(gang, copy_operands);
+tamis_status tool_group_fill(tool_group *group) {
+    if (group->order) tool_order_operands(group->order);
+    return run_all(group, copy_operands);
 }
 
-tamis_status tool_gang_open(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang) {
-    const tamis_status status = tool_gang_plan(kind, problem, planning, gang);
-    return status == TAMIS_OK ? tool_gang_fill(gang) : status;
+tamis_status tool_group_open(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                             tool_group *group) {
+    const tamis_status status = tool_group_plan(kind, problem, planning, group);
+    return status == TAMIS_OK ? tool_group_fill(group) : status;
 }
 
-void tool_gang_close(tool_gang *gang) {
-    for (int r = 0; r < gang->here; r++) {
-        tool_rank *rank = &gang->at[r];
+void tool_group_close(tool_group *group) {
+    for (int r = 0; r < group->here; r++) {
+        tool_rank *rank = &group->at[r];
         tamis_group_plan_destroy(rank->plan);
         tamis_group_close(rank->group);
         tool_mirror_free(&rank->mirror);
         for (int i = 0; i < 4; i++) tool_dense_free(&rank->columns[i]);
         tool_device_close(&rank->device);
     }
-    if (gang->at) {
-        pthread_cond_destroy(&gang->line.start);
-        pthread_mutex_destroy(&gang->line.lock);
+    if (group->at) {
+        pthread_cond_destroy(&group->line.start);
+        pthread_mutex_destroy(&group->line.lock);
     }
-    if (gang->order) tool_order_free(gang->order);
-    free(gang->order);
-    free(gang->at);
-    free(gang->first_rows);
-    *gang = (tool_gang){0};
+    if (group->order) tool_order_free(group->order);
+    free(group->order);
+    free(group->at);
+    free(group->first_rows);
+    *group = (tool_group){0};
 }
 
-/* Rows of the output of other processes, to rank 0. */
-static tamis_status collect_output(tool_gang *gang, const tool_problem *whole) {
+/* Collects the rows of the output of other processes on rank 0. */
+static tamis_status collect_output(tool_group *group, const tool_problem *whole) {
     const bool sddmm = whole->operation == TAMIS_OP_SDDMM;
     const tamis_dense *output = &whole->output;
     const int64_t size = (int64_t)tamis_type_size(output->type), line = output->cols * size;
-    int64_t *starts = tool_allocate((size_t)gang->ranks + 1, sizeof *starts);
-    for (int r = 0; r <= gang->ranks; r++) {
-        const int64_t row = gang->first_rows[r];
+    int64_t *starts = tool_allocate((size_t)group->ranks + 1, sizeof *starts);
+    for (int r = 0; r <= group->ranks; r++) {
+        const int64_t row = group->first_rows[r];
         starts[r] =
             line * (sddmm ? tool_index_get(whole->S.offsets, whole->S.offset_type, row) - whole->S.offset_base : row);
     }
-    const int64_t own = gang->at->output.rows;
+    const int64_t own = group->at->output.rows;
     const bool first = tool_rank_number() == 0;
-    char *memory = tool_large_allocate((size_t)(first ? starts[gang->ranks] : own * line) + 1);
+    char *memory = tool_large_allocate((size_t)(first ? starts[group->ranks] : own * line) + 1);
     tamis_dense packed = *output;
     packed.layout = TAMIS_ROW_MAJOR;
     packed.stride = output->cols;
     packed.data = memory;
     packed.rows = own;
-    if (!first) tool_dense_copy(&gang->at->output, &packed);
+    if (!first) tool_dense_copy(&group->at->output, &packed);
     const tamis_status status = tool_ranks_collect(memory, memory, starts);
     if (first && status == TAMIS_OK) { /* those behind its own */
         const tamis_dense rest = rows_of(output, own, output->rows - own);
@@ -292,61 +294,61 @@ static tamis_status collect_output(tool_gang *gang, const tool_problem *whole) {
     return tool_ranks_agree(status);
 }
 
-static tamis_status sample(tool_gang *gang, int count, int burst, bool copies, double *seconds) {
-    double *all = tool_allocate((size_t)gang->here * (size_t)count, sizeof *all);
-    const bool processes = gang->processes;
-    for (int r = 0; r < gang->here; r++) {
-        tool_rank *rank = &gang->at[r];
+static tamis_status sample(tool_group *group, int count, int burst, bool copies, double *seconds) {
+    double *all = tool_allocate((size_t)group->here * (size_t)count, sizeof *all);
+    const bool processes = group->processes;
+    for (int r = 0; r < group->here; r++) {
+        tool_rank *rank = &group->at[r];
         rank->count = count;
         rank->burst = burst;
         rank->copies = copies;
         rank->seconds = all + (size_t)r * (size_t)count;
     }
-    if (gang->order && copies) tool_order_output(gang->order, false);
-    tamis_status status = run_all(gang, execute_all);
+    if (group->order && copies) tool_order_output(group->order, false);
+    tamis_status status = run_all(group, execute_all);
     for (int i = 0; i < count; i++) {
         seconds[i] = 0;
-        for (int r = 0; r < gang->here; r++) {
-            if (gang->at[r].seconds[i] > seconds[i]) seconds[i] = gang->at[r].seconds[i];
+        for (int r = 0; r < group->here; r++) {
+            if (group->at[r].seconds[i] > seconds[i]) seconds[i] = group->at[r].seconds[i];
         }
         if (processes && status == TAMIS_OK) seconds[i] = tool_ranks_most(seconds[i]);
     }
     free(all);
-    if (processes && copies && status == TAMIS_OK) status = collect_output(gang, gang->whole);
-    if (gang->order && copies && status == TAMIS_OK) tool_order_output(gang->order, true);
+    if (processes && copies && status == TAMIS_OK) status = collect_output(group, group->whole);
+    if (group->order && copies && status == TAMIS_OK) tool_order_output(group->order, true);
     return status;
 }
 
-tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds) {
-    return sample(gang, count, 1, true, seconds);
+tamis_status tool_group_execute(tool_group *group, int count, double *seconds) {
+    return sample(group, count, 1, true, seconds);
 }
 
-tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *seconds) {
-    return sample(gang, count, burst, false, seconds);
+tamis_status tool_group_time(tool_group *group, int count, int burst, double *seconds) {
+    return sample(group, count, burst, false, seconds);
 }
 
-tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group) {
-    const tamis_status status = tamis_plan_describe(tamis_group_plan_local(gang->at[0].plan), local);
-    return status == TAMIS_OK ? tamis_group_plan_describe(gang->at[0].plan, group) : status;
+tamis_status tool_group_describe(const tool_group *group, tamis_plan_report *local, tamis_group_report *report) {
+    const tamis_status status = tamis_plan_describe(tamis_group_plan_local(group->at[0].plan), local);
+    return status == TAMIS_OK ? tamis_group_plan_describe(group->at[0].plan, report) : status;
 }
 
-tamis_status tool_gang_explain(const tool_gang *gang) {
+tamis_status tool_group_explain(const tool_group *group) {
     size_t needed = 0;
-    tamis_status status = tamis_group_plan_explain(gang->at[0].plan, NULL, 0, &needed);
+    tamis_status status = tamis_group_plan_explain(group->at[0].plan, NULL, 0, &needed);
     if (status != TAMIS_OK) return status;
     char *text = tool_allocate(needed, 1);
-    status = tamis_group_plan_explain(gang->at[0].plan, text, needed, NULL);
+    status = tamis_group_plan_explain(group->at[0].plan, text, needed, NULL);
     if (status == TAMIS_OK) puts(text);
     free(text);
-    if (status == TAMIS_OK && gang->order) status = tool_order_explain(gang->order, gang->ranks);
+    if (status == TAMIS_OK && group->order) status = tool_order_explain(group->order, group->ranks);
     return status;
 }
 
-tamis_status tool_gang_once(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning) {
-    tool_gang gang = {0};
+tamis_status tool_group_once(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning) {
+    tool_group group = {0};
     double seconds = 0;
-    tamis_status status = tool_gang_open(kind, problem, planning, &gang);
-    if (status == TAMIS_OK) status = tool_gang_execute(&gang, 1, &seconds);
-    tool_gang_close(&gang);
+    tamis_status status = tool_group_open(kind, problem, planning, &group);
+    if (status == TAMIS_OK) status = tool_group_execute(&group, 1, &seconds);
+    tool_group_close(&group);
     return status;
 }

@@ -7,10 +7,11 @@
 #include <tamis/structure.h>
 
 #include "cli/operands.h"
-#include "group/gang.h"
-#include "model/together.h"
+#include "group/choice.h"
+#include "group/ranks.h"
+#include "model/group.h"
 
-static tamis_options planning_of(const tool_together *what) {
+static tamis_options planning_of(const tool_group_fit *what) {
     const tamis_model_options *const options = what->options;
     tamis_model_description model = {.width = options->factors};
     if (what->model) (void)tamis_model_describe(what->model, &model); /* biases make it wider */
@@ -27,24 +28,24 @@ static tamis_options planning_of(const tool_together *what) {
 }
 
 /* Adds half an iteration with S; false where there is no prediction. */
-static bool add_half(const tool_together *what, const tamis_sparse *S, tool_spread *sum) {
-    const tool_gang_kind kind = {.devices = *what->devices, .link = TAMIS_LINK_COPIES};
+static bool add_half(const tool_group_fit *what, const tamis_sparse *S, tool_group_choice *sum) {
+    const tool_group_kind kind = {.devices = *what->devices, .link = TAMIS_LINK_COPIES};
     const tamis_options planning = planning_of(what);
     tool_problem problem = {.operation = TAMIS_OP_FUSED, .S = *S};
     const double calls = 1 + what->options->cg_steps;
-    tool_spread one = {.stays = false};
-    tool_gang gang = {0};
+    tool_group_choice one = {.stays = false};
+    tool_group group = {0};
     problem.S.values = NULL; /* the mask reads none, and the model may have another type than they */
-    tamis_status status = tool_gang_plan(&kind, &problem, &planning, &gang);
-    if (status == TAMIS_OK) status = tool_gang_predict(&gang, &kind, &problem, &planning, &one);
-    tool_gang_close(&gang);
+    tamis_status status = tool_group_plan(&kind, &problem, &planning, &group);
+    if (status == TAMIS_OK) status = tool_group_predict(&group, &kind, &problem, &planning, &one);
+    tool_group_close(&group);
     if (status != TAMIS_OK || !(one.alone > 0)) return false;
     sum->alone += calls * one.alone;
     sum->together += calls * (one.together - one.exchange) + one.exchange;
     return true;
 }
 
-static bool add_transposed(const tool_together *what, tool_spread *sum) {
+static bool add_transposed(const tool_group_fit *what, tool_group_choice *sum) {
     const tamis_sparse *S = what->S;
     tamis_sparse turned = {.format = TAMIS_CSR,
                            .rows = S->cols,
@@ -63,10 +64,10 @@ static bool add_transposed(const tool_together *what, tool_spread *sum) {
     return known;
 }
 
-tool_spread tool_fit_predict(const tool_together *what) {
-    tool_spread sum = {.stays = false};
+tool_group_choice tool_fit_predict(const tool_group_fit *what) {
+    tool_group_choice sum = {.stays = false};
     if (what->devices->count < 2 || tool_ranks_transport() || what->options->algorithms) return sum;
-    if (!add_half(what, what->S, &sum) || !add_transposed(what, &sum)) return (tool_spread){.stays = false};
+    if (!add_half(what, what->S, &sum) || !add_transposed(what, &sum)) return (tool_group_choice){.stays = false};
     sum.stays = sum.alone <= sum.together;
     return sum;
 }

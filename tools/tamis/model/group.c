@@ -1,5 +1,5 @@
 /* Ranks of a fit: each has its rows of the data, and a model. */
-#include "model/together.h"
+#include "model/group.h"
 
 #include <stdlib.h>
 #include <tamis/structure.h>
@@ -9,7 +9,7 @@
 #include "group/ranks.h"
 
 typedef struct rank {
-    const tool_together *what;
+    const tool_group_fit *what;
     tool_device device;  /* of all but the first */
     tamis_device *where; /* it computes */
     tamis_model *model;  /* that of `what`, or its own */
@@ -25,7 +25,7 @@ static tamis_status take_slice(const tamis_sparse *S, const int64_t *first, int 
 }
 
 static tamis_status take_rows(rank *one, const int64_t *first, int number) {
-    const tool_together *what = one->what;
+    const tool_group_fit *what = one->what;
     tamis_status status = take_slice(what->S, first, number, &one->S);
     if (status != TAMIS_OK || !what->held_out) return status;
     one->held_out = *what->held_out;
@@ -36,7 +36,7 @@ static tamis_status take_rows(rank *one, const int64_t *first, int number) {
     return take_slice(what->held_out->observed, first, number, &one->observed);
 }
 
-/* The same as the first one's: a new one, or what the file has. */
+/* Makes the same model as the first rank's: a new one, or what the file has. */
 static tamis_status make_model(rank *one) {
     tamis_model_options options = *one->what->options;
     options.callback = NULL;
@@ -51,7 +51,7 @@ static tamis_status fit(void *ranks, int number) {
     return tamis_model_fit_group(one->model, one->group, &one->S, one->what->held_out ? &one->held_out : NULL);
 }
 
-/* ------------------------------------------------------------------------------------------ all of them */
+/* ------------------------------------------------------------------------------------------ all ranks */
 
 static tamis_status open_ranks(rank *ranks, int count) {
     tamis_device *devices[TOOL_LIST_LIMIT] = {NULL};
@@ -59,7 +59,7 @@ static tamis_status open_ranks(rank *ranks, int count) {
     tamis_status status = TAMIS_OK;
     for (int r = 0; r < count && status == TAMIS_OK; r++) {
         rank *one = &ranks[r];
-        const tool_together *what = one->what;
+        const tool_group_fit *what = one->what;
         one->where = what->device;
         one->model = what->model;
         if (r > 0) {
@@ -75,7 +75,7 @@ static tamis_status open_ranks(rank *ranks, int count) {
     return status;
 }
 
-tamis_status tool_fit_together(const tool_together *what) {
+tamis_status tool_fit_group(const tool_group_fit *what) {
     const bool processes = tool_ranks_transport() != NULL;
     const int here = what->devices->count, all = processes ? tool_rank_count() : here;
     rank *ranks = tool_allocate((size_t)here, sizeof *ranks);

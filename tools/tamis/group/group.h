@@ -1,23 +1,22 @@
 /* One operation on several devices of this process, a rank of a group and a thread for each; or with --transport mpi on
    those of several processes, each with one. */
-#ifndef TOOL_GANG_H
-#define TOOL_GANG_H
+#ifndef TOOL_GROUP_GROUP_H
+#define TOOL_GROUP_GROUP_H
 
 #include <pthread.h>
 #include <tamis/group.h>
 
 #include "cli/options.h"
 #include "cli/problem.h"
-#include "group/gang_order.h"
-#include "group/ranks.h"
+#include "group/order.h"
 
-/* What run, explain, check and bench are told of several devices that share a problem, `together` in their settings.
+/* What run, explain, check and bench are told of several devices that share a problem, `group` in their settings.
    0 is the default of each, also where a command has no such option. */
-typedef struct tool_gang_kind {
+typedef struct tool_group_kind {
     tool_chosen devices;            /* none: one device has all rows. Of processes, this one's */
     int transport, link, partition; /* of tool_transports, a tamis_link, of tool_partitions */
     int overlap, exchange, spread;  /* a tamis_overlap, a tamis_exchange, of tool_spreads */
-} tool_gang_kind;
+} tool_group_kind;
 
 /* The rows of these options. */
 #define TOOL_OVERLAP(offset)                                                                                           \
@@ -68,70 +67,57 @@ typedef struct tool_line {
 } tool_line;
 
 /* Whether the first device computes all of it, and the predictions behind that in seconds, 0 where there are none. */
-typedef struct tool_spread {
+typedef struct tool_group_choice {
     bool stays;
     double alone, together, exchange; /* exchange: of `together` */
-} tool_spread;
+} tool_group_choice;
 
-/* Refuses, without several devices, options that only they have, and joins the other processes of --transport mpi.
-   Returns an exit code. */
-int tool_gang_begin(tool_gang_kind *kind);
-
-/* The first of its devices alone. */
-static inline tool_gang_kind tool_gang_first(const tool_gang_kind *kind) {
-    return (tool_gang_kind){.devices = {.count = 1, .at = {kind->devices.at[0]}}};
+/* Takes the first of its devices alone. */
+static inline tool_group_kind tool_group_first(const tool_group_kind *kind) {
+    return (tool_group_kind){.devices = {.count = 1, .at = {kind->devices.at[0]}}};
 }
 
-typedef struct tool_gang {
+typedef struct tool_group {
     int ranks; /* all of them */
     bool processes;
-    int here;           /* those of this process: all, or one */
-    tool_spread choice; /* of tool_gang_open_best */
+    int here;                 /* those of this process: all, or one */
+    tool_group_choice choice; /* of tool_group_open_best */
     tool_rank *at;
     const tool_problem *whole; /* that the ranks share: the caller's, or that of `order` */
     tool_order *order;         /* NULL: rows are as they are */
     int64_t *first_rows;       /* of all ranks, and the number of rows */
     tool_line line;
     tamis_status (*call)(tool_rank *rank); /* under way */
-} tool_gang;
+} tool_group;
 
 /* Opens the devices, makes the ranks' plans, and copies the operands there: rows of S with equal nonzeros; rows of B
    like those of a square S, else equal numbers. Operands of the problem are on the host. After an error too it is to be
    closed. */
-tamis_status tool_gang_open(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang);
+tamis_status tool_group_open(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                             tool_group *group);
 
-/* The two halves of it: plans, which need no operands, and the copies. */
-tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang);
-tamis_status tool_gang_fill(tool_gang *gang);
-void tool_gang_close(tool_gang *gang);
+/* The two halves of tool_group_open: plans, which need no operands, and the copies. */
+tamis_status tool_group_plan(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                             tool_group *group);
+tamis_status tool_group_fill(tool_group *group);
+void tool_group_close(tool_group *group);
 
-/* The same as tool_gang_open, or on the first device alone where it is predicted to be no slower than all
-   (gang_choice.c), unless kind->spread says always. Of processes it is all. */
-tamis_status tool_gang_open_best(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                                 tool_gang *gang);
+/* Executes `count` times from the output as it is on the host, which gets the result of the last, of processes on rank
+   0; with a beta, callers execute one at a time. Sets the seconds of each, from all ranks' start to the end of the
+   last. */
+tamis_status tool_group_execute(tool_group *group, int count, double *seconds);
 
-/* What that decides for an open gang of all devices. */
-tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind, const tool_problem *problem,
-                               const tamis_options *planning, tool_spread *choice);
-
-/* `count` executions from the output as it is on the host, which gets the result of the last, of processes that of rank
-   0; with a beta they are one
-   at a time. The seconds of each, from all ranks' start to the end of the last rank. */
-tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds);
-
-/* `count` samples of `burst` executions in a row, which the ranks put into their devices' queues without waiting; the
-   seconds of each execution. The output stays where it is computed. */
-tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *seconds);
+/* Takes `count` samples of `burst` executions in a row, which the ranks put into their devices' queues without waiting.
+   Sets the seconds of each execution. The output stays where it is computed. */
+tamis_status tool_group_time(tool_group *group, int count, int burst, double *seconds);
 
 /* Opens, executes once, and closes. */
-tamis_status tool_gang_once(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning);
+tamis_status tool_group_once(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning);
 
 /* Prints what the first rank's plan says of itself and of the exchange. */
-tamis_status tool_gang_explain(const tool_gang *gang);
+tamis_status tool_group_explain(const tool_group *group);
 
-/* What the first rank computes, and what all of them exchange. */
-tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group);
+/* Describes what the first rank computes, and what all ranks exchange. */
+tamis_status tool_group_describe(const tool_group *group, tamis_plan_report *local, tamis_group_report *report);
 
 #endif

@@ -1,4 +1,6 @@
 /* What the ranks of `--transport mpi` must have in common: the command, its options, the matrix. */
+#include "group/same.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,26 +23,20 @@ static bool may_differ(const tool_option *option) {
     return tool_option_is_path(option);
 }
 
-static void write_list(const tool_option *option, const void *at, same_text *record) {
-    const bool numbers = option->value == TOOL_INTEGERS;
-    const tool_integers *integers = at;
-    const tool_chosen *chosen = at;
+static void write_integers(const tool_integers *integers, same_text *record) {
     size_t used = 0;
-    const int count = numbers ? integers->count : chosen->count;
-    for (int i = 0; i < count && used < sizeof record->text; i++) {
-        const char *comma = i > 0 ? "," : "";
-        char *to = record->text + used;
-        const size_t room = sizeof record->text - used;
-        used += (size_t)(numbers ? snprintf(to, room, "%s%lld", comma, (long long)integers->at[i])
-                                 : snprintf(to, room, "%s%s", comma, tool_choice_name(option->choices, chosen->at[i])));
-    }
+    for (int i = 0; i < integers->count && used < sizeof record->text; i++)
+        used += (size_t)snprintf(record->text + used, sizeof record->text - used, "%s%lld", i > 0 ? "," : "",
+                                 (long long)integers->at[i]);
 }
 
 static same_text text_of(const tool_option *option, const void *settings) {
     const void *at = (const char *)settings + option->offset;
     same_text record = {""};
-    if (option->value == TOOL_INTEGERS || option->value == TOOL_CHOSEN) {
-        write_list(option, at, &record);
+    if (option->value == TOOL_INTEGERS) {
+        write_integers(at, &record);
+    } else if (option->value == TOOL_CHOSEN) {
+        tool_chosen_text(option->choices, at, record.text, sizeof record.text);
     } else if (option->value == TOOL_NAME) {
         const char *name = *(const char *const *)at;
         snprintf(record.text, sizeof record.text, "%s", name ? name : "");
@@ -52,7 +48,7 @@ static same_text text_of(const tool_option *option, const void *settings) {
     return record;
 }
 
-/* The number of the first rank that has another text than rank 0; 0 if none has. `first` becomes rank 0's. */
+/* Finds the first rank that has another text than rank 0; 0: none has. `first` becomes rank 0's text. */
 static tamis_status find_other(const same_text *mine, same_text *first, same_text *other, int *rank) {
     const int ranks = tool_rank_count();
     const tamis_transport *transport = tool_ranks_transport();
@@ -97,7 +93,7 @@ int tool_ranks_same_options(const char *command, const tool_option *options, con
 
 /* ------------------------------------------------------------------------------------------ the matrix */
 
-/* FNV-1a over words; what is left of them by bytes. */
+/* Adds bytes to an FNV-1a sum: words first, then the bytes that are left. */
 static uint64_t sum_bytes(uint64_t sum, const void *data, size_t bytes) {
     const char *const at = data;
     size_t i = 0;

@@ -20,9 +20,9 @@ typedef struct tool_order {
 tamis_status tool_order_make(const tool_problem *given, int ranks, tool_order *order);
 void tool_order_free(tool_order *order);
 
-/* Then A, B, D, and room for the output. */
+/* Reorders A, B and D, and makes room for the output. */
 void tool_order_operands(tool_order *order);
-/* The output: from the given problem's, or back into it. */
+/* Copies the output from the given problem's, or back into it. */
 void tool_order_output(const tool_order *order, bool back);
 
 /* Prints what it saves, beside equal nonzeros in the order of the given problem. */

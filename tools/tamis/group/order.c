@@ -1,5 +1,5 @@
 /* Reorders a problem by METIS, and its result back. */
-#include "group/gang_order.h"
+#include "group/order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static void reorder_matrix(tool_order *o) {
                                   .values = o->values};
 }
 
-/* METIS of another version, or of another width, may find another order. */
+/* Compares the orders of the processes: METIS of another version or width may find another one. */
 static tamis_status compare_processes(const tool_order *o) {
     uint64_t sum = 1;
     for (int64_t i = 0; i < o->given->S.rows; i++) sum = (sum ^ (uint64_t)o->order[i]) * 0x100000001b3u;
@@ -97,7 +97,7 @@ void tool_order_free(tool_order *o) {
 
 /* ------------------------------------------------------------------------------------------ operands */
 
-/* Row i of `to` is row order[i] of `from`; back: the reverse. */
+/* Copies row order[i] of `from` to row i of `to`; back: the reverse. */
 static void copy_rows(const tamis_dense *from, const tamis_dense *to, const int64_t *order, bool back) {
     for (int64_t i = 0; i < to->rows; i++) {
         const int64_t source = back ? i : order[i], target = back ? order[i] : i;

@@ -8,7 +8,8 @@
 #include "cli/progress.h"
 #include "cli/spoil.h"
 #include "cli/text.h"
-#include "group/gang.h"
+#include "group/choice.h"
+#include "group/ranks.h"
 
 enum { ALONE, TOGETHER, SIDES, BURST_MOST = 1000 };
 
@@ -18,8 +19,8 @@ static const double sample_seconds = 0.005;
 /* One device, which of several processes is that of the first, or all of them. */
 typedef struct side {
     bool alone;
-    tool_gang_kind kind;
-    tool_gang gang;
+    tool_group_kind kind;
+    tool_group group;
     tamis_plan_report local;
     tamis_group_report exchange;
     tamis_comparison comparison;
@@ -35,7 +36,7 @@ static tamis_options planning_of(const tool_bench_case *one) {
     planning.threads = settings->threads.at[0] > 0 ? one->threads : 0;
     planning.expected_calls = settings->calls;
     planning.effort = (tamis_effort)settings->effort;
-    planning.overlap = (tamis_overlap)settings->together.overlap;
+    planning.overlap = (tamis_overlap)settings->group.overlap;
     planning.parameters = settings->parameters;
     tool_device_plan_with(one->device, algorithm == 0 ? NULL : tool_choice_name(&tool_algorithms, algorithm),
                           &planning);
@@ -52,14 +53,14 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     double seconds = 0;
     s->comparison.passed = true; /* unless the first process finds otherwise */
     if (looks_on(s)) return TAMIS_OK;
-    tamis_status status = tool_gang_open_best(&s->kind, problem, &planning, &s->gang);
-    if (status == TAMIS_OK) status = tool_gang_describe(&s->gang, &s->local, &s->exchange);
-    if (status == TAMIS_OK) status = tool_gang_execute(&s->gang, 1, &seconds);
+    tamis_status status = tool_group_open_best(&s->kind, problem, &planning, &s->group);
+    if (status == TAMIS_OK) status = tool_group_describe(&s->group, &s->local, &s->exchange);
+    if (status == TAMIS_OK) status = tool_group_execute(&s->group, 1, &seconds);
     if (status != TAMIS_OK) return status;
     tool_spoil(&problem->output, NULL);
     if (one->oracle && tool_rank_number() == 0)
         status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
-    if (status == TAMIS_OK) status = tool_gang_time(&s->gang, 1, 1, &seconds); /* the first one has warmed up */
+    if (status == TAMIS_OK) status = tool_group_time(&s->group, 1, 1, &seconds); /* the first one has warmed up */
     const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
     s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
     return status;
@@ -73,7 +74,7 @@ static tamis_status measure(const tool_bench_case *one, side *sides) {
         if (i >= 5 && tool_ranks_most(tool_seconds() - start) > one->settings->seconds) break;
         for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
             double seconds = 0;
-            if (!looks_on(&sides[s])) status = tool_gang_time(&sides[s].gang, 1, sides[s].burst, &seconds);
+            if (!looks_on(&sides[s])) status = tool_group_time(&sides[s].group, 1, sides[s].burst, &seconds);
             tool_samples_add(&sides[s].samples, seconds);
             if (sides[s].alone) status = tool_ranks_agree(status); /* the others wait meanwhile */
         }
@@ -83,15 +84,6 @@ static tamis_status measure(const tool_bench_case *one, side *sides) {
 }
 
 /* ------------------------------------------------------------------------------------------ what is said of it */
-
-static void device_names(const tool_chosen *devices, char *names, size_t bytes) {
-    size_t length = 0;
-    *names = 0;
-    for (int i = 0; i < devices->count && length < bytes; i++) {
-        length += (size_t)snprintf(names + length, bytes - length, "%s%s", i ? "," : "",
-                                   tool_choice_name(&tool_devices, devices->at[i]));
-    }
-}
 
 static bool is_right(const side *sides) { return sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed; }
 
@@ -107,16 +99,16 @@ static void print_row(const tool_bench_case *one, const side *sides) {
     printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", tool_problem_name(problem).text,
            (long long)problem->inner, tamis_type_name(problem->type), one_time.text, all_time.text,
            together > 0 ? alone / together : 0, tool_word_count(exchange->ghosts).text, served,
-           sides[TOGETHER].gang.choice.stays ? "stays on one"
-           : exchange->overlaps              ? "yes"
-                                             : "no ",
+           sides[TOGETHER].group.choice.stays ? "stays on one"
+           : exchange->overlaps               ? "yes"
+                                              : "no ",
            !one->oracle      ? "not checked"
            : is_right(sides) ? ""
                              : "WRONG");
     fflush(stdout);
 }
 
-void tool_bench_together_header(void) {
+void tool_bench_group_header(void) {
     printf("  %-16s %5s %-4s %8s %8s %7s %9s %8s %s\n", "operation", "K", "type", "one", "all", "speed-up", "exchanged",
            "per row", "overlap");
 }
@@ -128,15 +120,15 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     const tool_summary *alone = &sides[ALONE].time, *together = &sides[TOGETHER].time;
     const double none = (double)NAN;
     char names[512];
-    device_names(&sides[TOGETHER].kind.devices, names, sizeof names);
+    tool_chosen_text(&tool_devices, &sides[TOGETHER].kind.devices, names, sizeof names);
     tool_json_text(json, "record", "scaling");
     tool_json_text(json, "run", run->id);
     tool_json_problem(json, &one->problem, one->source->name);
     tool_json_text(json, "devices", names);
     tool_json_text(json, "model", one->device->description.model);
-    tool_json_text(json, "partition", sides[TOGETHER].gang.order ? "metis" : "rows");
+    tool_json_text(json, "partition", sides[TOGETHER].group.order ? "metis" : "rows");
     tool_json_integer(json, "ranks", exchange->ranks);
-    tool_json_bool(json, "stays", sides[TOGETHER].gang.choice.stays);
+    tool_json_bool(json, "stays", sides[TOGETHER].group.choice.stays);
     tool_json_text(json, "algorithm", sides[TOGETHER].local.algorithm);
     tool_json_text(json, "alone_algorithm", sides[ALONE].local.algorithm);
     tool_json_bool(json, "overlaps", exchange->overlaps);
@@ -163,9 +155,9 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     return tool_lines_end(&run->report.lines);
 }
 
-int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
-    const tool_gang_kind *together = &one->settings->together;
-    side sides[SIDES] = {{.alone = true, .kind = tool_gang_first(together)}, {.kind = *together}};
+int tool_bench_group(tool_bench_run *run, const tool_bench_case *one) {
+    const tool_group_kind *together = &one->settings->group;
+    side sides[SIDES] = {{.alone = true, .kind = tool_group_first(together)}, {.kind = *together}};
     tamis_status status = TAMIS_OK;
     for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
         status = prepare(one, &sides[s]);
@@ -180,7 +172,7 @@ int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
         if (code == 0 && one->oracle && !is_right(sides)) code = TOOL_FAILED;
     }
     for (int s = 0; s < SIDES; s++) {
-        tool_gang_close(&sides[s].gang);
+        tool_group_close(&sides[s].group);
         tool_samples_free(&sides[s].samples);
     }
     return code;

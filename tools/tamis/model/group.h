@@ -1,14 +1,14 @@
 /* A fit on several devices of this process, a rank and a thread for each; or with --transport mpi on those of several
    processes, each with one. */
-#ifndef TOOL_MODEL_TOGETHER_H
-#define TOOL_MODEL_TOGETHER_H
+#ifndef TOOL_MODEL_GROUP_H
+#define TOOL_MODEL_GROUP_H
 
 #include <tamis/ml.h>
 
 #include "cli/options.h"
-#include "group/gang.h"
+#include "group/group.h"
 
-typedef struct tool_together {
+typedef struct tool_group_fit {
     const tool_chosen *devices;         /* of this process: the first is that of `model` */
     tamis_device *device;               /* the first one */
     tamis_model *model;                 /* on it, with the callback; the others get models of their own */
@@ -16,14 +16,14 @@ typedef struct tool_together {
     const char *resume;                 /* the file that the others begin with too; NULL: nothing */
     const tamis_sparse *S;              /* the whole, CSR, and what is held out of it (NULL: nothing) */
     const tamis_held_out *held_out;
-} tool_together;
+} tool_group_fit;
 
 /* Fits `model` on all of them, each with rows of equal ratings. The message of an error is the first one's that has a
    cause of its own. */
-tamis_status tool_fit_together(const tool_together *what);
+tamis_status tool_fit_group(const tool_group_fit *what);
 
 /* What an iteration is predicted to take on the first device alone and on all of them, and whether it is to stay there;
    zeros where it is not known, as of processes. */
-tool_spread tool_fit_predict(const tool_together *what);
+tool_group_choice tool_fit_predict(const tool_group_fit *what);
 
 #endif

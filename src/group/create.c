@@ -1,0 +1,162 @@
+/*
+ * Making a plan of a group. The steps 1 to 3 are those of the exchange (exchange/lists.h); then each rank makes its
+ * local plans and its buffers, and all share whether they have succeeded, and what that costs.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "group/exchange/buffers.h"
+#include "group/exchange/lists.h"
+#include "group/plan.h"
+#include "group/price.h"
+#include "group/schemes.h"
+#include "group/share.h"
+
+/* ------------------------------------------------------------------------------------------ pieces */
+
+/* Makes the plan of op(S) = S^T, which reads A from X, and gives back the rows that it computes. */
+static tamis_status make_transposed(tamis_group_plan *plan, tamis_options *o) {
+    if (!plan->exchange.in_place) o->a_layout = TAMIS_ROW_MAJOR;
+    if (plan->exchange.gives) {
+        o->output_layout = TAMIS_ROW_MAJOR;
+        o->output_type = tamis_sum_type(o->type);
+        o->keep_softmax = tamis_is_softmax(o);
+    }
+    return tamis_piece_plan(&plan->exchange, o, &plan->pieces[TAMIS_PIECE_FIRST]);
+}
+
+static tamis_status make_pieces(tamis_group_plan *plan) {
+    const tamis_row_exchange *const e = &plan->exchange;
+    const tamis_shard_description *const is = tamis_row_lists(e);
+    tamis_piece *const first = &plan->pieces[TAMIS_PIECE_FIRST], *const ghost = &plan->pieces[TAMIS_PIECE_GHOST];
+    tamis_options o = plan->options, of_x = plan->options;
+    o.trust_input = of_x.trust_input = true; /* the shard has been made of checked arrays */
+    of_x.b_layout = of_x.d_layout = TAMIS_ROW_MAJOR;
+    if (o.transpose) return make_transposed(plan, &o);
+    if (!plan->overlaps) return tamis_piece_plan(e, e->in_place ? &o : &of_x, first);
+    TRY(tamis_shard_split(e->shard));
+    TRY(tamis_piece_plan_part(e, &o, &is->own, is->own_entries, first));
+    return tamis_piece_plan_part(e, &of_x, &is->ghost, is->ghost_entries, ghost);
+}
+
+/* Sets what the ranks exchange: rows of B and D; with the transpose rows of A, and sums of the output. */
+static void set_rows(tamis_group_plan *plan) {
+    tamis_row_exchange *const e = &plan->exchange;
+    const tamis_options *const o = &plan->options;
+    const tamis_shard_description *const is = tamis_row_lists(e);
+    if (o->transpose)
+        tamis_row_exchange_set_widths(e, o->inner, o->width + (tamis_is_softmax(o) ? 2 : 0));
+    else
+        tamis_row_exchange_set_widths(e, o->inner + o->width, 0);
+    plan->report.row_bytes = e->row_bytes;
+    plan->report.back_bytes = e->back_bytes;
+    plan->overlaps = tamis_group_overlaps(plan);
+    e->in_place = plan->overlaps || is->ghost_rows == 0;
+    e->gives = o->transpose && (is->ghost_rows > 0 || is->send_rows > 0);
+}
+
+static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making *m) {
+    TRY(tamis_row_exchange_take_requests(&plan->exchange, m));
+    plan->options = m->options;
+    plan->divided = m->divided;
+    plan->values_skip = m->S->offset_base;
+    plan->report.cols = m->S->cols;
+    set_rows(plan);
+    TRY(make_pieces(plan));
+    plan->options.algorithm = plan->options.parameters = NULL;
+    plan->options.allocator = NULL;
+    return tamis_row_exchange_make_buffers(&plan->exchange, tamis_is_softmax(&plan->options));
+}
+
+/* ------------------------------------------------------------------------------------------ the report */
+
+/* What ranks tell each other in the end. */
+typedef struct ending {
+    int64_t ghosts;
+    tamis_group_price price;
+    bool known; /* the price is */
+} ending;
+
+static ending ending_of(const tamis_group_plan *plan) {
+    const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
+    ending mine = {.ghosts = is->ghost_rows, .price = tamis_group_price_of(plan)};
+    mine.known = (mine.price.local > 0 || is->local.nnz == 0) && (mine.price.exchange > 0 || is->ghost_rows == 0);
+    return mine;
+}
+
+static void raise_to(double *most, double value) {
+    if (value > *most) *most = value;
+}
+
+static void add_ending(tamis_group_report *report, const ending *theirs) {
+    report->ghosts += theirs->ghosts;
+    if (theirs->ghosts > report->ghosts_most) report->ghosts_most = theirs->ghosts;
+    raise_to(&report->exchange_seconds, theirs->price.exchange);
+    raise_to(&report->replicated_seconds, theirs->price.replicated);
+    raise_to(&report->together_seconds, theirs->price.together);
+    report->alone_seconds += theirs->price.alone;
+}
+
+static void fill_report(tamis_group_plan *plan, const tamis_group_making *m) {
+    const tamis_group *const group = plan->exchange.group;
+    const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
+    tamis_group_report *const report = &plan->report;
+    report->rows = m->rows;
+    report->nnz = m->nnz;
+    report->nnz_most = m->nnz_most;
+    report->rank = is->rank;
+    report->ranks = is->ranks;
+    report->nnz_here = is->local.nnz;
+    report->imbalance = report->nnz > 0 ? (double)report->nnz_most * report->ranks / (double)report->nnz : 1;
+    report->own_rows = is->own_rows;
+    report->ghost_rows = is->ghost_rows;
+    report->send_rows = is->send_rows;
+    report->sources = is->sources;
+    report->targets = is->targets;
+    report->overlaps = plan->overlaps;
+    report->buffer_bytes = plan->exchange.buffer_bytes;
+    bool known = true;
+    for (int r = 0; r < is->ranks; r++) {
+        ending theirs;
+        memcpy(&theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
+        add_ending(report, &theirs);
+        known = known && theirs.known;
+    }
+    if (!known) report->together_seconds = report->alone_seconds = 0;
+    plan->exchange.ghosts = report->ghosts;
+    tamis_group_price_schemes(plan);
+}
+
+/* ------------------------------------------------------------------------------------------ the whole */
+
+static tamis_status make(void *memory, tamis_group_making *m) {
+    tamis_group_plan *const plan = memory;
+    const double start = tamis_clock_seconds();
+    TRY(tamis_row_exchange_create(&plan->exchange, m));
+    const tamis_status mine = make_local(plan, m);
+    const ending end = mine == TAMIS_OK ? ending_of(plan) : (ending){.ghosts = 0};
+    TRY(tamis_group_share(m->group, mine, &end, sizeof end));
+    fill_report(plan, m);
+    plan->report.setup_seconds = tamis_clock_seconds() - start;
+    return TAMIS_OK;
+}
+
+static void destroy(void *memory) {
+    tamis_group_plan *const plan = memory;
+    for (int i = 0; i < TAMIS_PIECES && plan->exchange.group; i++)
+        tamis_piece_release(&plan->exchange, &plan->pieces[i]);
+    tamis_row_exchange_destroy(&plan->exchange);
+    tamis_release(plan);
+}
+
+tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
+                                     const tamis_options *options, tamis_group_plan **plan) {
+    tamis_group_making m = {.kind = TAMIS_GROUP_PLAN, .group = group, .S = S, .own_rows = own_rows, .given = options};
+    tamis_clear_error();
+    return tamis_group_make(&m, sizeof **plan, make, destroy, (void **)plan);
+}
+
+void tamis_group_plan_destroy(tamis_group_plan *plan) {
+    if (plan) destroy(plan);
+}

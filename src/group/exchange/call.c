@@ -1,0 +1,84 @@
+/*
+ * A call of a group, on each rank:
+ *   1. check the caller's operands and the local plan's, which are laid out in X and in the partial sums (check)
+ *   2. share the status, and agree with the other ranks on what is exchanged (tamis_fetch_agree)
+ *   3. pack the rows that others need, and send them (tamis_fetch_begin)
+ *   4. compute with the own rows meanwhile, where the plan overlaps (compute_own)
+ *   5. wait until the ghost rows are there (tamis_move_arrive), and compute (compute)
+ *   6. wait until the others have theirs (tamis_move_end)
+ *   7. send the partial sums to their owners, and add what comes (tamis_give_back)
+ * Without ghost rows on any rank, or where X has the rows of this generation, steps 3 and 6 and the wait are left out;
+ * 7 where nothing goes back. An error after step 2 breaks the group, since the other ranks do not ask this one again.
+ */
+#include "group/exchange/call.h"
+
+#include "group/share.h"
+
+static tamis_status step(const tamis_call *c, tamis_status (*of_caller)(void *context)) {
+    return of_caller ? of_caller(c->context) : TAMIS_OK;
+}
+
+/* Checks matrices that no local plan gets as they are, which it would check. */
+static tamis_status check_shared(const tamis_call *c) {
+    const tamis_device *const device = c->exchange->group->device;
+    const tamis_fetch *const f = &c->fetch;
+    const tamis_giving *const g = &c->giving;
+    for (int i = 0; i < f->count; i++)
+        if (f->from[i].local || !c->check) TRY(tamis_operand_check(device, &f->from[i].given, 1));
+    for (int i = 0; i < g->count; i++)
+        if (g->to[i].local && g->to[i].given.view)
+            TRY(tamis_operand_check(device, &g->to[i].given, c->exchange->batch));
+    return TAMIS_OK;
+}
+
+/* Everything that this rank can find wrong. */
+static tamis_status check(tamis_call *c) {
+    const int64_t batch = c->exchange->batch;
+    TRY(c->mine);
+    TRY(tamis_execution_read(c->given, &c->execution));
+    TRY(check_shared(c));
+    tamis_fetch_lay_out(&c->fetch, batch, c->fetch.second_is_first || c->fetch.count < 2 ? 0 : batch);
+    tamis_give_back_lay_out(&c->giving);
+    return step(c, c->check);
+}
+
+static tamis_status agree(tamis_call *c) {
+    const tamis_status mine = check(c);
+    tamis_agreed agreed = {.alpha = c->execution.alpha, .beta = c->execution.beta};
+    for (int i = 0; i < c->giving.count; i++)
+        if (c->giving.to[i].given.view) agreed.requested |= 1u << i;
+    c->fetch.stream = c->giving.stream = c->execution.stream;
+    c->giving.keep = c->execution.beta;
+    c->gives_back = agreed.requested != 0 && c->exchange->ghosts > 0;
+    return tamis_fetch_agree(&c->fetch, mine, c->execution.generation, &agreed);
+}
+
+static tamis_status compute(const tamis_call *c) {
+    TRY(step(c, c->compute_own));
+    return step(c, c->compute);
+}
+
+static tamis_status fetch_and_compute(tamis_call *c) {
+    tamis_message kept;
+    TRY(tamis_fetch_begin(&c->fetch));
+    tamis_status status = step(c, c->compute_own);
+    if (status != TAMIS_OK) (void)tamis_group_abort(c->exchange->group, status); /* the others must not wait */
+    tamis_message_keep(&kept);
+    const tamis_status arrived = tamis_move_arrive(&c->fetch.move);
+    if (status != TAMIS_OK)
+        tamis_message_restore(&kept);
+    else
+        status = arrived == TAMIS_OK ? step(c, c->compute) : arrived;
+    return tamis_move_end(&c->fetch.move, status);
+}
+
+tamis_status tamis_call_run(tamis_call *c) {
+    tamis_group *const group = c->exchange->group;
+    c->fetch.exchange = c->giving.exchange = c->exchange;
+    TRY(agree(c));
+    tamis_status status = c->fetch.exchanges ? fetch_and_compute(c) : compute(c);
+    if (status == TAMIS_OK && c->gives_back) status = tamis_give_back(&c->giving);
+    if (status != TAMIS_OK) return group->broken ? status : tamis_group_abort(group, status);
+    tamis_fetch_keep(&c->fetch, c->execution.generation);
+    return TAMIS_OK;
+}

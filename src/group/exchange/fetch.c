@@ -1,0 +1,164 @@
+/* Fetching rows: the ranks agree on what is exchanged, and pack it. */
+#include "group/exchange/fetch.h"
+
+#include <string.h>
+
+#include "group/share.h"
+#include "sparse/check.h"
+
+static int64_t element_bytes(const tamis_fetch *f) { return (int64_t)tamis_type_size(f->exchange->type); }
+
+/* ------------------------------------------------------------------------------------------ layout */
+
+static tamis_dense in_x(const tamis_fetch *f, int which) {
+    const tamis_row_exchange *const e = f->exchange;
+    const int64_t members = f->members[f->members[1] == 0 ? 0 : which];
+    return (tamis_dense){.data = e->rows,
+                         .rows = tamis_own_rows_of_x(e) + tamis_row_lists(e)->ghost_rows,
+                         .cols = f->from[which].given.cols,
+                         .stride = f->row_bytes / element_bytes(f),
+                         .type = e->type,
+                         .location = e->group->device->backend->location,
+                         .batch_stride = members > 1 ? f->from[which].given.cols : 0};
+}
+
+void tamis_fetch_lay_out(tamis_fetch *f, int64_t first_members, int64_t second_members) {
+    f->members[0] = first_members;
+    f->members[1] = second_members;
+    f->row_bytes = (first_members * f->from[0].given.cols + second_members * f->from[1].given.cols) * element_bytes(f);
+    for (int i = 0; i < f->count; i++) {
+        const tamis_shared_rows *const x = &f->from[i];
+        if (!x->local) continue;
+        f->held[i] = in_x(f, i);
+        *x->local = &f->held[i];
+        *x->skip = i == 1 && second_members > 0 ? first_members * f->from[0].given.cols : 0;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ agreeing */
+
+/* What a rank tells the others of a call. */
+typedef struct wish {
+    int64_t members[TAMIS_EXCHANGED]; /* a rank without rows leaves it to the others */
+    int32_t changed;                  /* its matrices may have changed */
+    int32_t needs;
+    tamis_agreed agreed;
+} wish;
+
+static int64_t members_of(const tamis_fetch *f, int which) {
+    return f->from[which].given.view->batch_stride ? f->exchange->batch : 1;
+}
+
+static wish wish_of(const tamis_fetch *f, uint64_t generation, const tamis_agreed *agreed) {
+    const tamis_row_exchange *const e = f->exchange;
+    wish mine = {{1, 0}, generation == 0 || generation != e->generation, f->needs, *agreed};
+    if (tamis_row_lists(e)->own_rows == 0 || f->count == 0) return mine;
+    mine.members[0] = members_of(f, 0);
+    if (f->count > 1 && !tamis_dense_same(f->from[0].given.view, f->from[1].given.view))
+        mine.members[1] = members_of(f, 1);
+    return mine;
+}
+
+static tamis_status compare_scalar(const char *name, double theirs, double first, int rank) {
+    if (theirs == first) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: execution.%s = %.17g, but %.17g on rank 0", rank, name, theirs,
+                      first);
+}
+
+static tamis_status compare(const tamis_agreed *theirs, const tamis_agreed *first, int rank) {
+    TRY(compare_scalar("alpha", theirs->alpha, first->alpha, rank));
+    TRY(compare_scalar("beta", theirs->beta, first->beta, rank));
+    if (theirs->requested == first->requested) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: asks for other gradients of distributed matrices than rank 0",
+                      rank);
+}
+
+tamis_status tamis_fetch_agree(tamis_fetch *f, tamis_status status, uint64_t generation, const tamis_agreed *agreed) {
+    tamis_row_exchange *const e = f->exchange;
+    wish all = status == TAMIS_OK ? wish_of(f, generation, agreed) : (wish){.members = {1, 0}, .changed = 1};
+    TRY(tamis_group_share(e->group, status, &all, sizeof all));
+    for (int rank = 0; rank < e->group->transport.ranks; rank++) {
+        wish theirs;
+        memcpy(&theirs, tamis_group_shared(e->group, rank, sizeof theirs), sizeof theirs);
+        if (rank == 0) all.agreed = theirs.agreed;
+        TRY(compare(&theirs.agreed, &all.agreed, rank));
+        for (int i = 0; i < TAMIS_EXCHANGED; i++)
+            if (theirs.members[i] > all.members[i]) all.members[i] = theirs.members[i];
+        all.changed |= theirs.changed;
+        all.needs |= theirs.needs;
+    }
+    tamis_fetch_lay_out(f, all.members[0], all.members[1]);
+    f->needs = all.needs;
+    const bool kept = !all.changed && all.members[0] == e->kept[0] && all.members[1] == e->kept[1];
+    f->exchanges = e->ghosts > 0 && all.needs && !kept;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ packing */
+
+/* Gathers rows of all members of a matrix, `skip` bytes behind the start of X's or the sent rows. */
+static tamis_status gather(const tamis_fetch *f, void *stream, int which, const void *rows, int64_t count, void *to,
+                           int64_t skip) {
+    const tamis_device *const device = f->exchange->group->device;
+    const tamis_dense *const X = f->from[which].given.view;
+    const int64_t size = element_bytes(f);
+    for (int64_t m = 0; m < f->members[which]; m++) {
+        const tamis_gathering g = {.type = X->type,
+                                   .threads = f->exchange->threads,
+                                   .layout = X->layout,
+                                   .from = {X->data, m * X->batch_stride * size},
+                                   .to = {to, skip + m * X->cols * size},
+                                   .stride = tamis_dense_stride(X),
+                                   .to_stride = f->row_bytes / size,
+                                   .cols = X->cols,
+                                   .count = count,
+                                   .rows = rows};
+        TRY(device->backend->gather(device->handle, stream, &g));
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status pack(const tamis_fetch *f, void *stream, const void *rows, int64_t count, void *to) {
+    if (count == 0) return TAMIS_OK;
+    TRY(gather(f, stream, 0, rows, count, to, 0));
+    if (f->members[1] == 0) return TAMIS_OK;
+    return gather(f, stream, 1, rows, count, to, f->members[0] * f->from[0].given.cols * element_bytes(f));
+}
+
+static tamis_status pack_sends(const tamis_fetch *f) {
+    const tamis_row_exchange *const e = f->exchange;
+    const tamis_shard_description *const is = tamis_row_lists(e);
+    return pack(f, e->stream, e->sends ? e->sends : is->sends, is->send_rows, e->send);
+}
+
+/* In the caller's stream, which has read X before: the others wait only for what is sent. */
+static tamis_status pack_own(const tamis_fetch *f) {
+    const tamis_row_exchange *const e = f->exchange;
+    return e->in_place ? TAMIS_OK : pack(f, f->stream, NULL, tamis_row_lists(e)->own_rows, e->rows);
+}
+
+tamis_status tamis_fetch_begin(tamis_fetch *f) {
+    tamis_row_exchange *const e = f->exchange;
+    const tamis_shard_description *const is = tamis_row_lists(e);
+    const bool on_device = tamis_group_on_device(e->group);
+    f->move = (tamis_move){.exchange = e,
+                           .stream = f->stream,
+                           .send = e->send,
+                           .receive = e->rows,
+                           .receive_first = tamis_own_rows_of_x(e) * f->row_bytes,
+                           .send_starts = is->send_starts,
+                           .receive_starts = is->receive_starts,
+                           .row_bytes = f->row_bytes};
+    e->generation = 0;
+    TRY(tamis_move_follow(&f->move)); /* the caller's stream has written the matrices, and read X */
+    TRY(pack_sends(f));
+    if (on_device) TRY(pack_own(f));
+    TRY(tamis_move_begin(&f->move));
+    return on_device ? TAMIS_OK : pack_own(f);
+}
+
+void tamis_fetch_keep(const tamis_fetch *f, uint64_t generation) {
+    if (!f->needs) return;
+    f->exchange->generation = generation;
+    memcpy(f->exchange->kept, f->members, sizeof f->members);
+}

@@ -1,0 +1,35 @@
+/* Making a plan, a gradient or rows of a group: what the ranks pass, compare and learn. */
+#ifndef TAMIS_GROUP_MAKING_H
+#define TAMIS_GROUP_MAKING_H
+
+#include "group/rank.h"
+
+typedef enum tamis_group_kind { TAMIS_GROUP_PLAN, TAMIS_GROUP_GRADIENT, TAMIS_GROUP_ROWS } tamis_group_kind;
+
+typedef struct tamis_group_making {
+    tamis_group_kind kind;
+    tamis_group *group;
+    const tamis_sparse *S;
+    int64_t own_rows;
+    const tamis_options *given;
+
+    /* what tamis_group_agree finds */
+    tamis_options options;       /* defaults filled in */
+    int divided;                 /* among so many ranks the device's threads have been: one alone has them all */
+    int64_t *column_starts;      /* ranks + 1: where the rows of B of each rank begin */
+    int64_t rows, nnz, nnz_most; /* of the whole S; of the rank that has the most */
+
+    /* the lists of exchange/lists.c */
+    int64_t *needed, *asked; /* rows that this rank needs of each other one, and is asked for by each */
+    int64_t *asked_rows;     /* their numbers */
+} tamis_group_making;
+
+/* Allocates so many bytes and makes a plan, a gradient or rows in them, or destroys them again. Where this rank cannot
+   even begin, all ranks return that error. */
+tamis_status tamis_group_make(tamis_group_making *m, size_t bytes, tamis_status (*make)(void *, tamis_group_making *),
+                              void (*destroy)(void *), void **result);
+
+/* Checks the arguments and compares those that must be equal on all ranks. */
+tamis_status tamis_group_agree(tamis_group_making *m);
+
+#endif

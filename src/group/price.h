@@ -1,0 +1,22 @@
+/* What exchanges and pieces of a plan cost. */
+#ifndef TAMIS_GROUP_PRICE_H
+#define TAMIS_GROUP_PRICE_H
+
+#include "group/plan.h"
+
+/* Whether a rank computes its own part while rows are on their way. */
+bool tamis_group_overlaps(const tamis_group_plan *plan);
+
+/* What a rank is predicted to take, in seconds; 0: not known. */
+typedef struct tamis_group_price {
+    double local, exchange, replicated, together;
+    double alone; /* local, with the threads that one rank alone has */
+} tamis_group_price;
+tamis_group_price tamis_group_price_of(const tamis_group_plan *plan);
+
+/* Seconds to receive so many bytes in so many steps, each of which waits for the one before; 0: not known. */
+double tamis_group_seconds(const tamis_group *group, double bytes, int64_t steps);
+/* The same for so many rows of B and D, and so many partial sums of rows. */
+double tamis_group_seconds_of_rows(const tamis_row_exchange *e, int64_t rows, int64_t sums);
+
+#endif

@@ -1,0 +1,26 @@
+/* One rank's end of a group. */
+#ifndef TAMIS_GROUP_RANK_H
+#define TAMIS_GROUP_RANK_H
+
+#include <tamis/group.h>
+
+#include "base/status.h"
+#include "core/device.h"
+
+struct tamis_group {
+    tamis_device *device;
+    tamis_transport transport;
+    void (*close)(void *context); /* closes the transport; NULL: the caller does */
+    int sharing;                  /* ranks that share the device's threads */
+    bool direct;                  /* the transport moves the memory of these devices; else that of the host */
+    char *records;                /* what tamis_group_share gathers */
+    bool broken;                  /* a call of the transport has failed */
+    tamis_message reason;
+};
+
+/* Whether the rank's device computes on memory of its own. */
+static inline bool tamis_group_on_device(const tamis_group *group) {
+    return group->device->backend->location == TAMIS_DEVICE;
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* A shard's entries with own columns and those with ghost columns. */
+#ifndef TAMIS_GROUP_SPLIT_H
+#define TAMIS_GROUP_SPLIT_H
+
+#include <tamis/shard.h>
+
+enum { TAMIS_SPLIT_ARRAYS = 6 };
+
+/* Makes is->own and is->ghost of is->local, in arrays that the caller releases, after an error too. */
+tamis_status tamis_split_columns(tamis_shard_description *is, void **arrays);
+
+#endif
