@@ -13,7 +13,7 @@ author = "the authors of Tamis"
 version = release = os.environ.get("TAMIS_VERSION", "")
 extensions = ["myst_parser", "breathe", "sphinx_copybutton"]
 root_doc = "docs/manual/index"
-exclude_patterns = ["docs/evidence/*", "docs/faults.md"]
+exclude_patterns = ["docs/evidence/*", "docs/faults.md", "docs/examples/*"]
 myst_heading_anchors = 4
 highlight_language = "none"
 primary_domain = "c"
@@ -43,10 +43,9 @@ NAVIGATION = {
     "Speed": ["../performance", "../algorithms", "scaling"],
     "The laboratory": ["laboratory", "../../lab/results/README"] + [
         f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "calls", "models")],
-    "Tamis itself": ["architecture", "new-method", "new-edge", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
+    "Tamis itself": ["architecture", "new-method", "new-edge", "new-model", "new-format", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
-NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+)")
-NAVIGATION["Tamis itself"][2:2] = ["new-model", "new-format"]
+NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+(?:\(\))?|tamis/\w+\.h)")
 
 
 def add_navigation(app, docname, source):
@@ -63,7 +62,7 @@ def words_of_sources():
         for path, _, files in os.walk(os.path.join(TOP, folder)):
             for name in files:
                 with open(os.path.join(path, name), encoding="utf-8", errors="replace") as text:
-                    words.update(NAME.findall(text.read()))
+                    words.update(name.replace("()", "") for name in NAME.findall(text.read()))
     return words
 
 
@@ -72,6 +71,7 @@ def link_names(app, doctree, docname):
     env = app.env
     if not hasattr(env, "tamis_names"):
         env.tamis_names = {name: (page, anchor) for name, _, _, page, anchor, _ in env.get_domain("c").get_objects()}
+        env.tamis_names.update({page.replace("reference", "tamis") + ".h": (page, "") for page in env.found_docs if "reference/" in page})
         env.tamis_words = words_of_sources()
     for text in list(doctree.findall(nodes.Text)):
         parents = []
@@ -85,10 +85,10 @@ def link_names(app, doctree, docname):
         if len(pieces) == 1 or docname.startswith("reference/"):
             continue
         for number in range(1, len(pieces), 2):
-            name = pieces[number]
+            name = pieces[number].replace("()", "")
             if name in env.tamis_names:
                 page, anchor = env.tamis_names[name]
-                pieces[number] = make_refnode(app.builder, docname, page, anchor, nodes.Text(name))
+                pieces[number] = make_refnode(app.builder, docname, page, anchor, nodes.Text(pieces[number]))
             elif name not in env.tamis_words and docname != "CHANGELOG":
                 logging.getLogger(__name__).warning("%s is in no header and no source", name, location=text.parent)
         text.parent.replace(text, [nodes.Text(one) if isinstance(one, str) else one for one in pieces if one != ""])

@@ -3,15 +3,20 @@
 # not exist, and a declaration without a comment. Then a page that has such faults is built: each must be found.
 set -eu
 cd "$(dirname "$0")/.."
-for tool in doxygen sphinx-build; do
-    command -v $tool >/dev/null || { echo "docs.sh: $tool is missing: scripts/install-dependencies.sh docs" >&2; exit 1; }
-done
+scripts/install-python-packages.sh docs
+sphinx=build/docs-python/bin/sphinx-build
+command -v doxygen >/dev/null || { echo 'docs.sh: doxygen is missing: scripts/install-dependencies.sh docs' >&2; exit 1; }
+[ -x $sphinx ] || { echo 'docs.sh: Sphinx is missing: scripts/install-python-packages.sh docs' >&2; exit 1; }
 out=build/docs
 rm -rf $out
 mkdir -p $out/source/reference $out/source/lab $out/faults/docs/manual
 TAMIS_VERSION=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 export TAMIS_VERSION
-build() { sphinx-build -q -E -b html -c docs --keep-going "$@" >$out/warnings.txt 2>&1; }
+# links become copies: pages find each other by where they really are
+build() {
+    find $out -type l | while read -r link; do real=$(realpath "$link") && rm "$link" && cp -r "$real" "$link"; done
+    $sphinx -q -E -b html -c docs --keep-going "$@" >$out/warnings.txt 2>&1
+}
 
 docs/headers.py pages $out/source/reference
 doxygen docs/Doxyfile

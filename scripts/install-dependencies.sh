@@ -48,11 +48,8 @@ openmpi-bin       runs them'
 
 docs='
 doxygen           the declarations and comments of the headers, as XML
-python3-sphinx    the manual
-python3-myst-parser its pages in Markdown
-python3-breathe   its C reference, from the XML
-furo              its theme
-python3-sphinx-copybutton copy buttons'
+python3           the manual: reads the headers
+python3-venv      a folder for Sphinx and its theme'
 
 # An entry may be several names with | between them, of which Debian's versions have one each.
 names() { printf '%s' "$1" | tr '|' ' '; }

@@ -1,11 +1,13 @@
 #!/bin/sh
-# Python packages in build/python, used by tests alone. Some stand in for what only vendors ship: NVIDIA's run-time compiler
-# and headers, so that every kernel is compiled without a GPU, and Intel's OpenCL for processors, a second implementation
-# beside PoCL. SciPy is Debian's too, but not every python3 sees that one. Says what it installs; does nothing when all is
-# there. Without a network it says so and succeeds: the tests that need the packages are then skipped with that reason. Where
-# TAMIS_CI is set that is a failure. On other processors than x86-64 there are no such packages, and nothing to fail.
+# install-python-packages.sh [docs]: Python packages in build/python, used by tests alone, or in build/docs-python those that make the
+# manual. Of the first some stand in for what only vendors ship: NVIDIA's run-time compiler and headers, so that every kernel is
+# compiled without a GPU, and Intel's OpenCL for processors, a second implementation beside PoCL. SciPy is Debian's too, but not
+# every python3 sees that one. Says what it installs; does nothing when all is there. Without a network it says so and succeeds: the
+# tests that need the packages are then skipped with that reason. Where TAMIS_CI is set that is a failure. On other processors than
+# x86-64 there are no such packages for tests, and nothing to fail.
 set -eu
 cd "$(dirname "$0")/.."
+group=${1:-tests}
 folder=build/python
 packages='
 nvidia-cuda-nvrtc>=13,<14    compiles the CUDA kernels, without a driver or a GPU
@@ -17,6 +19,15 @@ pytest>=7                    runs the tests of the Python package
 hypothesis>=6                finds arguments on which it would fail
 matplotlib>=3.7              draws the charts of reports
 jinja2>=3                    writes the pages of reports'
+if [ "$group" = docs ]; then
+    folder=build/docs-python
+    packages='
+sphinx>=7,<9                 the manual
+myst-parser>=3,<5            its pages in Markdown
+breathe>=4.35,<5             its C reference, from what Doxygen says
+furo>=2024.8                 its theme
+sphinx-copybutton>=0.5       copy buttons on code'
+fi
 
 give_up() {
     echo "install-python-packages.sh: $*" >&2
@@ -30,7 +41,7 @@ give_up() {
 
 list=$(echo "$packages" | sed -n 's/^\([^ ][^ ]*\) .*/\1/p')
 [ "$(cat "$folder/installed" 2>/dev/null || true)" != "$list" ] || exit 0
-if [ "$(uname -m)" != x86_64 ]; then
+if [ "$group" = tests ] && [ "$(uname -m)" != x86_64 ]; then
     echo "install-python-packages.sh: these packages are for x86-64, this is $(uname -m): tests that need them will be skipped" >&2
     exit 0
 fi

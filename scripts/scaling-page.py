@@ -5,7 +5,7 @@ A PATTERN is a file, or KIND:rows=N,nnz=N of a generator (rmat, fem, ...). Each 
 ranks, and the shards are counted: tamis_shard_survey. The kernel's time comes from records of `tamis bench --json`, the link's figures
 from options. What is predicted: seconds of one execution, of the slowest rank, computation and then exchange, without overlap.
     1d-fetch      rows of B that are needed
-    static-split  all rows of B (paper 004)
+    static-split  all rows of B (Nisa et al.)
     1.5d-shift    dense shift with local fusion, teams of the best size (arXiv 2203.07673)
 --page FILE replaces what stands between ```text and ``` there.
 """

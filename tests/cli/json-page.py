@@ -13,7 +13,7 @@ from pathlib import Path
 
 program, page, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3])
 BLOCK = re.compile(r"```sh\n(?P<command>.*?)```\n```json\n(?P<output>.*?)```\n", re.DOTALL)
-LONGEST, WIDEST = 3, 72  # what the page shows: entries of an array, characters of a text
+LONGEST, WIDEST, WIDTH = 3, 72, 110  # what the page shows: entries of an array, characters of a text and of a line
 
 
 def values(text):
@@ -57,11 +57,26 @@ def shortened(value):
     return [shortened(inner) for inner in value[:LONGEST]] if isinstance(value, list) else value
 
 
+def filled(pieces):
+    """Pieces with commas between them, as many on a line as fit."""
+    lines = [""]
+    for number, piece in enumerate(pieces):
+        piece += "," if number + 1 < len(pieces) else ""
+        if lines[-1] and len(lines[-1].split("\n")[-1] + piece.split("\n")[0]) > WIDTH:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + piece
+    return "\n ".join(lines)
+
+
 def written(value):
-    """Members one below the other; objects and arrays within them on one line."""
+    """JSON in lines of at most WIDTH, where it can be divided."""
+    if len(text := json.dumps(value)) <= WIDTH and not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return text
     if isinstance(value, list):
-        return "[" + ",\n ".join(written(inner) if isinstance(inner, dict) else json.dumps(inner) for inner in value) + "]"
-    return "{" + ",\n ".join(f"{json.dumps(name)}: {json.dumps(inner)}" for name, inner in value.items()) + "}"
+        return "[" + ",\n ".join(written(inner).replace("\n", "\n ") for inner in value) + "]"
+    if isinstance(value, dict):
+        return "{" + filled([f"{json.dumps(name)}: {written(inner)}".replace("\n", "\n ") for name, inner in value.items()]) + "}"
+    return text
 
 
 def main():
