@@ -31,7 +31,7 @@ typedef struct tamis_operand {
 tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t outputs);
 tamis_status tamis_operand_check_packed(const tamis_operand *x); /* that samples have stride 1 */
 
-/* Says what is expected of the operands of an operation with an op(S) of so many rows, columns and nonzeros. */
+/* The operands of an operation with an op(S) of so many rows, columns and nonzeros, and what a plan expects of them. */
 typedef struct tamis_operand_list {
     tamis_operand a, b, d, out;
 } tamis_operand_list;
@@ -68,8 +68,8 @@ void tamis_workspace_give_back(const tamis_device *device, const tamis_borrowed_
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution);
 
-/* Makes the checks of tamis_plan_run alone, for callers that must know before they wait for others.
-   They then set views.checked. */
+/* Makes the checks of tamis_plan_run alone, for callers that must know before they wait for others; they then set
+   views.checked. */
 tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                   const tamis_execution *execution);
 

@@ -5,7 +5,7 @@
 #include <tamis/gradient.h>
 
 #include "core/back_views.h"
-#include "core/plan.h"
+#include "core/execute.h"
 
 /*
  * Does what tamis_gradient_create does. With `partial`, the gradients of the matrices that have a row for each of S's

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "core/plan.h"
+#include "core/options.h"
 #include "group/share.h"
 #include "sparse/check.h"
 

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GROUP_PIECES_H
 #define TAMIS_GROUP_PIECES_H
 
-#include "core/execute.h"
+#include "core/plan.h"
 #include "group/exchange/exchange.h"
 
 /* Entries of this rank's rows that one local plan computes. */

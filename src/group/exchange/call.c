@@ -12,6 +12,7 @@
  */
 #include "group/exchange/call.h"
 
+#include "core/options.h"
 #include "group/share.h"
 
 static tamis_status step(const tamis_call *c, tamis_status (*of_caller)(void *context)) {
