@@ -618,14 +618,8 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
         if (!whole || from_before) { /* groups share the panel */
             const int first_group = group_of_cell(panel_begins, each, more), last_group = group_of_cell(panel_ends, each, more);
             leave_part(partials + (int64)(2 * GROUP_X + !from_before) * PART + LOCAL_ID, sums, of);
-            fence_of_device();
-            __syncwarp();
-            if (lane == 0) mine = atomic_add_int(arrived + first_group * MULTIPLIERS + warp, 1) == last_group - first_group;
-            mine = __shfl_sync(0xffffffffu, mine, 0);
-            if (mine) { /* the last to come */
-                fence_of_device();
-                gather_parts(sums, of, partials + LOCAL_ID, first_group, last_group);
-            }
+            mine = arrives_last(arrived + first_group * MULTIPLIERS + warp, last_group - first_group, lane);
+            if (mine) gather_parts(sums, of, partials + LOCAL_ID, first_group, last_group);
         }
         if (mine) write_panel(p, panel * SIDE + row_in, lane, sums, of, stats, own_filled);
         begin_rows(of);

@@ -99,3 +99,15 @@ FUNCTION void fence_of_device(void) { asm volatile("fence.acq_rel.gpu;" ::: "mem
 FUNCTION uint64 operand_after(uint64 first, int bytes) {
     return (first & 0xffffffff00000000u) | (uint32)((uint32)first + (bytes >> 4));
 }
+
+/* A warp has left its part of a panel that several groups share: whether it is the last of them, after `others`. If so,
+   it sees the parts of all. */
+FUNCTION int arrives_last(int32 *arrived, int others, int lane) {
+    int last = 0;
+    fence_of_device();
+    __syncwarp();
+    if (lane == 0) last = atomic_add_int(arrived, 1) == others;
+    last = __shfl_sync(0xffffffffu, last, 0);
+    if (last) fence_of_device();
+    return last;
+}
