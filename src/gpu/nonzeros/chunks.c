@@ -1,8 +1,8 @@
 /* Host side of chunks.simt: SpMM and fused in equal shares; rows that are cut are merged in order. */
+#include "gpu/nonzeros/chunks.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
-#include "gpu/nonzeros/nonzeros.h"
 
 enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
 enum { MAIN, MERGE_SHORT, MERGE_LONG }; /* kernels */

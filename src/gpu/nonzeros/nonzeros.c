@@ -1,9 +1,9 @@
 /* gpu-nonzeros: SDDMM by equal nonzeros, SpMM and fused by equal shares of nonzeros and rows. */
-#include "gpu/nonzeros/nonzeros.h"
-
 #include "base/papers.h"
 #include "gpu/methods.h"
+#include "gpu/nonzeros/chunks.h"
 #include "gpu/nonzeros/prediction.h"
+#include "gpu/nonzeros/sddmm_nonzeros.h"
 
 const tamis_gpu_algorithm tamis_gpu_nonzeros = {
     .common.description =

@@ -1,6 +1,6 @@
 /* Host side of sddmm_nonzeros.simt: our own method, equal shares of nonzeros for any rows. */
+#include "gpu/nonzeros/sddmm_nonzeros.h"
 #include "base/status.h"
-#include "gpu/nonzeros/nonzeros.h"
 #include "gpu/nonzeros/prediction.h"
 #include "gpu/slices.h"
 #include "gpu/structure/order.h"
