@@ -84,6 +84,18 @@ FUNCTION piece piece_of(GLOBAL const offset *offsets, int64 i, int64 rows, int64
     return r;
 }
 
+FUNCTION void write_part(GLOBAL real *part, real most, real sum, real weighted) {
+    part[0] = most;
+    part[1] = sum;
+    part[2] = weighted;
+}
+
+/* Stretches that a row which begins in stretch `number` of its member goes on into. */
+FUNCTION int64 stretches_after(GLOBAL const offset *offsets, int64 rows, int64 nnz, int64 number) {
+    const int64 first = number * STRETCH, last = min64(first + STRETCH, nnz), i = row_of(offsets, 0, rows, last - 1);
+    return (int64)offsets[i] >= first ? ((int64)offsets[i + 1] - 1) / STRETCH - number : 0;
+}
+
 #define SCORE (edge_scale * READ(x, X_KIND, 0) + READ(values, VALUES_KIND, 0))
 #define FINISH(t, step, most, over, mean)                                                                              \
     for (; t < r.end; t += step) {                                                                                     \

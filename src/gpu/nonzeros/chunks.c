@@ -267,27 +267,11 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     return merge(p, stream, x, &common, true);
 }
 
-#define PARAMETERS                                                                                                     \
-    {                                                                                                                  \
-        {"team", 4, 32}, {"batch", 4, 8}, {"loads", 1, 8}, {"group", 32, 1024}, { "items", 4, 1 << 20 }                \
-    }
+#define METHOD                                                                                                         \
+    .name = "gpu-nonzeros",                                                                                            \
+    .parameters = {{"team", 4, 32}, {"batch", 4, 8}, {"loads", 1, 8}, {"group", 32, 1024}, {"items", 4, 1 << 20}},     \
+    .defaults = defaults, .prepare = prepare, .execute = execute, .call_bytes = call_bytes,                            \
+    .state_bytes = sizeof(chunks_state), .batches = true, .widens = true
 
-const tamis_gpu_method tamis_gpu_spmm_chunks = {.name = "gpu-nonzeros",
-                                                .parameters = PARAMETERS,
-                                                .defaults = defaults,
-                                                .prepare = prepare,
-                                                .execute = execute,
-                                                .call_bytes = call_bytes,
-                                                .state_bytes = sizeof(chunks_state),
-                                                .batches = true,
-                                                .widens = true};
-const tamis_gpu_method tamis_gpu_fused_chunks = {.name = "gpu-nonzeros",
-                                                 .parameters = PARAMETERS,
-                                                 .defaults = defaults,
-                                                 .prepare = prepare,
-                                                 .execute = execute,
-                                                 .call_bytes = call_bytes,
-                                                 .state_bytes = sizeof(chunks_state),
-                                                 .batches = true,
-                                                 .widens = true,
-                                                 .keeps = true};
+const tamis_gpu_method tamis_gpu_spmm_chunks = {METHOD};
+const tamis_gpu_method tamis_gpu_fused_chunks = {METHOD, .keeps = true};

@@ -123,25 +123,34 @@ done:
     return status;
 }
 
+tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
+                                 tamis_gpu_named *arguments, void **order, void *kept) {
+    tamis_status status = TAMIS_OK;
+    const int64_t rows = p->problem.rows;
+    const tamis_index_type type = p->problem.index_type;
+    void *keys = NULL, *const stream = p->problem.stream;
+    TRY(tamis_gpu_allocate(p->device, stream, (size_t)rows * tamis_index_size(type), "lengths of rows", &keys));
+    const tamis_gpu_sorting what = {
+        .count = rows, .of = keys, .by = 1, .limit = classes, .index_type = type, .order_type = TAMIS_I64};
+    arguments[0] = tamis_gpu_memory("keys", keys);
+    TRY_GOTO(done, tamis_gpu_utility(p->device, stream, file, name, kinds_of(p), tamis_gpu_groups(rows), arguments));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, stream, &what, order, kept));
+done:
+    tamis_gpu_release(p->device, stream, keys);
+    return status;
+}
+
 /* Rows by falling length. */
 static tamis_status list_order(tamis_prepared *p, tamis_gpu_cuts *s) {
     enum { CLASSES = 64 };
-    tamis_status status = TAMIS_OK;
     const int64_t rows = p->problem.rows;
-    void *keys = NULL;
-    const tamis_index_type type = p->problem.index_type;
-    TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * tamis_index_size(type), "lengths of rows",
-                           &keys));
-    const tamis_gpu_sorting what = {
-        .count = rows, .of = keys, .by = 1, .limit = CLASSES, .index_type = type, .order_type = TAMIS_I64};
-    TRY_GOTO(done, launch(p, "rows_classes", rows,
-                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
-                                              tamis_gpu_memory("offsets", p->problem.offsets),
-                                              tamis_gpu_memory("keys", keys))));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, &what, &s->order, tamis_kept_stream(&p->problem)));
-done:
+    tamis_gpu_named arguments[] = {{.name = NULL},
+                                   tamis_gpu_integer("rows", rows),
+                                   tamis_gpu_memory("offsets", p->problem.offsets),
+                                   {.name = NULL}};
+    const tamis_status status = tamis_gpu_sort_rows(p, "rows.simt", "rows_classes", CLASSES, arguments, &s->order,
+                                                    tamis_kept_stream(&p->problem));
     tamis_gpu_keep(p, s->order, (size_t)rows * 8);
-    tamis_gpu_release(p->device, p->problem.stream, keys);
     return status;
 }
 

@@ -34,6 +34,11 @@ int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit);
 /* What a single call allocates for cut rows whose pieces have so many sums each. */
 tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width);
 
+/* Rows in the order of their classes, numbers below `classes`, which kernel `name` of that file writes to its argument
+   `keys`: arguments[0]. *order: int64, of stream `kept`. */
+tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
+                                 tamis_gpu_named *arguments, void **order, void *kept);
+
 /* Makes the lists of cut rows if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 

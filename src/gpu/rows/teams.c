@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/model.h"
+#include "gpu/rows/cuts.h"
 #include "gpu/rows/lanes.h"
 #include "gpu/structure/sort.h"
 
@@ -81,26 +82,14 @@ static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t 
 static tamis_status sort_rows(const tamis_prepared *p, int64_t teams, void **order) {
     enum { CLASSES = 256 };
     static const int64_t steps[ORDERS] = {[BY_LENGTH] = 1, [BY_QUARTERS] = 4};
-    tamis_status status = TAMIS_OK;
-    const int64_t rows = p->problem.rows;
-    void *keys = NULL, *const stream = p->problem.stream;
-    const size_t bytes = (size_t)rows * tamis_index_size(p->problem.index_type);
-    TRY(tamis_gpu_allocate(p->device, stream, bytes, "lengths of rows", &keys));
-    const tamis_gpu_sorting what = {.count = rows,
-                                    .of = keys,
-                                    .by = 1,
-                                    .limit = CLASSES,
-                                    .index_type = p->problem.index_type,
-                                    .order_type = TAMIS_I64};
-    TRY_GOTO(done, launch(p, "teams_classes", rows,
-                          TAMIS_GPU_ARGUMENTS(
-                              tamis_gpu_integer("rows", rows), tamis_gpu_integer("share", p->parameters[SHARE]),
-                              tamis_gpu_integer("most", teams), tamis_gpu_integer("steps", steps[p->parameters[ORDER]]),
-                              tamis_gpu_memory("offsets", p->problem.offsets), tamis_gpu_memory("keys", keys))));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, stream, &what, order, stream));
-done:
-    tamis_gpu_release(p->device, stream, keys);
-    return status;
+    tamis_gpu_named arguments[] = {{.name = NULL},
+                                   tamis_gpu_integer("rows", p->problem.rows),
+                                   tamis_gpu_integer("share", p->parameters[SHARE]),
+                                   tamis_gpu_integer("most", teams),
+                                   tamis_gpu_integer("steps", steps[p->parameters[ORDER]]),
+                                   tamis_gpu_memory("offsets", p->problem.offsets),
+                                   {.name = NULL}};
+    return tamis_gpu_sort_rows(p, "teams.simt", "teams_classes", CLASSES, arguments, order, p->problem.stream);
 }
 
 /* The list of tasks. One number is copied to the host: how many there are. */

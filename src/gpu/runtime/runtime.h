@@ -138,6 +138,16 @@ struct tamis_gpu_runtime {
     bool (*event_passed)(tamis_gpu_device *device, void *event);
 };
 
+/* What both runtimes have, by the names of their functions. */
+#define TAMIS_GPU_RUNTIME_FUNCTIONS                                                                                    \
+    .count = count, .open = open_device, .compile = compile, .load = load, .unload = unload,                           \
+    .function = find_function, .release_function = release_function, .launch = launch, .allocate = allocate,           \
+    .release = release, .host_memory = host_memory, .write = write_memory, .read = read_memory, .copy = copy_memory,   \
+    .write_async = write_async, .read_async = read_async, .copy_from = copy_from, .host_allocate = host_allocate,      \
+    .host_release = host_release, .stream_create = stream_create, .stream_destroy = stream_destroy,                    \
+    .stream_wait = stream_wait, .fill = fill, .finish = finish, .check_stream = check_stream, .memory = memory_free,   \
+    .record = record, .elapsed = elapsed, .event_passed = event_passed, .release_event = release_event
+
 extern const tamis_gpu_runtime tamis_gpu_cuda, tamis_gpu_opencl;
 
 /* Makes a CUDA device's context the thread's, for libraries that compute on it; and the one before again. */
