@@ -4,7 +4,7 @@
 #include "test_sparse_support.h"
 
 #include "base/threads.h"
-#include "generate/recipe.h"
+#include "generate/generate.h"
 
 static void names(void **state) {
     (void)state;

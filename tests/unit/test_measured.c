@@ -18,6 +18,7 @@
 
 #include "base/memory.h"
 #include "core/plan.h"
+#include "core/registry.h"
 #include "named_device.h"
 #include "select/choose.h"
 #include "select/laboratory.h"

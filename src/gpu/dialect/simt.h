@@ -393,6 +393,20 @@ FUNCTION void load_piece_left(real *to, GLOBAL const element *from, int64 left, 
     for (int i = 0; i < PIECE; i += UNIT) load_unit_left(to + i, from + i, left - i, wide);
 }
 
+#if defined(PIECES) && defined(EXACT)
+/* The lane's PIECES pieces of a row from `from` on, `row` the address of its first; zeros past the end. */
+FUNCTION void load_pieces(const int wide, real *to, GLOBAL const element *row, int lane, int64 from, int64 inner) {
+    UNROLL
+    for (int p = 0; p < PIECES; p++) {
+        const int64 at = from + p * TEAM * PIECE;
+        if (EXACT)
+            load_units(to + p * PIECE, row + at, wide);
+        else
+            load_piece_left(to + p * PIECE, row + at, inner - at - lane * PIECE, wide);
+    }
+}
+#endif
+
 /* Elements at .. at + PIECE of a row of `count`; `wide` promises alignment of the row. Beyond the row: zeros. */
 FUNCTION void load_row_piece(real *to, GLOBAL const element *row, int64 at, int64 count, int wide) {
     load_piece_left(to, row + at, count - at, wide);

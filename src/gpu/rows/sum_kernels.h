@@ -13,24 +13,7 @@
 #define UNITS      (LANE_REALS / UNIT)
 #define STEP       (SPLIT * LOADS) /* nonzeros under way */
 
-/* Numbers of nonzeros: 32 bits where a kernel says that they suffice. */
-#if PLACES == 32
-typedef int32 place;
-#else
-typedef int64 place;
-#endif
-FUNCTION place first_of(place x, place y) { return x < y ? x : y; }
-
-/* Entry j of a block, which lane j holds. Without shuffles it is read again: from the cache of a processor. */
-FUNCTION index block_column(simt_team team, index own, GLOBAL const index *columns, place at, int j) {
-#if SIMT_SUBGROUP == 0
-    return columns[at + j];
-#elif defined(SIMT_OPENCL)
-    return intel_sub_group_shuffle(own, (uint)((int)get_sub_group_local_id() - team.lane + j));
-#else
-    return __shfl_sync(team.mask, own, j, TEAM);
-#endif
-}
+#include "lane_kernels.h"
 
 FUNCTION real block_value(simt_team team, real own, GLOBAL const value *values, int has_values, place at, int j) {
 #if SIMT_SUBGROUP == 0
@@ -39,9 +22,6 @@ FUNCTION real block_value(simt_team team, real own, GLOBAL const value *values, 
     return has_values ? team_get(team, own, j) : (real)1;
 #endif
 }
-
-/* Column of the slice that is first of a lane's unit `u`: the lanes take units in turn. */
-FUNCTION int32 unit_at(int lane, int u) { return (u * LANES + lane) * UNIT; }
 
 /*
  * `row`: its address for the lane's first unit. Past the end of the row the last unit again, which nobody writes: no
@@ -56,29 +36,6 @@ FUNCTION void load_lane(const int wide, real *to, GLOBAL const element *row, int
         } else {
             UNROLL
             for (int i = 0; i < UNIT; i++) to[u * UNIT + i] = real_of(row[min32(at + i, left - 1) - own]);
-        }
-    }
-}
-
-FUNCTION void write_lane(GLOBAL output *row, const real *sum, int lane, int32 left, real alpha, real beta,
-                         int aligned) {
-    UNROLL
-    for (int u = 0; u < UNITS; u++) {
-        const int32 at = unit_at(lane, u);
-        real y[UNIT];
-        UNROLL
-        for (int i = 0; i < UNIT; i++) y[i] = alpha * sum[u * UNIT + i];
-        if (beta != 0) {
-            UNROLL
-            for (int i = 0; i < UNIT; i++)
-                if (at + i < left) y[i] += beta * real_of_output(row[at + i]);
-        }
-        if (aligned && at + UNIT <= left) {
-            store_output_unit(row + at, y);
-        } else {
-            UNROLL
-            for (int i = 0; i < UNIT; i++)
-                if (at + i < left) row[at + i] = output_of(y[i]);
         }
     }
 }

@@ -1,0 +1,76 @@
+/*
+ * What rows.simt, teams.simt and one_pass.simt share: the lanes of a team, which exchange a block of columns and take
+ * the units of a row of the result in turn, and the tasks of rows that may be cut. The kernels define LANES and UNITS.
+ */
+/* Numbers of nonzeros: 32 bits where a kernel says that they suffice. */
+#if PLACES == 32
+typedef int32 place;
+#else
+typedef int64 place;
+#endif
+FUNCTION place first_of(place x, place y) { return x < y ? x : y; }
+
+/* Entry j of a block, which lane j holds. Without shuffles it is read again: from the cache of a processor. */
+FUNCTION index block_column(simt_team team, index own, GLOBAL const index *columns, place at, int j) {
+#if SIMT_SUBGROUP == 0
+    return columns[at + j];
+#elif defined(SIMT_OPENCL)
+    return intel_sub_group_shuffle(own, (uint)((int)get_sub_group_local_id() - team.lane + j));
+#else
+    return __shfl_sync(team.mask, own, j, TEAM);
+#endif
+}
+
+/* Column of the slice that is first of a lane's unit `u`: the lanes take units in turn. */
+FUNCTION int32 unit_at(int lane, int u) { return (u * LANES + lane) * UNIT; }
+
+FUNCTION void write_lane(GLOBAL output *row, const real *sum, int lane, int32 left, real alpha, real beta,
+                         int aligned) {
+    UNROLL
+    for (int u = 0; u < UNITS; u++) {
+        const int32 at = unit_at(lane, u);
+        real y[UNIT];
+        UNROLL
+        for (int i = 0; i < UNIT; i++) y[i] = alpha * sum[u * UNIT + i];
+        if (beta != 0) {
+            UNROLL
+            for (int i = 0; i < UNIT; i++)
+                if (at + i < left) y[i] += beta * real_of_output(row[at + i]);
+        }
+        if (aligned && at + UNIT <= left) {
+            store_output_unit(row + at, y);
+        } else {
+            UNROLL
+            for (int i = 0; i < UNIT; i++)
+                if (at + i < left) row[at + i] = output_of(y[i]);
+        }
+    }
+}
+
+/* A row, or a piece of one that is cut, with `limit` nonzeros at most. `passed`: a cut row among the whole ones, which
+   goes on without work, since collectives are for all. */
+typedef struct row_task {
+    int64 row, begin, end;
+    int passed;
+} row_task;
+
+/* Tasks are the pieces of cut rows, then all rows. cuts[2 c]: a cut row, cuts[2 c + 1]: its first piece; piece_cut: the
+   cut of each piece. */
+FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const int64 *cuts,
+                            GLOBAL const int64 *piece_cut, int ordered, GLOBAL const int64 *order,
+                            GLOBAL const offset *offsets) {
+    row_task r;
+    if (task < pieces) {
+        const int64 cut = piece_cut[task];
+        r.row = cuts[2 * cut];
+        r.begin = (int64)offsets[r.row] + (task - cuts[2 * cut + 1]) * limit;
+        r.end = min64(r.begin + limit, (int64)offsets[r.row + 1]);
+    } else {
+        r.row = ordered ? order[ordered ? task - pieces : 0] : task - pieces;
+        r.begin = offsets[r.row];
+        r.end = offsets[r.row + 1];
+    }
+    r.passed = r.end - r.begin > limit;
+    if (r.passed) r.end = r.begin;
+    return r;
+}
