@@ -17,5 +17,8 @@ foreach(file IN LISTS FILES)
     string(APPEND rows "    {\"${name}\", text_${count}, sizeof text_${count} - 1},\n")
     math(EXPR count "${count} + 1")
 endforeach()
+if(NOT rows)
+    set(rows "    {0}\n") # C has no empty tables
+endif()
 string(APPEND text "\nconst ${TYPE} ${TABLE}s[] = {\n${rows}};\nconst int ${TABLE}_count = ${count};\n")
 file(WRITE "${OUTPUT}" "${text}")

@@ -33,9 +33,10 @@ BELOW = {
     "mpi": (),  # only the public headers
     "ml": ("base", "sparse", "io", "group"),  # and the public headers, by which it calls the core
     "xla": ("base",),                # likewise
+    "peers": ("tools",),  # lab/bench/peers: the program knows them by one table
 }
 # what programs need beside the public headers
-SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
+SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("peers", "src/base/threads"), ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
           ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
 SHARED |= {("gpu", "lab/gpu/methods")}
@@ -82,13 +83,13 @@ def sources():
 def includes(files):
     """(file, file it includes), by the folders in which the compiler looks."""
     for path, text in files.items():
-        tops = ["tools/tamis", "lab/bench/peers"] if layer(path) == "tools" else ["src", "."]
+        tops = ["tools/tamis"] if layer(path) in ("tools", "peers") else ["src", "."]
         for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
             tried = [os.path.normpath(os.path.join(folder, name)) for folder in [os.path.dirname(path), *tops]]
             found = next((one for one in tried if one in files), None)
             if found:
                 yield node(path), node(found)
-            elif layer(path) == "tools" and os.path.join("src", name) in files:
+            elif layer(path) in ("tools", "peers") and os.path.join("src", name) in files:
                 yield node(path), node(os.path.join("src", name))
 
 
@@ -165,7 +166,7 @@ def circles(pairs):
 
 def layer(path):
     top, folder = path.split("/")[:2]
-    return folder if top == "src" else "lab" if top == "lab" and folder != "bench" else "tools"
+    return folder if top == "src" else "tools" if top == "tools" else "peers" if folder == "bench" else "lab"
 
 
 def points_up(a, b, what):

@@ -8,8 +8,9 @@
 #include "base/private.h"
 
 /* What a library that was built without TAMIS_LAB says of them, after the name. */
-#define TAMIS_LABORATORY_MISSING                                                                                       \
-    "is a paper's method, and this library was built without the laboratory: build it with -DTAMIS_LAB=ON"
+#define TAMIS_LABORATORY_MISSING "is a paper's method, and this library " TAMIS_LABORATORY_BUILD
+/* The end of such a message. */
+#define TAMIS_LABORATORY_BUILD "was built without the laboratory: build it with -DTAMIS_LAB=ON"
 
 /* Whether the laboratory has a method of that name for devices with such memory. */
 TAMIS_PRIVATE_API bool tamis_laboratory_has(tamis_location location, const char *name);

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "cli/mirror.h"
-#include "peers.h"
+#include "kinds.h"
 #include "support/skip.h"
 
 typedef struct fixture {

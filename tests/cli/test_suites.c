@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "bench/bench.h"
+#include "bench/peers.h"
 #include "bench/suite.h"
 #include "cli/command.h"
-#include "peers.h"
 
 static bool has_word(const char *text, const char *word, size_t length) {
     for (const char *at = text; (at = strstr(at, word)); at++) {

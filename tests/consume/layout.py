@@ -1,44 +1,54 @@
 #!/usr/bin/env python3
-"""Prints the layout of every public structure: name, size, and each field with its place, as C that prints it.
-  layout.py HEADER...   writes a C program to standard output
-The fields come from the headers themselves, so that one that is added or moved cannot be forgotten.
+"""The layout of the public interface: the size of every structure, the place and size of each field, the value of each enumerator.
+  layout.py print HEADER...     writes a C program that prints it, a line each
+  layout.py header LAYOUT.txt   writes such lines as a C header of constants: NAME_size, and STRUCTURE_FIELD for a place
+The names come from the headers themselves, so that one that is added or moved cannot be forgotten.
 """
 import re
 import sys
 
 
 def structures(text):
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     for body, name in re.findall(r"typedef struct \w+ \{(.*?)\}\s*(\w+);", text, flags=re.S):
         fields = []
         for declaration in body.split(";"):
-            declaration = " ".join(declaration.split())
-            if not declaration:
-                continue
             pointer = re.search(r"\(\*(\w+)", declaration)
             if pointer:
                 fields.append(pointer.group(1))
-                continue
-            pieces = declaration.split(",")
-            for piece in pieces:
-                fields.append(re.findall(r"(\w+)\s*(?:\[[^\]]*\])*\s*$", piece.replace("*", " "))[0])
+            elif declaration.strip():
+                fields += [re.findall(r"(\w+)\s*(?:\[[^\]]*\])*\s*$", piece.replace("*", " "))[0] for piece in declaration.split(",")]
         yield name, [f for f in fields if f != "reserved"]
 
 
-def main():
+def enumerators(text):
+    for body in re.findall(r"typedef enum \w+ \{(.*?)\}", text, flags=re.S):
+        yield from re.findall(r"\b(TAMIS_\w+)\s*(?:=[^,]*)?(?:,|$)", body)
+
+
+def printing(paths):
     print("#include <stddef.h>\n#include <stdio.h>")
-    for path in sys.argv[1:]:
+    for path in paths:
         print(f"#include <tamis/{path.rsplit('/', 1)[-1]}>")
     print("int main(void) {")
-    for path in sys.argv[1:]:
+    for path in paths:
         with open(path, encoding="utf-8") as file:
-            for name, fields in structures(file.read()):
-                if fields[:1] != ["size"]:  # a program says how large its own is: the library's may be larger
-                    print(f'    printf("{name} %zu\\n", sizeof({name}));')
-                for field in fields:
-                    print(f'    printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));')
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        for name, fields in structures(text):
+            if fields[:1] != ["size"]:  # a program says how large its own is: the library's may be larger
+                print(f'    printf("{name} %zu\\n", sizeof({name}));')
+            for field in fields:
+                print(f'    printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));')
+        for name in enumerators(text):
+            print(f'    printf("{name} %d\\n", (int){name});')
     print("    return 0;\n}")
 
 
+def header(path):
+    with open(path, encoding="utf-8") as file:
+        for name, value in (line.split()[:2] for line in file):
+            constant = name.replace(".", "_") if "." in name or name.isupper() else name + "_size"
+            print(f"enum {{ {constant} = {value} }};")
+
+
 if __name__ == "__main__":
-    main()
+    printing(sys.argv[2:]) if sys.argv[1] == "print" else header(sys.argv[2])

@@ -10,7 +10,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "peers.h"
+#include "kinds.h"
 
 enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_ALGORITHM = -1 };
 

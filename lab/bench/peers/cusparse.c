@@ -12,7 +12,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/timer.h"
-#include "peers.h"
+#include "kinds.h"
 
 enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, ROW_ORDER = 2, INDEX_32 = 2, INDEX_64 = 3, SDDMM_DEFAULT = 0 };
 

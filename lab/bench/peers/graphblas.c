@@ -9,7 +9,7 @@
 
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "peers.h"
+#include "kinds.h"
 
 /* Numbers of its enumerations; that of the option for threads has changed between versions. */
 enum { SUCCESS = 0, NO_VALUE = 1, NON_BLOCKING = 0, MATERIALIZE = 1, BY_ROWS = 0, THREADS_7 = 5, THREADS_9 = 7086 };

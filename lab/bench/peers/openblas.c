@@ -13,7 +13,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "peers.h"
+#include "kinds.h"
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 

@@ -10,7 +10,7 @@
 #include "bench/measure.h"
 #include "cli/exit.h"
 #include "driver.h"
-#include "peers.h"
+#include "kinds.h"
 
 enum { ALIGNMENT = 64 };
 

@@ -8,10 +8,10 @@
 #include "bench/bench.h"
 #include "bench/clock_speed.h"
 #include "bench/gather.h"
+#include "bench/peers.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/spoil.h"
-#include "peers.h"
 
 typedef struct runner {
     const tool_problem *problem; /* on the device */

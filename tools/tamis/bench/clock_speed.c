@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "peers.h"
+#include "bench/peers.h"
 
 static double of_processor(void) {
     FILE *file = fopen("/proc/cpuinfo", "r");

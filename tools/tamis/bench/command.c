@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/peers.h"
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "group/choice.h"
 #include "group/ranks.h"
-#include "peers.h"
 
 #define AT(field) offsetof(tool_bench_settings, field)
 

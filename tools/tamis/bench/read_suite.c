@@ -9,6 +9,7 @@
 #include "cli/embedded.h"
 #include "cli/exit.h"
 #include "cli/text.h"
+#include "select/laboratory.h"
 
 enum { MOST_WORDS = 128, MOST_BRACES = 9, LINE_BYTES = 4096 };
 
@@ -245,8 +246,11 @@ int tool_suite_open(const char *name, tool_suite *suite) {
     }
     int code = 0;
     if (!strchr(name, '/') && !strchr(name, '.') && strcmp(name, "-") != 0) {
-        code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; there are: %s", name,
-                                tool_did_you_mean("", name, names).text, tool_text_get(&list));
+        if (tool_suite_text_count == 0)
+            code = tool_usage_error("--suite: '%s' is not a file: this program " TAMIS_LABORATORY_BUILD, name);
+        else
+            code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; there are: %s", name,
+                                    tool_did_you_mean("", name, names).text, tool_text_get(&list));
     }
     tool_text_free(&list);
     if (code) return code;

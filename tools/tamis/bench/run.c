@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/peers.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "peers.h"
 
 static void note(tool_bench_run *run, int code) {
     if (code && (run->worst == 0 || run->worst == TOOL_FAILED)) run->worst = code;

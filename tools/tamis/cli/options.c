@@ -50,6 +50,11 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
         tool_text_free(&list);
         return tool_usage_error("%s%s'%s' " TAMIS_LABORATORY_MISSING, described, *described ? ": " : "", wanted);
     }
+    if (count == 0) {
+        tool_text_free(&list);
+        return tool_usage_error("%s%s'%s' is not %s: this program " TAMIS_LABORATORY_BUILD, described,
+                                *described ? ": " : "", wanted, choices->what);
+    }
     const int code = tool_usage_error("%s%s'%s' is not %s%s; there are: %s", described, *described ? ": " : "", wanted,
                                       choices->what, tool_did_you_mean("", wanted, names).text, tool_text_get(&list));
     tool_text_free(&list);

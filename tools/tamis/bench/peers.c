@@ -1,5 +1,5 @@
 /* Opens the peers' libraries and, for CUDA's, the context that they share with Tamis: the device's primary one. */
-#include "peers.h"
+#include "bench/peers.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -12,18 +12,19 @@
 #include "cli/exit.h"
 #include "cli/text.h"
 
-enum { KINDS = 8 };
-static const tool_peer_kind *const kinds[KINDS] = {
-    &tool_peer_cusparse,        &tool_peer_cublas, &tool_peer_torch,     &tool_peer_torch_scatter,
-    &tool_peer_torch_attention, &tool_peer_scipy,  &tool_peer_graphblas, &tool_peer_openblas};
+#if !TAMIS_LAB
+const tool_peer_kind *const tool_peer_kinds[] = {NULL};
+const int tool_peer_kind_count = 0;
+#endif
 
-static const char *library_at(int i) { return i >= 0 && i < KINDS ? kinds[i]->library : NULL; }
+static const char *library_at(int i) { return i >= 0 && i < tool_peer_kind_count ? tool_peer_kinds[i]->library : NULL; }
 
 const tool_choices tool_peer_names = {"a peer", .name_at = library_at};
 
 const tool_peer_kind *tool_peer_find(const char *name) {
-    for (int i = 0; i < KINDS; i++) {
-        if (strcmp(kinds[i]->name, name) == 0 || strcmp(kinds[i]->library, name) == 0) return kinds[i];
+    for (int i = 0; i < tool_peer_kind_count; i++) {
+        const tool_peer_kind *const kind = tool_peer_kinds[i];
+        if (strcmp(kind->name, name) == 0 || strcmp(kind->library, name) == 0) return kind;
     }
     return NULL;
 }
@@ -163,9 +164,9 @@ size_t tool_peer_free_host_memory(void) {
 
 /* Whether the library of that kind is there; says so once when not. */
 static bool open_kind(const tool_peer_kind *kind) {
-    static enum { UNTRIED, THERE, ABSENT } found[KINDS];
+    static enum { UNTRIED, THERE, ABSENT } found[TOOL_PEER_KINDS_MOST];
     int number = 0;
-    while (number < KINDS - 1 && kinds[number] != kind) number++;
+    while (number < tool_peer_kind_count - 1 && tool_peer_kinds[number] != kind) number++;
     if (found[number] != UNTRIED) return found[number] == THERE;
     tool_text files = {0};
     if (kind->setting) setenv(kind->setting, kind->value, 0);

@@ -46,8 +46,10 @@ typedef struct tool_peer_kind {
     bool (*make)(tool_peer *peer);
 } tool_peer_kind;
 
-extern const tool_peer_kind tool_peer_cusparse, tool_peer_cublas, tool_peer_torch, tool_peer_torch_scatter,
-    tool_peer_torch_attention, tool_peer_scipy, tool_peer_graphblas, tool_peer_openblas;
+/* The laboratory's: lab/bench/peers/kinds.c lists them. None without TAMIS_LAB. */
+enum { TOOL_PEER_KINDS_MOST = 16 };
+extern const tool_peer_kind *const tool_peer_kinds[];
+extern const int tool_peer_kind_count;
 
 /* The peer called so, by its library or as a contestant; NULL where there is none. */
 const tool_peer_kind *tool_peer_find(const char *name);
