@@ -39,26 +39,12 @@ BELOW = {
 SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("peers", "src/base/threads"), ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
           ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
-SHARED |= {("gpu", "lab/gpu/methods")}
+SHARED |= {("gpu", "lab/gpu/algorithms")}
 # (file, file it should not need), in a circle
-CIRCLES = {
-    ("src/group/split", "src/group/shard"), ("src/group/trade", "src/group/plan"), ("src/group/price", "src/group/plan"),
-    ("src/group/schemes", "src/group/plan"), ("src/group/place", "src/group/trade"), ("src/group/move", "src/group/trade"),
-    ("tools/tamis/group/ranks_same", "tools/tamis/group/ranks"),
-    ("lab/bench/peers/cublas", "lab/bench/peers/peers"), ("lab/bench/peers/cusparse", "lab/bench/peers/peers"),
-    ("lab/bench/peers/graphblas", "lab/bench/peers/peers"), ("lab/bench/peers/openblas", "lab/bench/peers/peers"),
-    ("lab/bench/peers/python", "lab/bench/peers/peers"),
-}
+CIRCLES = set()
 # (header, file that defines what it declares)
 DECLARATIONS = {
-    ("src/group/plan.h", "src/group/place"), ("src/group/plan.h", "src/group/price"), ("src/group/plan.h", "src/group/schemes"),
-    ("src/group/plan.h", "src/group/transposed"), ("src/group/shard.h", "src/group/split"),
-    ("src/group/trade.h", "src/group/fetch"), ("src/group/trade.h", "src/group/give"),
-    ("src/io/entries.h", "src/io/ids"), ("src/io/reading.h", "src/io/npy"), ("src/io/reading.h", "src/io/matrix_market"),
-    ("src/io/reading.h", "src/io/svmlight"),
-    ("tools/tamis/group/gang.h", "tools/tamis/group/gang_choice"), ("tools/tamis/group/ranks.h", "tools/tamis/group/ranks_same"),
-    ("tools/tamis/model/together.h", "tools/tamis/model/spread"), ("tools/tamis/model/use.h", "tools/tamis/model/info"),
-    ("tools/tamis/cli/choices.h", "lab/bench/peers/peers"), ("lab/bench/peers/peers.h", "lab/bench/peers/openblas"),
+    ("src/io/entries.h", "src/io/ids"), ("tools/tamis/model/use.h", "tools/tamis/model/info"),
 }
 TYPES = {"tamis_prepared"}  # each backend's own
 SHARED |= {("tools", "src/io/formats")}  # programs ask it what a file's name says
@@ -171,7 +157,7 @@ def layer(path):
 
 def points_up(a, b, what):
     over = layer(a) != layer(b) and layer(b) not in BELOW.get(layer(a), ()) and (layer(a), b) not in SHARED
-    return over and not (what == "calls" and layer(a) in ("ml", "mpi", "tools"))  # by the public headers
+    return over and not (what == "calls" and layer(a) in ("ml", "mpi", "tools", "peers"))  # by the public headers
 
 
 def main():

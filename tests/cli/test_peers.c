@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "bench/peers.h"
 #include "cli/mirror.h"
 #include "kinds.h"
 #include "support/skip.h"

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "group/choice.h"
-#include "model/group.h"
+#include "model/choice.h"
 
 static long (*calls)(const char *function);
 

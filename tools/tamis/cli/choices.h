@@ -24,8 +24,7 @@ extern const tool_choices tool_types, tool_kept_types, tool_value_columns, tool_
     tool_operand_values, tool_arrangements, tool_cache_actions, tool_tiers, tool_model_types, tool_repeats;
 /* 0 is "auto", 1 is "all"; then the names of the registry, each once. The second list lacks "all". */
 extern const tool_choices tool_algorithms, tool_algorithms_one;
-extern const tool_choices tool_peer_names; /* by lab/bench/peers */
-extern const tool_choices tool_devices;    /* 0 is "best" */
+extern const tool_choices tool_devices; /* 0 is "best" */
 bool tool_device_is_present(int index);
 
 #endif

@@ -3,13 +3,14 @@
  * in fused calls with the mask: in half an iteration one for the residual and one for each step of conjugate gradients,
  * after one exchange of factors. The two halves have S and its transpose.
  */
+#include "model/choice.h"
+
 #include <stdlib.h>
 #include <tamis/structure.h>
 
 #include "cli/operands.h"
 #include "group/choice.h"
 #include "group/ranks.h"
-#include "model/group.h"
 
 static tamis_options planning_of(const tool_group_fit *what) {
     const tamis_model_options *const options = what->options;

@@ -22,8 +22,4 @@ typedef struct tool_group_fit {
    cause of its own. */
 tamis_status tool_fit_group(const tool_group_fit *what);
 
-/* What an iteration is predicted to take on the first device alone and on all of them, and whether it is to stay there;
-   zeros where it is not known, as of processes. */
-tool_group_choice tool_fit_predict(const tool_group_fit *what);
-
 #endif
