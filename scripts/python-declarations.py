@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes python/tamis/_declarations.py, the C interface for ctypes, from the public headers.
+"""Writes python/tamis/_declarations.py, the C interface for ctypes, from the public headers, and the edges' formulas from
+src/base/edge_rows.h.
 
     scripts/python-declarations.py           writes the file
     scripts/python-declarations.py --check   ends with 1 if the file differs from the headers
@@ -171,6 +172,46 @@ def wrapped(opening, pieces, closing):
     return "\n".join([*lines, line]) if pieces else opening + closing
 
 
+def balanced(text):
+    """The arguments between the parenthesis that text begins with and the one that closes it; how far they reach."""
+    arguments, depth = [""], 0
+    for at, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return [argument.strip() for argument in arguments], at + 1
+        if sign == "," and depth == 1:
+            arguments.append("")
+        elif at > 0:
+            arguments[-1] += sign
+    sys.exit("python-declarations.py: edge_rows.h: a row does not end")
+
+
+def formula(text):
+    """A formula of edge_rows.h as a function of Python."""
+    names = {"x": "v.x", "y": "v.y", "e": "v.e", "f": "v.f", "scale": "v.scale", "slope": "v.slope", "epsilon": "v.epsilon",
+             "SELECT": "v.select", "NUMBER": ""}
+    unknown = set(re.findall(r"[A-Za-z_]\w*", text)) - set(names) | set(re.findall(r"[^\w\s().,+*/<>=-]", text))
+    if unknown:
+        sys.exit(f"python-declarations.py: edge_rows.h: {text}: {', '.join(sorted(unknown))} is not understood")
+    return "lambda v: " + re.sub(r"[A-Za-z_]\w*", lambda name: names[name[0]], text)
+
+
+def edges():
+    """Lines of Python with the formulas of each edge's gradient, which cannot overflow."""
+    text = (SOURCE / "src" / "base" / "edge_rows.h").read_text(encoding="utf-8").replace("\\\n", " ")
+    text = re.sub(r"/\*.*?\*/", " ", text[text.index("#define TAMIS_EDGES(ROW)") + 24:], flags=re.S)
+    lines = ["", "", "# of each edge: how S's value enters; f, exp's argument in it (v.e) and df/dx; by src/base/edge_rows.h", "EDGE_FORMULAS = {"]
+    at = text.index("ROW(")
+    while text.startswith("ROW(", at):
+        row, length = balanced(text[at + 3:])
+        name, _, _, entry, _, _, _, exponential, f, derivative = row
+        of_e = "None" if exponential == "NONE" else formula(balanced(exponential.removeprefix("EXPONENTIAL"))[0][0])
+        lines.append(wrapped(f"    TAMIS_EDGE_{name}: (", [f'"{entry.removeprefix("TAMIS_S_").lower()}"', formula(f), of_e, formula(derivative)], "),"))
+        at += 3 + length
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return [*lines, "}"]
+
+
 def written():
     """The text of the Python file."""
     headers = Headers()
@@ -198,14 +239,14 @@ def written():
         for name, result, arguments in functions:
             lines.append(wrapped(f'    "{name}": ({result}, [', arguments, "]),"))
         lines.append("}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + edges()) + "\n"
 
 
 def main():
     text = written()
     if sys.argv[1:] == ["--check"]:
         if WRITTEN.read_text(encoding="utf-8") != text:
-            sys.exit(f"{WRITTEN.relative_to(SOURCE)} differs from include/tamis: run scripts/python-declarations.py")
+            sys.exit(f"{WRITTEN.relative_to(SOURCE)} differs from the headers: run scripts/python-declarations.py")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:

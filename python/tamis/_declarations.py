@@ -630,3 +630,19 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_model_save": (c_int, [c_void_p, c_char_p]),
     "tamis_model_load": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
 }
+
+
+# of each edge: how S's value enters; f, exp's argument in it (v.e) and df/dx; by src/base/edge_rows.h
+EDGE_FORMULAS = {
+    TAMIS_EDGE_SCALE: ("multiplies", lambda v: v.x, None, lambda v: 1),
+    TAMIS_EDGE_MASK: ("unread", lambda v: v.x, None, lambda v: 1),
+    TAMIS_EDGE_RESIDUAL: ("added", lambda v: -v.x, None, lambda v: -1),
+    TAMIS_EDGE_QUOTIENT: ("divided", lambda v: 1 / v.select(v.x <= v.epsilon, v.epsilon, v.x), None,
+                          lambda v: v.select(v.x <= v.epsilon, 0, -v.f * v.f)),
+    TAMIS_EDGE_SIGMOID: ("multiplies", lambda v: v.select(v.y < 0, v.e, 1) / (1 + v.e),
+                         lambda v: v.select(v.y < 0, v.y, -v.y), lambda v: v.scale * (v.e / ((1 + v.e) * (1 + v.e)))),
+    TAMIS_EDGE_EXP: ("multiplies", lambda v: v.e, lambda v: v.y, lambda v: v.scale * v.e),
+    TAMIS_EDGE_LEAKY_RELU: ("multiplies", lambda v: v.select(v.y < 0, v.slope * v.y, v.y), None,
+                            lambda v: v.select(v.y < 0, v.slope * v.scale, v.scale)),
+    TAMIS_EDGE_SOFTMAX: ("bias", lambda v: v.y, None, lambda v: v.scale),
+}

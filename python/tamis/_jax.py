@@ -18,13 +18,13 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from . import _declarations as c
-from . import _errors
+from . import _edges, _errors
 from ._device import opened
+from ._edges import Edge, total
 from ._library import handlers
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
-SCALE, MASK, RESIDUAL, QUOTIENT = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_MASK, c.TAMIS_EDGE_RESIDUAL, c.TAMIS_EDGE_QUOTIENT
-SIGMOID, EXP, LEAKY_RELU, SOFTMAX = c.TAMIS_EDGE_SIGMOID, c.TAMIS_EDGE_EXP, c.TAMIS_EDGE_LEAKY_RELU, c.TAMIS_EDGE_SOFTMAX
+MASK, SOFTMAX = c.TAMIS_EDGE_MASK, c.TAMIS_EDGE_SOFTMAX
 NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 TARGET = "tamis"
 
@@ -171,11 +171,6 @@ def _shaped(shape: Any, dtype: Any) -> Any:
     return jax.core.ShapedArray(tuple(shape), jnp.dtype(dtype))
 
 
-def _sum(terms: list) -> Any:
-    terms = [term for term in terms if term is not None]
-    return functools.reduce(lambda x, y: x + y, terms) if terms else None
-
-
 def _known(change: Any) -> bool:
     return not isinstance(change, ad.Zero)
 
@@ -213,7 +208,7 @@ def _bilinear_jvp(made: Primitive) -> Any:
         out = made.bind(*primals, **settings)
         terms = [made.bind(*[change if number == place else x for number, x in enumerate(primals)], **settings)
                  for place, change in enumerate(tangents) if place >= 2 and _known(change)]
-        return out, jnp.zeros_like(out) if not terms else _sum(terms)
+        return out, jnp.zeros_like(out) if not terms else total(*terms)
 
     return jvp
 
@@ -246,98 +241,39 @@ for _made, _transposed in ((_products_p, _products_transpose), (_times_p, _times
 # ------------------------------------------------------------------------------ what an edge makes of the products
 
 
-class _Edge:
-    """An edge at the places of one call. With the transpose, softmax is that of columns, a belongs to rows of S and b to columns."""
+class _Operations(_edges.Operations):
+    """The operations on the pattern of one call, of operands with as many dimensions as `like`."""
 
-    def __init__(self, form: Form, offsets: Any, columns: Any, values: Any, a: Any, b: Any):
-        self.form, self.offsets, self.columns, self.values, self.a, self.b = form, offsets, columns, values, a, b
-        self.s = 1.0 if values is None else values
-        self.lead = (1,) * (a.ndim - 2)
+    exp = staticmethod(jnp.exp)
+
+    def __init__(self, form: Form, offsets: Any, columns: Any, like: Any):
+        self.form, self.offsets, self.columns, self.rows, self.cols = form, offsets, columns, form.rows, form.cols
+        self.lead = (1,) * (like.ndim - 2)
 
     def products(self, a: Any, b: Any) -> Any:
-        return _products_p.bind(self.offsets, self.columns, a, b, rows=self.form.rows, cols=self.form.cols)
+        return _products_p.bind(self.offsets, self.columns, a, b, rows=self.rows, cols=self.cols)
 
     def times(self, values: Any, b: Any, transpose: bool) -> Any:
         given = () if values is None else (values,)
-        return _times_p.bind(self.offsets, self.columns, b, *given, rows=self.form.rows, cols=self.form.cols, transpose=transpose)
+        return _times_p.bind(self.offsets, self.columns, b, *given, rows=self.rows, cols=self.cols, transpose=transpose)
 
-    @functools.cached_property
-    def x(self) -> Any:
-        return self.products(self.a, self.b)
+    def softmax(self, values: Any, a: Any, b: Any, numbers: tuple) -> Any:
+        return operation(self.form._replace(operation=SDDMM), False, self.offsets, self.columns, a, b, *([] if values is None else [values]))[0]
 
-    @functools.cached_property
-    def value(self) -> Any:
-        form, s = self.form, self.s
-        if form.edge == SOFTMAX:
-            return self._softmax_of_columns() if form.transpose else \
-                operation(form._replace(operation=SDDMM), False, self.offsets, self.columns, self.a, self.b, *([] if self.values is None else [s]))[0]
-        x = self.x
-        y = form.scale * x
-        return {SCALE: lambda: s * x, MASK: lambda: x, RESIDUAL: lambda: s - x, QUOTIENT: lambda: s / jnp.where(x > form.epsilon, x, form.epsilon),
-                SIGMOID: lambda: s * jax.nn.sigmoid(y), EXP: lambda: s * jnp.exp(y),
-                LEAKY_RELU: lambda: s * jnp.where(y < 0, form.slope * y, y)}[form.edge]()
+    def ones(self, x: Any, count: Any) -> Any:
+        return jnp.ones((*self.lead, count, 1), x.dtype)
 
-    def _softmax_of_columns(self) -> Any:
-        """No operation samples it. The largest score of a column only keeps the exponentials small, so that it has no derivative."""
-        y = self.form.scale * self.x + (0 if self.values is None else self.values)
-        most = jnp.full((*y.shape[:-1], self.form.cols), -jnp.inf, y.dtype).at[..., self.columns].max(jax.lax.stop_gradient(y))
-        e = jnp.exp(y - jnp.where(jnp.isneginf(most), 0, most)[..., self.columns])
-        total = self.sums(e)
-        return e / self.spread(jnp.where(total == 0, 1, total))
+    def largest(self, y: Any) -> Any:
+        most = jnp.full((*y.shape[:-1], self.cols), -jnp.inf, y.dtype).at[..., self.columns].max(jax.lax.stop_gradient(y))
+        return jnp.where(jnp.isneginf(most), 0, most)[..., self.columns]
 
-    def sums(self, x: Any) -> Any:
-        """Over each row, with the transpose over each column, (..., rows, 1)."""
-        transpose = self.form.transpose
-        return self.times(x, jnp.ones((*self.lead, self.form.rows if transpose else self.form.cols, 1), x.dtype), transpose)
+    @staticmethod
+    def where(condition: Any, this: Any, otherwise: Any, like: Any) -> Any:
+        return jnp.where(condition, this, otherwise).astype(like.dtype)
 
-    def spread(self, x: Any) -> Any:
-        """A number of each row, with the transpose of each column, at the places."""
-        one = jnp.ones((*self.lead, self.form.rows if self.form.transpose else self.form.cols, 1), x.dtype)
-        return self.products(one, x) if self.form.transpose else self.products(x, one)
-
-    def _centred(self, change: Any) -> Any:
-        p = self.value
-        return p * (change - self.spread(self.sums(p * change)))
-
-    def _by_product(self) -> Any:
-        """The derivative of the value by the product, softmax apart."""
-        form, s = self.form, self.s
-        if form.edge in (SCALE, MASK, RESIDUAL):
-            return {SCALE: s, MASK: 1.0, RESIDUAL: -1.0}[form.edge]
-        x = self.x
-        y = form.scale * x
-        if form.edge == QUOTIENT:
-            most = jnp.where(x > form.epsilon, x, form.epsilon)
-            return jnp.where(x > form.epsilon, -s / (most * most), 0)
-        if form.edge == LEAKY_RELU:
-            return s * form.scale * jnp.where(y < 0, form.slope, 1).astype(y.dtype)
-        f = jax.nn.sigmoid(y) if form.edge == SIGMOID else jnp.exp(y)
-        return s * form.scale * (f * (1 - f) if form.edge == SIGMOID else f)
-
-    def _by_value(self) -> Any:
-        """The derivative of the value by S's, softmax and mask apart: the value where S's is 1, since it is linear in it."""
-        if self.form.edge == RESIDUAL:
-            return 1.0
-        return _Edge(self.form, self.offsets, self.columns, None, self.a, self.b).value
-
-    def tangent(self, dx: Any, ds: Any) -> Any:
-        """The change of the value; None stands for zero."""
-        edge, scale = self.form.edge, self.form.scale
-        ds = None if edge == MASK else ds
-        if dx is None and ds is None:
-            return None
-        if edge == SOFTMAX:
-            return self._centred(_sum([None if dx is None else scale * dx, ds]))
-        return _sum([None if dx is None else self._by_product() * dx, None if ds is None else self._by_value() * ds])
-
-    def gradients(self, grad: Any, by_product: bool, by_value: bool) -> tuple:
-        """Of the product and of S's value."""
-        edge, scale = self.form.edge, self.form.scale
-        if edge == SOFTMAX:
-            dy = self._centred(grad)
-            return scale * dy, dy
-        by_value = by_value and self.values is not None and edge != MASK
-        return self._by_product() * grad if by_product else None, self._by_value() * grad if by_value else None
+    def edge(self, values: Any, a: Any, b: Any) -> Edge:
+        form = self.form
+        return Edge(self, values, a, b, (form.edge, form.scale, form.slope, form.epsilon), form.transpose and form.operation == FUSED)
 
 
 def _wide(x: Any) -> Any:
@@ -356,16 +292,17 @@ def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: in
     d = [next(changes) if wants else None for wants in wanted]
     dv = d[len(operands)] if values is not None else None
     first, second = (1, 0) if form.transpose and form.operation == FUSED else (0, 1)
-    edge = _Edge(form, offsets, columns, values, operands[first], operands[-1] if form.operation == SPMM else operands[second])
+    on = _Operations(form, offsets, columns, operands[0])
     if form.operation == SPMM:
-        found = _sum([None if d[0] is None else edge.times(values, d[0], form.transpose),
-                      None if dv is None else edge.times(dv, operands[0], form.transpose)])
+        found = total(None if d[0] is None else on.times(values, d[0], form.transpose),
+                      None if dv is None else on.times(dv, operands[0], form.transpose))
     else:
-        found = edge.tangent(_sum([None if d[first] is None else edge.products(d[first], edge.b),
-                                   None if d[second] is None else edge.products(edge.a, d[second])]), dv)
+        edge = on.edge(values, operands[first], operands[second])
+        found = edge.tangent(total(None if d[first] is None else on.products(d[first], edge.b),
+                                   None if d[second] is None else on.products(edge.a, d[second])), dv)
         if form.operation == FUSED:
-            found = _sum([None if d[2] is None else edge.times(edge.value, d[2], form.transpose),
-                          None if found is None else edge.times(found, operands[2], form.transpose)])
+            found = total(None if d[2] is None else on.times(edge.value, d[2], form.transpose),
+                          None if found is None else on.times(found, operands[2], form.transpose))
     return jnp.zeros(shaped.shape, shaped.dtype) if found is None else jnp.broadcast_to(found, shaped.shape).astype(shaped.dtype)
 
 
@@ -435,19 +372,19 @@ def _gradient_by_operations(gradient: Any, offsets: Any, columns: Any, *rest: An
     operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
     grad, transpose = _wide(gradient), form.transpose
     wants = [*wanted, *[False] * (4 - len(wanted))]
+    on = _Operations(form, offsets, columns, operands[0])
     if form.operation == SPMM:
-        edge = _Edge(form, offsets, columns, values, operands[0], operands[0])
         x, y = (operands[0], grad) if transpose else (grad, operands[0])
-        found = [edge.times(values, grad, not transpose) if wants[0] else None, edge.products(x, y) if wants[1] else None]
+        found = [on.times(values, grad, not transpose) if wants[0] else None, on.products(x, y) if wants[1] else None]
     else:
         first, second = (1, 0) if transpose and form.operation == FUSED else (0, 1)
-        edge = _Edge(form, offsets, columns, values, operands[first], operands[second])
+        edge = on.edge(values, operands[first], operands[second])
         dp, dd = grad, None
         if form.operation == FUSED:
-            dd = edge.times(edge.value, grad, not transpose) if wants[2] else None
-            dp = edge.products(operands[2], grad) if transpose else edge.products(grad, operands[2])
+            dd = on.times(edge.value, grad, not transpose) if wants[2] else None
+            dp = on.products(operands[2], grad) if transpose else on.products(grad, operands[2])
         of_x, of_s = edge.gradients(dp, wants[0] or wants[1], wants[count - 1] and values is not None)
-        by = {first: edge.times(of_x, edge.b, False) if wants[first] else None, second: edge.times(of_x, edge.a, True) if wants[second] else None}
+        by = {first: on.times(of_x, edge.b, False) if wants[first] else None, second: on.times(of_x, edge.a, True) if wants[second] else None}
         found = [by[0], by[1], *([dd] if form.operation == FUSED else []), of_s]
     shapes = _gradient_shapes(gradient, offsets, columns, *rest, form=form, count=count, wanted=wanted)
     chosen = [of for of, wants in zip(found, wanted) if wants]

@@ -6,6 +6,7 @@
 #define TAMIS_BACKEND_EDGE_H
 
 #include "backend/backend.h"
+#include "base/edges.h"
 
 /* What products of that type are summed in, and what lies between the steps of an operation. */
 static inline tamis_type tamis_sum_type(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
@@ -68,17 +69,15 @@ struct tamis_edge_functions {
     tamis_status (*run)(const tamis_edge_job *job);
 };
 
-/* Whether an operation reads S's values: all but those with the edge mask, of which SpMM has none. */
+/* Whether an operation reads S's values. SpMM has no edge. */
 static inline bool tamis_needs_values(tamis_operation operation, tamis_edge edge) {
-    return operation == TAMIS_OP_SPMM || edge != TAMIS_EDGE_MASK;
+    return operation == TAMIS_OP_SPMM || tamis_edge_entry(edge) != TAMIS_S_UNREAD;
 }
 
 /* Whether dx or ds depends on x. */
-static inline bool tamis_edge_dx_needs_x(tamis_edge edge) {
-    return edge != TAMIS_EDGE_SCALE && edge != TAMIS_EDGE_MASK && edge != TAMIS_EDGE_RESIDUAL;
-}
+static inline bool tamis_edge_dx_needs_x(tamis_edge edge) { return tamis_edge_shape(edge) == TAMIS_F_CURVED; }
 static inline bool tamis_edge_ds_needs_x(tamis_edge edge) {
-    return edge != TAMIS_EDGE_MASK && edge != TAMIS_EDGE_RESIDUAL;
+    return tamis_edge_entry(edge) != TAMIS_S_UNREAD && tamis_edge_entry(edge) != TAMIS_S_ADDED;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <tamis/tamis.h>
 
+#include "base/edge_rows.h"
 #include "base/half.h"
 #include "base/status.h"
 
@@ -33,10 +34,13 @@ static const name_row layout_names[] = {
     {TAMIS_ROW_MAJOR, "row-major"}, {TAMIS_COLUMN_MAJOR, "column-major"}, {0, NULL}};
 static const name_row operation_names[] = {
     {TAMIS_OP_SDDMM, "sddmm"}, {TAMIS_OP_SPMM, "spmm"}, {TAMIS_OP_FUSED, "fused"}, {0, NULL}};
-static const name_row edge_names[] = {
-    {TAMIS_EDGE_SCALE, "scale"},           {TAMIS_EDGE_MASK, "mask"},       {TAMIS_EDGE_RESIDUAL, "residual"},
-    {TAMIS_EDGE_QUOTIENT, "quotient"},     {TAMIS_EDGE_SIGMOID, "sigmoid"}, {TAMIS_EDGE_EXP, "exp"},
-    {TAMIS_EDGE_LEAKY_RELU, "leaky_relu"}, {TAMIS_EDGE_SOFTMAX, "softmax"}, {0, NULL}};
+#define ROW(NAME, number, ...)                                                                                         \
+    _Static_assert((int)TAMIS_EDGE_##NAME == (number), "the numbers of an edge in types.h and edge_rows.h differ");
+TAMIS_EDGES(ROW)
+#undef ROW
+#define ROW(NAME, number, name, ...) {TAMIS_EDGE_##NAME, name},
+static const name_row edge_names[] = {TAMIS_EDGES(ROW){0, NULL}};
+#undef ROW
 
 static const name_row chosen_by_names[] = {{TAMIS_CHOSEN_PREDICTED, "predicted"},
                                            {TAMIS_CHOSEN_NAMED, "named"},

@@ -1,6 +1,7 @@
 /* Options and executions: checking each field, filling in what the caller left to the library. */
 #include <math.h>
 
+#include "base/edges.h"
 #include "base/reserved.h"
 #include "core/plan.h"
 
@@ -11,7 +12,7 @@ static tamis_status check_choice(const char *name, int64_t value, int64_t most, 
 
 static tamis_status check_choices(const tamis_options *o) {
     TRY(check_choice("operation", (int64_t)o->operation, TAMIS_OP_FUSED, "tamis_operation"));
-    TRY(check_choice("edge", (int64_t)o->edge, TAMIS_EDGE_SOFTMAX, "tamis_edge"));
+    TRY(check_choice("edge", (int64_t)o->edge, TAMIS_EDGE_COUNT - 1, "tamis_edge"));
     TRY(check_choice("type", (int64_t)o->type, TAMIS_BF16, "tamis_type"));
     if (o->output_type != TAMIS_SAME_TYPE)
         TRY(check_choice("output_type", (int64_t)o->output_type, TAMIS_BF16, "tamis_type"));

@@ -71,45 +71,36 @@ static void load_or(double *to, const span *r, const tamis_edge_array *a, double
 
 /* ------------------------------------------------------------------------------------------ edges by themselves */
 
+#define NUMBER(x)                          (x)
+#define SELECT(condition, this, otherwise) ((condition) ? (this) : (otherwise))
+#define EXPONENTIAL(z)                     exp(z)
+#define NONE                               0
+
 /* Returns p for x and s; *by_x and *by_s get its derivatives. */
 TAMIS_INLINE double edge_of(const tamis_edge_job *job, tamis_edge edge, double x, double s, double *by_x,
                             double *by_s) {
-    const double y = job->constants.scale * x;
-    double f, slope; /* of what s is a factor */
+    const double scale = job->constants.scale, slope = job->constants.slope, epsilon = job->constants.epsilon;
+    const double y = scale * x;
     switch (edge) {
-    case TAMIS_EDGE_RESIDUAL: *by_x = -1, *by_s = 1; return s - x;
-    case TAMIS_EDGE_QUOTIENT:
-        f = 1 / (x <= job->constants.epsilon ? job->constants.epsilon : x);
-        slope = x <= job->constants.epsilon ? 0 : -f * f;
-        break;
-    case TAMIS_EDGE_SIGMOID: { /* uses the exponential that cannot overflow */
-        const double e = exp(-fabs(y));
-        f = (y < 0 ? e : 1) / (1 + e);
-        slope = job->constants.scale * (e / ((1 + e) * (1 + e)));
-        break;
+#define ROW(NAME, number, name, entry, shape, e_is, f_is, gradient_e, gradient_f, df_dx)                               \
+    case TAMIS_EDGE_##NAME: {                                                                                          \
+        const double e = gradient_e, f = gradient_f;                                                                   \
+        (void)e;                                                                                                       \
+        *by_x = TAMIS_EDGE_S_IS_FACTOR(entry) ? s * (df_dx) : (df_dx);                                                 \
+        *by_s = entry == TAMIS_S_ADDED ? 1 : f;                                                                        \
+        return TAMIS_EDGE_S_IS_FACTOR(entry) ? s * f : TAMIS_EDGE_VALUE(entry, s, f);                                  \
     }
-    case TAMIS_EDGE_EXP:
-        f = exp(y);
-        slope = job->constants.scale * f;
-        break;
-    case TAMIS_EDGE_LEAKY_RELU:
-        f = y < 0 ? job->constants.slope * y : y;
-        slope = y < 0 ? job->constants.slope * job->constants.scale : job->constants.scale;
-        break;
-    case TAMIS_EDGE_SCALE:
-    case TAMIS_EDGE_MASK:
-    case TAMIS_EDGE_SOFTMAX:
-    default: f = x, slope = 1; break;
+        TAMIS_EDGES(ROW)
+#undef ROW
     }
-    *by_x = s * slope, *by_s = f;
-    return s * f;
+    return x;
 }
 
 TAMIS_INLINE void run_edge(const span *r, tamis_edge edge) {
     const tamis_edge_job *const job = r->job;
     double x[CHUNK], s[CHUNK], dp[CHUNK], p[CHUNK];
     load_or(x, r, &job->x, 0);
-    if (edge == TAMIS_EDGE_MASK) {
+    if (tamis_edge_entry(edge) == TAMIS_S_UNREAD) {
         for (int t = 0; t < r->count; t++) s[t] = 1;
     } else {
         load_or(s, r, &job->values, 1);
@@ -128,14 +119,10 @@ TAMIS_INLINE void run_edge(const span *r, tamis_edge edge) {
 
 static void run_chunk(const span *r) {
     switch (r->job->edge) {
-    case TAMIS_EDGE_SCALE: run_edge(r, TAMIS_EDGE_SCALE); return;
-    case TAMIS_EDGE_MASK: run_edge(r, TAMIS_EDGE_MASK); return;
-    case TAMIS_EDGE_RESIDUAL: run_edge(r, TAMIS_EDGE_RESIDUAL); return;
-    case TAMIS_EDGE_QUOTIENT: run_edge(r, TAMIS_EDGE_QUOTIENT); return;
-    case TAMIS_EDGE_SIGMOID: run_edge(r, TAMIS_EDGE_SIGMOID); return;
-    case TAMIS_EDGE_EXP: run_edge(r, TAMIS_EDGE_EXP); return;
-    case TAMIS_EDGE_LEAKY_RELU: run_edge(r, TAMIS_EDGE_LEAKY_RELU); return;
-    case TAMIS_EDGE_SOFTMAX: return;
+#define ROW(NAME, ...)                                                                                                 \
+    case TAMIS_EDGE_##NAME: run_edge(r, TAMIS_EDGE_##NAME); return;
+        TAMIS_EDGES(ROW)
+#undef ROW
     }
 }
 

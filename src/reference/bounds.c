@@ -4,8 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-enum { EVALUATION = 16 }; /* roundings of exp, a division and a product, on every device */
-
 tamis_arithmetic tamis_arithmetic_of(tamis_type type) {
     const bool wide = type == TAMIS_F64;
     const double unit = wide ? 0x1p-53 : 0x1p-24;
@@ -25,50 +23,6 @@ double tamis_rounding_tolerance(tamis_math math, double terms) {
 
 double tamis_flushed(tamis_type type, double x, double y) { return type == TAMIS_BF16 ? x + y : 0; }
 
-double tamis_edge_bound(const tamis_options *options, double s, double x, double d, double p) {
-    const tamis_arithmetic a = tamis_arithmetic_of(options->type);
-    const double scale = fabs(options->edge_scale), size = fabs(p);
-    const double vanished = a.least * (1 + fabs(s)); /* exp, and its product with s, below the normal numbers */
-    if (!isfinite(p)) return 0;                      /* compared by its class alone */
-    switch (options->edge) {
-    case TAMIS_EDGE_SCALE: return fabs(s) * d + a.both * size + a.least;
-    case TAMIS_EDGE_MASK: return d;
-    case TAMIS_EDGE_RESIDUAL: return d + a.both * size;
-    case TAMIS_EDGE_QUOTIENT: {
-        const double floor = options->edge_epsilon;
-        if (isinf(x)) return EVALUATION * a.both * size + a.least;
-        return fabs(s) * (d / fmax(x - d, floor)) / fmax(x, floor) + EVALUATION * a.both * size + a.least;
-    }
-    case TAMIS_EDGE_SIGMOID:
-    case TAMIS_EDGE_EXP: {
-        if (isinf(x)) return EVALUATION * a.both * size + vanished; /* exp of it is 0, or 1 / (1 + exp) is 1 */
-        const double exponent = scale * d + 2 * a.both * scale * fabs(x);
-        const double moved = exponent < 1 ? size * expm1(exponent) : fabs(s) * exp(options->edge_scale * x + exponent);
-        const double most = options->edge == TAMIS_EDGE_SIGMOID ? fabs(s) : HUGE_VAL;
-        return fmin(moved, most) + EVALUATION * a.both * size + vanished;
-    }
-    case TAMIS_EDGE_LEAKY_RELU:
-        return fabs(s) * scale * fmax(1, fabs(options->edge_slope)) * d + 5 * a.both * size + vanished;
-    case TAMIS_EDGE_SOFTMAX: break;
-    }
-    return 0;
-}
-
-double tamis_edge_largest(const tamis_options *options, double s, double x, double p) {
-    const double y = options->edge_scale * x;
-    switch (options->edge) {
-    case TAMIS_EDGE_EXP: return fmax(exp(y), fabs(p));
-    case TAMIS_EDGE_LEAKY_RELU: return fmax(fabs(y), fabs(options->edge_slope * y));
-    case TAMIS_EDGE_SOFTMAX: return fabs(y) + fabs(s);
-    case TAMIS_EDGE_SCALE:
-    case TAMIS_EDGE_MASK:
-    case TAMIS_EDGE_RESIDUAL:
-    case TAMIS_EDGE_QUOTIENT:
-    case TAMIS_EDGE_SIGMOID: break;
-    }
-    return fabs(p);
-}
-
 /* ------------------------------------------------------------------------------------------ softmax */
 
 /* One entry of a row: how far below the largest score it is, and how far its exponent may be off. */
@@ -81,7 +35,7 @@ static score score_of(const tamis_options *options, const tamis_arithmetic *a, d
     const double scale = options->edge_scale, y = scale * x + s;
     score at = {.gap = most - y};
     if (isinf(at.gap)) return at; /* exp of it is exactly 0 in any arithmetic */
-    at.error = fabs(scale) * d + a->both * (2 * fabs(scale * x) + (s != 0 ? fabs(y) : 0) + at.gap + EVALUATION);
+    at.error = fabs(scale) * d + a->both * (2 * fabs(scale * x) + (s != 0 ? fabs(y) : 0) + at.gap + TAMIS_EVALUATION);
     return at;
 }
 

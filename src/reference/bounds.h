@@ -4,6 +4,8 @@
 
 #include <tamis/tamis.h>
 
+enum { TAMIS_EVALUATION = 16 }; /* roundings of exp, a division and a product, on every device */
+
 /* The arithmetic in which a type is accumulated. */
 typedef struct tamis_arithmetic {
     double unit;  /* u: its unit roundoff */
@@ -22,13 +24,6 @@ double tamis_rounding_tolerance(tamis_math math, double terms);
 /* What subnormal operands that count as 0 may take from sums of |x| and |y|, in units of the smallest normal number:
    that of bf16 alone. */
 double tamis_flushed(tamis_type type, double x, double y);
-
-/* e_ij of an edge other than softmax, where p = edge(s, x) and x is known within d; infinite where nothing bounds it.
- */
-double tamis_edge_bound(const tamis_options *options, double s, double x, double d, double p);
-
-/* The largest number that the evaluation of that edge passes through: beyond the arithmetic's it overflows. */
-double tamis_edge_largest(const tamis_options *options, double s, double x, double p);
 
 /* Softmax of one row of `count` entries: d_ij becomes e_ij, and own[] the part of it that is not the denominator's;
    both are always finite. s is NULL where S has no values. Returns how much all of the row may be off together,

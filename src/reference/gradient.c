@@ -18,41 +18,15 @@ typedef struct samples {
     double *x, *p, *dp;
 } samples;
 
-/* The derivatives of the edge's value f(x, s) at nonzero t, softmax apart. */
-static void derive(const tamis_request *r, int64_t t, double x, double *by_x, double *by_s) {
-    const tamis_options *const o = &r->options;
-    const double s = tamis_oracle_value_at(r, t), y = o->edge_scale * x, sigmoid = 1 / (1 + exp(-y));
-    switch (o->edge) {
-    case TAMIS_EDGE_SCALE: *by_x = s, *by_s = x; return;
-    case TAMIS_EDGE_MASK: *by_x = 1, *by_s = 0; return;
-    case TAMIS_EDGE_RESIDUAL: *by_x = -1, *by_s = 1; return;
-    case TAMIS_EDGE_QUOTIENT:
-        *by_x = x <= o->edge_epsilon ? 0 : -s / (x * x);
-        *by_s = 1 / (x <= o->edge_epsilon ? o->edge_epsilon : x);
-        return;
-    case TAMIS_EDGE_SIGMOID:
-        *by_x = s * o->edge_scale * sigmoid * (1 / (1 + exp(y)));
-        *by_s = sigmoid;
-        return;
-    case TAMIS_EDGE_EXP: *by_x = s * o->edge_scale * exp(y), *by_s = exp(y); return;
-    case TAMIS_EDGE_LEAKY_RELU:
-        *by_x = s * o->edge_scale * (y < 0 ? o->edge_slope : 1);
-        *by_s = y < 0 ? o->edge_slope * y : y;
-        return;
-    case TAMIS_EDGE_SOFTMAX: return;
-    }
-}
-
 /* x becomes dx, dp becomes ds. */
 static tamis_status differentiate(const tamis_request *r, const samples *a) {
     tamis_status status = TAMIS_OK;
     double *mean = NULL; /* of dp over a row, weighted with p */
     if (r->options.edge != TAMIS_EDGE_SOFTMAX) {
         for (int64_t t = 0; t < r->S.nnz; t++) {
-            double by_x = 0, by_s = 0;
-            derive(r, t, a->x[t], &by_x, &by_s);
-            a->x[t] = a->dp[t] * by_x;
-            a->dp[t] *= by_s;
+            const tamis_edge_point at = tamis_oracle_edge_at(r, t, a->x[t]);
+            a->x[t] = a->dp[t] * at.by_x;
+            a->dp[t] *= at.by_s;
         }
         return TAMIS_OK;
     }

@@ -73,6 +73,7 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "reference/bounds.h"
+#include "reference/edges.h"
 #include "reference/squares.h"
 #include "sparse/check.h"
 #include "sparse/element.h"
@@ -164,10 +165,10 @@ static void edge_bounds(const problem *p, const entries *a) {
         const int64_t begin = p->part.offsets[i], end = p->part.offsets[i + 1];
         double most = 0; /* of softmax, whose scores meet in the denominator */
         for (int64_t t = begin; t < end; t++) {
-            const double largest = tamis_edge_largest(o, a->s[t], a->x[t], a->p[t]);
-            if (isfinite(largest)) a->largest[t] = fmax(a->largest[t], largest);
+            const tamis_edge_point at = tamis_edge_at(o, a->s[t], a->x[t], a->e[t]);
+            if (isfinite(at.largest)) a->largest[t] = fmax(a->largest[t], at.largest);
             most = fmax(most, a->largest[t]);
-            if (o->edge != TAMIS_EDGE_SOFTMAX) a->e[t] = tamis_edge_bound(o, a->s[t], a->x[t], a->e[t], a->p[t]);
+            if (o->edge != TAMIS_EDGE_SOFTMAX) a->e[t] = at.bound;
         }
         if (o->edge != TAMIS_EDGE_SOFTMAX) continue;
         for (int64_t t = begin; t < end; t++) a->largest[t] = most;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/edges.h"
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "sparse/check.h"
@@ -30,21 +31,9 @@ double tamis_oracle_dot(const tamis_request *r, const tamis_dense *A, const tami
     return sum;
 }
 
-/* The edge's value at nonzero t; for softmax the score, before its row is normalised. */
-static double edge_at(const tamis_request *r, int64_t t, double x) {
-    const tamis_options *const a = &r->options;
-    const double s = tamis_oracle_value_at(r, t), scaled = a->edge_scale * x;
-    switch (a->edge) {
-    case TAMIS_EDGE_SCALE: return s * x;
-    case TAMIS_EDGE_MASK: return x;
-    case TAMIS_EDGE_RESIDUAL: return s - x;
-    case TAMIS_EDGE_QUOTIENT: return s / (x <= a->edge_epsilon ? a->edge_epsilon : x);
-    case TAMIS_EDGE_SIGMOID: return s * (1 / (1 + exp(-scaled)));
-    case TAMIS_EDGE_EXP: return s * exp(scaled);
-    case TAMIS_EDGE_LEAKY_RELU: return s * (scaled < 0 ? a->edge_slope * scaled : scaled);
-    case TAMIS_EDGE_SOFTMAX: return scaled + (tamis_oracle_has_values(r) ? s : 0);
-    }
-    return 0;
+tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double x) {
+    const bool absent = r->options.edge == TAMIS_EDGE_SOFTMAX && !tamis_oracle_has_values(r);
+    return tamis_edge_at(&r->options, absent ? 0 : tamis_oracle_value_at(r, t), x, 0);
 }
 
 tamis_status tamis_oracle_find_places(tamis_request *r) {
@@ -67,7 +56,7 @@ tamis_status tamis_oracle_find_places(tamis_request *r) {
 tamis_status tamis_oracle_apply_edge(const tamis_request *r, double *sampled) {
     const int64_t *const rows = r->row_of;
     const int64_t nnz = r->S.nnz;
-    for (int64_t t = 0; t < nnz; t++) sampled[t] = edge_at(r, t, sampled[t]);
+    for (int64_t t = 0; t < nnz; t++) sampled[t] = tamis_oracle_edge_at(r, t, sampled[t]).p;
     if (r->options.edge != TAMIS_EDGE_SOFTMAX) return TAMIS_OK;
 
     double *most = NULL, *sum = NULL;
@@ -105,7 +94,7 @@ tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *optio
     TRY(TAMIS_RESERVED(&r->options, "options"));
     TRY(TAMIS_RESERVED(&r->given, "execution"));
     const tamis_options *const o = &r->options;
-    if ((unsigned)o->edge > TAMIS_EDGE_SOFTMAX)
+    if ((unsigned)o->edge >= TAMIS_EDGE_COUNT)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %d is not a valid tamis_edge", (int)o->edge);
     if (o->batch < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld: expected 1 or more", (long long)o->batch);

@@ -4,6 +4,8 @@
 
 #include <tamis/tamis.h>
 
+#include "reference/edges.h"
+
 typedef struct tamis_request {
     tamis_sparse S;        /* of op(S) as entries: row_of and column_of in place of the format */
     tamis_options options; /* with defaults filled in */
@@ -32,6 +34,9 @@ double tamis_oracle_dense_at(const tamis_dense *X, int64_t member, int64_t i, in
 bool tamis_oracle_has_values(const tamis_request *r);
 double tamis_oracle_value_at(const tamis_request *r, int64_t t);
 double tamis_oracle_dot(const tamis_request *r, const tamis_dense *A, const tamis_dense *B, int64_t i, int64_t j);
+
+/* The edge at nonzero t, of which x is the sample; for softmax the score, before its row is normalised. */
+tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double x);
 
 /* The edge's values of `sampled` products of one member of the batch, in place. */
 tamis_status tamis_oracle_apply_edge(const tamis_request *r, double *sampled);

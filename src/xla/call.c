@@ -1,6 +1,7 @@
 /* Reads a frame: attributes by name, buffers by their place. Nothing in it is trusted: what XLA has compiled may come
    from another version of the Python package. */
 #include "xla/call.h"
+#include "base/edges.h"
 #include "base/status.h"
 #include <string.h>
 
@@ -176,7 +177,7 @@ static tamis_status read_attributes(const xla_frame *frame, call *c, int64_t *wa
     call_form *f = &c->form;
     TRY(integer(frame, "operation", TAMIS_OP_SDDMM, TAMIS_OP_FUSED, &f->operation));
     TRY(integer(frame, "backward", 0, 1, &f->backward));
-    TRY(integer(frame, "edge", TAMIS_EDGE_SCALE, TAMIS_EDGE_SOFTMAX, &f->edge));
+    TRY(integer(frame, "edge", TAMIS_EDGE_SCALE, TAMIS_EDGE_COUNT - 1, &f->edge));
     TRY(integer(frame, "math", TAMIS_MATH_EXACT, TAMIS_MATH_TF32, &f->math));
     TRY(integer(frame, "transpose", 0, 1, &f->transpose));
     TRY(integer(frame, "keep", 0, 1, &f->keep));

@@ -20,6 +20,7 @@ tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.
     TIMEOUT ${TAMIS_TIMEOUT})
 # Gradients: the oracle's against finite differences, everything else against the oracle.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
+tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
 tamis_add_test(NAME test_edge SOURCES test_edge.c LIBRARIES tamis_test_support TIMEOUT 300)
 tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
 tamis_add_test(NAME test_gradient_whole SOURCES test_gradient_whole.c gradient_case.c gradient_bounds.c FOR_DEVICES)

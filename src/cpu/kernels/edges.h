@@ -5,6 +5,7 @@
 #ifndef TAMIS_CPU_KERNELS_EDGES_H
 #define TAMIS_CPU_KERNELS_EDGES_H
 
+#include "base/edge_rows.h"
 #include "cpu/kernels/exp.h"
 #include "cpu/kernels/segment.h"
 
@@ -18,30 +19,34 @@ INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
                             (real)job->edge_constants.epsilon};
 }
 
-/* One vector of samples. `with_values` is constant. If S has no values, s is not read and the values mean ones. */
+#define NUMBER(x) ((real)(x))
+#define SELECT(condition, this, otherwise)                                                                             \
+    vector_select((vector_bits)(condition), (this) * vector_of(1), (otherwise)*vector_of(1))
+#define EXPONENTIAL(z) vector_exp(z)
+#define NONE           vector_zero()
+
+/* One vector of samples; of softmax the scores, which are normalised later, row by row. `with_values` is constant. If S
+   has no values, s is not read and the values mean ones. */
 INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vector x, vector s, int with_values) {
-    vector y;
+    const real scale = arguments->scale, slope = arguments->slope, epsilon = arguments->epsilon;
+    const vector y = scale * x, one = vector_of(1);
     switch (edge) {
-    case TAMIS_EDGE_SCALE: return with_values ? s * x : x;
-    case TAMIS_EDGE_RESIDUAL: return (with_values ? s : vector_of(1)) - x;
-    case TAMIS_EDGE_QUOTIENT: {
-        const vector floor = vector_of(arguments->epsilon);
-        return (with_values ? s : vector_of(1)) / vector_select((vector_bits)(x <= floor), floor, x);
+#define ROW(NAME, number, name, entry, shape, e_is, f_is, ...)                                                         \
+    case TAMIS_EDGE_##NAME: {                                                                                          \
+        const vector e = e_is, f = f_is;                                                                               \
+        (void)e;                                                                                                       \
+        if (!with_values) return entry == TAMIS_S_BIAS ? f : TAMIS_EDGE_VALUE(entry, one, f);                          \
+        return TAMIS_EDGE_VALUE(entry, s, f);                                                                          \
     }
-    case TAMIS_EDGE_SIGMOID: y = (real)1 / ((real)1 + vector_exp(-arguments->scale * x)); break;
-    case TAMIS_EDGE_EXP: y = vector_exp(arguments->scale * x); break;
-    case TAMIS_EDGE_LEAKY_RELU:
-        y = arguments->scale * x;
-        y = vector_select((vector_bits)(y < 0), arguments->slope * y, y);
-        break;
-    case TAMIS_EDGE_SOFTMAX: /* the scores; they are normalised later, row by row */
-        y = arguments->scale * x;
-        return with_values ? y + s : y;
-    case TAMIS_EDGE_MASK:
-    default: return x;
+        TAMIS_EDGES(ROW)
+#undef ROW
     }
-    return with_values ? s * y : y;
+    return x;
 }
+#undef NUMBER
+#undef SELECT
+#undef EXPONENTIAL
+#undef NONE
 
 /* Replaces the samples x[0 .. n) with the edge's values. */
 INLINE void edge_run_of(const edge_arguments *arguments, tamis_edge edge, tamis_type type, real *x, const char *values,
@@ -62,27 +67,16 @@ INLINE void edge_run_of(const edge_arguments *arguments, tamis_edge edge, tamis_
 }
 
 static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, const char *values, int64_t n) {
-    if (values && arguments->edge != TAMIS_EDGE_MASK) switch (arguments->edge) {
-        case TAMIS_EDGE_SCALE: edge_run_of(arguments, TAMIS_EDGE_SCALE, type, x, values, n, 1); return;
-        case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, values, n, 1); return;
-        case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, values, n, 1); return;
-        case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, values, n, 1); return;
-        case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, values, n, 1); return;
-        case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, values, n, 1); return;
-        case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, values, n, 1); return;
-        case TAMIS_EDGE_MASK:
-        default: return;
-        }
     switch (arguments->edge) {
-    case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, NULL, n, 0); return;
-    case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, NULL, n, 0); return;
-    case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, NULL, n, 0); return;
-    case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, NULL, n, 0); return;
-    case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, NULL, n, 0); return;
-    case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, NULL, n, 0); return;
-    case TAMIS_EDGE_SCALE:
-    case TAMIS_EDGE_MASK:
-    default: return; /* the sample itself */
+#define ROW(NAME, number, name, entry, shape, ...)                                                                     \
+    case TAMIS_EDGE_##NAME:                                                                                            \
+        if (values && entry != TAMIS_S_UNREAD)                                                                         \
+            edge_run_of(arguments, TAMIS_EDGE_##NAME, type, x, values, n, 1);                                          \
+        else if (shape != TAMIS_F_IS_X) /* else the sample itself */                                                   \
+            edge_run_of(arguments, TAMIS_EDGE_##NAME, type, x, NULL, n, 0);                                            \
+        return;
+        TAMIS_EDGES(ROW)
+#undef ROW
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/edge_rows.h"
 #include "cpu/kernels/segment.h"
 
 #if defined(TAMIS_KERNEL_F64)
@@ -22,21 +23,29 @@ INLINE real naive_dot(const real *restrict a, const real *restrict b, int64_t in
     return sum;
 }
 
-INLINE real naive_edge(const tamis_cpu_job *job, real x, const real *s) {
-    const real scaled = (real)job->edge_constants.scale * x, value = s ? *s : 1;
+#define NUMBER(x)                          ((real)(x))
+#define SELECT(condition, this, otherwise) ((condition) ? (this) : (otherwise))
+#define EXPONENTIAL(z)                     REAL_EXP(z)
+#define NONE                               0
+INLINE real naive_edge(const tamis_cpu_job *job, real x, const real *value) {
+    const real scale = (real)job->edge_constants.scale, slope = (real)job->edge_constants.slope,
+               epsilon = (real)job->edge_constants.epsilon, y = scale * x, s = value ? *value : 1;
     switch (job->edge) {
-    case TAMIS_EDGE_SCALE: return value * x;
-    case TAMIS_EDGE_RESIDUAL: return value - x;
-    case TAMIS_EDGE_QUOTIENT:
-        return value / (x <= (real)job->edge_constants.epsilon ? (real)job->edge_constants.epsilon : x);
-    case TAMIS_EDGE_SIGMOID: return value / (1 + REAL_EXP(-scaled));
-    case TAMIS_EDGE_EXP: return value * REAL_EXP(scaled);
-    case TAMIS_EDGE_LEAKY_RELU: return value * (scaled < 0 ? (real)job->edge_constants.slope * scaled : scaled);
-    case TAMIS_EDGE_MASK:
-    case TAMIS_EDGE_SOFTMAX:
-    default: return x;
+#define ROW(NAME, number, name, entry, shape, e_is, f_is, ...)                                                         \
+    case TAMIS_EDGE_##NAME: {                                                                                          \
+        const real e = e_is, f = f_is;                                                                                 \
+        (void)e;                                                                                                       \
+        return TAMIS_EDGE_VALUE(entry, s, f);                                                                          \
     }
+        TAMIS_EDGES(ROW)
+#undef ROW
+    }
+    return x;
 }
+#undef NUMBER
+#undef SELECT
+#undef EXPONENTIAL
+#undef NONE
 
 INLINE void naive_axpy(real *restrict y, real w, const real *restrict b, int64_t width) {
 #pragma omp simd

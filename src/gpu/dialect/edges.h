@@ -4,33 +4,41 @@
  * are the kernel's arguments (edge_kind, has_values). So neither may stand in an #if.
  */
 
-#define EDGE_SCALE      0
-#define EDGE_MASK       1
-#define EDGE_RESIDUAL   2
-#define EDGE_QUOTIENT   3
-#define EDGE_SIGMOID    4
-#define EDGE_EXP        5
-#define EDGE_LEAKY_RELU 6
-#define EDGE_SOFTMAX    7 /* the score; normalising it is the row's business */
+#include "edge_rows.h"
 
+#define ROW(NAME, number, name, entry, shape, e_is, f_is, gradient_e, gradient_f, df_dx) EDGE_##NAME = number,
+enum { TAMIS_EDGES(ROW) };
+#undef ROW
+
+#define NUMBER(x)                          ((real)(x))
+#define SELECT(condition, this, otherwise) ((condition) ? (this) : (otherwise))
+#define EXPONENTIAL(z)                     (has_e = 1, z)
+#define NONE                               0
+
+/* For softmax the score: normalising it is the row's business. */
 FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, real slope, real epsilon) {
-    real y = x;
-    if (edge == EDGE_SIGMOID || edge == EDGE_EXP) { /* one call of exp for the two: it is long */
-        y = exp(edge == EDGE_SIGMOID ? -scale * x : scale * x);
-        if (edge == EDGE_SIGMOID) y = (real)1 / ((real)1 + y);
-    }
+    const real y = scale * x;
+    real e = 0;
+    int has_e = 0;
     switch (edge) {
-    case EDGE_MASK: return x;
-    case EDGE_RESIDUAL: return (has_values ? s : (real)1) - x;
-    case EDGE_QUOTIENT: return (has_values ? s : (real)1) / (x <= epsilon ? epsilon : x);
-    case EDGE_LEAKY_RELU:
-        y = scale * x;
-        y = y < 0 ? slope * y : y;
-        break;
-    case EDGE_SOFTMAX: y = scale * x; return has_values ? y + s : y;
+#define ROW(NAME, number, name, entry, shape, e_is, f_is, gradient_e, gradient_f, df_dx)                               \
+    case number: e = e_is; break;
+        TAMIS_EDGES(ROW)
+#undef ROW
     default: break;
     }
-    return has_values ? s * y : y;
+    if (has_e) e = exp(e); /* one call for all edges: it is long */
+    if (!has_values) s = 1;
+    switch (edge) {
+#define ROW(NAME, number, name, entry, shape, e_is, f_is, gradient_e, gradient_f, df_dx)                               \
+    case number: {                                                                                                     \
+        const real f = f_is;                                                                                           \
+        return has_values || entry != TAMIS_S_BIAS ? TAMIS_EDGE_VALUE(entry, s, f) : f;                                \
+    }
+        TAMIS_EDGES(ROW)
+#undef ROW
+    default: return x;
+    }
 }
 
 /* The scalars that every kernel with an edge operation takes, and the same handed on. */

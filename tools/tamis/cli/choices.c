@@ -25,7 +25,11 @@ int tool_choices_find(const tool_choices *choices, const char *name, size_t leng
 static const char *type_at(int i) { return i <= TAMIS_BF16 ? tamis_type_name((tamis_type)i) : NULL; }
 static const char *model_type_at(int i) { return i <= TAMIS_F64 ? tamis_type_name((tamis_type)i) : NULL; }
 static const char *operation_at(int i) { return i <= TAMIS_OP_FUSED ? tamis_operation_name((tamis_operation)i) : NULL; }
-static const char *edge_at(int i) { return i <= TAMIS_EDGE_SOFTMAX ? tamis_edge_name((tamis_edge)i) : NULL; }
+static const char *edge_at(int i) {
+    const char *const name = tamis_edge_name((tamis_edge)i);
+    tamis_edge edge;
+    return tamis_edge_from_name(name, &edge) == TAMIS_OK ? name : NULL;
+}
 static const char *format_at(int i) { return i <= TAMIS_COO ? tamis_format_name((tamis_format)i) : NULL; }
 static const char *index_at(int i) { return i <= TAMIS_I64 ? tamis_index_type_name((tamis_index_type)i) : NULL; }
 static const char *kind_at(int i) { return i <= TAMIS_KIND_WINDOW ? tamis_kind_name((tamis_kind)i) : NULL; }

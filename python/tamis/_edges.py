@@ -1,0 +1,128 @@
+"""Edges whose derivatives can be differentiated again, for `tamis.torch` and `tamis.jax`.
+
+Sampled products and spmm are bilinear: the derivatives of each are calls of both. What an edge makes of a product is computed entry by
+entry, by the formulas of the library's own edges. The library's backward calls, which are faster, cannot be differentiated.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any, Optional
+
+from . import _declarations as c
+
+
+def total(*terms: Any) -> Any:
+    """The sum of terms, each of which may be None, which is zero; None if all are."""
+    found = [term for term in terms if term is not None]
+    return functools.reduce(lambda x, y: x + y, found) if found else None
+
+
+class Operations:
+    """The operations on one pattern of `rows` and `cols`, and functions of entries. A framework says how it computes each."""
+
+    rows: Any
+    cols: Any
+
+    def products(self, a: Any, b: Any) -> Any:
+        """The products of a's and b's rows at the places."""
+        raise NotImplementedError
+
+    def times(self, values: Optional[Any], b: Any, transpose: bool) -> Any:
+        """The sparse matrix with these values, ones if None, times b."""
+        raise NotImplementedError
+
+    def softmax(self, values: Optional[Any], a: Any, b: Any, numbers: tuple) -> Any:
+        """The operation sddmm with the edge softmax."""
+        raise NotImplementedError
+
+    def largest(self, y: Any) -> Any:
+        """The largest y of each place's column, 0 where that is minus infinity; without a derivative."""
+        raise NotImplementedError
+
+    def ones(self, x: Any, count: Any) -> Any:
+        """A column of ones, of x's type and as many dimensions as operands have."""
+        raise NotImplementedError
+
+    exp: Any
+    where: Any  # where(condition, this, otherwise, like): the type is that of `like` if neither is an array
+
+    def sums(self, x: Any, transpose: bool) -> Any:
+        """The sum of x over each row, with the transpose over each column, (..., rows, 1)."""
+        return self.times(x, self.ones(x, self.rows if transpose else self.cols), transpose)
+
+    def spread(self, x: Any, transpose: bool) -> Any:
+        """A number of each row, with the transpose of each column, at the places."""
+        one = self.ones(x, self.rows if transpose else self.cols)
+        return self.products(one, x) if transpose else self.products(x, one)
+
+
+class Edge:
+    """An edge at the places of one call. With the transpose, softmax is that of columns; a belongs to rows of S and b to columns.
+    numbers: edge, scale, slope, epsilon. The formulas read it, and compute x only where they need it."""
+
+    def __init__(self, on: Operations, values: Optional[Any], a: Any, b: Any, numbers: tuple, transpose: bool = False):
+        self.on, self.values, self.a, self.b, self.numbers, self.transpose = on, values, a, b, numbers, transpose
+        number, self.scale, self.slope, self.epsilon = numbers
+        self.entry, self._f, self._exponent, self._derivative = c.EDGE_FORMULAS[number]
+        self.s: Any = 1.0 if values is None else values
+
+    def select(self, condition: Any, this: Any, otherwise: Any) -> Any:
+        return self.on.where(condition, this, otherwise, self.x)
+
+    @functools.cached_property
+    def x(self) -> Any:
+        return self.on.products(self.a, self.b)
+
+    @functools.cached_property
+    def y(self) -> Any:
+        return self.scale * self.x
+
+    @functools.cached_property
+    def e(self) -> Any:
+        return self.on.exp(self._exponent(self))
+
+    @functools.cached_property
+    def f(self) -> Any:
+        return self._f(self)
+
+    @functools.cached_property
+    def value(self) -> Any:
+        if self.entry == "bias":
+            return self._softmax_of_columns() if self.transpose else self.on.softmax(self.values, self.a, self.b, self.numbers)
+        return self.f if self.entry == "unread" else self.s + self.f if self.entry == "added" else self.s * self.f
+
+    def _softmax_of_columns(self) -> Any:
+        """The operations have none. The largest score of a column only keeps the exponentials small, so that it has no derivative."""
+        y = self.y if self.values is None else self.y + self.values
+        e = self.on.exp(y - self.on.largest(y))
+        sums = self.on.sums(e, True)
+        return e / self.on.spread(self.on.where(sums == 0, 1.0, sums, e), True)
+
+    def _centred(self, change: Any) -> Any:
+        """p (change - the row's mean of change, weighted by p): softmax's derivative, which is symmetric."""
+        p = self.value
+        return p * (change - self.on.spread(self.on.sums(p * change, self.transpose), self.transpose))
+
+    def _by_product(self) -> Any:
+        derivative = self._derivative(self)
+        return derivative if self.entry in ("unread", "added") else self.s * derivative
+
+    def _by_value(self) -> Any:
+        return 1.0 if self.entry == "added" else self.f
+
+    def gradients(self, grad: Any, by_product: bool, by_value: bool) -> tuple[Any, Any]:
+        """The gradients of the product and of S's value, from that of the edge's value."""
+        if self.entry == "bias":
+            dy = self._centred(grad)
+            return self.scale * dy, dy
+        by_value = by_value and self.entry != "unread"
+        return self._by_product() * grad if by_product else None, self._by_value() * grad if by_value else None
+
+    def tangent(self, dx: Any, ds: Any) -> Any:
+        """The change of the value from those of the product and of S's value; None stands for zero."""
+        ds = None if self.entry == "unread" else ds
+        if dx is None and ds is None:
+            return None
+        if self.entry == "bias":
+            return self._centred(total(None if dx is None else self.scale * dx, ds))
+        return total(None if dx is None else self._by_product() * dx, None if ds is None else self._by_value() * ds)
