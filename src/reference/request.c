@@ -36,11 +36,9 @@ tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double 
     return tamis_edge_at(&r->options, absent ? 0 : tamis_oracle_value_at(r, t), x, 0);
 }
 
-tamis_status tamis_oracle_find_places(tamis_request *r) {
+static void find_places(const tamis_request *r) {
     const tamis_sparse *const S = &r->S;
     const bool transpose = r->options.transpose;
-    TRY(tamis_allocate(S->nnz, sizeof *r->row_of, "the oracle's row indices", (void **)&r->row_of));
-    TRY(tamis_allocate(S->nnz, sizeof *r->column_of, "the oracle's column indices", (void **)&r->column_of));
     int64_t *const rows = transpose ? r->column_of : r->row_of, *const columns = transpose ? r->row_of : r->column_of;
     for (int64_t t = 0; t < S->nnz; t++) {
         columns[t] = tamis_index_load(S->columns, S->index_type, S->offset_base + t);
@@ -50,36 +48,49 @@ tamis_status tamis_oracle_find_places(tamis_request *r) {
         for (int64_t t = tamis_index_load(S->offsets, S->offset_type, i);
              t < tamis_index_load(S->offsets, S->offset_type, i + 1); t++)
             rows[t - S->offset_base] = i;
-    return TAMIS_OK;
 }
 
-tamis_status tamis_oracle_apply_edge(const tamis_request *r, double *sampled) {
-    const int64_t *const rows = r->row_of;
-    const int64_t nnz = r->S.nnz;
-    for (int64_t t = 0; t < nnz; t++) sampled[t] = tamis_oracle_edge_at(r, t, sampled[t]).p;
-    if (r->options.edge != TAMIS_EDGE_SOFTMAX) return TAMIS_OK;
-
-    double *most = NULL, *sum = NULL;
+tamis_status tamis_oracle_start(tamis_request *r, int arrays) {
+    const int64_t nnz = r->S.nnz, normalised = r->options.edge == TAMIS_EDGE_SOFTMAX ? r->rows : 0;
+    double **const samples[] = {&r->p, &r->x, &r->dp};
     tamis_status status = TAMIS_OK;
-    TRY_GOTO(done, tamis_allocate(r->rows, sizeof *most, "the oracle's row maxima", (void **)&most));
-    TRY_GOTO(done, tamis_allocate(r->rows, sizeof *sum, "the oracle's row sums", (void **)&sum));
-    for (int64_t i = 0; i < r->rows; i++) most[i] = -INFINITY, sum[i] = 0;
-    for (int64_t t = 0; t < nnz; t++) most[rows[t]] = fmax(most[rows[t]], sampled[t]);
-    for (int64_t t = 0; t < nnz; t++) {
-        sampled[t] = exp(sampled[t] - (most[rows[t]] == -INFINITY ? 0 : most[rows[t]]));
-        sum[rows[t]] += sampled[t];
-    }
-    for (int64_t t = 0; t < nnz; t++) /* a row whose scores are all -infinity has zeros */
-        if (sum[rows[t]] != 0) sampled[t] /= sum[rows[t]];
-done:
-    tamis_release(most);
-    tamis_release(sum);
+    TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->row_of, "the oracle's row indices", (void **)&r->row_of));
+    TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->column_of, "the oracle's column indices", (void **)&r->column_of));
+    for (int i = 0; i < arrays; i++)
+        TRY_GOTO(failed, tamis_allocate(nnz, sizeof **samples[i], "the oracle's samples", (void **)samples[i]));
+    TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->most, "the oracle's row maxima", (void **)&r->most));
+    TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->sum, "the oracle's row sums", (void **)&r->sum));
+    find_places(r);
+    return TAMIS_OK;
+failed:
+    tamis_oracle_end(r);
     return status;
 }
 
-tamis_status tamis_oracle_sample(const tamis_request *r, const tamis_dense *A, const tamis_dense *B, double *sampled) {
-    for (int64_t t = 0; t < r->S.nnz; t++) sampled[t] = tamis_oracle_dot(r, A, B, r->row_of[t], r->column_of[t]);
-    return tamis_oracle_apply_edge(r, sampled);
+void tamis_oracle_end(tamis_request *r) {
+    void *const arrays[] = {r->row_of, r->column_of, r->x, r->p, r->dp, r->most, r->sum};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
+}
+
+void tamis_oracle_apply_edge(const tamis_request *r) {
+    const int64_t *const rows = r->row_of;
+    const int64_t nnz = r->S.nnz;
+    double *const p = r->p, *const most = r->most, *const sum = r->sum;
+    for (int64_t t = 0; t < nnz; t++) p[t] = tamis_oracle_edge_at(r, t, p[t]).p;
+    if (r->options.edge != TAMIS_EDGE_SOFTMAX) return;
+    for (int64_t i = 0; i < r->rows; i++) most[i] = -INFINITY, sum[i] = 0;
+    for (int64_t t = 0; t < nnz; t++) most[rows[t]] = fmax(most[rows[t]], p[t]);
+    for (int64_t t = 0; t < nnz; t++) {
+        p[t] = exp(p[t] - (most[rows[t]] == -INFINITY ? 0 : most[rows[t]]));
+        sum[rows[t]] += p[t];
+    }
+    for (int64_t t = 0; t < nnz; t++) /* a row whose scores are all -infinity has zeros */
+        if (sum[rows[t]] != 0) p[t] /= sum[rows[t]];
+}
+
+void tamis_oracle_sample(const tamis_request *r, const tamis_dense *A, const tamis_dense *B) {
+    for (int64_t t = 0; t < r->S.nnz; t++) r->p[t] = tamis_oracle_dot(r, A, B, r->row_of[t], r->column_of[t]);
+    tamis_oracle_apply_edge(r);
 }
 
 /* ------------------------------------------------------------------------------------------ checks */
@@ -110,11 +121,6 @@ tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *optio
     r->rows = o->transpose ? S->cols : S->rows;
     r->cols = o->transpose ? S->rows : S->cols;
     return o->trust_input ? TAMIS_OK : tamis_validate_threads(S, 1);
-}
-
-void tamis_oracle_release(tamis_request *r) {
-    tamis_release(r->row_of);
-    tamis_release(r->column_of);
 }
 
 int64_t tamis_oracle_cols(const tamis_dense *X) { return X ? X->cols : 0; }
