@@ -1,15 +1,17 @@
-/* How an entry of an R-MAT and of a circuit is drawn. */
+/* How the entries of an R-MAT and of a circuit are drawn. */
+#include "generate/draws.h"
+
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "generate/edges.h"
 
 /* ------------------------------------------------------------------------------------------- rmat */
 
-/* Of 2^32: a = 0.57, b = c = 0.19; a / (a + b) where only one side is left to halve. */
+/* Shares of 2^32 of the quarters, a = 0.57 and b = c = 0.19; share_one is a / (a + b), for the levels on which only one
+   side is halved. */
 static const uint32_t share_a = 2448131359u, share_ab = 3264175145u, share_abc = 4080218931u, share_one = 3221225472u;
 
-/* A random order of 0 .. count - 1. */
+/* Makes a random order of 0 .. count - 1. */
 static tamis_status shuffle(uint64_t seed, int purpose, int64_t count, int64_t **names) {
     void *memory;
     TRY(tamis_allocate(count, sizeof(int64_t), "names of nodes", &memory));
@@ -24,8 +26,8 @@ static tamis_status shuffle(uint64_t seed, int purpose, int64_t count, int64_t *
     return TAMIS_OK;
 }
 
-/* From the longer side down, each level halves the squares that both sides still have. A half beyond the edge of the
-   matrix is never taken. */
+/* Each level, from that of the longer side down, chooses a quarter of the square at hand. It never chooses a half that
+   lies beyond the edge of the matrix. */
 static tamis_coordinates draw_rmat(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
     int64_t row = 0, column = 0;
@@ -58,8 +60,8 @@ tamis_status tamis_plan_rmat(tamis_edge_plan *plan) {
 
 /* ------------------------------------------------------------------------------------------- scatter */
 
-/* Three of five near the diagonal, at distances that fall off with their square as wires in a circuit do, the others
-   anywhere. */
+/* Three of five entries lie near the diagonal: their distance is as likely as one over its square, as in the wiring of
+   a circuit. The others lie anywhere. */
 static tamis_coordinates draw_scatter(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
     const int64_t row = tamis_scale_bits(bits[0], recipe->rows);

@@ -1,8 +1,8 @@
 /*
- * Kinds whose entries are drawn one by one: R-MAT and diagonal plus scatter. Entry e is made from its own random
- * numbers, so that threads make no difference. Rounds of draws are merged until there are enough different entries;
- * what is too many is removed at random. A matrix so full, or so skewed, that draws no longer find free places is
- * completed at random instead.
+ * Kinds whose entries are drawn one by one: R-MAT and diagonal plus scatter. Entry e has its own random numbers, so the
+ * number of threads makes no difference. Rounds of draws are merged until there are enough different entries, and
+ * surplus entries are removed at random. If the matrix is so full, or so skewed, that draws no longer find free places,
+ * the rest is chosen at random among the free places.
  */
 #include "generate/edges.h"
 
@@ -22,8 +22,8 @@ typedef struct drawing {
     const tamis_edge_plan *plan;
     tamis_index_type type;
     void *row_indices, *columns;
-    int64_t place, count; /* where the new entries go */
-    int64_t first;        /* the number of the first one */
+    int64_t place, count; /* the place of the first new entry, and their number */
+    int64_t first;        /* the number of its draw */
 } drawing;
 
 static void draw_thread(void *context, int thread, int threads) {
@@ -52,7 +52,8 @@ static tamis_sparse shape_of(const tamis_recipe *recipe, tamis_format format, in
                           .offset_type = TAMIS_I64};
 }
 
-/* What is there already (a CSR, or NULL), then what always has to be there, then `count` draws from `first` on. */
+/* Makes a COO of the entries of `kept` (a CSR), or of the diagonal if it is NULL, and of `count` draws from `first` on.
+ */
 static tamis_status collect(const tamis_edge_plan *plan, const tamis_owned_sparse *kept, int64_t first, int64_t count,
                             tamis_owned_sparse **entries) {
     const tamis_recipe *const recipe = plan->recipe;
@@ -79,7 +80,7 @@ static tamis_status collect(const tamis_edge_plan *plan, const tamis_owned_spars
     return TAMIS_OK;
 }
 
-/* Entries in any order, repeated or not, as a CSR with rising columns. Frees them. */
+/* Makes a CSR with rising columns of entries in any order, some repeated, and frees those. */
 static tamis_status merge(const tamis_recipe *recipe, tamis_owned_sparse *entries, tamis_owned_sparse **merged) {
     tamis_status status = TAMIS_OK;
     tamis_owned_sparse *grouped = NULL, *sorted = NULL;
@@ -103,7 +104,7 @@ cleanup:
     return status;
 }
 
-/* Draws until there are recipe->nnz different entries, or until that is hopeless. */
+/* Draws until there are recipe->nnz different entries, or until a round gains hardly any. */
 static tamis_status draw_rounds(const tamis_edge_plan *plan, tamis_owned_sparse **kept) {
     const int64_t nnz = plan->recipe->nnz;
     int64_t first = 0, have = 0;
@@ -125,7 +126,7 @@ static tamis_status draw_rounds(const tamis_edge_plan *plan, tamis_owned_sparse 
 
 /* ------------------------------------------------------------------------------------------- the exact count */
 
-/* Takes `wanted` of the next `open` candidates, each subset equally likely: true for those to take. */
+/* Takes `wanted` of the next `open` candidates; every subset is equally likely. */
 typedef struct lottery {
     tamis_random random;
     int64_t open, wanted;
@@ -138,7 +139,7 @@ static bool is_taken(lottery *l) {
     return taken;
 }
 
-/* Removes what is too many, in place; entries of the diagonal that have to be there stay. */
+/* Removes surplus entries in place, but none of the plan's diagonal. */
 static void remove_some(const tamis_edge_plan *plan, tamis_owned_sparse *matrix) {
     const tamis_recipe *const recipe = plan->recipe;
     int64_t *const offsets = matrix->offsets;
@@ -159,7 +160,7 @@ static void remove_some(const tamis_edge_plan *plan, tamis_owned_sparse *matrix)
     matrix->view.nnz = to;
 }
 
-/* Adds what is missing, at places that are still free. */
+/* Adds the missing entries, at free places. */
 static tamis_status add_some(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
     const tamis_owned_sparse *const old = *matrix;
     const int64_t *const from = old->offsets;
@@ -189,7 +190,7 @@ static tamis_status add_some(const tamis_recipe *recipe, tamis_owned_sparse **ma
     return TAMIS_OK;
 }
 
-/* 64-bit offsets become what was asked for, and arrays that became too long are cut. */
+/* Converts the 64-bit offsets to the requested type, and shrinks arrays that are too long. */
 static tamis_status finish(const tamis_recipe *recipe, int64_t room, tamis_owned_sparse *matrix) {
     if (recipe->offset_type == TAMIS_I32) {
         void *offsets;
@@ -207,12 +208,12 @@ static tamis_status finish(const tamis_recipe *recipe, int64_t room, tamis_owned
     return status;
 }
 
-tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
+tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_status (*fill_plan)(tamis_edge_plan *plan),
+                              tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
     tamis_edge_plan plan = {.recipe = recipe};
     tamis_owned_sparse *kept = NULL;
-    int64_t room;
-    int64_t cells;
+    int64_t room, cells;
     if (__builtin_mul_overflow(recipe->rows, recipe->cols, &cells))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product overflows 64 bits",
                           (long long)recipe->rows, (long long)recipe->cols);
@@ -220,7 +221,7 @@ tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_owned_sparse **m
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld: an index_type of %s cannot hold 0 .. %lld",
                           (long long)recipe->rows, tamis_index_type_name(recipe->index_type),
                           (long long)(recipe->rows - 1));
-    TRY_GOTO(cleanup, recipe->kind == TAMIS_KIND_RMAT ? tamis_plan_rmat(&plan) : tamis_plan_scatter(&plan));
+    TRY_GOTO(cleanup, fill_plan(&plan));
     TRY_GOTO(cleanup, draw_rounds(&plan, &kept));
     if (kept->view.nnz < recipe->nnz) TRY_GOTO(cleanup, add_some(recipe, &kept));
     room = kept->view.nnz;

@@ -1,8 +1,8 @@
-/* What a kind whose entries are drawn one by one consists of. */
+/* Kinds whose entries are drawn one by one. */
 #ifndef TAMIS_GENERATE_EDGES_H
 #define TAMIS_GENERATE_EDGES_H
 
-#include "generate/generate.h"
+#include "generate/recipe.h"
 
 enum { TAMIS_MOST_DRAWS = 32 };
 
@@ -14,13 +14,15 @@ typedef struct tamis_edge_plan tamis_edge_plan;
 struct tamis_edge_plan {
     const tamis_recipe *recipe;
     int64_t diagonal; /* (0, 0) .. (diagonal - 1, diagonal - 1) are always there */
-    int draws;        /* random numbers for an entry, up to TAMIS_MOST_DRAWS */
+    int draws;        /* random numbers per entry, up to TAMIS_MOST_DRAWS */
     tamis_coordinates (*draw)(const tamis_edge_plan *plan, const uint64_t *bits);
-    int levels;                        /* rmat: halvings of the longer side */
-    int64_t *row_names, *column_names; /* rmat: what rows and columns become; the same in a square matrix */
+    int levels;                        /* rmat: how often the longer side is halved */
+    int64_t *row_names, *column_names; /* rmat: the shuffled numbers; one array in a square matrix */
 };
 
-tamis_status tamis_plan_rmat(tamis_edge_plan *plan);
-tamis_status tamis_plan_scatter(tamis_edge_plan *plan);
+/* Makes a pattern with sorted columns and no duplicates. Its value type is not set. `fill_plan` completes a plan that
+   has the recipe. */
+tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_status (*fill_plan)(tamis_edge_plan *plan),
+                              tamis_owned_sparse **matrix);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * Finite elements: nodes of a 3-D grid numbered line by line and plane by plane, `block` unknowns a node, every node
- * coupled to its nearest ones by dense blocks. In that numbering a neighbour is a fixed distance away, so the pattern
- * is a set of block diagonals, symmetric. The last of them is taken only in part, so that the target is met.
+ * Finite elements. The nodes of a 3-D grid are numbered line by line and plane by plane. Each has `block` unknowns, and
+ * a dense block couples it to each of its nearest nodes. In that numbering a neighbour is a fixed distance away, so the
+ * pattern is a symmetric set of block diagonals. Only some nodes take the last one, so that nnz meets the target.
  */
+#include "generate/fem.h"
+
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "generate/rows.h"
 
 typedef struct neighbour {
     int64_t squared; /* distance in the grid */
@@ -26,17 +27,17 @@ static int smaller_first(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* The largest integer whose cube is at most n, but 1 at least. */
+/* Returns the largest integer whose cube is at most n, but at least 1. */
 static int64_t cube_root(int64_t n) {
     int64_t root = 1;
     while (root < 2000000 && (root + 1) * (root + 1) * (root + 1) <= n) root++;
     return root;
 }
 
-/* Pairs of nodes at that distance in the numbering, both ways. */
+/* Returns the number of pairs of nodes at that distance in the numbering, counted both ways. */
 static int64_t pairs_at(int64_t nodes, int64_t reach) { return reach == 0 ? nodes : 2 * (nodes - reach); }
 
-/* Neighbours in the cube of that radius with a reach of 0 or more, nearest first. */
+/* Lists the neighbours in the cube of that radius whose reach is not negative, nearest first. */
 static tamis_status list_cube(int64_t nodes, int64_t radius, neighbour **list, int64_t *count) {
     const int64_t side = cube_root(nodes), edge = 2 * radius + 1;
     void *memory;
@@ -55,7 +56,8 @@ static tamis_status list_cube(int64_t nodes, int64_t radius, neighbour **list, i
     return TAMIS_OK;
 }
 
-/* Takes reaches, nearest first, until `wanted` pairs of nodes are connected or the list ends. Returns the pairs. */
+/* Takes reaches, nearest first, until `wanted` pairs of nodes are connected or the list ends. Returns the number of
+   pairs. */
 static int64_t take_reaches(tamis_row_plan *plan, const neighbour *list, int64_t count, int64_t wanted,
                             unsigned char *taken) {
     int64_t pairs = 0;
@@ -91,7 +93,7 @@ static tamis_status choose_reaches(tamis_row_plan *plan, int64_t wanted) {
         tamis_release(list);
         tamis_release(taken);
         if (status != TAMIS_OK) return status;
-        /* the corners of the cube are further away than what lies beyond its sides, which does not matter here */
+        /* nodes beyond the sides of the cube are nearer than its corners; that does not matter here */
         if (pairs >= wanted || radius > 2 * side + 2) return TAMIS_OK;
         tamis_release(plan->reaches);
         plan->reaches = NULL;
@@ -114,12 +116,12 @@ static tamis_status plan_fem(tamis_row_plan *plan) {
     return TAMIS_OK;
 }
 
-/* Whether the pair of nodes (first, first + partial) is one of the partial_total that are connected: one of each of as
-   many equal stretches of nodes, at random. */
+/* Whether the pair of nodes (first, first + partial) is connected. There are partial_total equal stretches of nodes,
+   and a random node of each is connected. */
 static bool is_connected(const tamis_row_plan *plan, int64_t first) {
     const int64_t all = plan->nodes - plan->partial, total = plan->partial_total;
     const int64_t stretch = tamis_scale(first, total, all);
-    /* the nodes with first * total / all = stretch, rounded down */
+    /* the stretch is the nodes whose first * total / all, rounded down, is its number */
     const int64_t begin = tamis_scale_up(stretch, all, total), end = tamis_scale_up(stretch + 1, all, total);
     const uint64_t bits = tamis_random_at(plan->recipe->seed, tamis_stream(TAMIS_STREAM_NODES, 0), (uint64_t)stretch);
     return first == begin + tamis_scale_bits(bits, end - begin);

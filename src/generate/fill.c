@@ -1,9 +1,9 @@
 /*
- * Seeded uniform values. Element (i, j) of a matrix is made from draw i * cols + j, so that layout, stride and threads
- * make no difference. This file is compiled without contraction to fused multiply-adds, which would round
- * differently from machine to machine.
+ * Seeded uniform values. Element (i, j) of a matrix comes from draw i * cols + j, so layout, stride and threads make no
+ * difference. This file is compiled without contraction to fused multiply-adds, which would round differently on other
+ * machines.
  */
-#include "generate/generate.h"
+#include "generate/fill.h"
 
 #include <math.h>
 #include <tamis/matrix.h>
@@ -11,13 +11,14 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "generate/recipe.h"
 #include "sparse/check.h"
 #include "sparse/element.h"
 #include "sparse/structure.h"
 
 enum {
-    RUN = 256,      /* values made at once */
-    TILE_ROWS = 16, /* column-major: rows made before their columns are written */
+    RUN = 256,      /* values drawn at once */
+    TILE_ROWS = 16, /* column-major: rows drawn before their columns are written */
     TILE_COLUMNS = 64,
     SHARE = 1 << 15 /* elements that are worth a thread */
 };
@@ -57,7 +58,7 @@ static void store_values(void *data, tamis_type type, int64_t begin, int64_t cou
     }
 }
 
-/* Row-major: elements begin .. end of all, counted row by row. */
+/* Row-major: fills elements begin .. end, which are counted row by row. */
 static void fill_rows(const filling *f, int64_t begin, int64_t end) {
     const tamis_dense *const dense = &f->dense;
     const bool packed = f->stride == dense->cols;
@@ -72,7 +73,7 @@ static void fill_rows(const filling *f, int64_t begin, int64_t end) {
     }
 }
 
-/* Column-major: columns begin .. end, in tiles. */
+/* Column-major: fills columns begin .. end, in tiles. */
 static void fill_columns(const filling *f, int64_t begin, int64_t end) {
     const tamis_dense *const dense = &f->dense;
     double tile[TILE_ROWS][TILE_COLUMNS], line[TILE_ROWS];
@@ -102,13 +103,13 @@ static void fill_thread(void *context, int thread, int threads) {
         fill_columns(f, begin, end);
 }
 
-/* The next smaller value of a 16-bit type, whose words order like sign and magnitude. */
+/* Returns the next smaller value of a 16-bit type, whose words are ordered by sign and magnitude. */
 static uint16_t half_below(uint16_t word) {
     if (word & 0x8000u) return (uint16_t)(word + 1u);
     return word ? (uint16_t)(word - 1u) : 0x8001u;
 }
 
-/* The largest value of the type below high; infinity when that lies below low, for then nothing would be left. */
+/* Returns the largest value of the type below high; infinity if that lies below low, since no value would be left. */
 static double top_below(tamis_type type, double low, double high) {
     double top = high;
     if (type == TAMIS_F64) {

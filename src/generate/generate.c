@@ -1,25 +1,37 @@
-/* Generators: their names, options and the values of what they make. */
+/* The public generator: the table of kinds, the options, and the values. */
+#include "generate/generate.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "generate/generate.h"
+#include "generate/draws.h"
+#include "generate/fem.h"
+#include "generate/fill.h"
+#include "generate/spread.h"
+#include "generate/window.h"
 #include "sparse/index.h"
 
 typedef struct kind_row {
     const char *name;
-    tamis_maker *make;
-    int64_t block; /* where none is given; 1: the kind has no blocks */
+    int64_t block; /* the default; 1: the kind has no blocks */
+    /* one of the two: how rows are made, or how entries are drawn */
+    const tamis_row_kind *rows;
+    tamis_status (*draws)(tamis_edge_plan *plan);
 } kind_row;
 
 static const kind_row kinds[] = {
-    [TAMIS_KIND_UNIFORM] = {"uniform", tamis_make_rows, 1}, [TAMIS_KIND_RMAT] = {"rmat", tamis_make_edges, 1},
-    [TAMIS_KIND_BANDED] = {"banded", tamis_make_rows, 1},   [TAMIS_KIND_FEM] = {"fem", tamis_make_rows, 3},
-    [TAMIS_KIND_BLOCK] = {"block", tamis_make_rows, 16},    [TAMIS_KIND_SCATTER] = {"scatter", tamis_make_edges, 1},
-    [TAMIS_KIND_WINDOW] = {"window", tamis_make_rows, 1},
+    [TAMIS_KIND_UNIFORM] = {"uniform", 1, .rows = &tamis_row_kind_uniform},
+    [TAMIS_KIND_RMAT] = {"rmat", 1, .draws = tamis_plan_rmat},
+    [TAMIS_KIND_BANDED] = {"banded", 1, .rows = &tamis_row_kind_banded},
+    [TAMIS_KIND_FEM] = {"fem", 3, .rows = &tamis_row_kind_fem},
+    [TAMIS_KIND_BLOCK] = {"block", 16, .rows = &tamis_row_kind_block},
+    [TAMIS_KIND_SCATTER] = {"scatter", 1, .draws = tamis_plan_scatter},
+    [TAMIS_KIND_WINDOW] = {"window", 1, .rows = &tamis_row_kind_window},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -30,13 +42,19 @@ tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind) {
     tamis_clear_error();
     if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = NULL: expected the name of a kind");
     if (!kind) return tamis_fail(TAMIS_ERROR_ARGUMENT, "kind = NULL: expected an address for the result");
-    for (unsigned k = 0; k < KINDS; k++)
+    char names[160] = "";
+    for (int k = 0, used = 0; k < KINDS; k++) {
         if (strcmp(name, kinds[k].name) == 0) {
             *kind = (tamis_kind)k;
             return TAMIS_OK;
         }
-    return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                      "name = \"%s\": expected uniform, rmat, banded, fem, block, scatter or window", name);
+        used += snprintf(names + used, sizeof names - (size_t)used, "%s%s",
+                         k == 0           ? ""
+                         : k == KINDS - 1 ? " or "
+                                          : ", ",
+                         kinds[k].name);
+    }
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = \"%s\": expected %s", name, names);
 }
 
 /* ------------------------------------------------------------------------------------------- options */
@@ -69,15 +87,15 @@ static tamis_status take_options(const tamis_generate_options *given, tamis_gene
     return TAMIS_OK;
 }
 
-/* nnz from the density, and whether it fits. */
+/* Computes nnz from the density if it is not given, and checks that it fits. */
 static tamis_status settle_nnz(tamis_generate_options *options) {
     const double cells = (double)options->rows * (double)options->cols;
     if (options->nnz == 0) {
-        const double wanted = floor(options->density * cells + 0.5);
-        if (wanted > 0x1p60)
+        const double count = floor(options->density * cells + 0.5);
+        if (count > 0x1p60)
             return tamis_fail(TAMIS_ERROR_OVERFLOW, "options.density = %g: %.0f nonzeros are too many",
-                              options->density, wanted);
-        options->nnz = (int64_t)wanted;
+                              options->density, count);
+        options->nnz = (int64_t)count;
     }
     int64_t most;
     if (!__builtin_mul_overflow(options->rows, options->cols, &most) && options->nnz > most)
@@ -107,31 +125,34 @@ static tamis_status add_values(const tamis_recipe *recipe, tamis_type type, tami
     return TAMIS_OK;
 }
 
+tamis_status tamis_generate_pattern(tamis_kind kind, const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
+    const kind_row *const row = &kinds[kind];
+    return row->rows ? tamis_make_rows(recipe, row->rows, matrix) : tamis_make_edges(recipe, row->draws, matrix);
+}
+
 tamis_status tamis_generate(const tamis_generate_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
     if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected an address for the result");
     *matrix = NULL;
-    tamis_generate_options wanted;
-    TRY(take_options(options, &wanted));
-    TRY(settle_nnz(&wanted));
-    TRY(check_types(&wanted));
-    const kind_row *const kind = &kinds[wanted.kind];
-    const tamis_recipe recipe = {.kind = wanted.kind,
-                                 .rows = wanted.rows,
-                                 .cols = wanted.cols,
-                                 .nnz = wanted.nnz,
-                                 .band = wanted.band,
-                                 .block = wanted.block ? wanted.block : kind->block,
-                                 .global = wanted.global,
-                                 .seed = wanted.seed,
-                                 .index_type = wanted.index_type,
-                                 .offset_type = wanted.offset_type,
+    tamis_generate_options requested;
+    TRY(take_options(options, &requested));
+    TRY(settle_nnz(&requested));
+    TRY(check_types(&requested));
+    const tamis_recipe recipe = {.rows = requested.rows,
+                                 .cols = requested.cols,
+                                 .nnz = requested.nnz,
+                                 .band = requested.band,
+                                 .block = requested.block ? requested.block : kinds[requested.kind].block,
+                                 .global = requested.global,
+                                 .seed = requested.seed,
+                                 .index_type = requested.index_type,
+                                 .offset_type = requested.offset_type,
                                  .threads = tamis_threads_default()};
     tamis_owned_sparse *made = NULL;
-    TRY(kind->make(&recipe, &made));
-    made->view.value_type = wanted.value_type;
-    if (!wanted.pattern) {
-        const tamis_status status = add_values(&recipe, wanted.value_type, made);
+    TRY(tamis_generate_pattern(requested.kind, &recipe, &made));
+    made->view.value_type = requested.value_type;
+    if (!requested.pattern) {
+        const tamis_status status = add_values(&recipe, requested.value_type, made);
         if (status != TAMIS_OK) {
             tamis_owned_sparse_free(made);
             return status;

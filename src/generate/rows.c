@@ -1,6 +1,6 @@
 /*
- * Kinds that can be made row by row, each row from random numbers of its own: uniform, banded, blocks, attention
- * windows and meshes. A first pass counts, a second one fills; both in parallel.
+ * Kinds that are made row by row. Each row has random numbers of its own, so the number of threads makes no difference.
+ * A first pass counts the entries and a second one makes them, both in parallel.
  */
 #include "generate/rows.h"
 #include "base/memory.h"
@@ -8,21 +8,12 @@
 #include "base/threads.h"
 #include "sparse/structure.h"
 
-static const tamis_row_kind *row_kind_of(tamis_kind kind) {
-    static const tamis_row_kind *const kinds[] = {
-        [TAMIS_KIND_UNIFORM] = &tamis_row_kind_uniform, [TAMIS_KIND_BANDED] = &tamis_row_kind_banded,
-        [TAMIS_KIND_FEM] = &tamis_row_kind_fem,         [TAMIS_KIND_BLOCK] = &tamis_row_kind_block,
-        [TAMIS_KIND_WINDOW] = &tamis_row_kind_window,
-    };
-    return kinds[kind];
-}
-
 typedef struct making {
     tamis_row_plan plan;
     const tamis_row_kind *kind;
     int threads;
-    tamis_row_room *rooms; /* one a thread */
-    int64_t *counts;       /* entries of each thread's rows, then where they begin */
+    tamis_row_room *rooms; /* one per thread */
+    int64_t *counts;       /* the number of entries of each thread's rows, later the place of the first */
     tamis_owned_sparse *matrix;
 } making;
 
@@ -85,7 +76,7 @@ static void free_rooms(making *m) {
     tamis_release(m->counts);
 }
 
-/* Counts become the places of the threads' rows. */
+/* Turns counts into places, and returns the number of all entries. */
 static int64_t place_threads(making *m) {
     int64_t nnz = 0;
     for (int t = 0; t < m->threads; t++) {
@@ -96,10 +87,10 @@ static int64_t place_threads(making *m) {
     return nnz;
 }
 
-tamis_status tamis_make_rows(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
+tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *kind, tamis_owned_sparse **matrix) {
     enum { SHARE = 1 << 14 };
     tamis_status status = TAMIS_OK;
-    making m = {.plan = {.recipe = recipe}, .kind = row_kind_of(recipe->kind), .threads = recipe->threads};
+    making m = {.plan = {.recipe = recipe}, .kind = kind, .threads = recipe->threads};
     const int64_t work = recipe->rows > recipe->nnz ? recipe->rows : recipe->nnz;
     if (m.threads > 1 + work / SHARE) m.threads = (int)(1 + work / SHARE);
     TRY_GOTO(failed, m.kind->plan(&m.plan));

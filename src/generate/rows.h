@@ -1,38 +1,38 @@
-/* What a kind that is made row by row consists of. */
+/* Kinds that are made row by row. */
 #ifndef TAMIS_GENERATE_ROWS_H
 #define TAMIS_GENERATE_ROWS_H
 
-#include "generate/generate.h"
+#include "generate/recipe.h"
 #include "generate/subset.h"
 #include "sparse/index.h"
 
-/* Worked out once for a matrix, then read by all threads. */
+/* A kind's `plan` fills it in once for a matrix; all threads read it. */
 typedef struct tamis_row_plan {
     const tamis_recipe *recipe;
     int64_t longest;                          /* no row has more entries */
-    int64_t group_longest;                    /* the same in blocks, where rows are made in groups */
-    int64_t bound, most;                      /* for random subsets of up to `most` numbers below `bound` */
-    int64_t band;                             /* banded and window: what the recipe says or what the sizes suggest */
+    int64_t group_longest;                    /* blocks: no row of blocks has more blocks */
+    int64_t bound, most;                      /* random subsets have up to `most` numbers below `bound` */
+    int64_t band;                             /* banded and window: that of the recipe, or one that suits the sizes */
     int64_t groups, group_bound, group_total; /* blocks: rows and columns of blocks, and how many to place */
     int64_t *reaches;                         /* fem: distances between connected nodes, rising from 0 */
     int64_t reach_count, nodes;
     int64_t partial, partial_total; /* fem: the distance at which only so many pairs are connected; -1: none */
 } tamis_row_plan;
 
-/* Memory of one thread. */
+/* A thread's memory. */
 typedef struct tamis_row_room {
     int64_t *columns;
     tamis_subset_room subsets;
-    int64_t group, chosen_count, *chosen; /* the row of blocks at hand, and its blocks */
+    int64_t group, chosen_count, *chosen; /* the row of blocks that was made last, and its blocks */
 } tamis_row_room;
 
 typedef struct tamis_row_kind {
     tamis_status (*plan)(tamis_row_plan *plan);
-    /* The number of entries of a row, and, unless columns is NULL, their columns, rising. */
+    /* Returns the number of entries of a row, and writes their columns, rising, unless `columns` is NULL. */
     int64_t (*row)(const tamis_row_plan *plan, tamis_row_room *room, int64_t row, int64_t *columns);
 } tamis_row_kind;
 
-extern const tamis_row_kind tamis_row_kind_uniform, tamis_row_kind_banded, tamis_row_kind_block, tamis_row_kind_window,
-    tamis_row_kind_fem;
+/* Makes a pattern with sorted columns and no duplicates. Its value type is not set. */
+tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *kind, tamis_owned_sparse **matrix);
 
 #endif

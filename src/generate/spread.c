@@ -1,8 +1,9 @@
-/* Uniform, banded and block patterns: a share of the target for each row, spread at random over what is open to it. */
-#include "base/status.h"
-#include "generate/rows.h"
+/* Uniform, banded and block patterns: each row gets a share of the target, at random among the places open to it. */
+#include "generate/spread.h"
 
-/* The share of part `part` of `parts` equal ones: what rounding down leaves over is spread evenly. */
+#include "base/status.h"
+
+/* Returns the share of one of `parts` equal parts; the remainder is spread evenly over the parts. */
 static int64_t even_share(int64_t total, int64_t parts, int64_t part) {
     return tamis_scale(total, part + 1, parts) - tamis_scale(total, part, parts);
 }
@@ -35,21 +36,22 @@ static wide triangle(int64_t n) { return n > 0 ? (wide)n * ((wide)n + 1) / 2 : 0
 
 static int64_t not_negative(int64_t x) { return x > 0 ? x : 0; }
 
-/* Places within the band in the rows before `row`: row r reaches from max(0, r - band) to min(cols, r + band + 1). */
+/* Returns the number of places within the band in the rows before `row`: row r has columns from max(0, r - band) to
+   min(cols, r + band + 1). */
 static wide band_places(int64_t row, int64_t cols, int64_t band) {
-    if (row - band > cols) row = cols + band; /* rows further down do not meet the band */
+    if (row - band > cols) row = cols + band; /* the band does not reach rows further down */
     const wide ends = triangle(row + band) - triangle(band) -
                       (triangle(not_negative(row + band - cols)) - triangle(not_negative(band - cols)));
     return ends - triangle(row - 1 - band);
 }
 
-/* nnz * places before the row / all places. */
+/* Returns the number of nonzeros in the rows before `row`, in proportion to their places. */
 static int64_t band_share(const tamis_row_plan *plan, int64_t row) {
     const tamis_recipe *const recipe = plan->recipe;
     const wide all = band_places(recipe->rows, recipe->cols, plan->band);
     const wide before = band_places(row, recipe->cols, plan->band), nnz = (wide)recipe->nnz;
     if (all == 0) return 0;
-    if (all >> 63) /* the product might not fit: a share by rows is as good in such a matrix */
+    if (all >> 63) /* the product might overflow: in so large a matrix, a share by rows is as good */
         return tamis_scale(recipe->nnz, row, recipe->rows);
     return (int64_t)(nnz * before / all);
 }
@@ -90,7 +92,8 @@ const tamis_row_kind tamis_row_kind_banded = {plan_banded, row_banded};
 
 /* ------------------------------------------------------------------------------------------- blocks */
 
-/* As many blocks as come nearest to the target: those at the right and lower edge may be cut. */
+/* Plans the number of blocks that comes nearest to the target. The matrix may cut blocks at its right and lower edge.
+ */
 static tamis_status plan_block(tamis_row_plan *plan) {
     const tamis_recipe *const recipe = plan->recipe;
     plan->groups = rounded_up(recipe->rows, recipe->block);

@@ -1,10 +1,10 @@
-/* Random subsets: `count` different numbers of 0 .. bound - 1, every subset equally likely. */
+/* Random subsets: `count` different numbers of 0 .. bound - 1. Every subset is equally likely. */
 #ifndef TAMIS_GENERATE_SUBSET_H
 #define TAMIS_GENERATE_SUBSET_H
 
 #include <tamis/tamis.h>
 
-/* Memory of one thread for subsets of up to `most` numbers below `bound`. */
+/* A thread's memory for subsets of up to `most` numbers below `bound`. */
 typedef struct tamis_subset_room {
     uint64_t seed;
     uint64_t *marks; /* a bit for each number, all clear between calls */
@@ -14,7 +14,7 @@ typedef struct tamis_subset_room {
 tamis_status tamis_subset_room_create(uint64_t seed, int64_t bound, int64_t most, tamis_subset_room *room);
 void tamis_subset_room_free(tamis_subset_room *room);
 
-/* The subset of stream `stream`, rising. count <= bound, both within what the room was made for. */
+/* Writes the subset of random stream `stream`, in rising order. count <= bound; neither exceeds the room's. */
 void tamis_draw_subset(const tamis_subset_room *room, uint64_t stream, int64_t bound, int64_t count, int64_t *chosen);
 
 #endif

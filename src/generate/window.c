@@ -1,11 +1,11 @@
 /*
- * Sliding-window attention masks: each row sees a window of columns around its own place, and every row and column
- * that is global. In a matrix that is not square, places run along its diagonal.
+ * Sliding-window attention masks. A row has the columns of a window around its own place, and the global columns; a
+ * global row has all columns. In a matrix that is not square, places follow the diagonal.
  */
-#include "generate/rows.h"
+#include "generate/window.h"
 
 typedef struct window {
-    int64_t begin, end; /* columns of the window that are not global */
+    int64_t begin, end; /* the window's columns that are not global */
 } window;
 
 static window window_of(const tamis_recipe *recipe, int64_t width, int64_t row) {
@@ -27,7 +27,7 @@ static int64_t count_row(const tamis_recipe *recipe, int64_t width, int64_t row)
     return global_columns(recipe) + (w.end - w.begin);
 }
 
-/* Entries of all rows, or `most` when there are more. */
+/* Returns the number of entries of all rows, but at most `most`. */
 static int64_t count_all(const tamis_recipe *recipe, int64_t width, int64_t most) {
     int64_t count = 0;
     for (int64_t row = 0; row < recipe->rows; row++) {
@@ -38,9 +38,9 @@ static int64_t count_all(const tamis_recipe *recipe, int64_t width, int64_t most
     return count;
 }
 
-/* The width whose count comes nearest to the target. */
+/* Returns the width whose number of entries comes nearest to the target. */
 static int64_t width_for(const tamis_recipe *recipe) {
-    int64_t low = 0, high = 2 * recipe->cols; /* wide enough for every row to be full */
+    int64_t low = 0, high = 2 * recipe->cols; /* so wide that every row is full */
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (count_all(recipe, middle, INT64_MAX) >= recipe->nnz)

@@ -120,15 +120,12 @@ static void same_everywhere(void **state) {
 static void same_for_any_threads(void **state) {
     (void)state;
     for (int kind = TAMIS_KIND_UNIFORM; kind <= TAMIS_KIND_WINDOW; kind++) {
-        tamis_recipe recipe = {
-            .kind = (tamis_kind)kind, .rows = 5000, .cols = 5000, .nnz = 150000, .block = 3, .seed = 5};
-        tamis_maker *const make =
-            kind == TAMIS_KIND_RMAT || kind == TAMIS_KIND_SCATTER ? tamis_make_edges : tamis_make_rows;
+        tamis_recipe recipe = {.rows = 5000, .cols = 5000, .nnz = 150000, .block = 3, .seed = 5};
         tamis_owned_sparse *one, *many;
         recipe.threads = 1;
-        expect_ok(make(&recipe, &one));
+        expect_ok(tamis_generate_pattern((tamis_kind)kind, &recipe, &one));
         for (recipe.threads = 2; recipe.threads < 10; recipe.threads += 3) {
-            expect_ok(make(&recipe, &many));
+            expect_ok(tamis_generate_pattern((tamis_kind)kind, &recipe, &many));
             const tamis_sparse *const a = tamis_owned_sparse_view(one), *const b = tamis_owned_sparse_view(many);
             assert_int_equal(a->nnz, b->nnz);
             assert_memory_equal(a->offsets, b->offsets, 4 * (size_t)(a->rows + 1));

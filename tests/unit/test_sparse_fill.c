@@ -3,7 +3,7 @@
 
 #include "test_sparse_support.h"
 
-#include "generate/generate.h"
+#include "generate/fill.h"
 
 static double plain_value(uint64_t seed, int64_t i, int64_t j, int64_t cols, double low, double high) {
     const double uniform = tamis_random_uniform_at(seed, 0, (uint64_t)(i * cols + j));
