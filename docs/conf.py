@@ -41,7 +41,7 @@ NAVIGATION = {
     "The program": ["command-line", "files", "json", "exit-codes"],
     "Models": ["models", "recommenders", "topics", "../results/quality"],
     "Speed": ["../performance", "../algorithms", "scaling", "laboratory", "../results/README"],
-    "Tamis itself": ["architecture", "new-method", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
+    "Tamis itself": ["architecture", "new-method", "new-edge", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+(?:\(\))?|tamis/\w+\.h)")
 

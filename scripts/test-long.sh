@@ -26,6 +26,9 @@ check aarch64 scripts/test-aarch64.sh --all
 step 'the manual: a new GPU method, as its page says'
 check new-method scripts/test-new-method.sh
 
+step 'the manual: a new edge, as its page says'
+check new-edge scripts/test-new-edge.sh
+
 step 'the build without the methods of papers'
 check papers sh -c "cmake --preset check -B build/papers-off -DTAMIS_PAPERS=OFF -DBUILD_TESTING=OFF >build/papers-off.log &&
     cmake --build build/papers-off >>build/papers-off.log"
