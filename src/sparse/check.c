@@ -8,7 +8,7 @@ typedef struct range {
     int64_t value, most;
 } range;
 
-/* Enumerations arrive from outside: any integer may be in there. */
+/* The caller may have put any integer into an enumeration. */
 static tamis_status check_choices(const char *name, const range *choices, int count) {
     for (int i = 0; i < count; i++)
         if (choices[i].value < 0 || choices[i].value > choices[i].most)
@@ -96,7 +96,7 @@ tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {
     return TAMIS_OK;
 }
 
-/* All of it but where the data are. */
+/* Checks all fields. */
 static tamis_status check_dense(const tamis_dense *dense, const char *name, tamis_location location) {
     if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},
@@ -124,7 +124,7 @@ static tamis_status check_dense(const tamis_dense *dense, const char *name, tami
                           (long long)stride, row_major ? "cols" : "rows", (long long)length);
     if (lines == 0 || length == 0) return TAMIS_OK;
     const int64_t most = (int64_t)(PTRDIFF_MAX / (ptrdiff_t)tamis_type_size(dense->type));
-    int64_t elements; /* up to the last one: the gap behind the last line need not be there */
+    int64_t elements; /* up to the last one: no gap needs to follow the last line */
     if (__builtin_mul_overflow(lines - 1, stride, &elements) || __builtin_add_overflow(elements, length, &elements) ||
         elements > most)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld lines with stride = %lld exceed the address space", name,

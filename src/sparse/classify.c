@@ -62,7 +62,7 @@ static void set_class(tamis_structure *structure, const char *name, const char *
     structure->name = name;
 }
 
-/* 1234567 as "1,234,567". */
+/* Writes 1234567 as "1,234,567". */
 static const char *grouped(int64_t count, char *text, size_t bytes) {
     char digits[24];
     const int length = snprintf(digits, sizeof digits, "%lld", (long long)count);

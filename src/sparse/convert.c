@@ -1,7 +1,6 @@
 /*
- * Copies of a matrix in another format and other types. A chain of steps, each of which is skipped when there is
- * nothing for it to do: types, grouping by row or column, sorting, merging, format. Between steps the matrix at hand is
- * either the caller's or one of ours.
+ * Copies a matrix into another format and other types, in steps: types, grouping by row or column, sorting, merging,
+ * format. A step that has nothing to do is skipped. Between steps the matrix at hand is the caller's or one of ours.
  */
 #include <string.h>
 
@@ -15,7 +14,7 @@
 #include "sparse/slice.h"
 #include "sparse/structure.h"
 
-/* The matrix at hand: `view` always; `owned` is what the last step made, NULL while it is the caller's. */
+/* The matrix at hand. `owned` is the last step's result, NULL while the matrix is the caller's. */
 typedef struct stage {
     tamis_sparse view;
     tamis_owned_sparse *owned;
@@ -78,7 +77,7 @@ static void copy_values_thread(void *context, int thread, int threads) {
         for (int64_t i = begin; i < end; i++) tamis_element_store(c->to, (tamis_type)c->to_type, i, 1);
         return;
     }
-    if (c->to_type == c->from_type) { /* as they are, whatever NaN they hold */
+    if (c->to_type == c->from_type) { /* a copy keeps the bits of every NaN */
         memcpy((char *)c->to + (size_t)begin * size, (const char *)c->from + (size_t)begin * size,
                (size_t)(end - begin) * size);
         return;
@@ -98,7 +97,7 @@ static void copy_parallel(tamis_thread_body *body, copying c) {
     tamis_threads_run(threads, body, &c);
 }
 
-/* A copy in the types of `wanted`, values only where with_values. */
+/* Copies the matrix into the types of `wanted`, with the values if with_values. */
 static tamis_status copy_matrix(stage *at, const tamis_sparse *wanted, bool with_values) {
     const tamis_sparse *const from = &at->view;
     tamis_sparse shape = *from;
@@ -124,7 +123,8 @@ static tamis_status copy_matrix(stage *at, const tamis_sparse *wanted, bool with
 
 /* ------------------------------------------------------------------------------------------- steps */
 
-/* The types asked for. Offsets of a CSR that will be grouped anew, and types of absent arrays, need no copy. */
+/* Converts to the requested types. Grouping will replace the offsets of a CSR that is to be transposed, and an absent
+   array has any type; neither needs a copy. */
 static tamis_status set_types(stage *at, const tamis_convert_options *options, bool with_values) {
     tamis_sparse *const view = &at->view;
     const bool offsets_stay = view->format == TAMIS_CSR && !options->transpose;
@@ -182,7 +182,7 @@ static tamis_status merge_duplicates(stage *at, bool last) {
     return TAMIS_OK;
 }
 
-/* From a CSR of ours to COO: only offsets are exchanged for row indices. */
+/* Turns a CSR of ours into COO: row indices replace the offsets. */
 static tamis_status ungroup(stage *at) {
     void *row_indices;
     TRY(tamis_allocate(at->view.nnz, tamis_index_size(at->view.index_type), "row indices", &row_indices));
@@ -198,7 +198,7 @@ static tamis_status ungroup(stage *at) {
     return TAMIS_OK;
 }
 
-/* A COO's transpose is a matter of names. */
+/* Transposes a COO: rows and columns change places, and nothing moves. */
 static void swap_sides(stage *at) {
     tamis_sparse *const view = &at->view;
     const tamis_sparse old = *view;

@@ -15,7 +15,7 @@ TAMIS_INLINE double tamis_element_load(const void *array, tamis_type type, int64
     return 0;
 }
 
-/* Half types are rounded by way of float. */
+/* A half type is rounded twice: to float, and to the type. */
 TAMIS_INLINE void tamis_element_store(void *array, tamis_type type, int64_t i, double value) {
     switch (type) {
     case TAMIS_F32: ((float *)array)[i] = (float)value; return;

@@ -1,6 +1,6 @@
 /*
- * Counting sort of entries by row or column. Threads take equal shares of the entries, count them, and get their own
- * places within each group, in order, so that the result is the same for any number of threads.
+ * Counting sort of entries by row or column. Each thread counts an equal share of the entries and gets its own places
+ * within each group, in order, so the result is the same for any number of threads.
  */
 #include <string.h>
 
@@ -13,9 +13,9 @@
 #include "sparse/structure.h"
 
 enum {
-    CHUNK = 1024,        /* entries whose places are worked out before any is moved */
-    SHARE = 1 << 15,     /* entries that are worth a thread */
-    COUNTERS_A_ENTRY = 2 /* entries a group below which more threads would spend their time on counters */
+    CHUNK = 1024,           /* entries whose places are found before any of them moves */
+    SHARE = 1 << 15,        /* entries that justify a thread */
+    ENTRIES_PER_COUNTER = 2 /* with fewer, threads would spend their time on counters */
 };
 
 typedef struct grouping {
@@ -23,7 +23,7 @@ typedef struct grouping {
     bool by_column;
     const void *keys;
     int64_t groups;
-    int64_t *next; /* for each share, for each group: its count, later the place of its next entry */
+    int64_t *next; /* for each share and each group: its count, later the place of its next entry */
     tamis_reordered to;
 } grouping;
 
@@ -44,7 +44,7 @@ static void count_thread(void *context, int thread, int threads) {
         count_keys(g->keys, TAMIS_I64, begin, end, counts);
 }
 
-/* Counts become places: group by group, within a group share by share. */
+/* Turns counts into places, group by group, and within a group share by share. */
 static void place_shares(const grouping *g, int shares, tamis_index_type offset_type, void *offsets) {
     int64_t place = 0;
     for (int64_t group = 0; group < g->groups; group++) {
@@ -103,7 +103,8 @@ static void scatter_values(const grouping *g, int64_t begin, int count, const in
     }
 }
 
-/* Rows of the entries begin .. begin + count of a CSR; *row is the row of the first, then of the last. */
+/* Finds the rows of the entries begin .. begin + count of a CSR. *row is at first the row of the first, then that of
+   the last. */
 static void expand_chunk(const tamis_sparse *S, int64_t begin, int count, int64_t *row, int64_t *rows) {
     int64_t row_end = tamis_index_load(S->offsets, S->offset_type, *row + 1);
     for (int i = 0; i < count; i++) {
@@ -152,7 +153,7 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
         return TAMIS_OK;
     }
     if (threads <= 0) threads = tamis_threads_default();
-    const int64_t worth = 1 + S->nnz / SHARE, affordable = 1 + S->nnz / (1 + COUNTERS_A_ENTRY * g.groups);
+    const int64_t worth = 1 + S->nnz / SHARE, affordable = 1 + S->nnz / (1 + ENTRIES_PER_COUNTER * g.groups);
     if (threads > worth) threads = (int)worth;
     if (threads > affordable) threads = (int)affordable;
     void *memory;

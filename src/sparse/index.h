@@ -1,19 +1,19 @@
-/* Indices and offsets of either width: one entry at a time, searches, and what a width can hold. */
+/* Indices and offsets of either width: reading and writing an entry, searching, and limits. */
 #ifndef TAMIS_SPARSE_INDEX_H
 #define TAMIS_SPARSE_INDEX_H
 
 #include <stdint.h>
 #include <tamis/tamis.h>
 
-/* Inlined always: called with a constant type, the other width disappears. */
+/* Always inlined, so that a call with a constant type compiles only that type's code. */
 #define TAMIS_INLINE static inline __attribute__((always_inline))
 
-/* Entry i of an array of 32- or 64-bit integers. */
+/* Returns entry i of an array of 32- or 64-bit integers. */
 TAMIS_INLINE int64_t tamis_index_load(const void *array, tamis_index_type type, int64_t i) {
     return type == TAMIS_I32 ? (int64_t)((const int32_t *)array)[i] : ((const int64_t *)array)[i];
 }
 
-/* The value must fit the type. */
+/* Sets entry i. The value must fit the type. */
 TAMIS_INLINE void tamis_index_store(void *array, tamis_index_type type, int64_t i, int64_t value) {
     if (type == TAMIS_I32)
         ((int32_t *)array)[i] = (int32_t)value;
@@ -21,16 +21,16 @@ TAMIS_INLINE void tamis_index_store(void *array, tamis_index_type type, int64_t 
         ((int64_t *)array)[i] = value;
 }
 
-/* The largest value of the type. */
+/* Returns the largest value of the type. */
 TAMIS_INLINE int64_t tamis_index_limit(tamis_index_type type) { return type == TAMIS_I32 ? INT32_MAX : INT64_MAX; }
 
-/* Whether indices 0 .. size - 1 fit the type: a dimension may be one more than the largest value. */
+/* Whether indices 0 .. size - 1 fit the type. The size itself may be one more than the largest value. */
 TAMIS_INLINE bool tamis_index_spans(tamis_index_type type, int64_t size) { return size - 1 <= tamis_index_limit(type); }
 
 /* Whether an offset of `nnz` fits the type. */
 TAMIS_INLINE bool tamis_index_holds(tamis_index_type type, int64_t nnz) { return nnz <= tamis_index_limit(type); }
 
-/* The first of the rising numbers low .. high - 1 that is at least `least`; high where there is none. */
+/* Returns the first i of low .. high - 1 whose entry is at least `least`, or high. The entries must rise. */
 TAMIS_INLINE int64_t tamis_index_first(const void *array, tamis_index_type type, int64_t low, int64_t high,
                                        int64_t least) {
     while (low < high) {
@@ -43,7 +43,7 @@ TAMIS_INLINE int64_t tamis_index_first(const void *array, tamis_index_type type,
     return low;
 }
 
-/* The address of entry i. */
+/* Returns the address of entry i. */
 TAMIS_INLINE const void *tamis_index_at(const void *array, tamis_index_type type, int64_t i) {
     return (const char *)array + i * (type == TAMIS_I32 ? 4 : 8);
 }

@@ -1,4 +1,4 @@
-/* Sampling the reuse of columns: a small hash set of the columns of a window. */
+/* Samples the reuse of columns. A small hash set holds the columns of a window. */
 #include "sparse/locality.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Owned matrices: making, looking at and freeing them. */
+/* Owned matrices: making, viewing and freeing them. */
 #include "sparse/matrix.h"
 
 #include "base/memory.h"

@@ -1,16 +1,16 @@
-/* Owned matrices from inside: a view and the arrays behind it. */
+/* The fields of owned matrices: a view and its arrays. */
 #ifndef TAMIS_SPARSE_MATRIX_H
 #define TAMIS_SPARSE_MATRIX_H
 
 #include <tamis/matrix.h>
 
-/* The view points at the same arrays. Those that the format has not, and values of a pattern, are NULL. */
+/* The view has the same arrays. Arrays that the format lacks, and the values of a pattern, are NULL. */
 struct tamis_owned_sparse {
     tamis_sparse view;
     void *offsets, *row_indices, *columns, *values;
-    /* of arrays in a device's memory: how each goes back there; NULL: they are from base/memory.h */
+    /* frees an array in a device's memory; NULL: the arrays are from base/memory.h */
     void (*release)(const tamis_owned_sparse *matrix, void *memory);
-    const void *owner; /* what `release` has to know */
+    const void *owner; /* for `release` */
     void *device;
 };
 
@@ -19,22 +19,22 @@ struct tamis_owned_dense {
     void *data;
 };
 
-/* Arrays for `shape` (its format, sizes and types count; its array pointers do not), not initialised: offsets or
-   row_indices, columns, and values when with_values. */
+/* Allocates a matrix of the format, sizes and types of `shape`, with values if with_values. The arrays are not
+   initialised. */
 tamis_status tamis_owned_sparse_create(const tamis_sparse *shape, bool with_values, tamis_owned_sparse **matrix);
 
 /*
- * Takes over arrays that came from tamis_allocate; pass NULL for those that the format has not. They must have the
- * lengths that `shape` says. On failure the arrays are released too: either way the caller has no longer to do so.
+ * Takes over arrays from tamis_allocate, which must have the lengths that `shape` needs; NULL stands for an array that
+ * the format lacks. A failure releases them too: the caller must not.
  */
 tamis_status tamis_owned_sparse_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
                                       void *values, tamis_owned_sparse **matrix);
 
-/* Takes over `data`, packed, from tamis_allocate; released on failure too. */
+/* Takes over packed `data` from tamis_allocate. A failure releases them too. */
 tamis_status tamis_owned_dense_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
                                      tamis_owned_dense **array);
 
-/* Like tamis_owned_dense_create, without the zeros. */
+/* Like tamis_owned_dense_create, but the elements are not initialised. */
 tamis_status tamis_owned_dense_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
                                             tamis_owned_dense **array);
 

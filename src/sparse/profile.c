@@ -1,4 +1,5 @@
-/* Row profile: what the offsets say, an estimate of the rest from a sample of rows, and the public function. */
+/* The row profile: the numbers that follow from the offsets, an estimate of the others from a sample of rows, and the
+   public function. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -10,14 +11,14 @@
 
 enum {
     MOST_THREADS = 256,
-    SMALL = 1 << 15, /* rows that are not worth a second thread */
+    SMALL = 1 << 15, /* fewer rows do not justify a second thread */
     SAMPLED_ROWS = 1024,
-    SAMPLED_COLUMNS = 64 /* looked at in a row of the sample */
+    SAMPLED_COLUMNS = 64 /* read in a row of the sample */
 };
 
 typedef struct lengths {
     int64_t max, min, empty;
-    double squares; /* of the distances from the mean */
+    double squares; /* the sum of squared distances from the mean */
 } lengths;
 
 typedef struct lengths_job {
@@ -28,7 +29,7 @@ typedef struct lengths_job {
 
 TAMIS_INLINE lengths measure(const void *offsets, tamis_index_type type, int64_t begin, int64_t end, double mean) {
     lengths all = {.max = 0, .min = INT64_MAX};
-    double squares[4] = {0}; /* sums that do not wait for each other */
+    double squares[4] = {0}; /* independent sums, which the processor adds at once */
     int64_t row = begin;
     for (; row + 4 <= end; row += 4) {
         for (int lane = 0; lane < 4; lane++) {
@@ -66,7 +67,7 @@ static void lengths_thread(void *context, int thread, int threads) {
                                                           : measure64(job->S->offsets, begin, end, job->mean);
 }
 
-/* bandwidth and mean_span as a sample of rows shows them: first, last and some columns between. */
+/* Estimates bandwidth and mean_span from a sample of rows: from the first, the last and some columns between. */
 static void estimate_columns(const tamis_sparse *S, tamis_profile *profile) {
     const int64_t samples = S->rows < SAMPLED_ROWS ? S->rows : SAMPLED_ROWS;
     int64_t seen = 0;
@@ -74,7 +75,7 @@ static void estimate_columns(const tamis_sparse *S, tamis_profile *profile) {
     for (int64_t k = 0; k < samples; k++) {
         const int64_t next = tamis_partition_even(S->rows, (int)samples, (int)k + 1);
         int64_t row = tamis_partition_even(S->rows, (int)samples, (int)k), begin = 0, end = 0;
-        for (; row < next; row++) { /* the first row of this share that has entries */
+        for (; row < next; row++) { /* finds the first row of this share that has entries */
             begin = tamis_index_load(S->offsets, S->offset_type, row);
             end = tamis_index_load(S->offsets, S->offset_type, row + 1);
             if (end > begin) break;
@@ -96,7 +97,7 @@ static void estimate_columns(const tamis_sparse *S, tamis_profile *profile) {
     profile->mean_span = seen ? spans / (double)seen : 0;
 }
 
-/* Everything that follows from sizes and lengths of rows. */
+/* Sets everything that follows from the sizes and the lengths of rows. */
 static void profile_lengths(const tamis_sparse *S, int threads, tamis_profile *profile) {
     const double cells = (double)S->rows * (double)S->cols;
     *profile = (tamis_profile){.rows = S->rows,
@@ -131,7 +132,7 @@ void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profi
     estimate_columns(S, profile);
 }
 
-/* Counts of the rows of a COO as offsets; whether its entries are ordered by row. */
+/* Computes the offsets of a COO's rows. Returns whether its entries are ordered by row. */
 static bool offsets_from_entries(const tamis_sparse *S, int64_t *offsets) {
     bool ordered = true;
     int64_t before = 0;
@@ -145,7 +146,7 @@ static bool offsets_from_entries(const tamis_sparse *S, int64_t *offsets) {
     return ordered;
 }
 
-/* bandwidth and mean_span of entries in any order; low and high have an entry for each row. */
+/* Computes bandwidth and mean_span of entries in any order. low and high have room for each row. */
 static void measure_scattered(const tamis_sparse *S, int64_t *low, int64_t *high, tamis_profile *profile) {
     for (int64_t row = 0; row < S->rows; row++) {
         low[row] = INT64_MAX;

@@ -1,7 +1,7 @@
 /*
- * The part of a row profile that reads the columns. Each column is compared with its predecessor over a whole block of
- * rows at once, as if it were one row, and the pairs that straddle two rows are taken back out: no branch a nonzero.
- * Rows known to be sorted then need only their first and last column.
+ * The part of a row profile that reads the columns. It compares each column with its predecessor over a whole block of
+ * rows, as if the block were one row, without a branch per nonzero; then it subtracts the pairs that straddle two rows.
+ * Of sorted rows it needs only the first and last column.
  */
 #include "base/threads.h"
 #include "sparse/index.h"
@@ -9,8 +9,8 @@
 
 enum {
     MOST_THREADS = 256,
-    SMALL = 1 << 15,      /* nonzeros that are not worth a second thread */
-    BLOCK_NONZEROS = 4096 /* nonzeros judged together, unless a row has more */
+    SMALL = 1 << 15,      /* fewer nonzeros do not justify a second thread */
+    BLOCK_NONZEROS = 4096 /* nonzeros of a block, unless a row has more */
 };
 
 typedef struct findings {
@@ -23,10 +23,10 @@ typedef struct columns_job {
     findings parts[MOST_THREADS];
 } columns_job;
 
-/* Pairs (z - 1, z) of begin < z < end that fall, and that are equal. */
+/* Counts the pairs (z - 1, z), begin < z < end, that fall and those that are equal. */
 TAMIS_INLINE void count_pairs(const void *columns, tamis_index_type type, int64_t begin, int64_t end, int64_t *descents,
                               int64_t *equals) {
-    for (int64_t block = begin + 1; block < end; block += BLOCK_NONZEROS) { /* so that 32 bits hold the counts */
+    for (int64_t block = begin + 1; block < end; block += BLOCK_NONZEROS) { /* 32 bits hold its counts */
         const int64_t count = end - block < BLOCK_NONZEROS ? end - block : BLOCK_NONZEROS;
         if (type == TAMIS_I32) {
             const int32_t *const x = (const int32_t *)columns + block;
@@ -68,12 +68,12 @@ TAMIS_INLINE void scan_row(const void *columns, tamis_index_type type, int64_t r
     take_extremes(row, low, high, found);
 }
 
-/* Rows first .. last - 1, which own the nonzeros begin .. end - 1. */
+/* Profiles rows first .. last - 1, which have the nonzeros begin .. end - 1. */
 TAMIS_INLINE void profile_block(const tamis_sparse *S, tamis_index_type offset_type, tamis_index_type index_type,
                                 int64_t first, int64_t last, int64_t begin, int64_t end, findings *found) {
     int64_t descents = 0, equals = 0;
     count_pairs(S->columns, index_type, begin, end, &descents, &equals);
-    findings sorted = *found; /* right only if no row falls, which is known at the end of the loop */
+    findings sorted = *found; /* valid only if no row falls, which the end of the loop shows */
     int64_t row_begin = begin;
     for (int64_t row = first; row < last; row++) {
         const int64_t row_end = tamis_index_load(S->offsets, offset_type, row + 1);

@@ -66,7 +66,7 @@ static tamis_status need_offsets(const tamis_sparse *S, const void *offsets, con
                       tamis_index_type_name(S->offset_type));
 }
 
-/* Rows of S are to become indices. */
+/* Checks that the index type can hold the row numbers. */
 static tamis_status need_row_indices(const tamis_sparse *S) {
     if (tamis_index_spans(S->index_type, S->rows)) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: an index_type of %s cannot hold 0 .. %lld",

@@ -1,4 +1,4 @@
-/* Slices of rows: views without a copy, their cuts by nonzeros, and what brings their offsets to begin at 0. */
+/* Slices of rows: views without a copy, cuts with equal nonzeros, and offsets that begin at 0. */
 #include "sparse/slice.h"
 
 #include "base/memory.h"

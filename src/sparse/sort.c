@@ -1,6 +1,6 @@
 /*
- * Sorting the columns of each row, stable. Rows already in order are copied; short ones are sorted by insertion, longer
- * ones by merging, the longest by radix, all over pairs of column and place.
+ * Sorts the columns of each row, stably. Rows in order are copied. Others become pairs of column and place, which are
+ * sorted by insertion, in longer rows by merging, and in the longest by radix.
  */
 #include <string.h>
 
@@ -13,9 +13,9 @@
 
 enum {
     INSERTION = 24,    /* pairs sorted by insertion */
-    RADIX_FROM = 1024, /* pairs from which on radix passes pay */
+    RADIX_FROM = 1024, /* with so many pairs, radix passes are faster */
     RADIX_BITS = 8,
-    SHARE = 1 << 15 /* nonzeros that are worth a thread */
+    SHARE = 1 << 15 /* nonzeros that justify a thread */
 };
 
 typedef struct pair {
@@ -26,8 +26,8 @@ typedef struct pair {
 typedef struct sorting {
     const tamis_sparse *S;
     tamis_reordered to;
-    int64_t *longest; /* of each thread, its longest row that is not in order; 0: none */
-    pair **room;      /* of each thread, for two such rows */
+    int64_t *longest; /* the length of each thread's longest row that is not in order; 0: none */
+    pair **room;      /* each thread's memory for two such rows */
     bool in_place;    /* `to` are the arrays of S */
 } sorting;
 
@@ -48,7 +48,7 @@ static void merge(const pair *left, const pair *left_end, const pair *right, con
     memcpy(to + (left_end - left), right, (size_t)(right_end - right) * sizeof(pair));
 }
 
-/* Runs sorted by insertion, merged back and forth. Returns where the result is. */
+/* Sorts runs by insertion, and merges them back and forth. Returns the result's address. */
 static pair *merge_sort(pair *pairs, pair *spare, int64_t count) {
     for (int64_t begin = 0; begin < count; begin += INSERTION)
         insertion_sort(pairs + begin, count - begin < INSERTION ? count - begin : INSERTION);
@@ -65,7 +65,7 @@ static pair *merge_sort(pair *pairs, pair *spare, int64_t count) {
     return pairs;
 }
 
-/* One pass for each byte in which the columns differ. */
+/* Makes a pass for each byte in which the columns differ. */
 static pair *radix_sort(pair *pairs, pair *spare, int64_t count) {
     uint64_t differing = 0;
     for (int64_t i = 1; i < count; i++) differing |= pairs[i].column ^ pairs[0].column;
@@ -105,7 +105,7 @@ static void copy_entries(const sorting *s, int64_t begin, int64_t end) {
         for (int64_t z = begin; z < end; z++) s->to.permutation[z] = z;
 }
 
-/* from: the values from `begin` on, in the old order. */
+/* `from` has the values from `begin` on, in the old order. */
 static void gather_values(const sorting *s, const void *from, int64_t begin, int64_t count, const pair *pairs) {
     void *const to = s->to.values;
     switch (tamis_type_size(s->S->value_type)) {
@@ -123,7 +123,7 @@ static void gather_values(const sorting *s, const void *from, int64_t begin, int
     }
 }
 
-/* free: room that sorting does not need any more. */
+/* `free` is memory that sorting no longer needs. */
 static void move_values(const sorting *s, int64_t begin, int64_t count, const pair *sorted, pair *free) {
     const size_t size = tamis_type_size(s->S->value_type);
     if (!s->S->values) {
@@ -190,7 +190,7 @@ static void sort_thread(void *context, int thread, int threads) {
     for (; longest > 0 && row < last; row++) {
         const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
         if (end - begin > 1 && end - begin <= longest && !in_order(S->columns, S->index_type, begin, end)) {
-            copy_entries(s, copied, begin); /* the rows before it, together */
+            copy_entries(s, copied, begin); /* copies the rows before it at once */
             sort_row(s, begin, end, s->room[thread], s->room[thread] + longest);
             copied = end;
         }

@@ -1,15 +1,15 @@
 /*
- * The full check of a sparse matrix's arrays. Blocks are judged by one branch-free reduction that compilers turn into
- * vector code; only in a block that fails is the bad entry looked for.
+ * The full check of a sparse matrix's arrays. A branch-free reduction, which compilers turn into vector code, judges a
+ * block of entries; only a block that fails is searched for the bad entry.
  */
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/check.h"
 #include "sparse/structure.h"
 
-enum { BLOCK = 2048, SMALL = 1 << 15 /* entries that are not worth a second thread */ };
+enum { BLOCK = 2048, SMALL = 1 << 15 /* fewer entries do not justify a second thread */ };
 
-/* For x in 0 .. last both x and last - x have the sign bit clear; a negative x has it set; an x beyond last, the other.
+/* Whether all x are in 0 .. last. The sign bit of a negative x is set, and so is that of last - x for an x beyond last.
  */
 TAMIS_INLINE bool block_within(const void *array, tamis_index_type type, int64_t begin, int64_t count, int64_t last) {
     if (type == TAMIS_I32) {
@@ -26,8 +26,7 @@ TAMIS_INLINE bool block_within(const void *array, tamis_index_type type, int64_t
     return !(bad >> 63);
 }
 
-/* Entries begin .. begin + count, each also not below its predecessor (both within 0 .. last, so that the difference
-   cannot wrap). */
+/* Whether, besides, no entry is below its predecessor. Their difference cannot wrap if both are in 0 .. last. */
 TAMIS_INLINE bool block_rises(const void *array, tamis_index_type type, int64_t begin, int64_t count, int64_t last) {
     if (type == TAMIS_I32) {
         const int32_t *const x = (const int32_t *)array + begin;
@@ -45,7 +44,7 @@ TAMIS_INLINE bool block_rises(const void *array, tamis_index_type type, int64_t 
     return !(bad >> 63);
 }
 
-/* The first entry of begin .. end that breaks the rule, or -1. */
+/* Returns the first entry of begin .. end that breaks the rule, or -1. */
 TAMIS_INLINE int64_t first_bad(const void *array, tamis_index_type type, bool rises, int64_t begin, int64_t end,
                                int64_t last) {
     for (int64_t block = begin; block < end; block += BLOCK) {
@@ -82,7 +81,7 @@ typedef struct search {
     search_part *part;
     const void *array;
     int64_t begin, end, last;
-    int64_t found[MOST_THREADS]; /* one a thread */
+    int64_t found[MOST_THREADS]; /* one per thread */
 } search;
 
 static void search_thread(void *context, int thread, int threads) {
