@@ -25,7 +25,7 @@ double tamis_flushed(tamis_type type, double x, double y) { return type == TAMIS
 
 /* ------------------------------------------------------------------------------------------ softmax */
 
-/* One entry of a row: how far below the largest score it is, and how far its exponent may be off. */
+/* An entry of a row: its distance from the largest score, and the error of its exponent. */
 typedef struct score {
     double gap, error;
 } score;
@@ -39,7 +39,7 @@ static score score_of(const tamis_options *options, const tamis_arithmetic *a, d
     return at;
 }
 
-/* By how much p = exp(logarithm) rises when its exponent is larger by `error`; finite. */
+/* Returns how much p = exp(logarithm) rises if its exponent rises by `error`. The result is finite. */
 static double rise(double p, double logarithm, double error) {
     return error < 1 ? p * expm1(error) : exp(fmin(logarithm + error, 700));
 }
@@ -54,7 +54,7 @@ double tamis_softmax_bounds(const tamis_options *options, int64_t count, const d
         most = fmax(most, scale * x[t] + (s ? s[t] : 0));
         finite = finite && isfinite(p[t]);
     }
-    if (!finite || !isfinite(most)) { /* all of the row is NaN, or it is masked: neither has an error */
+    if (!finite || !isfinite(most)) { /* the row is all NaN, or masked, and so has no error */
         for (int64_t t = 0; t < count; t++) d[t] = own[t] = 0;
         return 0;
     }

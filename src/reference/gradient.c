@@ -31,7 +31,7 @@ static void differentiate(const tamis_request *r) {
     }
 }
 
-/* to_i += factor * X_j, rows of a packed matrix and of one member */
+/* to_i += factor * X_j: a row of a packed matrix, and a row of one member of X */
 static void add_row(const tamis_request *r, double *to, int64_t i, double factor, const tamis_dense *X, int64_t j) {
     for (int64_t k = 0; to && k < X->cols; k++)
         to[i * X->cols + k] += factor * tamis_oracle_dense_at(X, r->member, j, k);

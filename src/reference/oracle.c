@@ -88,17 +88,17 @@ static double dense_at(const tamis_dense *X, int64_t i, int64_t j) {
     return tamis_element_load(X->data, X->type, X->layout == TAMIS_ROW_MAJOR ? i * stride + j : j * stride + i);
 }
 
-/* A call whose result is wanted: its operands, of which SpMM has no A and SDDMM and SpMM no D, and the rows of S that
-   are compared. */
+/* The call that the oracle repeats: its operands (SpMM has no A, SDDMM and SpMM have no D), and the rows of S that are
+   compared. */
 typedef struct problem {
-    tamis_options options; /* with the operation, the type of the operands, K and L */
+    tamis_options options; /* with the operation, the operands' type, K and L */
     const tamis_dense *B, *D;
     tamis_submatrix part;
-    tamis_dense A; /* the rows of A that belong to those, packed */
-    double *norms; /* of rows of B, or of what the last product reads, where the part touches them */
+    tamis_dense A; /* the rows of A for those, packed */
+    double *norms; /* norms of the rows of B, or of D for the last product, that the part reads */
 } problem;
 
-/* |row| of its finite elements: those that are not make what they touch infinite or NaN, which has no error. */
+/* Returns the norm of a row's finite elements. The others make results infinite or NaN, which have no error. */
 static double row_norm(const tamis_dense *dense, int64_t row) {
     tamis_squares sum = {0};
     for (int64_t k = 0; k < dense->cols; k++) {
@@ -108,7 +108,7 @@ static double row_norm(const tamis_dense *dense, int64_t row) {
     return tamis_squares_norm(&sum);
 }
 
-/* |row| of the rows that the part touches. */
+/* Computes the norms of the rows that the part reads. */
 static void find_norms(const problem *p, const tamis_dense *dense) {
     for (int64_t j = 0; j < p->part.cols; j++) p->norms[j] = -1;
     for (int64_t t = 0; t < p->part.nnz; t++) {
@@ -117,7 +117,7 @@ static void find_norms(const problem *p, const tamis_dense *dense) {
     }
 }
 
-/* d_ij of the heading, from the exact products x; and n_ij, for the largest that partial sums can be. */
+/* Computes d_ij of the heading from the exact products x, and n_ij, which partial sums do not exceed. */
 static void product_bounds(const problem *p, const double *x, double *bound, double *largest) {
     const tamis_type type = p->options.type;
     const double inner = (double)p->options.inner, least = tamis_arithmetic_of(type).least;
@@ -144,26 +144,26 @@ static void product_bounds(const problem *p, const double *x, double *bound, dou
     }
 }
 
-/* S's value at entry t; where it has none 1, or for softmax, to which such add nothing, 0. */
+/* Returns S's value at entry t. Without values it is 1, or for softmax, to which it is added, 0. */
 static double value_at(const problem *p, int64_t t) {
     if (p->part.values) return tamis_element_load(p->part.values, p->part.view.value_type, t);
     return p->options.operation != TAMIS_OP_SPMM && p->options.edge == TAMIS_EDGE_SOFTMAX ? 0 : 1;
 }
 
-/* Arrays of the part's entries, but for `shared`; SpMM has S's values alone. */
+/* Arrays of the part's entries; `shared` has a number per row. SpMM has S's values alone. */
 typedef struct entries {
-    double *x, *p;        /* products; results of the edge */
-    double *e, *largest;  /* their bounds, and the largest number on the way */
-    double *own, *shared; /* of softmax: what each entry is off by itself, and what each row is off together */
+    double *x, *p;        /* the products and the edge's values */
+    double *e, *largest;  /* their bounds, and the largest number on the way to them */
+    double *own, *shared; /* softmax: each entry's own error, and each row's common one */
     double *s;            /* S's values */
 } entries;
 
-/* e_ij in place of d_ij; the errors of softmax; the largest numbers on the way. */
+/* Replaces d_ij by e_ij, and computes the errors of softmax and the largest numbers on the way. */
 static void edge_bounds(const problem *p, const entries *a) {
     const tamis_options *const o = &p->options;
     for (int64_t i = 0; i < p->part.rows; i++) {
         const int64_t begin = p->part.offsets[i], end = p->part.offsets[i + 1];
-        double most = 0; /* of softmax, whose scores meet in the denominator */
+        double most = 0; /* of the row: in softmax all scores meet in the denominator */
         for (int64_t t = begin; t < end; t++) {
             const tamis_edge_point at = tamis_edge_at(o, a->s[t], a->x[t], a->e[t]);
             if (isfinite(at.largest)) a->largest[t] = fmax(a->largest[t], at.largest);
@@ -177,8 +177,8 @@ static void edge_bounds(const problem *p, const entries *a) {
     }
 }
 
-/* Of the elements of row i: how far they may be off, and what partial sums may come to. Of SpMM the weights are S's
-   values, which have no error: a->e is NULL. */
+/* Computes how far the elements of row i may be off, and the largest number that their partial sums may reach. In SpMM
+   the weights are S's values, which have no error: a->e is NULL. */
 static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracle *oracle) {
     const int64_t begin = p->part.offsets[i], end = p->part.offsets[i + 1];
     const double g = tamis_sum_tolerance(p->options.type, (double)(end - begin));
@@ -387,10 +387,10 @@ int64_t tamis_oracle_rows(const tamis_oracle *oracle, const int64_t **rows) {
 
 /* ------------------------------------------------------------------------------------------ comparing */
 
-static const double SAYS_LITTLE = 0.1; /* a tolerance, relative: of a result that is one tenth off nothing is known */
+static const double SAYS_LITTLE = 0.1; /* relative: a comparison that accepts an error of a tenth says little */
 
-typedef struct storage { /* one rounding to the output's type */
-    int digits;          /* binary digits of a number; 0 where that rounding is within g already */
+typedef struct storage { /* the rounding to the output's type */
+    int digits;          /* binary digits of a number; 0 if g covers the rounding */
     double absolute, largest;
 } storage;
 
@@ -404,7 +404,7 @@ static storage storage_of(tamis_type type) {
     return (storage){0, 0x1p-1074, DBL_MAX};
 }
 
-/* How far the number that is stored may be from one of up to `size`: half a unit in its last place. */
+/* Returns half a unit in the last place of a stored number of up to `size`. */
 static double rounding_of(const storage *stored, double size) {
     int exponent = 0;
     if (stored->digits == 0) return stored->absolute;
@@ -413,17 +413,17 @@ static double rounding_of(const storage *stored, double size) {
     return fmax(ldexp(0.5, exponent - stored->digits), stored->absolute);
 }
 
-/* One element beside what is right for it. */
+/* An element, and the correct result. */
 typedef struct element {
     double expected, found;
-    double computed, rounded; /* the bound: of the computation, of storing the result */
-    double passed;            /* the largest number that the computation may have passed through */
+    double computed, rounded; /* the bound, that of the computation and that of storing the result */
+    double passed;            /* the largest number that the computation may have reached */
 } element;
 
 typedef enum class_verdict { SAME, UNDECIDED, DIFFERENT } class_verdict;
 
-/* What is not finite, or should not be. NaN and each infinity stand for themselves alone. Where a number on the way may
-   have overflowed, another value may be right. */
+/* Judges an element that is not finite, or should not be. NaN and each infinity equal only themselves. If a number on
+   the way may have overflowed, another value may be correct. */
 static class_verdict compare_class(const element *at, const storage *stored, const tamis_arithmetic *arithmetic) {
     const double found = at->found, expected = at->expected;
     if ((isnan(found) && isnan(expected)) || (isinf(found) && found == expected)) return SAME;
@@ -434,7 +434,7 @@ static class_verdict compare_class(const element *at, const storage *stored, con
     return isinf(found) && sign && reach >= stored->largest ? SAME : DIFFERENT;
 }
 
-/* Sums over the elements compared, and the largest part of a bound that one of them has used up. */
+/* Sums over the compared elements, and the largest share of its bound that an error has. */
 typedef struct norms_of_all {
     tamis_squares error, allowed, size;
     double worst;
@@ -447,7 +447,7 @@ static void keep_worst(tamis_comparison *result, const element *at, int64_t row,
     result->found = at->found;
 }
 
-/* One element against what is right for it. */
+/* Compares one element with the correct result. */
 static void compare_element(const storage *stored, const tamis_arithmetic *arithmetic, const element *at, int64_t row,
                             int64_t col, norms_of_all *all, tamis_comparison *result) {
     const double bound = at->computed + at->rounded, difference = fabs(at->found - at->expected);
@@ -460,7 +460,7 @@ static void compare_element(const storage *stored, const tamis_arithmetic *arith
         all->worst = HUGE_VAL;
         return;
     }
-    if (!isfinite(bound)) { /* any finite number may be right */
+    if (!isfinite(bound)) { /* any finite number may be correct */
         result->not_finite++;
         result->undecided++;
         return;

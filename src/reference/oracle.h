@@ -1,4 +1,4 @@
-/* What tamis_oracle_create finds: the sampled reference, and the error allowed in each of its elements. */
+/* The result of tamis_oracle_create: the sampled reference, and the error that each of its elements may have. */
 #ifndef TAMIS_REFERENCE_ORACLE_H
 #define TAMIS_REFERENCE_ORACLE_H
 
@@ -6,15 +6,15 @@
 
 struct tamis_oracle {
     tamis_operation operation;
-    tamis_type type;      /* of the operands */
+    tamis_type type;      /* the operands' type */
     int64_t items, width; /* SDDMM: sampled nonzeros, 1; else sampled rows, L */
-    int64_t *item;        /* which row of the output each item is */
+    int64_t *item;        /* the row of the output that each item is */
     double *reference;    /* items x width, for alpha = 1 and beta = 0 */
-    double *bound;        /* for each item the error allowed in one of its elements */
-    double *largest;      /* the largest number that its computation may pass through */
-    double *first_term;   /* the relative error of an old output that its sum may begin with */
+    double *bound;        /* the error that an element of each item may have */
+    double *largest;      /* the largest number that its computation may reach */
+    double *first_term;   /* the relative error of an old output, which may begin its sum */
     int64_t rows_sampled, rows;
-    double share; /* of the output's elements, that are among the items */
+    double share; /* the items' share of the output's elements */
 };
 
 #endif

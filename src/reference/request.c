@@ -1,4 +1,4 @@
-/* What the oracle's operations share: reading a call, the places of nonzeros, samples. */
+/* The common parts of the oracle's operations: reading a call, the places of nonzeros, samples. */
 #include "reference/request.h"
 
 #include <math.h>

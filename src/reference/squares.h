@@ -1,5 +1,4 @@
-/* Sums of squares that neither overflow nor vanish: norms of numbers as far apart as fp64 holds, by the wider exponent
-   of long double. */
+/* Sums of squares of any fp64 numbers. The wider exponent of long double keeps them from overflow and underflow. */
 #ifndef TAMIS_REFERENCE_SQUARES_H
 #define TAMIS_REFERENCE_SQUARES_H
 
@@ -18,10 +17,10 @@ static inline void tamis_squares_add(tamis_squares *squares, double value) {
     squares->sum += (long double)value * (long double)value;
 }
 
-/* The square root of the sum. */
+/* Returns the square root of the sum. */
 static inline double tamis_squares_norm(const tamis_squares *squares) { return (double)sqrtl(squares->sum); }
 
-/* The quotient of two norms; the first norm itself where the second is 0. */
+/* Returns the quotient of two norms, or the first norm if the second is 0. */
 static inline double tamis_squares_ratio(const tamis_squares *above, const tamis_squares *below) {
     return (double)sqrtl(below->sum > 0 ? above->sum / below->sum : above->sum);
 }
