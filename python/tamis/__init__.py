@@ -54,7 +54,7 @@ def _get(name: str) -> Any:
     return value
 
 
-if not TYPE_CHECKING:  # for a checker of types every name would be right
+if not TYPE_CHECKING:  # hidden from checkers of types, which would accept every name
     __getattr__ = _get
 
 

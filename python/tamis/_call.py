@@ -1,4 +1,4 @@
-"""One call of an operation: operands to views, checks across them, the result's array, the library's function."""
+"""One call of an operation: views of the operands, checks across them, the result's array, and the library's function."""
 from __future__ import annotations
 
 import functools
@@ -23,7 +23,7 @@ MASK = c.TAMIS_EDGE_MASK
 
 
 class Settings(NamedTuple):
-    """What of the options belongs to an operation and not to the operands. It is part of the name of a plan."""
+    """The options that belong to an operation and not to its operands. They are part of a plan's key."""
 
     edge: int = c.TAMIS_EDGE_SCALE
     edge_scale: float = 1.0
@@ -36,7 +36,7 @@ class Settings(NamedTuple):
 
 
 def check_numbers(**given: Any) -> None:
-    """Names the one that is no number."""
+    """Refuses the first that is no number."""
     for name, value in given.items():
         try:
             c_double(value)
@@ -66,7 +66,7 @@ NONE = Given(None, 0, 0, None)
 
 
 def given_values(s: Sparse, values: Any, as_pattern: bool, kind: int, operation: int, batch: int) -> Given:
-    """The values that a call uses: its own, else S's; none for patterns."""
+    """The values that a call uses: its own, else S's; None for a pattern."""
     if values is None:
         if as_pattern:
             return NONE
@@ -89,7 +89,7 @@ def given_values(s: Sparse, values: Any, as_pattern: bool, kind: int, operation:
 
 
 def _checked(v: View, name: str, first: View, s: Sparse) -> None:
-    """The operands of a call have one type, and lie where S lies."""
+    """Checks that the operands of a call have one type, and lie where S lies."""
     if v.device != s.device:
         raise _errors.ArgumentError(f"{name} is on {v.device} and S on {s.device}: move one")
     if v.type != first.type:
@@ -98,7 +98,7 @@ def _checked(v: View, name: str, first: View, s: Sparse) -> None:
 
 
 def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views: list[View], s: Sparse, rows: int, cols: int) -> None:
-    """The library would name the first number that disagrees; the caller thinks in shapes. op(S) is rows x cols."""
+    """Checks the shapes, for messages in the caller's terms: the library would name a number of a view. op(S) is rows x cols."""
     expected = {SDDMM: (rows, cols), SPMM: (cols,), FUSED: (rows, cols, cols)}[operation]
     for name, m, v, wanted in zip(names, matrices, views, expected):
         if m.rows != wanted:
@@ -110,7 +110,7 @@ def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views:
 
 
 def _check_output(out: Any, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
-    """An output that is an operand would be read after parts of it were written."""
+    """Refuses an output that is an operand, which would be read after parts of it were written."""
     for name, x in zip(names, operands):
         if x is out:
             raise _errors.ArgumentError(f"out is {name}: expected an array of its own")
@@ -222,7 +222,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         handle = planned(form, how, used)
         memory = handle.bring_workspace(execution, first.array) if handle.workspace else None
         must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))
-        del memory  # until here it was in use
+        del memory  # the library used it until here
         if key is not None:
             places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
             if len(recipes) >= MOST:

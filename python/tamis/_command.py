@@ -1,4 +1,4 @@
-"""What the commands `python -m tamis.report`, `compare` and `roofline` share. The program starts them as `tamis report` and so on."""
+"""The common parts of `python -m tamis.report`, `compare` and `roofline`, which the program starts as `tamis report` and so on."""
 from __future__ import annotations
 
 import argparse
@@ -31,7 +31,7 @@ def add_output(arguments: argparse.ArgumentParser, **given: Any) -> None:
 
 
 def visible(text: str) -> str:
-    """Text of others, such as a name of a file, as a terminal may show it: control bytes, and bytes that are no text, as \\x1b and the like."""
+    """Makes foreign text, such as a file's name, safe for a terminal: control bytes, and bytes that are no text, become \\x1b and the like."""
     known = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
     return re.sub("[\x00-\x1f\x7f-\x9f\udc80-\udcff]", lambda found: known.get(found[0]) or "".join(
         f"\\x{byte:02x}" for byte in found[0].encode(errors="surrogateescape")), text)

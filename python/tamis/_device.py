@@ -1,4 +1,4 @@
-"""Devices: opened once a process, at the first use."""
+"""Devices. A process opens each once, at the first use."""
 from __future__ import annotations
 
 import ctypes
@@ -79,7 +79,7 @@ def opened(name: str) -> OpenDevice:
 
 
 def _after_fork() -> None:
-    """The child of a fork has the CPU; of GPUs the library says that they are gone. Another thread may have held the lock."""
+    """Makes a new lock, since another thread may have held it. A child has the CPU; the library says that its GPUs are gone."""
     global _lock
     _lock = threading.Lock()
     for name in [name for name, device in _opened.items() if device.on_gpu]:
@@ -132,12 +132,12 @@ def set_threads(threads: int) -> None:
 
 
 def _nvidia_folders() -> list[str]:
-    """The folders of libraries that pip's nvidia-* packages have made."""
+    """The folders with the libraries of pip's nvidia-* packages."""
     return sorted({folder for path in sys.path for folder in glob.glob(os.path.join(path or ".", "nvidia", "*", "lib"))})
 
 
 def _find_nvidia() -> None:
-    """Names NVRTC of pip's nvidia-cuda-nvrtc to the library, where the user has named none and the package is there."""
+    """Points the library to NVRTC of pip's nvidia-cuda-nvrtc, if the user has named none and the package is there."""
     for variable, pattern in (("TAMIS_NVRTC", "libnvrtc.so.*"), ("TAMIS_CUDADEVRT", "libcudadevrt.a")):
         if variable in os.environ:
             continue
@@ -147,7 +147,7 @@ def _find_nvidia() -> None:
 
 
 def _nvidia_advice() -> str:
-    """What to install where NVRTC is missing; empty where it is there."""
+    """Says what to install if NVRTC is missing; empty if it is there."""
     if "TAMIS_NVRTC" in os.environ:
         return ""
     searched = ", ".join(os.path.join(path or ".", "nvidia") for path in sys.path if path.endswith("-packages")) or "no site-packages"

@@ -24,7 +24,7 @@ class PatternError(Error, ValueError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Valid, but this device, algorithm or build does not support it."""
+    """A valid request that this device, algorithm or build does not support."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -64,7 +64,7 @@ def renamed(error: Exception, names: dict[str, str]) -> Exception:
 
 
 def of_status(status: int, message: str) -> Error:
-    """The exception for an error number of the C library. Fields of its structures are arguments here: options.edge_scale is scale."""
+    """The exception for an error number of the C library. Its message names arguments instead of fields: scale for options.edge_scale."""
     message = re.sub(r"\b(?:options|execution)\.(?:edge_(?=scale|slope|epsilon))?(?=\w)", "", message)
     error = OF_STATUS.get(status, LibraryError)(message)
     error.status = status

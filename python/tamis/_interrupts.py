@@ -1,4 +1,4 @@
-"""Calls that Ctrl-C meets.
+"""Calls that Ctrl-C interrupts.
 
 Python handles signals in its first thread, between two steps of whatever Python code runs there, and raises what the handler raises. In a callback
 that C has called nobody catches it: Python prints it, and the library reports a call that was cancelled, or memory that was refused.
@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 
 from . import _errors
 
-MAIN = None  # who waits, among the claims
+MAIN = None  # the waiting thread's claim
 WAKE = 0.1  # seconds; the system may give a signal to another thread, and then it wakes nobody here
 
 
@@ -57,7 +57,7 @@ def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abando
             interrupted(error)
             if claims[0] is not MAIN:
                 continue
-            if isinstance(error, RuntimeError) and "new thread" in str(error):  # there is none to be had
+            if isinstance(error, RuntimeError) and "new thread" in str(error):  # no thread can be started
                 return work()
             abandon()
             raise
@@ -68,13 +68,13 @@ def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abando
 
 
 class Memory:
-    """What an allocator in Python has answered to the library, which calls it within a call of an operation."""
+    """The answers of an allocator in Python to the library, which calls it while it computes."""
 
     def __init__(self) -> None:
         self._refused: Optional[BaseException] = None
 
     def asked(self, allocate: Callable[..., Any], *arguments: Any) -> Any:
-        """What `allocate` returns; None, for the library, if it raises something."""
+        """Calls `allocate`; an exception becomes None for the library."""
         try:
             memory = allocate(*arguments)
             self._refused = None if memory else MemoryError("the allocator returned no memory")
@@ -84,7 +84,7 @@ class Memory:
             return None
 
     def failure(self, error: _errors.Error) -> BaseException:
-        """What to raise for the library's error: an allocator that did not come to answer was interrupted before it began."""
+        """The exception for the library's error: an allocator that gave no answer was interrupted before it began."""
         if not isinstance(error, MemoryError) or "allocator returned NULL" not in str(error):
             return error
         refused, self._refused = self._refused, None

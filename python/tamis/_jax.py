@@ -1,4 +1,4 @@
-"""What XLA calls for `tamis.jax`, and its derivatives of every order, in both modes, under vmap.
+"""The operations as XLA calls them for `tamis.jax`, with derivatives of every order, in both modes, under vmap.
 
 `operation` is one call of the library. Its derivative is a primitive that is linear in the changes of operands: forward mode computes it by
 two bilinear operations, sampled products and spmm, and by what JAX makes of an edge, entry by entry; reverse mode transposes it, which is
@@ -30,7 +30,7 @@ TARGET = "tamis"
 
 
 def _minor_version() -> int:
-    """Of XLA's interface, in the header that jaxlib ships. Some versions of XLA refuse handlers that say they are for another one."""
+    """The minor version of XLA's interface, from the header that jaxlib ships. Some versions of XLA refuse handlers for another one."""
     try:
         header = pathlib.Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
         found = re.search(r"#define XLA_FFI_API_MINOR (\d+)", header)
@@ -51,7 +51,7 @@ _library = _register()
 
 
 class Form(NamedTuple):
-    """What is part of the compiled program."""
+    """The settings that are part of the compiled program."""
 
     operation: int
     rows: int
@@ -130,14 +130,14 @@ def _operation_jvp(form: Form, keep: bool, primals: tuple, tangents: tuple) -> t
         changes = [change for change, wants in zip(tangents[2:], wanted) if wants]
         change = _tangent_p.bind(offsets, columns, *arrays, *out[1:], *changes, form=form, count=len(arrays), wanted=wanted)
     out = out if keep else out[:1]
-    return out, (change, *[jnp.zeros_like(x) for x in out[1:]])  # softmax's numbers are there for gradients alone
+    return out, (change, *[jnp.zeros_like(x) for x in out[1:]])  # only gradients use softmax's numbers
 
 
 # ------------------------------------------------------------------------------ primitives
 
 
 def _shared(found: Any, shape: tuple[int, ...]) -> Any:
-    """What members of a batch shared gets the sum of their gradients."""
+    """Sums gradients over the members of a batch that share an operand."""
     axes = tuple(axis for axis, (ours, theirs) in enumerate(zip(found.shape, shape)) if ours != theirs)
     return found.sum(axes, keepdims=True) if axes else found
 
@@ -150,7 +150,7 @@ def _primitive(name: str, plain: Any, shapes: Any, several: bool = False, full: 
     made.def_impl(plain)
     made.def_abstract_eval(shapes)
     mlir.register_lowering(made, mlir.lower_fun(plain, multiple_results=several))
-    place = 1 if full else 0  # of the pattern
+    place = 1 if full else 0  # the pattern's
 
     def batch(arrays: tuple, dims: tuple, **settings: Any) -> tuple:
         if any(dim is not None for dim in dims[place:place + 2]):
@@ -277,7 +277,7 @@ class _Operations(_edges.Operations):
 
 
 def _wide(x: Any) -> Any:
-    """What is between the operations is not rounded to 16 bits."""
+    """Widens 16-bit arrays, so that results between operations are not rounded."""
     return x.astype("float32") if x is not None and x.dtype.itemsize == 2 else x
 
 
@@ -350,13 +350,13 @@ def _by_jvp(plain: Any) -> Any:
 
 
 def _gradient_plain(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
-    """By the library. Each member of a batch has its own, also of what members share."""
+    """The gradients by the library. Each member of a batch has its own, also of a shared operand."""
     lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
     given = Given.of(form, rest[:count])
     own = [(x, x.shape[-2:]) for x in given.operands] + ([] if given.values is None else [(given.values, given.values.shape[-1:])])
     results = [jax.ShapeDtypeStruct((*lead, *shape), x.dtype) for (x, shape), wants in zip(own, wanted) if wants]
     bits = sum(1 << place for place, wants in enumerate(wanted) if wants)
-    statistics = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rest[count:]]  # the library reads those of each member
+    statistics = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rest[count:]]  # the library reads numbers of each member
     return list(_call(form, tuple(results), (True, len(rest) > count, given.values is not None, bits), gradient, offsets, columns, *rest[:count],
                       *statistics))
 
@@ -368,7 +368,7 @@ def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form
 
 
 def _gradient_by_operations(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
-    """The same, by operations that have derivatives."""
+    """The gradients by operations that have derivatives."""
     operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
     grad, transpose = _wide(gradient), form.transpose
     wants = [*wanted, *[False] * (4 - len(wanted))]

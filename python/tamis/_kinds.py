@@ -1,4 +1,4 @@
-"""Whose arrays results are: those of the library that the operands are of, on their device, in its current stream, from its allocator."""
+"""Results are arrays of the operands' library, on their device, in its current stream, from its allocator."""
 from __future__ import annotations
 
 import ctypes
@@ -84,7 +84,7 @@ class Torch:
 
 
 class _Stream:
-    """A stream for other libraries, by CUDA's stream protocol. Who made it keeps it."""
+    """A stream for other libraries, by CUDA's stream protocol. It is borrowed: its maker owns it."""
 
     def __init__(self, number: int):
         self.number = number
@@ -150,7 +150,7 @@ def _table(allocate: Any, release: Any) -> Any:
 
 
 def kind_of(array: Any) -> Any:
-    """The library that results for this operand are of."""
+    """The kind of results for this operand."""
     if isinstance(array, numpy.ndarray):
         return NumPy
     library = type(array).__module__.partition(".")[0]

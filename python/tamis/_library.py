@@ -1,4 +1,4 @@
-"""The shared libraries: where they are, their functions with types, their errors as exceptions.
+"""The shared libraries: finding them, typing their functions, raising their errors as exceptions.
 
 ctypes releases the GIL during each call, so other threads of Python run meanwhile.
 """
@@ -12,11 +12,11 @@ from . import _declarations as c
 from . import _errors, _interrupts
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILT = HERE.parents[1] / "build" / "release" / "src"  # of a checkout
+BUILT = HERE.parents[1] / "build" / "release" / "src"  # in a checkout
 
 
 def _places(name: str) -> list[pathlib.Path]:
-    """Where a library may be: beside what TAMIS_LIBRARY names, in the installed package, in the checkout's build."""
+    """The places that a library may have: beside the one that TAMIS_LIBRARY names, in the installed package, in the checkout's build."""
     named = os.environ.get("TAMIS_LIBRARY")
     folders = [pathlib.Path(named).parent / part for part in (".", "ml", "xla")] if named else [HERE / "lib", BUILT, BUILT / "ml", BUILT / "xla"]
     return [folder / name for folder in folders]
@@ -52,7 +52,7 @@ _models: ctypes.CDLL | None = None
 
 
 def handlers() -> ctypes.CDLL:
-    """libtamis_xla: what XLA calls."""
+    """libtamis_xla, which XLA calls, opened at the first call."""
     return _opened("libtamis_xla.so.1", {"tamis_xla_start": (None, [ctypes.c_void_p, ctypes.c_int])})
 
 
@@ -63,7 +63,7 @@ def must(status: int) -> None:
 
 
 def text(value: bytes | None) -> str:
-    """A string of the library; a NULL is empty."""
+    """A string of the library; NULL becomes an empty one."""
     return (value or b"").decode("utf-8", "replace")
 
 
@@ -73,7 +73,7 @@ def named(function: str, name: str, what: str) -> int:
     if not isinstance(name, str):
         raise TypeError(f"{what} = {name!r}: expected a string")
     status = getattr(lib, function)(name.encode(), number)
-    if status:  # the function calls its argument "name"; the caller's has another one
+    if status:  # the function calls its argument "name", the caller calls it otherwise
         raise _errors.of_status(status, text(lib.tamis_last_error()).replace("name = ", f"{what} = ", 1))
     return number.value
 

@@ -1,4 +1,4 @@
-"""Masks of attention, made where they are used (tamis/mask.h): the arguments of `Pattern.mask`, and what becomes of them."""
+"""Masks of attention, made on the device that uses them (tamis/mask.h), from the arguments of `Pattern.mask`."""
 from __future__ import annotations
 
 import ctypes
@@ -19,7 +19,7 @@ INT32_MOST = 2**31 - 1
 
 
 class Host:
-    """Arrays of NumPy, for `make`: those of another library have the same functions."""
+    """Functions of NumPy for `make`; another library has a class with the same ones."""
 
     device = "cpu"
     stream = None
@@ -30,13 +30,13 @@ class Host:
 
     @staticmethod
     def numbers(given: Any) -> Any:
-        """Whole numbers of the caller's as an array; what is none stays as it is and is refused."""
+        """The caller's whole numbers as an array; anything else is returned as it is, and is refused later."""
         array = numpy.ascontiguousarray(given)
         return array.astype(numpy.int64) if array.size == 0 else array
 
     @staticmethod
     def kept(given: Any) -> tuple[Any, Any]:
-        """Row offsets and columns of what is true in a matrix."""
+        """Row offsets and columns of a matrix's true entries."""
         matrix = numpy.asarray(given)
         return numpy.concatenate([[0], numpy.count_nonzero(matrix, axis=1).cumsum()]), numpy.ascontiguousarray(numpy.nonzero(matrix)[1])
 
@@ -56,7 +56,7 @@ def _numbers(arrays: Any, given: Any, name: str) -> Any:
 
 
 def _blocks(arrays: Any, given: Any) -> Sparse:
-    """The view of a block mask: a pattern, or a matrix of what is kept."""
+    """The view of a block mask: a pattern, or a matrix that says which blocks are kept."""
     known = getattr(getattr(given, "_checked", given), "sparse", None)
     if known is None:
         matrix = given if hasattr(given, "shape") else numpy.asarray(given)
@@ -70,7 +70,7 @@ def _blocks(arrays: Any, given: Any) -> Sparse:
 
 
 def _reach(window: Any) -> tuple[int, int]:
-    """How far a window goes to the left and to the right; -1: without bound."""
+    """The number of columns that a window has to the left and to the right; -1: no bound."""
     if window is None:
         return -1, -1
     left, right = window if isinstance(window, (tuple, list)) else (window, window)

@@ -100,7 +100,7 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     """
     try:
         width = int(Q.shape[-1])
-    except (AttributeError, IndexError, TypeError):  # what has no shape is refused, or lends a buffer
+    except (AttributeError, IndexError, TypeError):  # an operand without a shape lends a buffer, or is refused
         shape = view(Q, "Q").shape
         width = shape[-1] if shape else 1
     if scale is None:
@@ -126,7 +126,7 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     largest, total = statistics[..., 0], statistics[..., 1]
     if kind is NumPy:
         import numpy
-        with numpy.errstate(divide="ignore"):  # an empty row has -infinity
+        with numpy.errstate(divide="ignore"):  # an empty row's score is -infinity
             return E, largest + numpy.log(total)
     return E, largest + (total.log() if kind.name == "torch" else _cupy_log(total))
 

@@ -15,9 +15,9 @@ from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 
 FIELDS = ("operation", "type", "output_type", "inner", "width", "a_layout", "b_layout", "d_layout", "output_layout", "batch")
-D_IS_B = 11            # the place in a form
-EXPECTED_CALLS = 1000  # a pattern is made for many calls: plans may prepare
-MOST_PLANS = 64        # of one pattern; the oldest goes first
+D_IS_B = 11            # its place in a form
+EXPECTED_CALLS = 1000  # plans may spend time on preparing, since a pattern is made for many calls
+MOST_PLANS = 64        # per pattern; the oldest goes first
 
 
 def options_of(form: tuple, how: Any, **more: Any) -> c.tamis_options:
@@ -173,7 +173,7 @@ class Pattern:
         return handle
 
     def _forget_plans(self) -> None:
-        """Later calls make new plans. Calls of other threads end with those they have, and note nothing in what is new."""
+        """Makes later calls make new plans. Calls that other threads are in keep their old plans."""
         with self._lock:
             self._plans, self.recipes = {}, {}
 
@@ -201,14 +201,14 @@ _living: weakref.WeakSet[Pattern] = weakref.WeakSet()
 
 
 def _threads_changed() -> None:
-    """Plans have the number of threads that was set when they were made."""
+    """Drops all plans, which have the number of threads that was set when they were made."""
     for pattern in list(_living):
         if pattern.device == "cpu":
             pattern._forget_plans()
 
 
 def _after_fork() -> None:
-    """Another thread of the parent may have held a pattern's lock."""
+    """Makes new locks, since another thread of the parent may have held a pattern's lock."""
     for pattern in list(_living):
         pattern._lock = threading.Lock()
 

@@ -78,7 +78,7 @@ class Report:
 
 
 class _Owned:
-    """What the library is to destroy with its last user. No step of Python code runs then: an interrupt within a `__del__` would be printed and lost."""
+    """An object of the library, destroyed with its last user. No Python code runs then: an interrupt within a `__del__` would be lost."""
 
     __slots__ = ("free", "keep")
     __del__ = property(operator.attrgetter("free"))
@@ -99,7 +99,7 @@ class Handle:
         allocator = kind.allocator(S.like)
         if device.on_gpu:
             given.stream = kind.stream(S.like)
-            given.no_workspace = True  # each execution brings its own, so that executions of several streams may overlap
+            given.no_workspace = True  # each execution has its own, so that executions in several streams may overlap
             if allocator is not None:
                 given.allocator = allocator
         self.gradient = gradient
@@ -130,12 +130,12 @@ alive: weakref.WeakSet[Handle] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """GPUs do not survive a fork: plans on them are let go, not freed."""
+    """Forgets plans on GPUs without freeing them, since GPUs do not survive a fork."""
     for handle in list(alive):
         if handle.keep[0].device != "cpu":
             handle.value = None
             if handle.owned is not None:
-                handle.owned.free = int  # which does nothing
+                handle.owned.free = int  # a function without effect
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -143,14 +143,14 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @atexit.register
 def _at_exit() -> None:
-    """Plans on GPUs give their memory back while Python, whose allocators they use, still runs."""
+    """Frees plans on GPUs while Python, whose allocators they use, still runs."""
     for handle in list(alive):
         if handle.keep[2] is not None:
             handle.free()
 
 
 def explained(handle: Handle) -> str:
-    """What the library says about a plan."""
+    """The library's text about a plan."""
     needed = ctypes.c_size_t()
     must(lib.tamis_plan_explain(handle.value, None, 0, needed))
     buffer = ctypes.create_string_buffer(needed.value)
@@ -159,7 +159,7 @@ def explained(handle: Handle) -> str:
 
 
 def reported(handle: Handle) -> Report:
-    """The same as fields."""
+    """The library's report about a plan."""
     r = c.tamis_plan_report()
     must(lib.tamis_plan_describe(handle.value, r))
     return Report(text(r.algorithm), text(r.reason), text(r.parameters), text(r.instruction_set), r.threads, r.check_seconds, r.setup_seconds,

@@ -1,4 +1,4 @@
-"""tamis.plan: a plan in the caller's hands."""
+"""tamis.plan: a plan that the caller keeps."""
 from __future__ import annotations
 
 from typing import Any
@@ -47,7 +47,7 @@ class Plan:
                        recipes=self._recipes)[0]
 
     def _checked(self, form: tuple, how: Settings, used: Given) -> Handle:
-        """The plan, if the operands are those that it was made for."""
+        """The plan, if it was made for operands like these."""
         handle = self._open()
         mine = self._form
         if form[9] != mine[9]:

@@ -1,4 +1,4 @@
-"""A call that was made before, with operands of the same types, shapes and strides: all that is left are addresses.
+"""Calls that repeat an earlier one with operands of the same types, shapes and strides: only addresses are new.
 
 The first such call checks its operands and makes their views; a recipe keeps what does not depend on addresses. It takes a third of
 the time. Only arrays of NumPy and tensors of PyTorch themselves have recipes.
@@ -15,7 +15,7 @@ import numpy
 from . import _declarations as c
 from ._library import lib, must
 
-MOST = 256  # recipes of a pattern or plan
+MOST = 256  # recipes per pattern or plan
 _ndarray = numpy.ndarray
 _byte_of, _address = ctypes.c_char.from_buffer, ctypes.addressof
 _tensors: tuple[type, ...] = ()

@@ -1,4 +1,4 @@
-"""X as estimators take it: samples x features, with what scikit-learn's conventions ask of its checks and messages.
+"""X of estimators, samples x features, with the checks and messages of scikit-learn's conventions.
 
 A sparse matrix in CSR or COO with floating-point values is used as it is. Everything else that scikit-learn's estimators take (other
 formats, integers, dense arrays, data frames, lists) is converted here, as it is there; zeros of a dense X are entries that are missing.

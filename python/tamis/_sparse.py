@@ -18,8 +18,8 @@ from ._library import lib, must
 from ._streams import settle
 from ._views import View, vector, view
 
-BEYOND = 2**63  # what no int64 holds
-NO_VALUES = "none"  # there are none; or they are integers, which only patterns have
+BEYOND = 2**63  # too large for int64
+NO_VALUES = "none"  # no values, or integers, which only a pattern may have
 
 
 class Sparse:

@@ -1,4 +1,4 @@
-"""The order of work in streams of others: an array by __cuda_array_interface__ may name the stream in which its library uses it.
+"""The order of work in foreign streams: an array by __cuda_array_interface__ may name the stream in which its library uses it.
 
 A call computes in one stream, which waits for those that the arrays name; afterwards these wait for it, so that what they do later
 sees the results, and changes no operand that is still read. The host waits for neither.

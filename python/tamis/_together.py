@@ -63,7 +63,7 @@ class Ranks:
         must(lib.tamis_group_open_local((ctypes.c_void_p * self._count)(*devices), self._count, None, self._groups))
 
     def fit(self, fitted: list[Optional[int]], keep: Any, stop: Callable[[BaseException], None]) -> tuple[int, str]:
-        """The status of the fit of these models, one a rank, and its message. keep: what is not to be freed until it has ended.
+        """The status of the fit of these models, one per rank, and its message. keep: objects that live until it has ended.
 
         The library starts the threads of the ranks and waits for them in a thread of ours, which closes the group; the caller's tells `stop` of Ctrl-C.
         """

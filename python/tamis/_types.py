@@ -4,7 +4,7 @@ from __future__ import annotations
 from . import _declarations as c
 
 F32, F64, F16, BF16 = c.TAMIS_F32, c.TAMIS_F64, c.TAMIS_F16, c.TAMIS_BF16
-I32, I64 = 16, 17  # of indices; other numbers than those of elements
+I32, I64 = 16, 17  # types of indices; their numbers differ from those of elements
 
 NAMES = {F32: "fp32", F64: "fp64", F16: "fp16", BF16: "bf16", I32: "int32", I64: "int64"}
 NUMPY_NAMES = {F32: "float32", F64: "float64", F16: "float16", BF16: "bfloat16", I32: "int32", I64: "int64"}

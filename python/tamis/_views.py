@@ -54,7 +54,7 @@ def _numpy(array: numpy.ndarray, name: str) -> View:
         if kind is None or not dtype.isnative:
             raise refuse_type(name, dtype)
     shape = array.shape
-    try:  # of packed arrays that may be written this takes a third of the time
+    try:  # a third of the time, for packed arrays that may be written
         return View(array, _address(_byte_of(array)), shape, (shape[1], 1) if len(shape) == 2 else _packed(shape), kind, "cpu", True)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         pass
@@ -143,7 +143,7 @@ class _Versioned(ctypes.Structure):
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_MANAGED = 1, 2, 3, 13
 _READ_ONLY, _COPIED = 1, 2  # flags
-_IMMUTABLE = ("jax", "jaxlib", "tensorflow")  # libraries whose arrays nobody may write, which DLPack does not say of them
+_IMMUTABLE = ("jax", "jaxlib", "tensorflow")  # libraries of constant arrays; their DLPack does not say so
 _DEFAULT_STREAM = 1  # DLPack's number of CUDA's legacy default stream
 
 
@@ -156,11 +156,11 @@ def _dlpack(array: Any, name: str) -> View:
     else:
         raise _errors.ArgumentError(f"{name} is on DLPack's device {where}:{number}: expected memory of the CPU or of CUDA")
     writable = hasattr(array, "__setitem__") and type(array).__module__.partition(".")[0] not in _IMMUTABLE
-    # the tensor is the first field of what the capsule holds; the capsule frees it, since it is not renamed
+    # the capsule holds a structure that begins with the tensor, and frees it, since it is not renamed
     try:
         capsule = array.__dlpack__(**arguments)
         tensor = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
-    except BufferError as error:  # only DLPack 1.0 lends what may not be written
+    except BufferError as error:  # only DLPack 1.0 lends constant arrays
         try:
             capsule = array.__dlpack__(max_version=(1, 0), **arguments)
             held = ctypes.cast(_capsule_pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)).contents

@@ -27,9 +27,9 @@ from ._pattern import Pattern
 _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
 
-_WIDE = ("exp", "softmax")  # whose results autocast computes in fp32, as torch.exp and torch.softmax
+_WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, like those of torch.exp and torch.softmax
 _HALF = (torch.float16, torch.bfloat16)
-_eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # of sparse tensors, which torch.compile does not know
+_eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # for sparse tensors, which torch.compile does not know
 
 
 def _edge(edge: str) -> int:
@@ -116,7 +116,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     _check_tensors({"B": B}, values=values)
     dtype = _autocast_type(B.device.type)
     B, = _autocast(dtype, (B,))
-    if dtype is not None and values is not None and not (values.dtype == torch.float32 and B.dtype in _HALF):  # which the operator takes as they are
+    if dtype is not None and values is not None and not (values.dtype == torch.float32 and B.dtype in _HALF):  # the operator takes such a pair as it is
         values, = _autocast(dtype, (values,))
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 

@@ -1,4 +1,4 @@
-"""The same operations without PyTorch's dispatcher, for calls that nothing watches: it takes half the time of a small call.
+"""The operations without PyTorch's dispatcher, which takes half the time of a small call, for calls that nothing records or transforms.
 
 `plain` says which calls these are: tensors of PyTorch itself, no compilation, no functional transform, no mode, no autocast, no profiler.
 The functions of autograd are the registered operators', with the pattern and the settings as objects, which they pass on as they are.
@@ -25,7 +25,7 @@ _forward_mode = getattr(torch.autograd.forward_ad, "_current_level", None)
 _traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 _modes, _transforms, _PLAIN = _ops._modes, _ops._transforms, _ops._PLAIN
 POSSIBLE = _ops.REGISTERED and _forward_mode is not None
-# whether a gradient is several, of is_grads_batched=True, which maps otherwise than torch.vmap
+# whether a gradient is a batch by is_grads_batched=True, which maps otherwise than torch.vmap
 _batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
 
 

@@ -78,7 +78,7 @@ def _of_fused(on: Operations, grad: Tensor, values: Optional[Tensor], a: Tensor,
 
 
 def _wide(x: Optional[Tensor]) -> Optional[Tensor]:
-    """What is between the operations is not rounded to 16 bits."""
+    """Widens 16-bit tensors, so that results between operations are not rounded."""
     return x.float() if x is not None and x.dtype in (torch.float16, torch.bfloat16) else x
 
 

@@ -1,4 +1,4 @@
-"""The operations and their gradients on tensors, without recording: what the registered operators run.
+"""The operations and their gradients on tensors, without recording: the registered operators run these.
 
 Operators take plain tensors of indices, since compilers do not take sparse ones. The pattern that belongs to them, with its plans, is
 found by their addresses: a pattern that is alive keeps its tensors, so that no other tensor can have these addresses.
@@ -25,14 +25,14 @@ from .._sparse import Sparse
 from .._views import dense, torch_view, vector
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
-MOST_UNNAMED = 16  # patterns of operators that were called with bare tensors; the oldest goes first
+MOST_UNNAMED = 16  # kept patterns of operators called with bare tensors; the oldest goes first
 _alive: weakref.WeakValueDictionary[tuple, Pattern] = weakref.WeakValueDictionary()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    """Another thread of the parent may have held the lock."""
+    """Makes a new lock, since another thread of the parent may have held it."""
     global _lock
     _lock = threading.Lock()
 
@@ -42,7 +42,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @functools.lru_cache(maxsize=1024)
 def _how(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
-    """Settings of operators: S is a pattern, its values are an operand."""
+    """Settings of operators, for which S is a pattern and its values an operand."""
     check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
@@ -52,7 +52,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
-    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # what is there now is another tensor
+    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor has that memory now
         index, columns = index.detach(), columns.detach()
         s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
         pattern = Pattern._of(s)
@@ -160,7 +160,7 @@ def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[
     function = {SDDMM: lib.tamis_sddmm_backward, SPMM: lib.tamis_spmm_backward, FUSED: lib.tamis_fused_backward}[operation]
     arguments = [grad, *matrices, *results, gradient_of_values, execution]
     must(function(handle.value, *[None if x is None else byref(x) for x in arguments]))
-    del memory, handle  # until here they were in use
+    del memory, handle  # the library used them until here
 
 
 def _batch(lead: tuple[int, ...]) -> int:

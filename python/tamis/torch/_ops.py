@@ -42,12 +42,12 @@ else:
 
 
 class _Gradient(_Function):
-    """What autograd keeps of an operator, and the operators that it calls. `tensors` inputs are tensors, the rest numbers; outputs after
+    """The inputs that autograd keeps for an operator, and the operators that it calls. `tensors` inputs are tensors, the rest numbers; outputs after
     the first, softmax's numbers, have no gradient."""
 
     name = ""
     tensors = 0
-    places: tuple[int, ...] = ()  # of the inputs that have gradients, in the order in which the backward operator returns them
+    places: tuple[int, ...] = ()  # places of the inputs with gradients, in the order in which the backward operator returns them
 
     @staticmethod
     def _keep(cls: Any, ctx: Any, inputs: tuple, output: Any) -> None:
@@ -140,7 +140,7 @@ def _forward(name: str, inputs: tuple) -> Any:
 
 
 def _refusal_of(name: str) -> Any:
-    """Of an operator that is a derivative itself."""
+    """The derivatives of an operator that is itself a derivative."""
 
     def refused(ctx: Any, *_: Any) -> Any:
         raise NotImplementedError(f"tamis::{name} has no derivative: differentiate the gradient of {name[:-9]} with create_graph=True, or use "

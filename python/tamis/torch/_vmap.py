@@ -1,4 +1,4 @@
-"""What vmap makes of an operator: the mapped dimension is one of the batch. Operands that are mapped, or that have a batch of their own, get
+"""Operators under vmap: the mapped dimension becomes one of the batch. Operands that are mapped, or that have a batch of their own, get
 all of it; patterns are shared, and so is what is neither."""
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-# of each operator: its matrices, its values and whatever else has leading dimensions, by place, with its own number of dimensions
+# each operator's inputs with leading dimensions (matrices, values, ...), by place, with their own number of dimensions
 OWN = {
     "sddmm": {2: 1, 3: 2, 4: 2},
     "spmm": {2: 1, 3: 2},
@@ -16,8 +16,8 @@ OWN = {
     "fused_backward": {0: 2, 3: 1, 4: 2, 5: 2, 6: 2, 7: 2},
 }
 STATISTICS = {"sddmm_backward": 6, "fused_backward": 7}
-GRADIENTS = {"sddmm_backward": (4, 5, 3), "spmm_backward": (4, 3), "fused_backward": (4, 5, 6, 3)}  # of what, in the order of the results
-COLUMN = {"spmm": (3,), "spmm_backward": (0, 4)}  # what is a vector if B is one
+GRADIENTS = {"sddmm_backward": (4, 5, 3), "spmm_backward": (4, 3), "fused_backward": (4, 5, 6, 3)}  # the inputs of the gradients, in the order of the results
+COLUMN = {"spmm": (3,), "spmm_backward": (0, 4)}  # inputs that are vectors if B is one
 
 
 def _even(x: Tensor, own: int) -> Tensor:
