@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/edges.h"
 #include "cli/problem.h"
 #include "reference/bounds.h"
 #include "reference/oracle.h"
@@ -109,7 +110,7 @@ static bool passes_with(const fixture *f, int64_t at, double value) {
 static void check_values(const double *values) {
     static const double wrong[] = {1.001, 1 + 1e-9, 1.02, 1.1};
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
-        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
+        for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++) {
             for (int n = 0; n < 4; n++) {
                 fixture f;
                 make(&f, (tamis_operation)operation, (tamis_edge)edge, types[n], values);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/edges.h"
 #include "bench/statistics.h"
 #include "cli/device.h"
 #include "cli/json.h"
@@ -227,7 +228,7 @@ static bool passes(const fixture *f) { return compared(f->oracle, &f->problem.ou
 static void the_oracle_takes_right_results_and_notices_wrong_ones(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
-        for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++) {
+        for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++) {
             for (int type = 0; type <= TAMIS_BF16; type++) {
                 fixture f;
                 make(&f, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type);

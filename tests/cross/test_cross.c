@@ -15,6 +15,7 @@
 
 #include <tamis/algorithms.h>
 
+#include "base/edges.h"
 #include "cross.h"
 #include "support/brief.h"
 
@@ -24,7 +25,7 @@ static uint64_t seed;
 
 static void each(const cross_case *c, tamis_random *random, cross_counts *counts) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++)
+        for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++)
             for (int type = 0; type <= TAMIS_BF16; type++)
                 if (tamis_random_below(random, 100) < share)
                     cross_run(device, c, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type, 0, random,

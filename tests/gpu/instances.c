@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/edges.h"
 #include "base/status.h"
 #include "gpu/algorithms.h"
 #include "gpu/ceilings/ceilings.h"
@@ -61,7 +62,7 @@ static tamis_edge next_edge(tamis_operation operation) {
     static unsigned turn;
     if (operation == TAMIS_OP_SPMM) return TAMIS_EDGE_SCALE;
     turn++;
-    return (tamis_edge)((7 * turn + turn / 8) % (TAMIS_EDGE_SOFTMAX + 1));
+    return (tamis_edge)((7 * turn + turn / 8) % TAMIS_EDGE_COUNT);
 }
 
 void instance_set_pattern(instance *x, instance_pattern pattern) {

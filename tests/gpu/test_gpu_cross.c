@@ -11,13 +11,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/edges.h"
 #include "cross/cross.h"
 
 /* Everything but the problems, which are drawn. */
 static int make_deck(cross_card *deck) {
     int count = 0;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++)
+        for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++)
             for (int type = 0; type <= TAMIS_BF16; type++)
                 deck[count++] = (cross_card){
                     .operation = (tamis_operation)operation, .edge = (tamis_edge)edge, .type = (tamis_type)type};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/edges.h"
 #include "base/memory.h"
 #include "gpu/algorithms.h"
 #include "gpu/panels/panels_build.h"
@@ -238,7 +239,7 @@ int main(void) {
     for (int a = 0; tamis_gpu_catalogue(a); a++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             for (int type = 0; type <= TAMIS_BF16; type++)
-                for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
+                for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++) {
                     if (!(tamis_gpu_catalogue(a)->description.operations & 1u << operation)) continue;
                     const int64_t k = instance_widths[tamis_random_below(&random, instance_width_count)];
                     instance x = instance_draw(NULL, tamis_gpu_catalogue(a), (tamis_operation)operation,

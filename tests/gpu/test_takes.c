@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/edges.h"
 #include "gpu/algorithms.h"
 #include "gpu/plan.h"
 #include "instances.h"
@@ -45,7 +46,7 @@ static int failures, problems;
 static void try_types_and_edges(const tamis_algorithm *algorithm, tamis_operation operation) {
     const char *const name = algorithm->description.name;
     for (int type = 0; type <= TAMIS_BF16; type++)
-        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
+        for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++) {
             const bool wanted = !is_to_decline(name, operation, (tamis_type)type, (tamis_edge)edge);
             problems++;
             if (is_taken(algorithm, operation, (tamis_type)type, (tamis_edge)edge) == wanted) continue;

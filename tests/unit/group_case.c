@@ -7,6 +7,7 @@
 #include <string.h>
 #include <tamis/structure.h>
 
+#include "base/edges.h"
 #include "sparse/index.h"
 
 tamis_location group_case_location = TAMIS_HOST;
@@ -326,7 +327,7 @@ const char *group_case_run_all(tamis_group *group, int first, int step) {
     int number = 0;
     for (int i = 0; i < group_case_count; i++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-            for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++)
+            for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++)
                 for (int transpose = 0; transpose <= (operation != TAMIS_OP_SDDMM); transpose++) {
                     const bool exact = group_cases[i].flags & GROUP_INTEGERS;
                     if (number++ % step != first % step) continue;

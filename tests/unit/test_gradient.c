@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/edges.h"
 #include "base/memory.h"
 #include "cpu/variants.h"
 #include "gradient_case.h"
@@ -97,7 +98,7 @@ static void compare(gradient_case *c) {
 static void test_cases(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-        for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++)
+        for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++)
             for (int type = 0; type <= last_type(); type += test_rounds(1, 3)) {
                 const int from = (int)tamis_random_below(&dice, 6);
                 for (int round = from; round < from + rounds; round++) {
@@ -132,7 +133,7 @@ static void test_empty(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int k = 0; k < 8; k++)
-            for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge += TAMIS_EDGE_SOFTMAX) {
+            for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge += TAMIS_EDGE_SOFTMAX) {
                 gradient_shape s = draw_shape((tamis_operation)operation, k);
                 s.rows = sizes[k][0], s.cols = sizes[k][1], s.nnz = sizes[k][2];
                 s.inner = sizes[k][3], s.width = sizes[k][4];
@@ -167,7 +168,7 @@ static void edge_case(tamis_edge edge, tamis_type type, int round) {
 
 static void test_edges(void **state) {
     (void)state;
-    for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++)
+    for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++)
         for (int type = 0; type <= last_type(); type += test_rounds(1, 3))
             for (int round = 0; round < (quick ? 1 : 3); round++) edge_case((tamis_edge)edge, (tamis_type)type, round);
 }

@@ -17,6 +17,7 @@
 #include <tamis/reference.h>
 #include <time.h>
 
+#include "base/edges.h"
 #include "base/random.h"
 
 enum { ROWS = 4, COLS = 5, NNZ = 11, K = 3, L = 2, BATCH = 2 };
@@ -196,7 +197,7 @@ static void one(tamis_operation operation, tamis_edge edge, bool transpose, bool
 static void test_differences(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-        for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++)
+        for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++)
             for (int k = 0; k < 4; k++) {
                 if (operation == TAMIS_OP_SDDMM && k / 2) continue;
                 if (operation == TAMIS_OP_SPMM && edge) continue;
@@ -243,7 +244,7 @@ static void test_values_without_gradient(void **state) {
 /* An edge over samples is what SDDMM makes of the same samples. */
 static void test_edges(void **state) {
     (void)state;
-    for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++) {
+    for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++) {
         setting *const s = make(TAMIS_OP_SDDMM, (tamis_edge)edge, false, edge % 2);
         double x[BATCH * NNZ], got[BATCH * NNZ], want[BATCH * NNZ];
         tamis_options mask = s->options;

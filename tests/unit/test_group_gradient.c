@@ -11,6 +11,7 @@
 #include <string.h>
 #include <tamis/structure.h>
 
+#include "base/edges.h"
 #include "base/memory.h"
 #include "cpu_device.h"
 #include "gradient_case.h"
@@ -253,7 +254,7 @@ static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devi
     static const double betas[] = {0, 1, -0.5};
     int number = 0;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 5 : TAMIS_EDGE_SOFTMAX); edge++)
+        for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 6 : TAMIS_EDGE_COUNT); edge++)
             for (int type = 0; type <= TAMIS_BF16; type++) {
                 if (number++ % step != ranks % step) continue;
                 const bool spmm = operation == TAMIS_OP_SPMM, softmax = !spmm && edge == TAMIS_EDGE_SOFTMAX;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/edges.h"
 #include "support/expect.h"
 
 typedef struct trial {
@@ -111,7 +112,7 @@ static const char *fused_is_both(const trial *t) {
     const char *broken = NULL;
     E.data = fused;
     X.values = x;
-    for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX && !broken; edge++) {
+    for (int edge = 0; edge < TAMIS_EDGE_COUNT && !broken; edge++) {
         const tamis_options o = with_edge((tamis_edge)edge);
         if (edge == TAMIS_EDGE_QUOTIENT) continue; /* its poles amplify any rounding */
         if (sampled(&p, (tamis_edge)edge, 1, x) != TAMIS_OK ||

@@ -8,6 +8,7 @@
 #include <tamis/slabs.h>
 #include <tamis/structure.h>
 
+#include "base/edges.h"
 #include "base/memory.h"
 #include "named_device.h"
 #include "support/brief.h"
@@ -273,7 +274,7 @@ static void test_cases(void **state) {
     (void)state;
     for (int i = 0; i < CASES; i++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-            for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
+            for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++) {
                 const bool exact = cases[i].flags & INTEGERS;
                 /* least is to spare where there is no sample of each nonzero; emulated, it would compile for seconds */
                 const bool always =
