@@ -126,11 +126,6 @@ def _like(x: Tensor) -> Tensor:
     return x.new_empty(x.shape)
 
 
-def _ready(grad: Tensor) -> Tensor:
-    """The gradient that autograd brings: packed, since a sum's gradient is one number at every place."""
-    return grad if grad.is_contiguous() else grad.contiguous()
-
-
 def _dense(x: Optional[Tensor], name: str) -> Any:
     return dense(torch_view(x, name), name) if x is not None else None
 
@@ -141,26 +136,6 @@ def _vector(x: Optional[Tensor], name: str, nnz: int, batch: int) -> Any:
     v = torch_view(x, name)
     apart = vector(v, name, nnz, batch)
     return c.tamis_dense(v.pointer, nnz, 1, 0, v.type, 0, c.TAMIS_DEVICE if x.is_cuda else c.TAMIS_HOST, apart)
-
-
-def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Any, matrices: list, results: list,
-              gradient_of_values: Any, like: Tensor, batch: int, kind: int, statistics: Optional[Tensor]) -> None:
-    """Calls the library's backward function of an operation."""
-    s = pattern.sparse
-    used: Given = given_values(s, values, True, kind, operation, batch)
-    first, last = matrices[0], matrices[-1]
-    middle = matrices[1] if operation == FUSED else last
-    form = (operation, kind, kind, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
-            used.type if used.pointer else -1)
-    handle = pattern.gradient_of(form, how, used)
-    execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
-    if how.keep_softmax and statistics is not None:
-        execution.softmax_rows = statistics.data_ptr()
-    memory = handle.bring_workspace(execution, like)
-    function = {SDDMM: lib.tamis_sddmm_backward, SPMM: lib.tamis_spmm_backward, FUSED: lib.tamis_fused_backward}[operation]
-    arguments = [grad, *matrices, *results, gradient_of_values, execution]
-    must(function(handle.value, *[None if x is None else byref(x) for x in arguments]))
-    del memory, handle  # the library used them until here
 
 
 def _batch(lead: tuple[int, ...]) -> int:
@@ -183,50 +158,53 @@ def _shown(results: list, operands: list, like: Tensor) -> tuple[Tensor, ...]:
                  for result, x in zip(results, operands))
 
 
-def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, statistics: Tensor, rows: int,
-                   cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, wanted: list[bool]) -> tuple[Tensor, Tensor, Tensor]:
-    pattern = pattern_of(index, columns, rows, cols, coo)
-    lead = lead_of(a, b, values)
-    batch, grad = _batch(lead), _ready(grad)
-    da, db, ds = _empty(wanted[0], a, 2, batch), _empty(wanted[1], b, 2, batch), _empty(wanted[2] and edge != MASK, values, 1, batch)
-    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
-    v = torch_view(a, "A")
-    _backward(SDDMM, pattern, how, values, _vector(grad, "dP", pattern.nnz, batch), [_dense(a, "A"), _dense(b, "B")],
-              [_dense(da, "dA"), _dense(db, "dB")], _vector(ds if pattern.nnz else None, "dS", pattern.nnz, batch), a, batch, v.type, statistics)
-    if wanted[2] and ds is None and values is not None:
+def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
+              statistics: Optional[Tensor], wanted: list[bool]) -> tuple[Tensor, ...]:
+    """Calls the library's backward function: the gradients of the matrices and of the values."""
+    nnz, like, batch = pattern.nnz, matrices[0], _batch(lead_of(*matrices, values))
+    grad = grad.contiguous()  # a sum's gradient is one number at every place
+    results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
+    ds = _empty(wanted[-1] and how.edge != MASK, values, 1, batch)
+    names = ("B",) if operation == SPMM else ("A", "B", "D")
+    views = [_dense(x, name) for x, name in zip(matrices, names)]
+    first, last = views[0], views[-1]
+    middle = views[1] if operation == FUSED else last
+    used: Given = given_values(pattern.sparse, values, True, first.type, operation, batch)
+    form = (operation, first.type, first.type, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
+            used.type if used.pointer else -1)
+    handle = pattern.gradient_of(form, how, used)
+    execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
+    if how.keep_softmax and statistics is not None:
+        execution.softmax_rows = statistics.data_ptr()
+    memory = handle.bring_workspace(execution, like)
+    function = {SDDMM: lib.tamis_sddmm_backward, SPMM: lib.tamis_spmm_backward, FUSED: lib.tamis_fused_backward}[operation]
+    arguments = [_vector(grad, "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
+                 *[_dense(x, f"d{name}") for x, name in zip(results, names)], _vector(ds if nnz else None, "dS", nnz, batch), execution]
+    must(function(handle.value, *[None if x is None else byref(x) for x in arguments]))
+    del memory, handle  # the library used them until here
+    if wanted[-1] and ds is None and values is not None:
         ds = torch.zeros_like(values)
-    return _shown([da, db, ds], [a, b, values], a)  # type: ignore[return-value]
+    return _shown([*results, ds], [*matrices, values], like)
+
+
+def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, statistics: Tensor, rows: int,
+                   cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, wanted: list[bool]) -> tuple[Tensor, ...]:
+    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
+    return _backward(SDDMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b), statistics, wanted)
 
 
 def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool,
-                  transpose: bool, wanted: list[bool]) -> tuple[Tensor, Tensor]:
-    pattern = pattern_of(index, columns, rows, cols, coo)
-    lead = lead_of(b, values)
-    batch, grad = _batch(lead), _ready(grad)
+                  transpose: bool, wanted: list[bool]) -> tuple[Tensor, ...]:
     flat = b.dim() == 1
     if flat:
         b, grad = b.unsqueeze(1), grad.unsqueeze(-1)
-    db, ds = _empty(wanted[0], b, 2, batch), _empty(wanted[1], values, 1, batch)
     how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
-    _backward(SPMM, pattern, how, values, _dense(grad, "dC"), [_dense(b, "B")], [_dense(db, "dB")], _vector(ds if pattern.nnz else None, "dS", pattern.nnz, batch), b,
-              batch, torch_view(b, "B").type, None)
-    db, ds = _shown([db, ds], [b, values], b)
+    db, ds = _backward(SPMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (b,), None, wanted)
     return db.squeeze(1) if flat and wanted[0] else db, ds
 
 
 def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, statistics: Tensor,
                    rows: int, cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, transpose: bool,
-                   wanted: list[bool]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    pattern = pattern_of(index, columns, rows, cols, coo)
-    batch, grad = _batch(lead_of(a, b, d, values)), _ready(grad)
-    da, db, dd = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, (a, b, d))]
-    ds = _empty(wanted[3] and edge != MASK, values, 1, batch)
+                   wanted: list[bool]) -> tuple[Tensor, ...]:
     how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
-    _backward(FUSED, pattern, how, values, _dense(grad, "dE"), [_dense(a, "A"), _dense(b, "B"), _dense(d, "D")],
-              [_dense(da, "dA"), _dense(db, "dB"), _dense(dd, "dD")], _vector(ds if pattern.nnz else None, "dS", pattern.nnz, batch), a, batch,
-              torch_view(a, "A").type, statistics)
-    if wanted[3] and ds is None and values is not None:
-        ds = torch.zeros_like(values)
-    return _shown([da, db, dd, ds], [a, b, d, values], a)  # type: ignore[return-value]
-
-
+    return _backward(FUSED, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b, d), statistics, wanted)
