@@ -10,6 +10,8 @@ from typing import Any, Optional
 
 from . import _declarations as c
 
+SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
+
 
 def total(*terms: Any) -> Any:
     """The sum of terms, each of which may be None, which is zero; None if all are."""
@@ -126,3 +128,43 @@ class Edge:
         if self.entry == "bias":
             return self._centred(total(None if dx is None else self.scale * dx, ds))
         return total(None if dx is None else self._by_product() * dx, None if ds is None else self._by_value() * ds)
+
+
+def _edge_of(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool) -> tuple[Edge, int, int]:
+    """The edge of an operation, and which operands belong to rows and to columns of S."""
+    turned = transpose and operation == FUSED
+    first, second = (1, 0) if turned else (0, 1)
+    return Edge(on, values, operands[first], operands[second], numbers, turned), first, second
+
+
+def gradients(on: Operations, operation: int, grad: Any, values: Any, operands: tuple, numbers: tuple, transpose: bool, wanted: Any) -> list:
+    """The gradients of the operands and of the values, by operations that have derivatives; None: it is not wanted, or zero."""
+    by_value = values is not None and wanted[len(operands)]
+    if operation == SPMM:
+        pair = (operands[0], grad) if transpose else (grad, operands[0])
+        return [on.times(values, grad, not transpose) if wanted[0] else None, on.products(*pair) if by_value else None]
+    edge, first, second = _edge_of(on, operation, values, operands, numbers, transpose)
+    found: list = [None] * (len(operands) + 1)
+    if operation == FUSED:
+        found[2] = on.times(edge.value, grad, not transpose) if wanted[2] else None
+        if wanted[0] or wanted[1] or by_value:
+            grad = on.products(operands[2], grad) if transpose else on.products(grad, operands[2])
+    if wanted[0] or wanted[1] or by_value:
+        of_x, of_s = edge.gradients(grad, wanted[0] or wanted[1], by_value)
+        found[first] = on.times(of_x, edge.b, False) if wanted[first] else None
+        found[second] = on.times(of_x, edge.a, True) if wanted[second] else None
+        found[-1] = of_s if by_value else None
+    return found
+
+
+def tangent(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool, dv: Any, d: Any) -> Any:
+    """The change of the result from those of the values and operands, where None stands for zero."""
+    if operation == SPMM:
+        return total(None if d[0] is None else on.times(values, d[0], transpose), None if dv is None else on.times(dv, operands[0], transpose))
+    edge, first, second = _edge_of(on, operation, values, operands, numbers, transpose)
+    found = edge.tangent(total(None if d[first] is None else on.products(d[first], edge.b),
+                               None if d[second] is None else on.products(edge.a, d[second])), dv)
+    if operation == FUSED:
+        found = total(None if d[2] is None else on.times(edge.value, d[2], transpose),
+                      None if found is None else on.times(found, operands[2], transpose))
+    return found

@@ -20,7 +20,7 @@ from jax.interpreters import ad, batching, mlir
 from . import _declarations as c
 from . import _edges, _errors
 from ._device import opened
-from ._edges import Edge, total
+from ._edges import total
 from ._library import handlers
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
@@ -271,9 +271,9 @@ class _Operations(_edges.Operations):
     def where(condition: Any, this: Any, otherwise: Any, like: Any) -> Any:
         return jnp.where(condition, this, otherwise).astype(like.dtype)
 
-    def edge(self, values: Any, a: Any, b: Any) -> Edge:
-        form = self.form
-        return Edge(self, values, a, b, (form.edge, form.scale, form.slope, form.epsilon), form.transpose and form.operation == FUSED)
+    @property
+    def numbers(self) -> tuple:
+        return self.form.edge, self.form.scale, self.form.slope, self.form.epsilon
 
 
 def _wide(x: Any) -> Any:
@@ -291,18 +291,8 @@ def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: in
     changes = iter([_wide(x) for x in rest[len(rest) - sum(wanted):]])
     d = [next(changes) if wants else None for wants in wanted]
     dv = d[len(operands)] if values is not None else None
-    first, second = (1, 0) if form.transpose and form.operation == FUSED else (0, 1)
     on = _Operations(form, offsets, columns, operands[0])
-    if form.operation == SPMM:
-        found = total(None if d[0] is None else on.times(values, d[0], form.transpose),
-                      None if dv is None else on.times(dv, operands[0], form.transpose))
-    else:
-        edge = on.edge(values, operands[first], operands[second])
-        found = edge.tangent(total(None if d[first] is None else on.products(d[first], edge.b),
-                                   None if d[second] is None else on.products(edge.a, d[second])), dv)
-        if form.operation == FUSED:
-            found = total(None if d[2] is None else on.times(edge.value, d[2], form.transpose),
-                          None if found is None else on.times(found, operands[2], form.transpose))
+    found = _edges.tangent(on, form.operation, values, operands, on.numbers, form.transpose, dv, d)
     return jnp.zeros(shaped.shape, shaped.dtype) if found is None else jnp.broadcast_to(found, shaped.shape).astype(shaped.dtype)
 
 
@@ -370,22 +360,8 @@ def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form
 def _gradient_by_operations(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
     """The gradients by operations that have derivatives."""
     operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
-    grad, transpose = _wide(gradient), form.transpose
-    wants = [*wanted, *[False] * (4 - len(wanted))]
     on = _Operations(form, offsets, columns, operands[0])
-    if form.operation == SPMM:
-        x, y = (operands[0], grad) if transpose else (grad, operands[0])
-        found = [on.times(values, grad, not transpose) if wants[0] else None, on.products(x, y) if wants[1] else None]
-    else:
-        first, second = (1, 0) if transpose and form.operation == FUSED else (0, 1)
-        edge = on.edge(values, operands[first], operands[second])
-        dp, dd = grad, None
-        if form.operation == FUSED:
-            dd = on.times(edge.value, grad, not transpose) if wants[2] else None
-            dp = on.products(operands[2], grad) if transpose else on.products(grad, operands[2])
-        of_x, of_s = edge.gradients(dp, wants[0] or wants[1], wants[count - 1] and values is not None)
-        by = {first: on.times(of_x, edge.b, False) if wants[first] else None, second: on.times(of_x, edge.a, True) if wants[second] else None}
-        found = [by[0], by[1], *([dd] if form.operation == FUSED else []), of_s]
+    found = _edges.gradients(on, form.operation, _wide(gradient), values, operands, on.numbers, form.transpose, wanted)
     shapes = _gradient_shapes(gradient, offsets, columns, *rest, form=form, count=count, wanted=wanted)
     chosen = [of for of, wants in zip(found, wanted) if wants]
     return [jnp.zeros(to.shape, to.dtype) if of is None else jnp.broadcast_to(of, to.shape).astype(to.dtype) for of, to in zip(chosen, shapes)]
