@@ -27,44 +27,32 @@ typedef struct lengths_job {
     lengths parts[MOST_THREADS];
 } lengths_job;
 
+TAMIS_INLINE void add_length(const void *offsets, tamis_index_type type, int64_t row, double mean, lengths *all,
+                             double *squares) {
+    const int64_t length = tamis_index_load(offsets, type, row + 1) - tamis_index_load(offsets, type, row);
+    all->max = length > all->max ? length : all->max;
+    all->min = length < all->min ? length : all->min;
+    all->empty += length == 0;
+    *squares += ((double)length - mean) * ((double)length - mean);
+}
+
 TAMIS_INLINE lengths measure(const void *offsets, tamis_index_type type, int64_t begin, int64_t end, double mean) {
     lengths all = {.max = 0, .min = INT64_MAX};
     double squares[4] = {0}; /* independent sums, which the processor adds at once */
     int64_t row = begin;
-    for (; row + 4 <= end; row += 4) {
-        for (int lane = 0; lane < 4; lane++) {
-            const int64_t length =
-                tamis_index_load(offsets, type, row + lane + 1) - tamis_index_load(offsets, type, row + lane);
-            all.max = length > all.max ? length : all.max;
-            all.min = length < all.min ? length : all.min;
-            all.empty += length == 0;
-            squares[lane] += ((double)length - mean) * ((double)length - mean);
-        }
-    }
-    for (; row < end; row++) {
-        const int64_t length = tamis_index_load(offsets, type, row + 1) - tamis_index_load(offsets, type, row);
-        all.max = length > all.max ? length : all.max;
-        all.min = length < all.min ? length : all.min;
-        all.empty += length == 0;
-        squares[0] += ((double)length - mean) * ((double)length - mean);
-    }
+    for (; row + 4 <= end; row += 4)
+        for (int lane = 0; lane < 4; lane++) add_length(offsets, type, row + lane, mean, &all, &squares[lane]);
+    for (; row < end; row++) add_length(offsets, type, row, mean, &all, &squares[0]);
     all.squares = squares[0] + squares[1] + squares[2] + squares[3];
     return all;
-}
-
-static lengths measure32(const void *offsets, int64_t begin, int64_t end, double mean) {
-    return measure(offsets, TAMIS_I32, begin, end, mean);
-}
-static lengths measure64(const void *offsets, int64_t begin, int64_t end, double mean) {
-    return measure(offsets, TAMIS_I64, begin, end, mean);
 }
 
 static void lengths_thread(void *context, int thread, int threads) {
     lengths_job *const job = context;
     const int64_t begin = tamis_partition_even(job->S->rows, threads, thread);
     const int64_t end = tamis_partition_even(job->S->rows, threads, thread + 1);
-    job->parts[thread] = job->S->offset_type == TAMIS_I32 ? measure32(job->S->offsets, begin, end, job->mean)
-                                                          : measure64(job->S->offsets, begin, end, job->mean);
+    job->parts[thread] = job->S->offset_type == TAMIS_I32 ? measure(job->S->offsets, TAMIS_I32, begin, end, job->mean)
+                                                          : measure(job->S->offsets, TAMIS_I64, begin, end, job->mean);
 }
 
 /* Estimates bandwidth and mean_span from a sample of rows: from the first, the last and some columns between. */

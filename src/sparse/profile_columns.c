@@ -114,27 +114,21 @@ TAMIS_INLINE findings profile_part(const tamis_sparse *S, tamis_index_type offse
     return found;
 }
 
-static findings part_32_32(const tamis_sparse *S, int64_t first, int64_t last) {
-    return profile_part(S, TAMIS_I32, TAMIS_I32, first, last);
-}
-static findings part_32_64(const tamis_sparse *S, int64_t first, int64_t last) {
-    return profile_part(S, TAMIS_I32, TAMIS_I64, first, last);
-}
-static findings part_64_32(const tamis_sparse *S, int64_t first, int64_t last) {
-    return profile_part(S, TAMIS_I64, TAMIS_I32, first, last);
-}
-static findings part_64_64(const tamis_sparse *S, int64_t first, int64_t last) {
-    return profile_part(S, TAMIS_I64, TAMIS_I64, first, last);
+static findings profile_rows(const tamis_sparse *S, int64_t first, int64_t last) {
+    const bool narrow = S->index_type == TAMIS_I32;
+    if (S->offset_type == TAMIS_I32)
+        return narrow ? profile_part(S, TAMIS_I32, TAMIS_I32, first, last)
+                      : profile_part(S, TAMIS_I32, TAMIS_I64, first, last);
+    return narrow ? profile_part(S, TAMIS_I64, TAMIS_I32, first, last)
+                  : profile_part(S, TAMIS_I64, TAMIS_I64, first, last);
 }
 
 static void columns_thread(void *context, int thread, int threads) {
-    static findings (*const parts[2][2])(const tamis_sparse *, int64_t, int64_t) = {{part_32_32, part_32_64},
-                                                                                    {part_64_32, part_64_64}};
     columns_job *const job = context;
     const tamis_sparse *const S = job->S;
     const int64_t first = tamis_partition_rows(S->offsets, S->offset_type, S->rows, S->nnz, threads, thread);
     const int64_t last = tamis_partition_rows(S->offsets, S->offset_type, S->rows, S->nnz, threads, thread + 1);
-    job->parts[thread] = parts[S->offset_type][S->index_type](S, first, last);
+    job->parts[thread] = profile_rows(S, first, last);
 }
 
 void tamis_profile_columns(const tamis_sparse *S, int threads, tamis_profile *profile) {

@@ -60,45 +60,38 @@ TAMIS_INLINE int64_t first_bad(const void *array, tamis_index_type type, bool ri
     return -1;
 }
 
-static int64_t first_bad_index32(const void *array, int64_t begin, int64_t end, int64_t last) {
-    return first_bad(array, TAMIS_I32, false, begin, end, last);
-}
-static int64_t first_bad_index64(const void *array, int64_t begin, int64_t end, int64_t last) {
-    return first_bad(array, TAMIS_I64, false, begin, end, last);
-}
-static int64_t first_bad_offset32(const void *array, int64_t begin, int64_t end, int64_t last) {
-    return first_bad(array, TAMIS_I32, true, begin, end, last);
-}
-static int64_t first_bad_offset64(const void *array, int64_t begin, int64_t end, int64_t last) {
-    return first_bad(array, TAMIS_I64, true, begin, end, last);
-}
-
-typedef int64_t search_part(const void *array, int64_t begin, int64_t end, int64_t last);
-
 enum { MOST_THREADS = 256 };
 
 typedef struct search {
-    search_part *part;
     const void *array;
+    tamis_index_type type;
+    bool rises; /* else the entries are only to be within 0 .. last */
     int64_t begin, end, last;
     int64_t found[MOST_THREADS]; /* one per thread */
 } search;
 
+static int64_t search_part(const search *s, int64_t begin, int64_t end) {
+    if (s->type == TAMIS_I32)
+        return s->rises ? first_bad(s->array, TAMIS_I32, true, begin, end, s->last)
+                        : first_bad(s->array, TAMIS_I32, false, begin, end, s->last);
+    return s->rises ? first_bad(s->array, TAMIS_I64, true, begin, end, s->last)
+                    : first_bad(s->array, TAMIS_I64, false, begin, end, s->last);
+}
+
 static void search_thread(void *context, int thread, int threads) {
     search *const s = context;
     const int64_t count = s->end - s->begin;
-    s->found[thread] = s->part(s->array, s->begin + tamis_partition_even(count, threads, thread),
-                               s->begin + tamis_partition_even(count, threads, thread + 1), s->last);
+    s->found[thread] = search_part(s, s->begin + tamis_partition_even(count, threads, thread),
+                                   s->begin + tamis_partition_even(count, threads, thread + 1));
 }
 
-static int64_t search_all(search_part *part, const void *array, int64_t begin, int64_t end, int64_t last, int threads) {
+static int64_t search_all(search *s, int threads) {
     if (threads <= 0) threads = tamis_threads_default();
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (end - begin < SMALL || threads == 1) return part(array, begin, end, last);
-    search s = {.part = part, .array = array, .begin = begin, .end = end, .last = last};
-    tamis_threads_run(threads, search_thread, &s);
+    if (s->end - s->begin < SMALL || threads == 1) return search_part(s, s->begin, s->end);
+    tamis_threads_run(threads, search_thread, s);
     for (int t = 0; t < threads; t++)
-        if (s.found[t] >= 0) return s.found[t];
+        if (s->found[t] >= 0) return s->found[t];
     return -1;
 }
 
@@ -111,8 +104,8 @@ static tamis_status validate_offsets(const tamis_sparse *S, int threads) {
         return tamis_fail(TAMIS_ERROR_PATTERN,
                           base ? "offsets[0] = %lld is not offset_base = %lld" : "offsets[0] = %lld is not %lld",
                           (long long)first, (long long)base);
-    const int64_t bad = search_all(type == TAMIS_I32 ? first_bad_offset32 : first_bad_offset64, S->offsets, 1,
-                                   S->rows + 1, last, threads);
+    search s = {.array = S->offsets, .type = type, .rises = true, .begin = 1, .end = S->rows + 1, .last = last};
+    const int64_t bad = search_all(&s, threads);
     if (bad >= 0) {
         const int64_t value = tamis_index_load(S->offsets, type, bad);
         const int64_t before = tamis_index_load(S->offsets, type, bad - 1);
@@ -132,8 +125,9 @@ static tamis_status validate_offsets(const tamis_sparse *S, int threads) {
 static tamis_status validate_indices(const char *name, const void *array, const tamis_sparse *S, int64_t size,
                                      int threads) {
     const tamis_index_type type = S->index_type;
-    const int64_t bad = search_all(type == TAMIS_I32 ? first_bad_index32 : first_bad_index64, array, S->offset_base,
-                                   S->offset_base + S->nnz, size - 1, threads);
+    search s = {.array = array, .type = type, .begin = S->offset_base, .last = size - 1};
+    s.end = s.begin + S->nnz;
+    const int64_t bad = search_all(&s, threads);
     if (bad < 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_PATTERN, "%s[%lld] = %lld is not in 0 .. %lld", name, (long long)bad,
                       (long long)tamis_index_load(array, type, bad), (long long)(size - 1));
