@@ -12,7 +12,7 @@ typedef struct tamis_gpu_candidates {
     int count;
 } tamis_gpu_candidates;
 
-/* Adds one; those that exceed the table are left out. */
+/* Adds a candidate. The table keeps the first TAMIS_GPU_CANDIDATES. */
 void tamis_gpu_candidate(tamis_gpu_candidates *candidates, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

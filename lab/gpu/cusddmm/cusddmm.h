@@ -7,7 +7,7 @@
 
 #include "gpu/structure/panel_index.h"
 
-enum { TAMIS_CUSDDMM_AUTO, TAMIS_CUSDDMM_A, TAMIS_CUSDDMM_B }; /* what is streamed */
+enum { TAMIS_CUSDDMM_AUTO, TAMIS_CUSDDMM_A, TAMIS_CUSDDMM_B }; /* the matrix that is streamed */
 
 /* Whether A and B change roles: the paper streams along the smaller dimension; not so where that leaves fewer panels
    than fill a GPU. */
@@ -19,7 +19,7 @@ static inline bool tamis_cusddmm_swaps(const tamis_problem *problem, int64_t str
            (stream == TAMIS_CUSDDMM_AUTO && problem->rows > problem->cols && problem->cols >= least);
 }
 
-/* How many slices of tk elements K has */
+/* Returns the number of slices of tk elements in K. */
 static inline int64_t tamis_cusddmm_slices(const tamis_problem *problem, int64_t tk) {
     return problem->inner > 0 ? (problem->inner + tk - 1) / tk : 1;
 }

@@ -12,14 +12,14 @@
 #include "lab/gpu/trial.h"
 
 enum { TJ, TK, TI, VWARP, BLOCK, STREAM, TUNE, BATCH };
-enum { BY_MODEL = 1, EXHAUSTIVE = 2 }; /* of TUNE */
-enum { STEP = 32, NARROW_MOST = 1 << 16, TILE_MOST = 1 << 30, FIGURES = 3 /* of COO, for each nonzero */ };
+enum { BY_MODEL = 1, EXHAUSTIVE = 2 }; /* values of TUNE */
+enum { STEP = 32, NARROW_MOST = 1 << 16, TILE_MOST = 1 << 30, FIGURES = 3 /* numbers per nonzero of COO */ };
 
 typedef struct l2_state {
     int64_t panels, shared_bytes;
     void *list;                  /* index: the active rows of each tile */
     void *cells, *panel_entries; /* int64: the tile and the first place of each panel; its first nonzero */
-    void *lines, *across, *from; /* a nonzero each: row within the panel, column within the tile, place in S */
+    void *lines, *across, *from; /* per nonzero: row within the panel, column within the tile, place in S */
 } l2_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
@@ -56,7 +56,7 @@ static int64_t tile_by_model(const tamis_prepared *p) {
     return tile >= (double)most ? most : clamp(tamis_cusddmm_round((int64_t)tile, STEP), 1, most);
 }
 
-/* The slice of the same optimum, not so long that fewer than STEP rows fit. */
+/* Returns the slice of the same optimum, but leaves room for STEP rows. */
 static int64_t slice_by_model(const tamis_prepared *p) {
     const int64_t whole = tamis_cusddmm_round(clamp(p->problem.inner, 1, INT32_MAX / 2), STEP);
     const double slice = FIGURES * p->profile.density * (double)p->parameters[TJ];
@@ -65,8 +65,8 @@ static int64_t slice_by_model(const tamis_prepared *p) {
     return tk;
 }
 
-/* What lets groups of that size fill the multiprocessor, but no more rows than a group works through at once: higher
-   panels, as the paper's, leave the last groups alone (lab/notes). */
+/* Returns the number of rows with which groups of that size fill the multiprocessor, but at most what a group processes
+   at once: with higher panels, such as the paper's, the last groups run alone (lab/notes). */
 static int64_t height_by_memory(const tamis_prepared *p) {
     enum { USUAL = 32 };
     const tamis_gpu_limits *const limits = &p->device->limits;
@@ -123,7 +123,7 @@ static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index
                             tamis_gpu_memory("from", s->from)));
 }
 
-/* Tiles along the matrix that L2 holds, in each the active rows of the other, so many a panel. */
+/* Makes tiles along the matrix that L2 holds, and in each tile panels of the active rows of the other matrix. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
     l2_state *const s = p->state;
@@ -144,7 +144,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ tuning */
 
-/* The slices worth trying: of each number of them, the shortest that is a multiple of 32. */
+/* Lists the slices worth trying: for each number of slices the shortest multiple of 32. */
 static void add_slices(const tamis_prepared *p, int64_t tj, tamis_gpu_candidates *candidates) {
     const int64_t *const v = p->parameters, whole = tamis_cusddmm_round(p->problem.inner, STEP);
     for (int64_t tk = whole, last = 0; tk >= STEP; tk -= STEP) {

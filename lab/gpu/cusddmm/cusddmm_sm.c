@@ -10,8 +10,8 @@ enum { STEP = 32, TILE_LEAST = 64, TILE_USUAL = 96, TILE_MOST = 1 << 15 /* rows 
 typedef struct sm_state {
     int64_t panels, shared_bytes;
     void *starts, *entries, *list; /* the tiles of each panel: see structure/panel_index.h */
-    void *lines, *places, *from;   /* a nonzero each: row within the panel, row of the tiled matrix, place in S */
-    void *in_place;                /* int32: how many nonzeros of each panel are in tiles of few */
+    void *lines, *places, *from;   /* per nonzero: row within the panel, row of the tiled matrix, place in S */
+    void *in_place;                /* int32 per panel: nonzeros in tiles that are not copied */
 } sm_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
@@ -27,10 +27,10 @@ static int64_t line_bytes(const tamis_prepared *p, int64_t tk) {
     return tk * (int64_t)tamis_type_size(p->problem.type);
 }
 
-/* Nonzeros of a tile from which it is worth copying: rows that would be read one by one are as many then. */
+/* A tile is worth copying if it has at least this many nonzeros: as many rows would be read one by one. */
 static int64_t worth_copying(const tamis_prepared *p) { return p->parameters[TJ] / 2; }
 
-/* The longest slice with which TILE_LEAST rows of each matrix fit `memory`, then up to TILE_USUAL rows. */
+/* Takes the longest slice with which TILE_LEAST rows of each matrix fit `memory`, then up to TILE_USUAL rows. */
 static void fill_shared(tamis_prepared *p, int64_t memory) {
     int64_t *const v = p->parameters;
     const int64_t inner = p->problem.inner < 1 ? 1 : p->problem.inner;
@@ -88,7 +88,7 @@ static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index
             tamis_gpu_memory("in_place", s->in_place)));
 }
 
-/* Panels of ti rows and in each the tiles of tj columns that have nonzeros. */
+/* Makes panels of ti rows, and in each the tiles of tj columns that have nonzeros. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
     sm_state *const s = p->state;

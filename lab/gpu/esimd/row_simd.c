@@ -13,19 +13,19 @@ enum { NT, VLC, TEAM_LANES };
 enum { LANE_MOST = 16 /* reals of a vector */, MEMBERS_MOST = 16, GROUP_WANTED = 128 };
 
 typedef struct simd_state {
-    int64_t rows, group; /* of a group: rows, work-items */
-    int64_t slices;      /* of rows of C or E, along y */
+    int64_t rows, group; /* rows and work-items of a group */
+    int64_t slices;      /* parts of a row of C or E, along y */
 } simd_state;
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
-/* Pieces of a vector that a lane has at most. */
+/* Returns the largest number of pieces of a vector that a lane holds. */
 static int pieces_most(const tamis_prepared *p) {
     const int64_t pieces = LANE_MOST / piece_of(&p->problem);
     return pieces < 4 ? (int)pieces : 4;
 }
 
-/* As many lanes as the longer of the two rows has pieces. */
+/* Returns as many lanes as the longer of the two rows has pieces. */
 static int64_t lanes_of(const tamis_problem *problem) {
     const int64_t longer = problem->inner > problem->width ? problem->inner : problem->width;
     int64_t team = 8;
@@ -33,7 +33,8 @@ static int64_t lanes_of(const tamis_problem *problem) {
     return team;
 }
 
-/* The fewest members a row, up to 16, with which the last wave of members fills the device best. */
+/* Returns the smallest number of members per row, up to 16, with which the last wave of members fills the device best.
+ */
 static int64_t members_of(const tamis_problem *problem, const tamis_gpu_device *device, int64_t team) {
     const double resident = (double)device->limits.multiprocessors * (double)device->limits.threads_most / (double)team;
     double best = 0;
@@ -59,7 +60,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 
 static bool can_shuffle(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
 
-/* Parameters, then groups of whole rows; where a team is a group, members are groups. */
+/* Sets the parameters, then groups of whole rows. Where a team is a group, members are groups. */
 static tamis_status choose(tamis_prepared *p) {
     simd_state *const s = p->state;
     int64_t *const v = p->parameters;
@@ -74,7 +75,7 @@ static tamis_status choose(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
-/* `length`: of the rows whose vectors PIECES describes. */
+/* `length` is the length of the rows whose vectors PIECES describes. */
 static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions *definitions) {
     const simd_state *const s = p->state;
     const int64_t *const v = p->parameters;
@@ -201,7 +202,7 @@ static const tamis_gpu_method fused = {
     .keeps = true,
 };
 
-/* Rows dealt whole to groups that are neighbours: quick where rows are alike, and as slow as the longest row. */
+/* Groups take whole rows: this is fast where rows have similar lengths, and as slow as the longest row. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double bytes = tamis_gpu_row_bytes(p), longest = tamis_gpu_chain(p, (double)p->evidence->profile.max, bytes);

@@ -8,14 +8,14 @@
  */
 #define LANE_REALS (PIECES * PIECE)
 #define SLICE      (TEAM * LANE_REALS)
-#define OWN        (VLC > TEAM ? VLC / TEAM : 1) /* of a block's entries a lane holds: number j is with lane j % TEAM */
+#define OWN        (VLC > TEAM ? VLC / TEAM : 1) /* entries of a block that a lane holds: entry j is with lane j % TEAM */
 
-/* Sums of a batch after their reduction: number l / PER_SUM * PER_LANE and following lie with lane l. */
+/* After the reduction of a batch lane l holds the sums from number l / PER_SUM * PER_LANE on. */
 #define PER_SUM    (BATCH < TEAM ? TEAM / BATCH : 1)
 #define PER_LANE   (BATCH > TEAM ? BATCH / TEAM : 1)
 #define MINE(lane) ((lane) / PER_SUM * PER_LANE)
 
-/* A vector of a row from element `from` on, zeros past its end. */
+/* Loads a vector of a row from element `from` on, with zeros past the end of the row. */
 FUNCTION void load_vector(const int wide, real *to, GLOBAL const element *row, int lane, int64 from, int64 inner) {
     UNROLL
     for (int p = 0; p < PIECES; p++) {
@@ -33,13 +33,14 @@ FUNCTION real multiply(real sum, const real *x, const real *y) {
     return sum;
 }
 
-/* This lane's part of the block of columns that begins at `at`; past `end` the last one again. */
+/* Loads this lane's part of the block of columns that begins at `at`. Past `end` it repeats the last column. */
 FUNCTION void load_block(simt_team team, index *own, GLOBAL const index *columns, int64 at, int64 end) {
     UNROLL
     for (int i = 0; i < OWN; i++) own[i] = columns[min64(at + i * TEAM + team.lane, end - 1)];
 }
 
-/* With ROTATES a batch finds its columns at the front of `own`: this puts the next one's there. `s`: the batch's place.
+/* With ROTATES a batch finds its columns at the front of `own`: this puts those of the next batch there. `s` is the
+ * batch's place.
  */
 FUNCTION void rotate_block(index *own, int s) {
     if ((s + BATCH) % TEAM == 0) {
@@ -49,7 +50,7 @@ FUNCTION void rotate_block(index *own, int s) {
     }
 }
 
-/* Column `first` + j of the block. Without shuffles it is read again: from the cache of a processor. */
+/* Returns column `first` + j of the block. A device without shuffles reads it again, from its cache. */
 FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index *columns, int64 at, int64 end,
                             int first, int j) {
 #if defined(ROTATES)
@@ -71,7 +72,7 @@ FUNCTION void copy_block(index *to, const index *from) {
     for (int i = 0; i < OWN; i++) to[i] = from[i];
 }
 
-/* The dot products of the BATCH entries from number `first` of the block on, over this lane's part of K. */
+/* Computes the dot products of the BATCH entries from number `first` of the block on, over this lane's part of K. */
 FUNCTION void multiply_batch(const int wide, simt_team team, real *sum, real *x, const index *own,
                              GLOBAL const index *restrict columns, int64 at, int64 end, int first,
                              GLOBAL const element *restrict a_row, GLOBAL const element *restrict b, int64 b_stride,

@@ -1,7 +1,7 @@
 /*
- * `gpudynamic-dynamic` (Costa et al.: Efficient SDDMM Algorithms on GPU, s.7): by density one that shares rows of B or
- * `gpudynamic-convert`, their tile, group and grid sizes swept if asked for. The paper's text takes `gpudynamic-shared`
- * above the threshold, its authors' public code `gpudynamic-preprocessing`: parameter `dense`.
+ * `gpudynamic-dynamic` (Costa et al.: Efficient SDDMM Algorithms on GPU, s.7) chooses by density: a method that shares
+ * rows of B, or `gpudynamic-convert`. On request it tries several tile, group and grid sizes. Above the threshold the
+ * paper's text takes `gpudynamic-shared`, but its authors' public code `gpudynamic-preprocessing`: parameter `dense`.
  */
 #include <stdio.h>
 
@@ -12,22 +12,22 @@
 #include "lab/gpu/trial.h"
 
 enum { THRESHOLD, DENSE, BLOCK, GRID, TUNE };
-enum { AS_CODED, AS_WRITTEN }; /* of DENSE */
+enum { AS_CODED, AS_WRITTEN }; /* values of DENSE */
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     (void)device;
     parameters[THRESHOLD] = 100; /* parts per million: 0.01 per cent */
     parameters[DENSE] = problem->once ? AS_WRITTEN : AS_CODED;
-    parameters[BLOCK] = parameters[GRID] = 0; /* the method's own */
+    parameters[BLOCK] = parameters[GRID] = 0; /* the method chooses */
     parameters[TUNE] = 0;
 }
 
-/* Tiles need sorted columns; without them there is no reuse to capture either. */
+/* Tiles need sorted columns. */
 static bool is_dense(const tamis_prepared *p) {
     return p->profile.sorted && p->profile.density * 1e6 > (double)p->parameters[THRESHOLD];
 }
 
-/* Equal nonzeros: groups and grids as the paper sweeps them. */
+/* The candidates of the paper for equal nonzeros: sizes of groups and grids. */
 static void sweep_grids(const tamis_prepared *p, tamis_gpu_candidates *candidates) {
     for (int block = 32; block <= 1024 && block <= p->device->limits.group_most; block *= 2) {
         tamis_gpu_candidate(candidates, "block=%d,grid=0", block);
@@ -35,7 +35,7 @@ static void sweep_grids(const tamis_prepared *p, tamis_gpu_candidates *candidate
     }
 }
 
-/* Tiles: slices of K, rows in shared memory, groups. */
+/* The candidates of the paper for tiles: slices of K, rows in shared memory, sizes of groups. */
 static void sweep_tiles(const tamis_prepared *p, const char *reduce, tamis_gpu_candidates *candidates) {
     static const int heights[] = {0, 32, 64, 128, 256};
     for (int block = 64; block <= 1024 && block <= p->device->limits.group_most; block *= 2)

@@ -17,7 +17,7 @@ typedef struct convert_state {
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
     parameters[BLOCK] = device->limits.is_cpu ? 32 : 128;
-    parameters[GRID] = 0; /* as many as give each work-item one step */
+    parameters[GRID] = 0; /* so many that each work-item has one step */
     /* four, as the paper has it, costs more work-items than it saves loads of A; one where there are few nonzeros */
     parameters[BATCH] = problem->nnz < device->limits.multiprocessors * threads ? 1 : 2;
 }
@@ -42,7 +42,7 @@ static tamis_status prepare(tamis_prepared *p) {
     return tamis_gpu_expand_rows_ready(p->device, problem);
 }
 
-/* The conversion goes into scratch, at every call. */
+/* Every call converts, into scratch. */
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t share = ((const convert_state *)p->state)->share, each = share * p->parameters[BLOCK];
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);

@@ -14,10 +14,10 @@ enum { STORE, ADD_OUT, ADD_SUMS, PUT, ADD, LAST }; /* modes of the kernel */
 enum { FINISHING_GROUP = 64, TILE_BYTES = 32 << 10, TILE_LEAST = 32 /* rows */ };
 
 typedef struct shared_state {
-    int64_t team, group;          /* lanes that hold the slices of one row; work-items */
-    int64_t parts;                /* of K, a launch or a group along y each */
-    int64_t bytes;                /* of the tile */
-    void *starts, *list, *within; /* of gpudynamic-preprocessing: see structure/panel_index.h */
+    int64_t team, group;          /* lanes that hold the slices of one row; work-items of a group */
+    int64_t parts;                /* parts of K; each is a launch or a group along y */
+    int64_t bytes;                /* shared memory of the tile */
+    void *starts, *list, *within; /* for gpudynamic-preprocessing: see structure/panel_index.h */
 } shared_state;
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
@@ -27,7 +27,7 @@ static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tam
 static void set_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const bool is_cpu = device->limits.is_cpu;
     parameters[TK] = problem->type == TAMIS_F64 ? 16 : 32;
-    parameters[TJ] = 0; /* what fills TILE_BYTES */
+    parameters[TJ] = 0; /* as many rows as fill TILE_BYTES */
     parameters[GRID] = 0;
     parameters[REDUCE] = problem->deterministic;
     parameters[LANES] = is_cpu ? 1 : 4;
@@ -44,7 +44,7 @@ static void indexed_defaults(const tamis_problem *problem, const tamis_gpu_devic
     parameters[BLOCK] = device->limits.is_cpu ? 32 : 256;
 }
 
-/* As many rows as asked for, or those that fill TILE_BYTES, or what there is. */
+/* Returns the requested number of rows, or as many as fill TILE_BYTES, but no more than there are. */
 static int64_t tile_bytes(const tamis_prepared *p, int64_t slices) {
     const int64_t row = slices * p->parameters[TK] * (int64_t)tamis_type_size(p->problem.type);
     const int64_t most = p->device->limits.shared_most, room = most < TILE_BYTES ? most : TILE_BYTES;
@@ -148,7 +148,7 @@ static tamis_status launch_tiles(const tamis_prepared *p, void *stream, const ta
                             tamis_gpu_integer("slice", slice), tamis_gpu_integer("mode", mode)));
 }
 
-/* Parts that meet by launches in order: each sample has one writer. */
+/* Launches the parts one after another, so that each sample has one writer. */
 static tamis_status execute_in_order(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t parts = ((const shared_state *)p->state)->parts;
     for (int64_t i = 0; i < parts; i++)

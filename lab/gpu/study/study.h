@@ -10,16 +10,16 @@
 /* Parameters by number: `block`, the work-items of a group, and `slice`, the reals of a row of A in shared memory. */
 enum { TAMIS_STUDY_BLOCK, TAMIS_STUDY_SLICE };
 
-/* Defaults: `block` as wide as 128, or as the rows of S where groups stay in one row. */
+/* Sets the defaults: `block` is 128, or where groups stay in one row as wide as the rows of S. */
 void tamis_study_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters);
 void tamis_study_row_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters);
 
-/* Brings the parameters to what the device and the problem allow. `held`: reals of shared memory a work-item uses
-   beside the slice. tamis_study_slice comes after tamis_study_block. */
+/* Limit the parameters to what the device and the problem allow. `held` counts the reals of shared memory that a
+   work-item uses beside the slice. tamis_study_slice comes after tamis_study_block. */
 tamis_status tamis_study_block(tamis_prepared *p);
 void tamis_study_slice(tamis_prepared *p, int64_t held);
 
-/* What all kernels are built with; a team is one work-item here. */
+/* Adds the definitions of all kernels of the study. A team is one work-item here. */
 void tamis_study_define(tamis_gpu_definitions *definitions, const tamis_prepared *p);
 
 /* Groups along an axis (0: x, 1: y) for `count`; the kernels stride over what one launch cannot have. */

@@ -11,7 +11,7 @@ void tamis_study_defaults(const tamis_problem *problem, const tamis_gpu_device *
     parameters[TAMIS_STUDY_SLICE] = USUAL_SLICE;
 }
 
-/* Padding is waste: blocks no wider than the mean row, but never less than a warp. */
+/* Blocks are no wider than the mean row, to save padding, but at least a warp. */
 void tamis_study_row_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     int64_t block = LEAST_BLOCK;
     tamis_study_defaults(problem, device, parameters);

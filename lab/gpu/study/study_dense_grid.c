@@ -7,7 +7,7 @@
 #include "lab/gpu/methods.h"
 #include "lab/gpu/study/study.h"
 
-/* Blocks as wide as 128 columns: a narrower one would be emptier still. */
+/* Blocks have 128 columns: narrower ones would be emptier still. */
 static int64_t grid_x(const tamis_prepared *p) {
     return tamis_study_groups(p, 0, tamis_study_blocks(p->problem.cols, p->parameters[TAMIS_STUDY_BLOCK]));
 }
@@ -47,7 +47,7 @@ static const tamis_gpu_method method = {
 
 enum { FUSE, START, FINISH }; /* kernels */
 
-/* Sums are reals: in E itself where that holds reals, else in scratch. */
+/* Sums are reals: in E if E holds reals, else in scratch. */
 static bool in_place(const tamis_prepared *p) { return tamis_type_size(p->problem.type) >= sizeof(float); }
 
 static tamis_status prepare_fused(tamis_prepared *p) {
@@ -64,7 +64,7 @@ static tamis_status prepare_fused(tamis_prepared *p) {
                        : tamis_gpu_add_kernel(p, FINISH, file, "finish_sums", &definitions, 0);
 }
 
-/* A kernel over the elements of E. */
+/* Launches a kernel over the elements of E. */
 static tamis_status over_output(const tamis_prepared *p, void *stream, int kernel, const tamis_gpu_common *common,
                                 const tamis_gpu_named *own) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK];

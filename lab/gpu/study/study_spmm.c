@@ -13,7 +13,7 @@ typedef struct spmm_state {
     bool swapped; /* rows lie along x of the grid */
 } spmm_state;
 
-/* A tile as wide as C, from a warp to 128. */
+/* A tile is as wide as C, from a warp to 128. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     int64_t block = 32;
     tamis_study_defaults(problem, device, parameters);

@@ -57,8 +57,8 @@ static const tamis_gpu_method shared = {
 
 /* ------------------------------------------------------------------------------------------ study-child-kernels */
 
-enum { WAVE = 1 };       /* parameter: rows a launch of the parent */
-enum { PENDING = 2048 }; /* launches that a device keeps pending unless it is told otherwise */
+enum { WAVE = 1 };       /* the parameter: rows per launch of the parent */
+enum { PENDING = 2048 }; /* pending launches that a device allows by default */
 
 static void child_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     tamis_study_row_defaults(problem, device, parameters);
@@ -74,7 +74,7 @@ static tamis_status prepare_children(tamis_prepared *p) {
                                 &p->kernels[0]);
 }
 
-/* A parent ends when its children have: waves do not overlap, and so never have more than a wave's launches pending. */
+/* A parent ends after its children. So waves do not overlap, and no more launches are pending than one wave has. */
 static tamis_status execute_children(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK], wave = p->parameters[WAVE], rows = p->problem.rows;
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
