@@ -14,7 +14,7 @@
 
 enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_ALGORITHM = -1 };
 
-/* What of cuBLAS is used, in its own order of arguments; enumerations are ints. */
+/* The functions of cuBLAS that this peer calls, with its order of arguments; enumerations are ints. */
 static struct {
     int (*create)(void **handle);
     int (*destroy)(void *handle);
@@ -47,7 +47,7 @@ static tamis_status execute(tool_peer *peer, double beta) {
     const float one = (float)problem->alpha, none = 0;
     const double full_one = problem->alpha, full_none = 0;
     const bool full = problem->type == TAMIS_F64;
-    (void)beta; /* 0: make() declines another */
+    (void)beta; /* always 0: make() declines others */
     const int status = api.product(
         self->handle, TRANSPOSE, NO_TRANSPOSE, (int)problem->S.cols, (int)problem->S.rows, (int)problem->inner,
         full ? (const void *)&full_one : (const void *)&one, problem->B.data, type, (int)problem->B.stride,
@@ -58,7 +58,7 @@ static tamis_status execute(tool_peer *peer, double beta) {
     return TAMIS_ERROR_DEVICE;
 }
 
-/* The row of each nonzero that the oracle compares. */
+/* Returns the row of each nonzero that the oracle compares. */
 static unsigned char *wanted_rows(const tamis_sparse *S, const tamis_oracle *oracle) {
     unsigned char *wanted = tool_allocate((size_t)S->rows, 1);
     const int64_t *compared = NULL, count = tamis_oracle_rows(oracle, &compared);

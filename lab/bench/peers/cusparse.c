@@ -16,7 +16,7 @@
 
 enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, ROW_ORDER = 2, INDEX_32 = 2, INDEX_64 = 3, SDDMM_DEFAULT = 0 };
 
-/* What of cuSPARSE is used, in its own order of arguments; enumerations are ints. */
+/* The functions of cuSPARSE that this peer calls, with its order of arguments; enumerations are ints. */
 static struct {
     int (*create)(void **handle);
     int (*destroy)(void *handle);
@@ -57,13 +57,13 @@ static const char *load(void *library) {
     return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
 }
 
-/* A number of the compute type, which is fp64 for fp64 and else fp32. */
+/* A number of the compute type: fp64 for fp64, else fp32. */
 typedef union scalar {
     float single;
     double full;
 } scalar;
 
-/* S times a dense matrix by one of the algorithms. */
+/* Multiplies S by a dense matrix with one of the algorithms. */
 typedef struct product {
     int algorithm;
     void *matrix, *buffer;
@@ -185,7 +185,7 @@ static void free_product(const tool_peer *peer, product *spmm) {
     *spmm = (product){0};
 }
 
-/* The least of some executions' times; false when it fails. */
+/* Measures some executions and keeps the shortest time. False: one failed. */
 static bool try_product(tool_peer *peer, const product *spmm, double *least) {
     enum { TRIALS = 5 };
     tool_timer timer = tool_timer_create(peer->mirror->device);
@@ -263,7 +263,7 @@ static void release(tool_peer *peer) {
     free(self);
 }
 
-/* What it cannot do at all. */
+/* Says what cuSPARSE cannot compute. */
 static const char *unserved(const tool_problem *problem) {
     if (problem->operation != TAMIS_OP_SPMM && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
         return "its SDDMM supports only the edge mask";

@@ -21,7 +21,7 @@
 
 enum { DRIVERS = 4, MOST_STARTS = 3, MOST_ANSWER = 1 << 20, LAST_LINE = 160 };
 static const double TIMEOUT = 120; /* seconds for an answer; loading PyTorch takes some */
-static const double PATIENCE = 1;  /* seconds after Ctrl-C, and for a process that closes its end to be gone */
+static const double PATIENCE = 1;  /* seconds to wait after Ctrl-C, and for a process that has closed its end */
 
 struct tool_driver {
     const char *module;
@@ -30,7 +30,7 @@ struct tool_driver {
     int socket, file, errors; /* its commands and answers; the arrays; its standard error */
     void *memory;
     size_t bytes;
-    tool_text received; /* of an answer that is not whole yet */
+    tool_text received; /* the beginning of an answer that is not whole yet */
 };
 
 static tool_driver drivers[DRIVERS];
@@ -78,7 +78,7 @@ static void end_all(void) {
     }
 }
 
-/* The last line that it has written to its standard error. */
+/* Returns the last line that the process has written to its standard error. */
 static void add_last_line(const tool_driver *driver, tool_text *text) {
     char tail[1024];
     const off_t length = lseek(driver->errors, 0, SEEK_END);
@@ -91,7 +91,7 @@ static void add_last_line(const tool_driver *driver, tool_text *text) {
     tool_text_add(text, ": %.*s", LAST_LINE, newline ? newline + 1 : tail);
 }
 
-/* Ends it and says why it has not answered. */
+/* Ends the process and says why it has not answered. */
 static bool give_up(tool_driver *driver, const char *reason, tool_text *answer) {
     const int status = end(driver, reason ? 0 : PATIENCE);
     empty(answer);
@@ -109,7 +109,7 @@ static bool give_up(tool_driver *driver, const char *reason, tool_text *answer) 
 
 /* ------------------------------------------------------------------------------------------ starting */
 
-/* A file in memory, and descriptors in general, above those that the process gets them as. */
+/* Makes a file in memory. Its descriptor, like the others, is above those that the process gets. */
 static int above(int descriptor) {
     const int moved = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 10);
     if (descriptor >= 0) close(descriptor);
@@ -123,7 +123,7 @@ static const char *interpreter(void) {
 
 static char *word(const void *text) { return (char *)(uintptr_t)text; } /* which nobody writes to */
 
-/* Its own group: the terminal's Ctrl-C is not for it, and what it starts can be ended with it. */
+/* The process has a group of its own: the terminal's Ctrl-C does not reach it, and what it starts ends with it. */
 static int spawn(tool_driver *driver, int far_end) {
     char *const arguments[] = {word(interpreter()), word("-c"), word(tool_driver_texts[0].text), word(driver->module),
                                NULL};
@@ -204,7 +204,7 @@ static bool send_all(const tool_driver *driver, const char *text, size_t length)
     return true;
 }
 
-/* Receives until a line is whole. Its end as sent; 0 where the socket is closed; a reason where it is given up. */
+/* Receives until a line is whole. Returns its end; 0 if the socket is closed; the reason if the process is given up. */
 static const char *receive(tool_driver *driver, bool *closed) {
     double until = tool_seconds() + timeout();
     bool interrupted = false;

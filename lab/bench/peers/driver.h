@@ -14,13 +14,14 @@
 
 typedef struct tool_driver tool_driver;
 
-/* The process of that module. NULL where it cannot be had; the reason is written to standard error the first time. */
+/* Returns the process of that module. NULL: it cannot be started; the first time a warning says why. */
 tool_driver *tool_driver_get(const char *module);
 
-/* Sends a command and waits. True: the answer; false: why there is none, which is empty after Ctrl-C. */
+/* Sends a command and waits for the answer. False: there is none, and the text says why (it is empty after Ctrl-C). */
 bool tool_driver_ask(tool_driver *driver, const char *command, tool_text *answer);
 
-/* Bytes of the file that both see, zeroed; NULL where there is no memory for them. One at a time; to be returned. */
+/* Allocates zeroed bytes in the file that both processes see; NULL: there is no memory. One block at a time; the caller
+   returns it. */
 void *tool_driver_memory(tool_driver *driver, size_t bytes);
 void tool_driver_return_memory(tool_driver *driver);
 

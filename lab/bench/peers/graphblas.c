@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "kinds.h"
 
-/* Numbers of its enumerations; that of the option for threads has changed between versions. */
+/* Numbers of GraphBLAS's enumerations. That of the option for threads differs between versions. */
 enum { SUCCESS = 0, NO_VALUE = 1, NON_BLOCKING = 0, MATERIALIZE = 1, BY_ROWS = 0, THREADS_7 = 5, THREADS_9 = 7086 };
 
 /* Functions of one type's name and another's, which are kept beside each other: [0] fp32, [1] fp64. The values are the
@@ -127,7 +127,7 @@ static int multiply(const state *self, const tool_problem *problem) {
 static tamis_status execute(tool_peer *peer, double beta) {
     const state *self = own(peer);
     const tamis_operation operation = peer->host->operation;
-    (void)beta; /* 0: make() declines another */
+    (void)beta; /* always 0: make() declines others */
     int status = set_threads(peer->threads);
     if (status == SUCCESS && operation != TAMIS_OP_SPMM) status = sample(self);
     if (status == SUCCESS && operation != TAMIS_OP_SDDMM) status = multiply(self, peer->host);
@@ -152,7 +152,7 @@ static int fetch_samples(const state *self, const tool_problem *host) {
     return status;
 }
 
-/* The rows that the oracle compares; an element that is not stored is 0. */
+/* Fetches the rows that the oracle compares. An element that is not stored is 0. */
 static int fetch_rows(const state *self, const tamis_dense *output, const tamis_oracle *oracle) {
     const int64_t *compared = NULL, count = tamis_oracle_rows(oracle, &compared);
     for (int64_t n = 0; n < count; n++) {
@@ -185,7 +185,7 @@ static bool good(int status, const char *what, tool_peer *peer) {
     return status == SUCCESS || tool_peer_decline(peer, "%s: error %d", what, status);
 }
 
-/* Its matrices have neither duplicates nor an order of their own. */
+/* Its matrices have no duplicates and no order of their own. */
 static bool is_sorted(const tamis_sparse *S) {
     for (int64_t i = 0; i < S->rows; i++) {
         const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);
@@ -225,7 +225,7 @@ static bool make_empty(tool_peer *peer, int64_t rows, int64_t cols, void **matri
     return good(api.create(matrix, *api.type[own(peer)->type], (uint64_t)rows, (uint64_t)cols), "GrB_Matrix_new", peer);
 }
 
-/* A full matrix, which takes over memory of its own. */
+/* Makes a full matrix, which takes over memory of its own. */
 static bool make_full(tool_peer *peer, const tamis_dense *dense, void **matrix) {
     if (!make_empty(peer, dense->rows, dense->cols, matrix)) return false;
     const size_t line = (size_t)dense->cols * tamis_type_size(dense->type);
@@ -240,7 +240,7 @@ static bool make_full(tool_peer *peer, const tamis_dense *dense, void **matrix) 
     return good(status, "GxB_Matrix_pack_FullR", peer);
 }
 
-/* The least of some executions' times; false when one fails. */
+/* Measures some executions and keeps the shortest time. False: one failed. */
 static bool try_product(tool_peer *peer, double *least) {
     enum { TRIALS = 3 };
     for (int i = 0; i < TRIALS; i++) {

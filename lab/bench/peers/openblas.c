@@ -17,7 +17,7 @@
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 
-/* What of OpenBLAS is used, with its 32-bit int; enumerations are ints. */
+/* The functions of OpenBLAS that this peer calls, with its 32-bit int; enumerations are ints. */
 static struct {
     void (*set_threads)(int threads);
     void (*single)(int order, int op_a, int op_b, int m, int n, int k, float alpha, const float *a, int a_stride,
@@ -34,7 +34,7 @@ static const char *load(void *library) {
 
 typedef struct state {
     tamis_dense matrix; /* rows x cols: the product of A and B, or S */
-    void *samples;      /* of fused */
+    void *samples;      /* the samples of fused */
 } state;
 
 /* C = A op(B). */
@@ -90,7 +90,7 @@ typedef struct sampling {
     const tamis_dense *product;
     void *samples;
     bool mask;
-    _Atomic int64_t next; /* row that no thread has yet */
+    _Atomic int64_t next; /* the first row that no thread has taken */
 } sampling;
 
 static void sample_rows(void *context, int share, int shares) {
@@ -107,7 +107,7 @@ static void sample_rows(void *context, int share, int shares) {
 static tamis_status execute(tool_peer *peer, double beta) {
     const state *self = peer->own;
     const tool_problem *problem = peer->host;
-    (void)beta; /* 0: make() declines another */
+    (void)beta; /* always 0: make() declines others */
     api.set_threads(peer->threads);
     if (problem->operation == TAMIS_OP_SPMM) {
         multiply(&self->matrix, &problem->B, false, &problem->output);
@@ -129,7 +129,7 @@ static void release(tool_peer *peer) {
     free(self);
 }
 
-/* S with its zeros; the values of duplicates are added up. */
+/* Writes S as a dense matrix. Values of duplicates are added. */
 static void fill(const tamis_sparse *S, const tamis_dense *matrix) {
     for (int64_t i = 0; i < S->rows; i++) {
         const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);

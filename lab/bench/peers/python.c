@@ -17,14 +17,14 @@ enum { ALIGNMENT = 64 };
 typedef struct state {
     tool_driver *driver;
     int id;
-    bool known; /* to the process */
+    bool known; /* the process knows the problem */
 } state;
 
 /* An array of the problem as it goes into the file. */
 typedef struct array {
     const char *name, *type;
     const void *data;           /* NULL: there is none */
-    size_t lines, line, stride; /* bytes of a line, and from one to the next */
+    size_t lines, line, stride; /* bytes of a line, and from one line to the next */
     size_t element;
 } array;
 
@@ -57,7 +57,7 @@ static tamis_status timed(tool_peer *peer, double beta, int count, double *secon
     const state *self = peer->own;
     char command[64];
     tool_text answer = {0};
-    (void)beta; /* 0: make() declines another */
+    (void)beta; /* always 0: make() declines others */
     snprintf(command, sizeof command, "run id=%d count=%d", self->id, count);
     if (!tool_driver_ask(self->driver, command, &answer)) {
         const tamis_status status = failed(peer, &answer);
@@ -88,7 +88,7 @@ static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tamis
     const array output = of_dense("output", &host->output);
     char command[32];
     tool_text answer = {0};
-    (void)oracle; /* all is fetched */
+    (void)oracle; /* the whole result is fetched */
     const char *memory = tool_driver_memory(self->driver, output.lines * output.line);
     snprintf(command, sizeof command, "fetch id=%d", self->id);
     tamis_status status = TAMIS_OK;
@@ -139,7 +139,7 @@ static void write_arrays(const array *arrays, size_t count, const size_t *places
     }
 }
 
-/* The command that prepares the problem, with its arrays in the file. False where there is no memory for them. */
+/* Writes the arrays into the file and makes the command that prepares the problem. False: there is no memory. */
 static bool hand_over(const tool_peer *peer, tool_text *command) {
     const state *self = peer->own;
     const tool_problem *problem = peer->host;
@@ -192,7 +192,7 @@ static bool make(tool_peer *peer, const char *module, const char *refused) {
     static int problems = 0;
     if (refused) return tool_peer_decline(peer, "%s", refused);
     tool_driver *driver = tool_driver_get(module);
-    if (!driver) return false; /* that has been said */
+    if (!driver) return false; /* the driver has said why */
     state *self = tool_allocate(1, sizeof *self);
     *self = (state){.driver = driver, .id = ++problems};
     peer->own = self;

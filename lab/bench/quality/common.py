@@ -45,7 +45,7 @@ def docword(path):
 
 
 def hold_out_entries(matrix, share, seed):
-    """Of each row a share of its entries, rounded; one entry stays at least."""
+    """Holds out a share of each row's entries, rounded; at least one entry stays."""
     draw = numpy.random.default_rng(seed)
     matrix = matrix.tocsr()
     held = numpy.zeros(matrix.nnz, dtype=bool)
@@ -63,7 +63,7 @@ def part(matrix, keep):
 
 
 def hold_out_tokens(matrix, share, seed):
-    """Of each document every word's occurrence with that probability: (observed, held out)."""
+    """Splits each document: every occurrence of a word is held out with that probability. Returns (observed, held out)."""
     draw = numpy.random.default_rng(seed)
     matrix = matrix.tocsr()
     away = draw.binomial(matrix.data.astype(numpy.int64), share).astype(float)

@@ -19,7 +19,7 @@ RANGES = ((64, "K \u2264 64"), (256, "K 65\u2013256"), (math.inf, "K > 256"))
 
 @dataclass
 class Machine:
-    """`automatic`: some case has the plan's own choice."""
+    """`automatic` is true if a case has the plan's own choice."""
 
     device: str
     model: Optional[str]
@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def k(self) -> int:
-        """The inner dimension, of SpMM the width of its result."""
+        """The inner dimension; for SpMM the width of the result."""
         return self.width if (self.inner <= 0 or self.operation == "spmm") and self.width > 0 else self.inner
 
     @property
@@ -86,7 +86,7 @@ class Case:
 
     @property
     def rivals(self) -> list[Measurement]:
-        """What is compared by itself: all without parameters of its own, and the plan's choice."""
+        """The measurements that are compared: those without parameters of their own, and the plan's choice."""
         return [one for one in self.measurements if one.auto or not one.parameters]
 
     def of_peer(self, name: str) -> Optional[Measurement]:
@@ -156,7 +156,7 @@ def _drafts(measurements: list[Measurement]) -> list[list[Measurement]]:
 
 
 def _age(one: Measurement, other: Measurement) -> tuple:
-    """What orders two measurements of a case in time."""
+    """The key that sorts the measurements of a case by time."""
     return (one.started if one.started and other.started else "", one.file, one.line)
 
 

@@ -73,7 +73,7 @@ def mean_of(pairs: Iterable[tuple[float, Any]]) -> Mean:
 
 
 def mean_of_pairs(pairs: Iterable[tuple[Optional[Measurement], Optional[Measurement], Any]]) -> Mean:
-    """Of the times of the first over the second, where there are both."""
+    """The mean of the first's times over the second's, for the cases that have both."""
     mean = Mean()
     for other, ours, at in pairs:
         if other and ours and other is not ours:
@@ -82,7 +82,7 @@ def mean_of_pairs(pairs: Iterable[tuple[Optional[Measurement], Optional[Measurem
 
 
 def over_peer(cases: Iterable[Case], peer: Optional[str] = None) -> Mean:
-    """A peer's times over ours; without a name, the fastest peer's of each case."""
+    """The mean of a peer's times over ours; without a name of the fastest peer in each case."""
     return mean_of_pairs((case.of_peer(peer) if peer else case.peer, case.chosen, case) for case in cases)
 
 
@@ -91,12 +91,12 @@ def over_baseline(cases: Iterable[Case]) -> Mean:
 
 
 def floor_share(cases: Iterable[Case]) -> Mean:
-    """The least time that the machine allows over ours."""
+    """The mean of the least time that the machine allows over ours."""
     return mean_of((case.chosen.floor_ms / case.chosen.median_ms, case) for case in cases if case.chosen and not case.chosen.disturbed)
 
 
 def choice_loss(cases: Iterable[Case]) -> Mean:
-    """The time of the plan's choice over that of the best method, where several were measured."""
+    """The mean of the plan's choice over the best method, for the cases with several methods."""
     mean = Mean()
     for case in cases:
         several = sum(one.ours and not one.parameters for one in case.measurements) >= 2
@@ -145,12 +145,12 @@ MOST_CALLS = 10 ** 5
 
 
 def cost(one: Measurement, calls: float) -> float:
-    """The time of one of so many calls, the set-up shared among them."""
+    """The time of one of `calls` calls that share the set-up."""
     return one.median_ms + (one.setup_ms if math.isfinite(one.setup_ms) else 0) / calls
 
 
 def _crossing(first: Measurement, second: Measurement) -> float:
-    """From how many calls the second is cheaper than the first."""
+    """The number of calls from which the second is cheaper than the first."""
     gain = first.median_ms - second.median_ms
     return max(math.floor((cost(second, 1) - cost(first, 1) + gain) / gain) + 1, 1) if gain > 0 else math.inf
 

@@ -54,7 +54,7 @@ def change_of(a: Span, b: Span, threshold: float) -> str:
 
 @dataclass
 class Entry:
-    """A contestant of a file: several lines give the median of the medians, and the range that covers all."""
+    """A contestant of a file. Several lines become the median of their medians and the range that covers all."""
 
     lines: list[Measurement]
 
@@ -89,7 +89,7 @@ class Pair:
 
 @dataclass
 class Comparison:
-    """`pairs`: the largest change first. `drift`: B over A of what is not ours."""
+    """`pairs` has the largest change first. `drift` is the ratio of B to A for peers and baselines."""
 
     pairs: list[Pair]
     only_a: int
@@ -108,7 +108,7 @@ class Comparison:
         return mean_of((pair.ratio, pair) for pair in self.pairs)
 
     def by_method(self) -> list[tuple[str, str, Mean, int, int]]:
-        """Operation, algorithm, geometric mean, how many are faster and slower; by name."""
+        """Operation, algorithm, geometric mean, and the numbers of faster and slower cases, sorted by name."""
         groups: dict[tuple[str, str], list[Pair]] = {}
         for pair in self.pairs:
             groups.setdefault((pair.one.operation, pair.one.algorithm), []).append(pair)

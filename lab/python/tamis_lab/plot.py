@@ -58,7 +58,7 @@ def styles(measurements: Iterable[Measurement]) -> dict[str, Style]:
 
 
 def _sources() -> dict[str, str]:
-    """Where the library says that its algorithms are from; nothing where there is no library."""
+    """The source of each algorithm, as the library names it; empty without a library."""
     try:
         from tamis._registry import algorithms
         return {one.name: "baseline" if one.baseline else one.source for one in algorithms()}
@@ -116,7 +116,7 @@ def _plain(ax: Any) -> None:
 
 @dataclass
 class Row:
-    """A row of marks: ratios with the style of each. `word` stands at the right."""
+    """A row of marks: ratios with the style of each. `word` is at the right."""
 
     label: str
     marks: list[tuple[float, Style]]

@@ -36,7 +36,7 @@ bool tool_peer_serves(const tool_peer_kind *kind, const tool_device *device, cha
     return false;
 }
 
-/* Whether the library of that kind is there; says so once when not. */
+/* Opens the library of that kind. False: it is absent, and the first time a warning says so. */
 static bool open_kind(const tool_peer_kind *kind) {
     static enum { UNTRIED, THERE, ABSENT } found[TOOL_PEER_KINDS_MOST];
     int number = 0;

@@ -7,10 +7,10 @@
 
 extern const tool_choices tool_peer_names;
 
-/* The peer called so, by its library or as a contestant; NULL where there is none. */
+/* Returns the peer of that name, of its library or as a contestant; NULL: there is none. */
 const tool_peer_kind *tool_peer_find(const char *name);
 
-/* Whether it computes on that device; if not, why. */
+/* Whether the peer computes on that device. If not, `why` has the reason. */
 bool tool_peer_serves(const tool_peer_kind *kind, const tool_device *device, char *why, size_t bytes);
 
 /* Makes a peer ready for the problem, of which the mirror has the device's arrays. NULL when it cannot serve it, with

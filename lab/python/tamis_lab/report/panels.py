@@ -34,7 +34,7 @@ def matrix_speedups(page: Page) -> dict[str, Any]:
 
 
 def _peer_styles(page: Page, peers: list[str]) -> dict[str, Style]:
-    """Several peers have a colour each."""
+    """Gives each of several peers a colour."""
     found = dict(page.styles)
     for number, name in enumerate(peers if len(peers) > 1 else []):
         one = page.styles[name]
