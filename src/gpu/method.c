@@ -72,8 +72,7 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
 
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
-    return tamis_gpu_request_kernel(p->device, file, definitions->text, false, kernel, shared_bytes,
-                                    &p->kernels[number]);
+    return tamis_gpu_request_kernel(p->device, file, definitions->text, kernel, shared_bytes, &p->kernels[number]);
 }
 
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
@@ -84,7 +83,7 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
     for (int wide = 1; wide >= 0; wide--) {
         tamis_gpu_definitions one = *definitions;
         tamis_gpu_define(&one, "WIDE", wide);
-        TRY(tamis_gpu_request_kernel(p->device, file, one.text, false, kernel, shared_bytes, kernels[wide]));
+        TRY(tamis_gpu_request_kernel(p->device, file, one.text, kernel, shared_bytes, kernels[wide]));
     }
     return TAMIS_OK;
 }

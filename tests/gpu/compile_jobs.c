@@ -14,14 +14,14 @@
 #include "gpu/compile/jit.h"
 #include "gpu/runtime/nvrtc.h"
 
-void job_add(job_list *list, int architecture, const char *name, const char *definitions, bool linked) {
+void job_add(job_list *list, int architecture, const char *name, const char *definitions) {
     if (list->count == list->room) {
         list->room = 2 * list->room + 64;
         list->jobs = realloc(list->jobs, (size_t)list->room * sizeof *list->jobs);
         if (!list->jobs) abort();
     }
     job *const j = &list->jobs[list->count++];
-    *j = (job){architecture, linked, strdup(name), strdup(definitions)};
+    *j = (job){architecture, strdup(name), strdup(definitions)};
     if (!j->name || !j->definitions) abort();
 }
 
@@ -69,7 +69,7 @@ static void compile(const job *j, job_result *result) {
     const double start = now();
     result->state = JOB_STARTED;
     if (tamis_gpu_source_text(j->name, &source) == TAMIS_OK &&
-        tamis_nvrtc_compile(j->architecture, j->name, source, j->definitions, j->linked, &binary, &log) == TAMIS_OK) {
+        tamis_nvrtc_compile(j->architecture, j->name, source, j->definitions, &binary, &log) == TAMIS_OK) {
         job_read_log(log, result);
         result->state = JOB_DONE;
     } else {

@@ -52,12 +52,11 @@ static tamis_status fake_open(int number, tamis_gpu_device **device) {
 }
 
 static tamis_status fake_compile(tamis_gpu_device *device, const char *name, const char *source,
-                                 const char *definitions, bool linked, tamis_gpu_binary *binary,
-                                 tamis_gpu_module **module) {
+                                 const char *definitions, tamis_gpu_binary *binary, tamis_gpu_module **module) {
     fake_device *const self = (fake_device *)device;
     *module = NULL;
     *binary = (tamis_gpu_binary){NULL, 0};
-    if (self->compile) TRY(self->compile(self, name, source, definitions, linked));
+    if (self->compile) TRY(self->compile(self, name, source, definitions));
     TRY(tamis_allocate_zeroed(1, 1, "code that is none", &binary->memory));
     binary->bytes = 1;
     return TAMIS_OK;

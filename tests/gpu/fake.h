@@ -23,8 +23,7 @@ struct fake_device {
     tamis_gpu_device shared; /* first: verbs get a pointer to it */
     const fake_chip *chip;
     /* called once for each file and definitions; NULL: everything compiles */
-    tamis_status (*compile)(fake_device *self, const char *name, const char *source, const char *definitions,
-                            bool linked);
+    tamis_status (*compile)(fake_device *self, const char *name, const char *source, const char *definitions);
     void
         *stream; /* work in another one is an error, and so is memory that is released with another than it came with */
     long launches, released_wrongly;

@@ -77,10 +77,9 @@ static job_list jobs;
 static long prepared, declined, failures, left_out;
 static bool any_chip;
 
-static tamis_status take_job(fake_device *self, const char *name, const char *source, const char *definitions,
-                             bool linked) {
+static tamis_status take_job(fake_device *self, const char *name, const char *source, const char *definitions) {
     (void)source; /* the child that compiles it expands it again */
-    job_add(&jobs, self->chip->architecture, name, definitions, linked);
+    job_add(&jobs, self->chip->architecture, name, definitions);
     return TAMIS_OK;
 }
 

@@ -206,13 +206,13 @@ static void kernel_does_not_compile(const void *unused) {
     const int64_t live = tamis_memory_live();
     const tamis_status status = tamis_gpu_kernel_get(
         device, "staging.simt", "-D GROUP=256 -D TEAM=32 -D ELEMENT=32 -D INDEX=32 -D OFFSET=32 -D real_of=?broken?",
-        false, "transpose", 0, &kernel);
+        "transpose", 0, &kernel);
     CHECK(status == TAMIS_ERROR_DEVICE && kernel == NULL);
     CHECK(error_has("staging.simt") && error_has("does not compile") && error_has("broken"));
     CHECK(error_has("error"));
     CHECK(error_has("simt.h:") || error_has("simt.h(") || error_has("staging.simt:") || error_has("staging.simt("));
     CHECK(tamis_memory_live() == live);
-    CHECK(tamis_gpu_kernel_get(device, "no such file", "", false, "none", 0, &kernel) == TAMIS_ERROR_INTERNAL);
+    CHECK(tamis_gpu_kernel_get(device, "no such file", "", "none", 0, &kernel) == TAMIS_ERROR_INTERNAL);
     CHECK(tamis_memory_live() == live);
     compute(NULL);
 }

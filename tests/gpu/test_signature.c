@@ -100,8 +100,8 @@ static void launches_are_checked(void **state) {
                           count = tamis_gpu_integer("count", 5), permutation = tamis_gpu_memory("permutation", &chip),
                           out = tamis_gpu_integer("out", 1);
     assert_int_equal(tamis_gpu_kernel_get(&chip.shared, "staging.simt",
-                                          "-D GROUP=256 -D TEAM=32 -D ELEMENT=32 -D INDEX=32 -D OFFSET=32 ", false,
-                                          "permute", 0, &kernel),
+                                          "-D GROUP=256 -D TEAM=32 -D ELEMENT=32 -D INDEX=32 -D OFFSET=32 ", "permute",
+                                          0, &kernel),
                      TAMIS_OK);
     bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, permutation, from, to, out), NULL);
     bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(out, to, from, permutation, count), NULL); /* in any order */

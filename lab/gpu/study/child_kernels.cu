@@ -9,6 +9,7 @@
  * itself.
  * Shared memory: none. Registers: 3 PIECE reals.
  */
+#define LAUNCHES_KERNELS 1
 #include "simt.h"
 #include "edges.h"
 #include "study_kernels.h"

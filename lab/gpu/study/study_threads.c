@@ -70,8 +70,7 @@ static tamis_status prepare_children(tamis_prepared *p) {
     TRY(tamis_study_block(p));
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
-    return tamis_gpu_kernel_get(p->device, "child_kernels.cu", definitions.text, true, "child_kernels", 0,
-                                &p->kernels[0]);
+    return tamis_gpu_add_kernel(p, 0, "child_kernels.cu", "child_kernels", &definitions, 0);
 }
 
 /* A parent ends after its children. So waves do not overlap, and no more launches are pending than one wave has. */

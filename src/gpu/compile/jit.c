@@ -149,7 +149,7 @@ typedef struct tamis_gpu_code {
     tamis_gpu_device *device;
     const tamis_gpu_source *source;
     char *definitions;
-    bool linked, ready; /* not ready: another thread compiles it */
+    bool ready; /* not ready: another thread compiles it */
     tamis_gpu_module *module;
     tamis_gpu_kernel *kernels;
     known_signature *signatures; /* of its kernels, for as long as it is there */
@@ -169,11 +169,9 @@ static code **bucket_of(const tamis_gpu_device *device, const tamis_gpu_source *
 }
 
 static code *find_code(code *const *bucket, const tamis_gpu_device *device, const tamis_gpu_source *source,
-                       const char *definitions, bool linked) {
+                       const char *definitions) {
     for (code *c = *bucket; c; c = c->next)
-        if (c->source == source && c->device == device && c->linked == linked &&
-            strcmp(c->definitions, definitions) == 0)
-            return c;
+        if (c->source == source && c->device == device && strcmp(c->definitions, definitions) == 0) return c;
     return NULL;
 }
 
@@ -206,7 +204,7 @@ static tamis_status compile_and_load(code *c, const char *key, const char *text)
         tamis_release(binary.memory);
         if (loaded == TAMIS_OK) return TAMIS_OK; /* else: whole, but not what this driver takes */
     }
-    TRY(device->runtime->compile(device, c->source->name, text, c->definitions, c->linked, &binary, &c->module));
+    TRY(device->runtime->compile(device, c->source->name, text, c->definitions, &binary, &c->module));
     const tamis_status status = c->module ? TAMIS_OK : device->runtime->load(device, &binary, &c->module);
     if (status == TAMIS_OK && binary.bytes > 0) tamis_program_cache_save(key, &binary);
     tamis_release(binary.memory);
@@ -311,7 +309,7 @@ static void unload_oldest(tamis_gpu_device *device) {
 
 static tamis_status no_memory(const char *what) { return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %s", what); }
 
-static code *new_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions, bool linked) {
+static code *new_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions) {
     code *const c = calloc(1, sizeof *c);
     const size_t bytes = strlen(definitions) + 1;
     char *const copy = malloc(bytes);
@@ -321,7 +319,7 @@ static code *new_code(tamis_gpu_device *device, const tamis_gpu_source *source, 
         return NULL;
     }
     memcpy(copy, definitions, bytes);
-    *c = (code){.device = device, .source = source, .definitions = copy, .linked = linked, .references = 1};
+    *c = (code){.device = device, .source = source, .definitions = copy, .references = 1};
     return c;
 }
 
@@ -333,13 +331,13 @@ static void remove_code(code **bucket, const code *c) {
 /* The code, with one more reference. Who asks first for what is not there compiles it; who asks for the same meanwhile
    waits for that, and for other code nobody waits. */
 static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions,
-                             bool linked, code **found) {
+                             code **found) {
     code **const bucket = bucket_of(device, source, definitions);
     pthread_mutex_lock(&lock);
-    code *c = find_code(bucket, device, source, definitions, linked);
+    code *c = find_code(bucket, device, source, definitions);
     while (c && !c->ready) {
         pthread_cond_wait(&changed, &lock);
-        c = find_code(bucket, device, source, definitions, linked); /* gone, where it failed: this thread's turn */
+        c = find_code(bucket, device, source, definitions); /* gone, where it failed: this thread's turn */
     }
     if (c) {
         c->references++;
@@ -347,7 +345,7 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
         *found = c;
         return TAMIS_OK;
     }
-    c = new_code(device, source, definitions, linked);
+    c = new_code(device, source, definitions);
     if (c) {
         c->next = *bucket;
         *bucket = c;
@@ -372,11 +370,11 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
     return TAMIS_OK;
 }
 
-bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions, bool linked) {
+bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions) {
     const tamis_gpu_source *const source = find_source(name, strlen(name));
     if (!source) return false;
     pthread_mutex_lock(&lock);
-    const code *const c = find_code(bucket_of(device, source, definitions), device, source, definitions, linked);
+    const code *const c = find_code(bucket_of(device, source, definitions), device, source, definitions);
     const bool ready = c && c->ready;
     pthread_mutex_unlock(&lock);
     return ready;
@@ -478,12 +476,12 @@ static tamis_status get_kernel(code *c, const char *name, int64_t shared_bytes, 
     return TAMIS_OK;
 }
 
-tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
+tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions,
                                   const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made) {
     const tamis_gpu_source *const source = find_source(name, strlen(name));
     code *c = NULL;
     if (!source) return no_file(name, strlen(name));
-    TRY(get_code(device, source, definitions, linked, &c));
+    TRY(get_code(device, source, definitions, &c));
     const tamis_status status = get_kernel(c, kernel, shared_bytes, made);
     if (status != TAMIS_OK) release_code(c);
     return status;

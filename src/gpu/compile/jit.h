@@ -29,11 +29,11 @@ void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name,
  * A kernel of a file under those definitions, compiled if need be; it is the caller's alone, and stays loaded, until it
  * is released. A device keeps 256 modules that nobody holds a kernel of (or TAMIS_MODULES), those used last.
  */
-tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
+tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions,
                                   const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made);
 
 /* Whether that would not have to compile. */
-bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions, bool linked);
+bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions);
 void tamis_gpu_kernel_release(tamis_gpu_kernel *kernel); /* NULL is allowed */
 
 /* Whether code of a file under those definitions is in the folder of compiled kernels. */

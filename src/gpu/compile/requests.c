@@ -15,7 +15,6 @@ typedef struct request {
     tamis_gpu_device *device;
     const char *name;
     char *definitions;
-    bool linked;
     char function[48];
     int64_t shared_bytes;
     tamis_gpu_kernel *kernel, **made; /* *made is set only by the requesting thread */
@@ -27,13 +26,12 @@ static _Thread_local request *under_way; /* requests of this thread, the last fi
 
 static void *get(void *context) {
     request *const r = context;
-    r->status =
-        tamis_gpu_kernel_get(r->device, r->name, r->definitions, r->linked, r->function, r->shared_bytes, &r->kernel);
+    r->status = tamis_gpu_kernel_get(r->device, r->name, r->definitions, r->function, r->shared_bytes, &r->kernel);
     if (r->status != TAMIS_OK) snprintf(r->said, sizeof r->said, "%s", tamis_last_error());
     return NULL;
 }
 
-static bool start(tamis_gpu_device *device, const char *name, const char *definitions, bool linked, const char *kernel,
+static bool start(tamis_gpu_device *device, const char *name, const char *definitions, const char *kernel,
                   int64_t shared_bytes, tamis_gpu_kernel **made) {
     request *const r = calloc(1, sizeof *r); /* of the process, as what it makes */
     char *const copy = malloc(strlen(definitions) + 1);
@@ -43,7 +41,6 @@ static bool start(tamis_gpu_device *device, const char *name, const char *defini
                        .device = device,
                        .name = name,
                        .definitions = copy,
-                       .linked = linked,
                        .shared_bytes = shared_bytes,
                        .made = made};
         snprintf(r->function, sizeof r->function, "%s", kernel);
@@ -57,12 +54,12 @@ static bool start(tamis_gpu_device *device, const char *name, const char *defini
     return false;
 }
 
-tamis_status tamis_gpu_request_kernel(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
+tamis_status tamis_gpu_request_kernel(tamis_gpu_device *device, const char *name, const char *definitions,
                                       const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made) {
-    if (device->limits.compiles_beside && !tamis_gpu_is_compiled(device, name, definitions, linked) &&
-        start(device, name, definitions, linked, kernel, shared_bytes, made))
+    if (device->limits.compiles_beside && !tamis_gpu_is_compiled(device, name, definitions) &&
+        start(device, name, definitions, kernel, shared_bytes, made))
         return TAMIS_OK;
-    return tamis_gpu_kernel_get(device, name, definitions, linked, kernel, shared_bytes, made);
+    return tamis_gpu_kernel_get(device, name, definitions, kernel, shared_bytes, made);
 }
 
 static request *join(request **at) {

@@ -9,7 +9,7 @@
 
 /* tamis_gpu_kernel_get, but *made may be set as late as by tamis_gpu_await_requests, which also tells what has failed.
  */
-tamis_status tamis_gpu_request_kernel(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
+tamis_status tamis_gpu_request_kernel(tamis_gpu_device *device, const char *name, const char *definitions,
                                       const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made);
 
 /* Waits for all requests of this thread. */

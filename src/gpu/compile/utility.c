@@ -70,7 +70,7 @@ static tamis_status get(tamis_gpu_device *device, const char *file, const char *
     *found = find(device, file, name, kinds);
     if (*found) return TAMIS_OK;
     const tamis_gpu_definitions definitions = define(device, kinds);
-    TRY(tamis_gpu_kernel_get(device, file, definitions.text, false, name, 0, &kernel));
+    TRY(tamis_gpu_kernel_get(device, file, definitions.text, name, 0, &kernel));
     entry *const made = malloc(sizeof *made);
     if (!made) {
         tamis_gpu_kernel_release(kernel);
@@ -105,7 +105,7 @@ tamis_status tamis_gpu_utility_ready(tamis_gpu_device *device, const char *file,
 tamis_status tamis_gpu_utility_known(tamis_gpu_device *device, const char *file, tamis_gpu_kinds kinds, bool on_disk,
                                      bool *known) {
     const tamis_gpu_definitions definitions = define(device, kinds);
-    *known = tamis_gpu_is_compiled(device, file, definitions.text, false);
+    *known = tamis_gpu_is_compiled(device, file, definitions.text);
     return *known || !on_disk ? TAMIS_OK : tamis_gpu_is_on_disk(device, file, definitions.text, known);
 }
 
@@ -113,9 +113,8 @@ tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file,
                                      tamis_gpu_kinds kinds, tamis_gpu_kernel **early) {
     const tamis_gpu_definitions definitions = define(device, kinds);
     *early = NULL;
-    return find(device, file, name, kinds)
-               ? TAMIS_OK
-               : tamis_gpu_request_kernel(device, file, definitions.text, false, name, 0, early);
+    return find(device, file, name, kinds) ? TAMIS_OK
+                                           : tamis_gpu_request_kernel(device, file, definitions.text, name, 0, early);
 }
 
 int64_t tamis_gpu_groups(int64_t count) {

@@ -92,7 +92,7 @@ static tamis_status launch_merge(const tamis_prepared *p, const char *name, int6
     tamis_gpu_kernel *kernel = NULL;
     const tamis_gpu_launch grid = {.groups = {tamis_gpu_groups(items), 1}, .group_size = MERGE_GROUP, .members = 1};
     define_merge(&definitions, p);
-    TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, name, 0, &kernel));
+    TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, name, 0, &kernel));
     tamis_status status = tamis_gpu_bind(kernel, NULL, arguments, values);
     if (status == TAMIS_OK)
         status =

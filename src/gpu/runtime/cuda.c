@@ -278,11 +278,11 @@ done:
 }
 
 static tamis_status compile(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
-                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module) {
+                            tamis_gpu_binary *binary, tamis_gpu_module **module) {
     *module = NULL;
     const int architecture = ((const cuda_device *)device)->architecture;
-    TRY(tamis_nvrtc_compile(architecture, name, source, definitions, linked, binary, NULL));
-    if (!linked) return TAMIS_OK;
+    TRY(tamis_nvrtc_compile(architecture, name, source, definitions, binary, NULL));
+    if (!tamis_nvrtc_launches(source)) return TAMIS_OK;
     const tamis_status status = link_program(device, name, binary);
     if (status != TAMIS_OK) tamis_release(binary->memory);
     return status;

@@ -161,12 +161,15 @@ static int sparing_of(const char *definitions, bool relocatable) {
     return relocatable ? 0 : strstr(definitions, "-D WIDE=0 ") ? 2 : 1;
 }
 
+bool tamis_nvrtc_launches(const char *source) { return strstr(source, "#define LAUNCHES_KERNELS 1") != NULL; }
+
 /* Whether a kernel uses what one chip has and its successors have not. */
 static bool for_chip(const char *source) { return strstr(source, "#define COMPILE_FOR_CHIP 1") != NULL; }
 
 tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char *source, const char *definitions,
-                                 bool relocatable, tamis_gpu_binary *binary, char **log) {
+                                 tamis_gpu_binary *binary, char **log) {
     tamis_status status = TAMIS_OK;
+    const bool relocatable = tamis_nvrtc_launches(source);
     nvrtc_program program = NULL;
     const char *options[OPTIONS_MOST + SPARING_OPTIONS];
     char target[48], *text = NULL, *said = NULL;

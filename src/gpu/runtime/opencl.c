@@ -239,13 +239,12 @@ static tamis_status read_binary(tamis_gpu_device *device, ocl_program program, t
 }
 
 static tamis_status compile(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
-                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module) {
+                            tamis_gpu_binary *binary, tamis_gpu_module **module) {
     tamis_status status = TAMIS_OK;
     int32_t error = OCL_SUCCESS;
     char *options = NULL;
     *binary = (tamis_gpu_binary){NULL, 0};
     *module = NULL;
-    if (linked) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "OpenCL 1.2 kernels cannot launch kernels");
     ocl_program program = api.program_source(own(device)->context, 1, &source, NULL, &error);
     TRY(check(device, error, "taking a kernel's source"));
     const int64_t length = (int64_t)(strlen(own(device)->options) + strlen(definitions) + 1);

@@ -92,11 +92,11 @@ struct tamis_gpu_runtime {
     /* The device; error with the reason when it cannot be used. Opened once, then the same. */
     tamis_status (*open)(int number, tamis_gpu_device **device);
 
-    /* Compiles `source` with `definitions` ("-D NAME=VALUE ..."). `linked` adds the device-side launch library. A
-       compiler's complaint is the error's message. *module: the code loaded, or NULL where `load` is to do that;
-       *binary: the code as bytes, none of them where the platform keeps a cache of its own. */
+    /* Compiles `source` with `definitions` ("-D NAME=VALUE ..."). A compiler's complaint is the error's message.
+     **module: the code loaded, or NULL where `load` is to do that; binary: the code as bytes, none of them where the
+     *platform keeps a cache of its own. */
     tamis_status (*compile)(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
-                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module);
+                            tamis_gpu_binary *binary, tamis_gpu_module **module);
     tamis_status (*load)(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module);
     void (*unload)(tamis_gpu_device *device, tamis_gpu_module *module);
     /* `shared_bytes`: what launches may ask for from now on, 0: as it is */

@@ -22,7 +22,7 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "STRETCH", STRETCH);
     if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
     for (int i = 0; i < 3; i++)
-        TRY(tamis_gpu_request_kernel(p->device, "softmax.simt", definitions.text, false, names[i], 0, &p->softmax[i]));
+        TRY(tamis_gpu_request_kernel(p->device, "softmax.simt", definitions.text, names[i], 0, &p->softmax[i]));
     return TAMIS_OK;
 }
 
