@@ -45,15 +45,15 @@ bench: build ## measure FILES="..." against the naive loop; without FILES, what 
 	@scripts/bench.sh $(BUILD)/tools/tamis/tamis $(FILES)
 
 quality: build ## the models beside other libraries (from PyPI) on the same splits; JESTER=, MSWEB=, KOS=, AP= name real data
-	@JESTER="$(JESTER)" MSWEB="$(MSWEB)" KOS="$(KOS)" AP="$(AP)" DEVICE="$(or $(DEVICE),cpu)" scripts/quality.sh $(BUILD)/tools/tamis/tamis
+	@JESTER="$(JESTER)" MSWEB="$(MSWEB)" KOS="$(KOS)" AP="$(AP)" DEVICE="$(or $(DEVICE),cpu)" lab/bench/quality/quality.sh $(BUILD)/tools/tamis/tamis
 
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
-	@DEVICE="$(DEVICE)" TIER="$(TIER)" scripts/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
+	@DEVICE="$(DEVICE)" TIER="$(TIER)" lab/bench/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
 
 results-pages: build ## a page in HTML of each file in lab/results; the claims in its README, unless evidence is stale
-	@scripts/results-page.sh draw
+	@lab/results/page.sh draw
 	@scripts/gpu-stale.sh refuse
-	@scripts/results-page.sh claims
+	@lab/results/page.sh claims
 
 release: ## the sources of a release, after every test and with evidence of these sources
 	@scripts/install-dependencies.sh build test aarch64 docs

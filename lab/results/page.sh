@@ -1,10 +1,10 @@
 #!/bin/sh
 # What people read of lab/results/*/*.jsonl.xz:
-#   results-page.sh draw           a page X.html beside each X.jsonl.xz, by tamis_lab.report; git ignores these pages
-#   results-page.sh claims         lab/results/README.md: what stands above its marker stays, below it come the papers'
+#   page.sh draw           a page X.html beside each X.jsonl.xz, by tamis_lab.report; git ignores these pages
+#   page.sh claims         lab/results/README.md: what stands above its marker stays, below it come the papers'
 #                                  claims beside the results
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 draw() {
     scripts/install-python-packages.sh
@@ -19,11 +19,11 @@ draw() {
 
 claims() {
     cd lab/results
-    marker='<!-- made by scripts/results-page.sh from here on -->'
+    marker='<!-- made by lab/results/page.sh from here on -->'
     {
         sed "\|^$marker\$|,\$d" README.md
         echo "$marker"
-        python3 ../../scripts/claims.py claims.txt ./*/*.jsonl.xz
+        python3 claims.py claims.txt ./*/*.jsonl.xz
     } >README.md.part
     mv README.md.part README.md
 }
@@ -31,5 +31,5 @@ claims() {
 case ${1:-} in
     draw) draw ;;
     claims) claims ;;
-    *) echo 'usage: results-page.sh draw | claims' >&2; exit 2 ;;
+    *) echo 'usage: page.sh draw | claims' >&2; exit 2 ;;
 esac

@@ -8,7 +8,7 @@ program=$(realpath "$1")
 out=${2:-build/quality}
 mkdir -p "$out"
 out=$(realpath "$out")
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../../.."
 python=build/quality-python/bin/python
 [ -x "$python" ] || python3 -m venv build/quality-python
 "$python" -m pip install -q -r lab/bench/quality/requirements.txt

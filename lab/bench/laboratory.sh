@@ -13,7 +13,7 @@ device=${DEVICE:-best}
 tier=${TIER:-full}
 out=${OUT:-build/results/$(echo "$device" | tr -d :)}
 if [ $# -eq 0 ]; then
-    for file in "$(dirname "$0")"/../lab/bench/suites/*.suite; do
+    for file in "$(dirname "$0")"/suites/*.suite; do
         name=$(basename "$file" .suite)
         [ "$name" = real ] || set -- "$@" "$name"
     done
