@@ -7,6 +7,7 @@ import lzma
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -278,3 +279,8 @@ def test_docstrings(name):
     module = importlib.import_module(f"tamis_lab.{name}")
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
     assert [member for member in getattr(module, "__all__", ()) if ">>>" not in (getattr(module, member).__doc__ or ">>>")] == []
+
+
+def test_the_version_is_that_of_tamis():
+    version = re.search(r"project\(tamis VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+    assert f'\nversion = "{version}"\n' in (SOURCE / "lab" / "python" / "pyproject.toml").read_text(encoding="utf-8")
