@@ -61,7 +61,7 @@ void *tool_peer_open_library(const char *variable, const char *const *candidates
 
 /* ------------------------------------------------------------------------------------------ the driver */
 
-/* What of CUDA's driver is needed to make a device's primary context the thread's. */
+/* The functions of CUDA's driver that make a device's primary context current. */
 static struct {
     void *library;
     int (*init)(unsigned flags);

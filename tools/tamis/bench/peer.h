@@ -14,22 +14,22 @@ struct tool_peer {
     const char *name; /* as tables show it */
     char variant[64]; /* which of its algorithms runs */
     double setup;     /* seconds to make it ready for the problem; without opening the library and trials */
-    int threads;      /* those wanted of a peer on the CPU, which says here how many it uses */
-    bool edge;        /* its result is that of the problem's own edge, not of mask */
+    int threads;      /* in: requested threads on the CPU; out: those that the peer uses */
+    bool edge;        /* the peer computes the problem's edge, not mask */
     const tool_mirror *mirror;
     const tool_problem *host; /* the same with the host's arrays */
     void *own;
-    char why[256]; /* of make(): why it cannot serve the problem; empty where that has been said */
-    /* One execution; on CUDA it is put into the default stream. */
+    char why[256]; /* set by make(): why the peer cannot serve the problem; empty if a message has said so */
+    /* Executes once; on CUDA in the default stream. */
     tamis_status (*execute)(tool_peer *peer, double beta);
-    /* NULL, or: so many executions, each measured by a clock of the peer's own. */
+    /* NULL, or executes `count` times and measures each with the peer's own clock. */
     tamis_status (*timed)(tool_peer *peer, double beta, int count, double *seconds);
     /* Brings what the oracle compares into the host's output; NULL: the mirror's output is fetched. */
     tamis_status (*fetch)(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle);
     void (*release)(tool_peer *peer);
 };
 
-/* Where a peer computes; a sum of these. */
+/* Devices on which a peer computes: a sum of these. */
 enum { TOOL_PEER_CPU = 1, TOOL_PEER_CUDA = 2 };
 
 /* One row for each peer. */
