@@ -14,6 +14,7 @@ function(tamis_add_test)
     add_executable(${TEST_NAME} ${TEST_SOURCES})
     tamis_warnings(${TEST_NAME})
     target_include_directories(${TEST_NAME} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
+    target_compile_definitions(${TEST_NAME} PRIVATE TAMIS_LAB=$<BOOL:${TAMIS_LAB}>)
     target_link_libraries(${TEST_NAME} PRIVATE tamis_static tamis_test_teardown cmocka Threads::Threads m
         ${TEST_LIBRARIES})
     if(TEST_FOR_DEVICES)

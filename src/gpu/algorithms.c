@@ -16,11 +16,6 @@ static const tamis_gpu_algorithm *const algorithms[] = {
 };
 enum { OURS = sizeof algorithms / sizeof algorithms[0] };
 
-#if !TAMIS_LAB
-const tamis_gpu_algorithm *const tamis_lab_gpu_algorithms[] = {NULL};
-const int tamis_lab_gpu_algorithm_count = 0;
-#endif
-
 const tamis_algorithm *tamis_gpu_catalogue(int number) {
     if (number < 0 || number >= OURS + tamis_lab_gpu_algorithm_count) return NULL;
     return &(number < OURS ? algorithms[number] : tamis_lab_gpu_algorithms[number - OURS])->common;

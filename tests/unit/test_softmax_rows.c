@@ -53,25 +53,33 @@ typedef struct choice {
     tamis_operation operation;
 } choice;
 
-static const choice choices[] = {{NULL, NULL, true, TAMIS_OP_SDDMM},
-                                 {"cpu-nonzeros", "chunk=8", true, TAMIS_OP_SDDMM},
-                                 {"cpu-rows", NULL, true, TAMIS_OP_SDDMM},
-                                 {"cpu-tiled", "tile_columns=8,block_rows=4", true, TAMIS_OP_SDDMM},
-                                 {"cpu-panels", "least=1", true, TAMIS_OP_SDDMM},
-                                 {"esimd-row-simd", NULL, true, TAMIS_OP_SDDMM},
-                                 {NULL, NULL, true, TAMIS_OP_FUSED},
-                                 {"cpu-nonzeros", "chunk=8", true, TAMIS_OP_FUSED},
-                                 {"cpu-nonzeros", NULL, true, TAMIS_OP_FUSED},
-                                 {"cpu-rows", "chunk=16", true, TAMIS_OP_FUSED},
-                                 {"cpu-tiled", "tile_columns=8,block_rows=4", true, TAMIS_OP_FUSED},
-                                 {"cpu-tiled", NULL, true, TAMIS_OP_FUSED},
-                                 {"cpu-panels", "rows=6,least=1", true, TAMIS_OP_FUSED},
-                                 {"esimd-row-simd", "vlc=4", true, TAMIS_OP_FUSED},
-                                 {"gpu-nonzeros", NULL, false, TAMIS_OP_SDDMM},
-                                 {"gpu-nonzeros", NULL, false, TAMIS_OP_FUSED},
-                                 {"gpu-nonzeros", "items=64", false, TAMIS_OP_FUSED},
-                                 {"gpu-two-steps", NULL, false, TAMIS_OP_FUSED},
-                                 {"esimd-row-simd", NULL, false, TAMIS_OP_FUSED}};
+static const choice choices[] = {
+    {NULL, NULL, true, TAMIS_OP_SDDMM},
+    {"cpu-nonzeros", "chunk=8", true, TAMIS_OP_SDDMM},
+    {"cpu-rows", NULL, true, TAMIS_OP_SDDMM},
+    {"cpu-tiled", "tile_columns=8,block_rows=4", true, TAMIS_OP_SDDMM},
+    {"cpu-panels", "least=1", true, TAMIS_OP_SDDMM},
+#if TAMIS_LAB
+    {"esimd-row-simd", NULL, true, TAMIS_OP_SDDMM},
+#endif
+    {NULL, NULL, true, TAMIS_OP_FUSED},
+    {"cpu-nonzeros", "chunk=8", true, TAMIS_OP_FUSED},
+    {"cpu-nonzeros", NULL, true, TAMIS_OP_FUSED},
+    {"cpu-rows", "chunk=16", true, TAMIS_OP_FUSED},
+    {"cpu-tiled", "tile_columns=8,block_rows=4", true, TAMIS_OP_FUSED},
+    {"cpu-tiled", NULL, true, TAMIS_OP_FUSED},
+    {"cpu-panels", "rows=6,least=1", true, TAMIS_OP_FUSED},
+#if TAMIS_LAB
+    {"esimd-row-simd", "vlc=4", true, TAMIS_OP_FUSED},
+#endif
+    {"gpu-nonzeros", NULL, false, TAMIS_OP_SDDMM},
+    {"gpu-nonzeros", NULL, false, TAMIS_OP_FUSED},
+    {"gpu-nonzeros", "items=64", false, TAMIS_OP_FUSED},
+    {"gpu-two-steps", NULL, false, TAMIS_OP_FUSED},
+#if TAMIS_LAB
+    {"esimd-row-simd", NULL, false, TAMIS_OP_FUSED},
+#endif
+};
 enum { CHOICES = sizeof choices / sizeof choices[0] };
 
 /* False where the algorithm does not take the problem, for reasons of its own. */

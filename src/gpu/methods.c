@@ -1,0 +1,7 @@
+/* A library without the laboratory has an empty table in its place. */
+#include "gpu/methods.h"
+
+#if !TAMIS_LAB
+const tamis_gpu_algorithm *const tamis_lab_gpu_algorithms[] = {NULL};
+const int tamis_lab_gpu_algorithm_count = 0;
+#endif
