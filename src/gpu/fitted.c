@@ -93,7 +93,6 @@ static const tamis_gpu_fitted h200 = {
     /* Fitted on 2026-11-23 to K = L = 64, 16 members: matrices 3 and 10 % full, windows of 77, 415 and 2,394. */
     .backward_wgmma = {.cell_ps = 23.4e3, .panel_ps = 190e3, .highs = 0.7, .gathered = 1.45, .begin = 10e-6},
     .softmax = {.nonzero_ps = 10.5, .row_ps = 460, .begin = 10e-6},
-    .simd = {.times = {1.45, 1.1, 1.4}, .sddmm_row = 5.5e-9, .row = 60e-12, .begin = {2e-6, 0, 6e-6}},
 };
 
 static const tamis_gpu_fitted *const chips[] = {&h200};

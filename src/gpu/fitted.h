@@ -135,12 +135,6 @@ typedef struct tamis_gpu_fitted {
     struct { /* softmax.simt */
         double nonzero_ps, row_ps, begin;
     } softmax;
-
-    struct {
-        double times[3];       /* of `row`, by operation */
-        double sddmm_row, row; /* SDDMM: a row of A, shared by each four nonzeros; the others: a row of the output */
-        double begin[3];
-    } simd; /* esimd-row-simd */
 } tamis_gpu_fitted;
 
 /* The row of the problem's chip, else the first one. */
