@@ -172,7 +172,7 @@ def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[
     used: Given = given_values(pattern.sparse, values, True, first.type, operation, batch)
     form = (operation, first.type, first.type, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
             used.type if used.pointer else -1)
-    handle = pattern.gradient_of(form, how, used)
+    handle = pattern.plan_of(form, how, used, True)
     execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
     if how.keep_softmax and statistics is not None:
         execution.softmax_rows = statistics.data_ptr()
