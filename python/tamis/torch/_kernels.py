@@ -67,7 +67,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
 
 
 def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
-    """Whether a pattern of bare tensors still has their content: what torch.compile computes, it may write over without a new version."""
+    """Whether a pattern of bare tensors still has their content: torch.compile may overwrite its results without a new version."""
     content = getattr(pattern, "content", None)
     if content is None or (index.is_cuda and torch.cuda.is_current_stream_capturing()):
         return True
