@@ -65,7 +65,8 @@ class Edge:
     def __init__(self, on: Operations, values: Optional[Any], a: Any, b: Any, numbers: tuple, transpose: bool = False):
         self.on, self.values, self.a, self.b, self.numbers, self.transpose = on, values, a, b, numbers, transpose
         number, self.scale, self.slope, self.epsilon = numbers
-        self.entry, self._f, self._exponent, self._derivative = c.EDGE_FORMULAS[number]
+        formulas: Any = c.EDGE_FORMULAS[number]
+        self.entry, self._f, self._exponent, self._derivative = formulas
         self.s: Any = 1.0 if values is None else values
 
     def select(self, condition: Any, this: Any, otherwise: Any) -> Any:

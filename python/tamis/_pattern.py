@@ -141,24 +141,12 @@ class Pattern:
         """
         return self.sparse.matrix(values)
 
-    def plan_of(self, form: tuple, how: Any, used: Any) -> Handle:
-        """The plan for a call's form, made if there is none yet."""
-        key = (form, how)
+    def plan_of(self, form: tuple, how: Any, used: Any, gradient: bool = False) -> Handle:
+        """The plan for a call's form, or the library's gradient, made if there is none yet."""
+        key = (form, how, gradient)
         handle = self._plans.get(key)
-        if handle is None or handle.value is None:
-            handle = self._made(key, used, False)
-        return handle
-
-    def gradient_of(self, form: tuple, how: Any, used: Any) -> Handle:
-        """The library's gradient for a call's form, made if there is none yet."""
-        key = (form, how, "gradient")
-        handle = self._plans.get(key)
-        if handle is None or handle.value is None:
-            handle = self._made(key, used, True)
-        return handle
-
-    def _made(self, key: tuple, used: Any, gradient: bool) -> Handle:
-        form, how = key[:2]
+        if handle is not None and handle.value is not None:
+            return handle
         self.sparse.check_memory()
         with self._lock:
             handle = self._plans.get(key)

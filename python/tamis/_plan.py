@@ -48,7 +48,7 @@ def options(**given: Any) -> c.tamis_options:
 
 @dataclass(frozen=True)
 class Report:
-    """What a plan does and what it has cost. Times are in seconds, sizes in bytes.
+    """The algorithm of a plan, and its cost. Times are in seconds, sizes in bytes.
 
     `predicted` and `measured` are the time of one execution, 0 if unknown. `break_even` is the number of executions after which the
     set-up pays off.

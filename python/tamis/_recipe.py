@@ -22,7 +22,7 @@ _tensors: tuple[type, ...] = ()
 
 
 def form(x: Any) -> Optional[tuple]:
-    """What of an array decides how it is passed, besides its address; None: it has no recipe."""
+    """The properties of an array that decide how it is passed, besides its address; None: it has no recipe."""
     kind = type(x)
     if kind is _ndarray:
         return x.dtype, x.shape, x.strides
@@ -54,7 +54,7 @@ def pointer(x: Any) -> int:
 
 
 def same_array(x: Any, y: Any) -> bool:
-    """Whether two operands are one array, as far as is cheap to say: of PyTorch's tensors by their addresses, else if they are one object."""
+    """Whether two operands are known to be one array: tensors of PyTorch by their addresses, others if they are one object."""
     return x is y or (type(x) in _tensor_types() and type(y) in _tensor_types() and x.data_ptr() == y.data_ptr())
 
 
@@ -99,7 +99,7 @@ def _of_addresses(function: str, arguments: int) -> Any:
 
 
 class Recipe:
-    """What a call passes besides addresses: views of operands and of the result, the plan, the values of S."""
+    """The arguments of a call besides addresses: views of operands and of the result, the plan, the values of S."""
 
     __slots__ = ("handle", "function", "frame", "template", "operands", "out", "offsets", "shape", "type", "kind", "pointer", "own_values")
 

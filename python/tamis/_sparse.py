@@ -72,7 +72,7 @@ class Sparse:
         return struct
 
     def moved(self) -> bool:
-        """Whether tensors of PyTorch are no longer where they were: `resize_` frees their memory, though others still look at it."""
+        """Whether tensors of PyTorch have new addresses: `resize_` frees their memory, although views still use it."""
         for tensor, pointer in self.tensors:
             if tensor.data_ptr() != pointer:
                 return True
@@ -123,7 +123,7 @@ def _same_device(views: list[View], name: str) -> str:
 
 
 def _meet(values: Any, own: Any) -> bool:
-    """Whether these values are, or are among, the matrix's own: `out=S.data`."""
+    """Whether these values are the matrix's own, or a part of them, as with `out=S.data`."""
     return values is own or (isinstance(values, numpy.ndarray) and isinstance(own, numpy.ndarray) and numpy.may_share_memory(values, own))
 
 

@@ -134,7 +134,7 @@ class _DLTensor(ctypes.Structure):
 
 
 class _Versioned(ctypes.Structure):
-    """What a capsule of DLPack 1.0 holds; the fields before the flags are the lender's."""
+    """The structure in a capsule of DLPack 1.0. The fields before the flags belong to the lender."""
 
     _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
                 ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]

@@ -47,7 +47,7 @@ def _entries(X: Any, keep: numpy.ndarray) -> Any:
 
 
 def split(X: Any, counts: bool, folds: int, fold: int, seed: int) -> tuple[Any, Any, Any]:
-    """What is fitted, what is held out and what is known of the rows of that (None: the fit)."""
+    """The entries that are fitted, those that are held out, and those that are known of their rows (None: the fitted ones)."""
     draw = numpy.random.default_rng(seed)
     if not counts:
         of = draw.integers(folds, size=X.nnz)
@@ -79,7 +79,7 @@ def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(space, values)) for values in itertools.product(*space.values())]
 
 
-SHARE = 0.095  # of a full grid's cost, which is iterations times factors over all fits: what a search may take
+SHARE = 0.095  # the share of a full grid's cost that a search may take; cost is iterations times factors over all fits
 
 
 def rungs(weights: list[float], iterations: int, folds: int) -> list[tuple[int, float]]:

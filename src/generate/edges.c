@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "sparse/index.h"
+#include "sparse/check.h"
 #include "sparse/order.h"
 #include "sparse/structure.h"
 
@@ -217,10 +217,7 @@ tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_status (*fill_pl
     if (__builtin_mul_overflow(recipe->rows, recipe->cols, &cells))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product overflows 64 bits",
                           (long long)recipe->rows, (long long)recipe->cols);
-    if (!tamis_index_spans(recipe->index_type, recipe->rows))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld: an index_type of %s cannot hold 0 .. %lld",
-                          (long long)recipe->rows, tamis_index_type_name(recipe->index_type),
-                          (long long)(recipe->rows - 1));
+    TRY(tamis_index_check("", "rows", recipe->rows, recipe->index_type));
     TRY_GOTO(cleanup, fill_plan(&plan));
     TRY_GOTO(cleanup, draw_rounds(&plan, &kept));
     if (kept->view.nnz < recipe->nnz) TRY_GOTO(cleanup, add_some(recipe, &kept));

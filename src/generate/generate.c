@@ -14,7 +14,7 @@
 #include "generate/fill.h"
 #include "generate/spread.h"
 #include "generate/window.h"
-#include "sparse/index.h"
+#include "sparse/check.h"
 
 typedef struct kind_row {
     const char *name;
@@ -104,17 +104,6 @@ static tamis_status settle_nnz(tamis_generate_options *options) {
     return TAMIS_OK;
 }
 
-static tamis_status check_types(const tamis_generate_options *options) {
-    if (!tamis_index_spans(options->index_type, options->cols))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "options.cols = %lld: an index_type of %s cannot hold 0 .. %lld",
-                          (long long)options->cols, tamis_index_type_name(options->index_type),
-                          (long long)(options->cols - 1));
-    if (!tamis_index_holds(options->offset_type, options->nnz))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "options.nnz = %lld: an offset_type of %s cannot hold it",
-                          (long long)options->nnz, tamis_index_type_name(options->offset_type));
-    return TAMIS_OK;
-}
-
 /* ------------------------------------------------------------------------------------------- making */
 
 static tamis_status add_values(const tamis_recipe *recipe, tamis_type type, tamis_owned_sparse *matrix) {
@@ -137,7 +126,8 @@ tamis_status tamis_generate(const tamis_generate_options *options, tamis_owned_s
     tamis_generate_options requested;
     TRY(take_options(options, &requested));
     TRY(settle_nnz(&requested));
-    TRY(check_types(&requested));
+    TRY(tamis_index_check("options", "cols", requested.cols, requested.index_type));
+    TRY(tamis_offset_check("options", "nnz", requested.nnz, requested.offset_type));
     const tamis_recipe recipe = {.rows = requested.rows,
                                  .cols = requested.cols,
                                  .nnz = requested.nnz,

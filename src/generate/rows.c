@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "sparse/check.h"
 #include "sparse/structure.h"
 
 typedef struct making {
@@ -102,11 +103,7 @@ tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *k
                                 .nnz = place_threads(&m),
                                 .index_type = recipe->index_type,
                                 .offset_type = recipe->offset_type};
-    if (!tamis_index_holds(shape.offset_type, shape.nnz)) {
-        status = tamis_fail(TAMIS_ERROR_OVERFLOW, "nnz = %lld: an offset_type of %s cannot hold it",
-                            (long long)shape.nnz, tamis_index_type_name(shape.offset_type));
-        goto failed;
-    }
+    TRY_GOTO(failed, tamis_offset_check("", "nnz", shape.nnz, shape.offset_type));
     TRY_GOTO(failed, tamis_owned_sparse_create(&shape, false, &m.matrix));
     tamis_threads_run(m.threads, fill_thread, &m);
     tamis_index_store(m.matrix->offsets, shape.offset_type, shape.rows, shape.nnz);

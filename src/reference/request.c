@@ -56,7 +56,7 @@ tamis_status tamis_oracle_start(tamis_request *r, int arrays) {
     tamis_status status = TAMIS_OK;
     TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->row_of, "the oracle's row indices", (void **)&r->row_of));
     TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->column_of, "the oracle's column indices", (void **)&r->column_of));
-    for (int i = 0; i < arrays; i++)
+    for (int i = 0; i < arrays && i < 3; i++)
         TRY_GOTO(failed, tamis_allocate(nnz, sizeof **samples[i], "the oracle's samples", (void **)samples[i]));
     TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->most, "the oracle's row maxima", (void **)&r->most));
     TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->sum, "the oracle's row sums", (void **)&r->sum));

@@ -38,10 +38,22 @@ static tamis_status check_array(const char *name, const char *field, const void 
     return TAMIS_OK;
 }
 
-static tamis_status check_span(const tamis_sparse *S, const char *name, const char *field, int64_t size) {
-    if (tamis_index_spans(S->index_type, size)) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.%s = %lld: an index_type of %s cannot hold 0 .. %lld", name, field,
-                      (long long)size, tamis_index_type_name(S->index_type), (long long)(size - 1));
+tamis_status tamis_format_check(const tamis_sparse *S, tamis_format format) {
+    if (S->format == format) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected %s", tamis_format_name(S->format),
+                      tamis_format_name(format));
+}
+
+tamis_status tamis_index_check(const char *name, const char *field, int64_t size, tamis_index_type type) {
+    if (tamis_index_spans(type, size)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s%s%s = %lld: an index_type of %s cannot hold 0 .. %lld", name,
+                      *name ? "." : "", field, (long long)size, tamis_index_type_name(type), (long long)(size - 1));
+}
+
+tamis_status tamis_offset_check(const char *name, const char *field, int64_t nnz, tamis_index_type type) {
+    if (tamis_index_holds(type, nnz)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s%s%s = %lld: an offset_type of %s cannot hold it", name,
+                      *name ? "." : "", field, (long long)nnz, tamis_index_type_name(type));
 }
 
 static tamis_status check_offsets(const tamis_sparse *S, const char *name) {
@@ -75,12 +87,12 @@ tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
     if (S->nnz > 0 && (S->rows == 0 || S->cols == 0))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.nnz = %lld: a matrix of %lld x %lld has no entries", name,
                           (long long)S->nnz, (long long)S->rows, (long long)S->cols);
-    TRY(check_span(S, name, "cols", S->cols));
+    TRY(tamis_index_check(name, "cols", S->cols, S->index_type));
     const size_t index_size = tamis_index_size(S->index_type);
     if (S->format == TAMIS_CSR) {
         TRY(check_offsets(S, name));
     } else {
-        TRY(check_span(S, name, "rows", S->rows));
+        TRY(tamis_index_check(name, "rows", S->rows, S->index_type));
         TRY(check_array(name, "row_indices", S->row_indices, S->nnz, index_size));
     }
     const int64_t entries = S->nnz > 0 ? S->offset_base + S->nnz : 0;

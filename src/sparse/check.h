@@ -6,6 +6,14 @@
 #include "base/private.h"
 #include "sparse/index.h"
 
+/* Checks that indices of the type can hold 0 .. size - 1, and offsets of the type `nnz`. The message calls the number
+   name.field, or field if name is empty. */
+tamis_status tamis_index_check(const char *name, const char *field, int64_t size, tamis_index_type type);
+tamis_status tamis_offset_check(const char *name, const char *field, int64_t nnz, tamis_index_type type);
+
+/* Checks that S, which is the argument of that name, has the format. */
+tamis_status tamis_format_check(const tamis_sparse *S, tamis_format format);
+
 /*
  * Checks that enumerations are valid, sizes are not negative, a matrix without rows or columns has no entries, the
  * index and offset types and the address space can hold the sizes, and arrays with entries are present and aligned (a

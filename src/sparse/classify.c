@@ -117,8 +117,7 @@ tamis_status tamis_structure_find(const tamis_sparse *S, const tamis_profile *pr
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
     if (!structure) return tamis_fail(TAMIS_ERROR_ARGUMENT, "structure = NULL: expected an address for the result");
-    if (S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     if (!profile) TRY(tamis_row_profile(S, &own));
     TRY(tamis_slice_rebase(S, &view, &offsets));
     *structure = (tamis_structure){.name = NULL};

@@ -265,18 +265,12 @@ static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_option
         bool index;
     } sides[] = {{"rows", S->rows, rows_are_indices}, {"cols", S->cols, true}};
     for (int i = 0; i < 2; i++)
-        if (sides[i].index && !tamis_index_spans(options->index_type, sides[i].size))
-            return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: an index_type of %s cannot hold 0 .. %lld",
-                              sides[i].field, (long long)sides[i].size, tamis_index_type_name(options->index_type),
-                              (long long)(sides[i].size - 1));
+        if (sides[i].index) TRY(tamis_index_check("S", sides[i].field, sides[i].size, options->index_type));
     const int64_t groups = options->transpose ? S->cols : S->rows;
     if (groups == INT64_MAX)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: the number of offsets overflows 64 bits",
                           options->transpose ? "cols" : "rows", (long long)groups);
-    if (!tamis_index_holds(options->offset_type, S->nnz))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.nnz = %lld: an offset_type of %s cannot hold it", (long long)S->nnz,
-                          tamis_index_type_name(options->offset_type));
-    return TAMIS_OK;
+    return tamis_offset_check("S", "nnz", S->nnz, options->offset_type);
 }
 
 tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options, tamis_owned_sparse **matrix) {

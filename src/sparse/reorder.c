@@ -45,12 +45,6 @@ void tamis_expand_rows(const tamis_sparse *S, int threads, void *row_indices) {
 
 /* ------------------------------------------------------------------------------------------- arguments */
 
-static tamis_status need_format(const tamis_sparse *S, tamis_format format) {
-    if (S->format == format) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected %s", tamis_format_name(S->format),
-                      tamis_format_name(format));
-}
-
 static tamis_status need_array(const char *name, const void *array, int64_t entries) {
     if (array || entries == 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an array of %lld entries", name, (long long)entries);
@@ -61,16 +55,7 @@ static tamis_status need_offsets(const tamis_sparse *S, const void *offsets, con
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: the number of offsets overflows 64 bits", field,
                           (long long)size);
     TRY(need_array("offsets", offsets, size + 1));
-    if (tamis_index_holds(S->offset_type, S->nnz)) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.nnz = %lld: an offset_type of %s cannot hold it", (long long)S->nnz,
-                      tamis_index_type_name(S->offset_type));
-}
-
-/* Checks that the index type can hold the row numbers. */
-static tamis_status need_row_indices(const tamis_sparse *S) {
-    if (tamis_index_spans(S->index_type, S->rows)) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: an index_type of %s cannot hold 0 .. %lld",
-                      (long long)S->rows, tamis_index_type_name(S->index_type), (long long)(S->rows - 1));
+    return tamis_offset_check("S", "nnz", S->nnz, S->offset_type);
 }
 
 /* ------------------------------------------------------------------------------------------- public */
@@ -78,8 +63,8 @@ static tamis_status need_row_indices(const tamis_sparse *S) {
 tamis_status tamis_csr_to_coo(const tamis_sparse *S, void *row_indices) {
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
-    TRY(need_format(S, TAMIS_CSR));
-    TRY(need_row_indices(S));
+    TRY(tamis_format_check(S, TAMIS_CSR));
+    TRY(tamis_index_check("S", "rows", S->rows, S->index_type));
     TRY(need_array("row_indices", row_indices, S->nnz));
     TRY(tamis_validate_threads(S, 0));
     tamis_sparse view;
@@ -93,7 +78,7 @@ tamis_status tamis_csr_to_coo(const tamis_sparse *S, void *row_indices) {
 tamis_status tamis_coo_to_csr(const tamis_sparse *S, void *offsets, void *columns, void *values, int64_t *permutation) {
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
-    TRY(need_format(S, TAMIS_COO));
+    TRY(tamis_format_check(S, TAMIS_COO));
     TRY(need_offsets(S, offsets, "rows", S->rows));
     TRY(need_array("columns", columns, S->nnz));
     TRY(tamis_validate_threads(S, 0));
@@ -103,7 +88,7 @@ tamis_status tamis_coo_to_csr(const tamis_sparse *S, void *offsets, void *column
 tamis_status tamis_transpose(const tamis_sparse *S, void *offsets, void *columns, void *values, int64_t *permutation) {
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
-    TRY(need_row_indices(S));
+    TRY(tamis_index_check("S", "rows", S->rows, S->index_type));
     TRY(need_offsets(S, offsets, "cols", S->cols));
     TRY(need_array("columns", columns, S->nnz));
     TRY(tamis_validate_threads(S, 0));
@@ -119,7 +104,7 @@ tamis_status tamis_transpose(const tamis_sparse *S, void *offsets, void *columns
 tamis_status tamis_sort(const tamis_sparse *S, void *columns, void *values, int64_t *permutation) {
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
-    TRY(need_format(S, TAMIS_CSR));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     TRY(need_array("columns", columns, S->nnz));
     TRY(tamis_validate_threads(S, 0));
     tamis_sparse view;

@@ -26,17 +26,12 @@ tamis_status tamis_slice_rebase(const tamis_sparse *S, tamis_sparse *view, void 
     return TAMIS_OK;
 }
 
-static tamis_status need_csr(const tamis_sparse *S) {
-    if (S->format == TAMIS_CSR) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
-}
-
 tamis_status tamis_slice(const tamis_sparse *S, int64_t first, int64_t rows, int64_t begin, int64_t end,
                          tamis_sparse *slice) {
     tamis_clear_error();
     if (!slice) return tamis_fail(TAMIS_ERROR_ARGUMENT, "slice = NULL: expected an address for the result");
     TRY(tamis_sparse_check(S, "S"));
-    TRY(need_csr(S));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     if (first < 0 || first > S->rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "first = %lld is not in 0 .. %lld", (long long)first,
                           (long long)S->rows);
@@ -64,7 +59,7 @@ tamis_status tamis_partition(const tamis_sparse *S, int parts, int64_t *first_ro
     if (!first_rows) return tamis_fail(TAMIS_ERROR_ARGUMENT, "first_rows = NULL: expected an address for the result");
     if (parts < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "parts = %d: expected 1 or more", parts);
     TRY(tamis_sparse_check_host(S, "S"));
-    TRY(need_csr(S));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     for (int p = 0; p <= parts; p++)
         first_rows[p] =
             p == 0 ? 0

@@ -129,7 +129,7 @@ def public(name):
 
 
 # for the package alone, or shown elsewhere: a layer's forward by its class, a matrix's softmax by the function, estimators by each of them
-INNER = {"Pattern.plan_of", "Pattern.gradient_of", "SparseMatrix.softmax", "GATConv.reset_parameters", "Estimator", "BatchEstimator"}
+INNER = {"Pattern.plan_of", "SparseMatrix.softmax", "GATConv.reset_parameters", "Estimator", "BatchEstimator"}
 
 
 @pytest.mark.parametrize("name", ["tamis", "tamis.torch", "tamis.torch.nn", "tamis.torch.dglsp", "tamis.jax", "tamis.ml", "tamis.ml.metrics"])

@@ -12,7 +12,7 @@ def _decimals(value: float) -> int:
 
 
 def seconds(value: float) -> str:
-    """As the program writes times: "12.3 us"."""
+    """Writes a time as the program does: "12.3 us"."""
     value *= 1e9
     for unit in ("ns", "us", "ms", "s"):
         if abs(value) < 999.5 or unit == "s":

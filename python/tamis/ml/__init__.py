@@ -76,7 +76,7 @@ Self = TypeVar("Self", bound="Estimator")
 
 
 class Estimator:
-    """What all methods have in common. Use one of its subclasses."""
+    """The common part of all estimators. Use one of its subclasses."""
 
     _method = -1
     _counts = False  # whether X's values may not be negative
@@ -517,7 +517,7 @@ class Estimator:
 
 
 class BatchEstimator(Estimator):
-    """What methods have in common that learn from one mini-batch after another: LDA, GaP, SFA."""
+    """The common part of the estimators that learn from one mini-batch after another: LDA, GaP, SFA."""
 
     def partial_fit(self: Self, X: Any, y: Any = None) -> Self:
         """One more step with a mini-batch of new rows. The first batch decides on the number of columns.

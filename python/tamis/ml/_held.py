@@ -1,4 +1,4 @@
-"""What of X's entries is held out of the factors of its rows when an estimator is scored, and whether X's rows are those of a fit."""
+"""Scoring: chooses X's entries that the factors of its rows must not see, and finds whether X's rows are those of a fit."""
 from __future__ import annotations
 
 import sys
@@ -10,10 +10,10 @@ from .. import _declarations as c
 from .. import _errors
 from .._sparse import Sparse
 
-SHARE = 0.2        # of a row's entries that are held out, at least one of two or more
+SHARE = 0.2        # the share of a row's entries that is held out; at least one entry of two or more
 MOST_KEPT = 16384  # entries of a fit that are remembered
-OTHERS = 0.1       # of the places that both have, the share with other values up to which rows are taken for those of the fit
-MOST = 0.9         # what counts as all, of a part of the entries
+OTHERS = 0.1       # rows count as those of the fit if at most this share of the common places has other values
+MOST = 0.9         # a part counts as complete from this share on
 AT_ONCE = 1 << 20
 
 

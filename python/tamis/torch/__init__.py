@@ -221,7 +221,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
-    """Whether two index tensors are equal: those that share their memory are without a look."""
+    """Whether two index tensors are equal: those that share their memory are not read."""
     if one.shape != other.shape or one.dtype != other.dtype or one.device != other.device:
         return False
     return one.data_ptr() == other.data_ptr() or torch.equal(one, other)

@@ -30,7 +30,7 @@ _batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtens
 
 
 def plain(tensors: tuple) -> bool:
-    """Whether nothing but autograd need know of a call with these tensors."""
+    """Whether only autograd, if anything, follows a call with these tensors."""
     if not POSSIBLE or _compiling() or _modes() or _transforms() or _autocast() or _profiled() or _traced() is not None:
         return False
     if torch.autograd.forward_ad._current_level >= 0:

@@ -47,16 +47,10 @@ def _check(columns: Tensor, values: Optional[Tensor], matrices: list, heights: l
         raise _errors.ArgumentError(f"values has shape {tuple(values.shape)}: its leading dimensions differ from {lead}")
 
 
-def _statistics(keep: bool, edge: int, a: Tensor, lead: Any, rows: Any) -> Tensor:
-    if not (keep and edge == k.SOFTMAX):
-        return a.new_empty((0,))
-    return a.new_empty((*lead, rows, 2), dtype=torch.float64 if a.dtype == torch.float64 else torch.float32)
-
-
 def _sddmm_fake(index, columns, values, a, b, rows, cols, coo, edge, scale, slope, epsilon, keep):
     _check(columns, values, [("A", a), ("B", b)], [rows, cols], True)
     lead = k.lead_of(a, b, values)
-    return a.new_empty((*lead, columns.shape[0])), _statistics(keep, edge, a, lead, rows)
+    return a.new_empty((*lead, columns.shape[0])), k._statistics(keep and edge == k.SOFTMAX, rows, a, b, values)
 
 
 def _spmm_fake(index, columns, values, b, rows, cols, coo, transpose):
@@ -70,7 +64,7 @@ def _fused_fake(index, columns, values, a, b, d, rows, cols, coo, edge, scale, s
     first, second = (cols, rows) if transpose else (rows, cols)
     _check(columns, values, [("A", a), ("B", b), ("D", d)], [first, second, second], True)
     lead, out = k.lead_of(a, b, d, values), first
-    return a.new_empty((*lead, out, d.shape[-1])), _statistics(keep, edge, a, lead, out)
+    return a.new_empty((*lead, out, d.shape[-1])), k._statistics(keep and edge == k.SOFTMAX, out, a, b, d, values)
 
 
 def _gradients_fake(wanted, *of):

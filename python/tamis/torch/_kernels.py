@@ -67,7 +67,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
 
 
 def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
-    """Whether a pattern of bare tensors still has their content: what torch.compile computes, it may write over without a new version."""
+    """Whether a pattern of bare tensors still has their content: torch.compile may overwrite its results without a new version."""
     content = getattr(pattern, "content", None)
     if content is None or (index.is_cuda and torch.cuda.is_current_stream_capturing()):
         return True
@@ -172,7 +172,7 @@ def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[
     used: Given = given_values(pattern.sparse, values, True, first.type, operation, batch)
     form = (operation, first.type, first.type, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
             used.type if used.pointer else -1)
-    handle = pattern.gradient_of(form, how, used)
+    handle = pattern.plan_of(form, how, used, True)
     execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
     if how.keep_softmax and statistics is not None:
         execution.softmax_rows = statistics.data_ptr()

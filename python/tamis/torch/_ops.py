@@ -102,7 +102,7 @@ class _Gradient(_Function):
 
 
 def forward_mode() -> bool:
-    """Whether there may be tangents: within torch.func.jvp, jacfwd or a dual level. What torch.compile has compiled has the former alone."""
+    """Whether there may be tangents: within torch.func.jvp, jacfwd or a dual level. Compiled code has the first alone."""
     if forward_ad._current_level >= 0:
         return True
     return REGISTERED and _transforms() and any(level.key() == _JVP for level in torch._C._functorch.get_interpreter_stack() or ())
@@ -132,7 +132,7 @@ def _gradient_of(name: str) -> Any:
 
 
 def _forward(name: str, inputs: tuple) -> Any:
-    """What a function of autograd runs, which has switched off recording: of its own level of torch.func, but not of those below."""
+    """Runs an operator in a function of autograd, which has switched off recording for its own level of torch.func, but not for those below."""
     if not REGISTERED or not _transforms():
         return _below(name, inputs)
     with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):

@@ -52,7 +52,7 @@ def _bare(x: Tensor, name: str) -> Tensor:
 
 
 def _abstract(x: Tensor) -> bool:
-    """Whether a tensor has no content: torch.compile's, torch.export's, or of the device meta."""
+    """Whether a tensor has no content: one of torch.compile, of torch.export, or of the device meta."""
     return x.is_meta or type(x) not in (Tensor, torch.nn.Parameter)
 
 
@@ -73,7 +73,7 @@ def _check_tensor(x: Any, name: str, what: str = "a tensor") -> None:
 
 
 class Pattern:
-    """Where a sparse matrix has entries, as tensors: (rows, cols), with one place for each of `nnz` values.
+    """The places of a sparse matrix's entries, as tensors: (rows, cols), with one place for each of `nnz` values.
 
     Make it by `from_csr`, `from_coo`, `from_edge_index` or `from_torch`, and masks of attention by `mask`, `causal` or `window`. It is checked when it is made, and keeps the plans that calls
     need. Its tensors are not copied, and must not change. Attributes: `index`, the row offsets (rows + 1,) or, in COO, the row of each
@@ -112,7 +112,7 @@ class Pattern:
         return self._known
 
     def _current(self) -> Any:
-        """What was checked; anew, where the tensors were changed in place."""
+        """The checked pattern, checked again if the tensors were changed in place."""
         if self._versions is not None and (self.index._version, self.columns._version) != self._versions:
             return _kernels.pattern_of(self.index, self.columns, self.rows, self.cols, self.coo)
         return self._known if self._known is not None else self._checked
@@ -312,7 +312,7 @@ def _of_coo(matrix: Tensor) -> Pattern:
 
 
 def _masked(mask: Tensor) -> Pattern:
-    """What is True, by rows: each place once."""
+    """The places that are True, by rows, each once."""
     rows, cols = mask.shape
     if mask.layout is torch.strided:
         places = mask.reshape(-1).nonzero().squeeze(1)
