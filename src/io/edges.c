@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/format.h"
+#include "io/ids.h"
 #include "io/line_rows.h"
 #include "io/lists.h"
 

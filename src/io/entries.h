@@ -41,11 +41,6 @@ tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 /* Holds indices in 32 bits if rows and columns allow it. */
 void tamis_entries_narrow(tamis_entries *entries);
 
-/* ids.c: the ids that occur become 0, 1, ... by rising id. Rows and columns may name the same things (a graph), which
-   get one numbering; or different ones (ratings), which get a numbering each. */
-tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries);
-tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries);
-
 /* Turns the entries into the matrix that the options ask for, unless reading them has failed with that status; empties
  *entries in any case. Returns the final status. */
 tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status status, tamis_entries *entries,

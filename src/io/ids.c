@@ -1,6 +1,6 @@
 /* Numbering ids anew. Where the ids are dense enough a table over their whole range does it; else they are sorted and
    looked up by halving. */
-#include "io/entries.h"
+#include "io/ids.h"
 
 #include <string.h>
 

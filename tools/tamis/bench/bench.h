@@ -1,4 +1,4 @@
-/* What the parts of `tamis bench` share: the settings, one case and its results. */
+/* The settings of `tamis bench`, a case and its results, for all of its files. */
 #ifndef TOOL_BENCH_H
 #define TOOL_BENCH_H
 
@@ -25,7 +25,7 @@ typedef struct tool_bench_settings {
     const char *baseline_name, *json, *parameters, *variants, *suite;
 } tool_bench_settings;
 
-/* A matrix under way, and what is said of it. */
+/* A matrix under way, and its description. */
 typedef struct tool_bench_matrix {
     const tool_source *source;
     const char *spec, *group; /* as in tool_input; of a file only its name */
@@ -34,7 +34,7 @@ typedef struct tool_bench_matrix {
     tamis_structure structure;
 } tool_bench_matrix;
 
-/* A matrix, an operation on it and where it runs: all that its contestants have in common. */
+/* A case: the matrix, the operation and the device that its contestants have in common. */
 typedef struct tool_bench_case {
     const tool_bench_settings *settings;
     const tool_bench_matrix *matrix;
@@ -52,14 +52,14 @@ typedef struct tool_bench_result {
     const char *algorithm;
     char variant[64];      /* of a peer; "" of others */
     char parameters[128];  /* those it was named with; "" for the defaults */
-    const char *chosen_by; /* what decided on the algorithm of a plan; NULL: there is none */
+    const char *chosen_by; /* what decided on the algorithm of a plan; NULL: there is no plan */
     bool automatic, baseline, gather, peer, fastest;
     int threads;
     double setup, check, predicted; /* seconds */
     double initial, cleanup;        /* copying to the device and making the plan; fetching the result and freeing */
     tool_summary time;
     tool_interval median; /* of the medians of its turns */
-    bool compared, late;  /* late: it was right, but no more after the timed executions */
+    bool compared, late;  /* late: it was right, but no longer after the timed executions */
     tamis_comparison comparison;
 } tool_bench_result;
 
@@ -70,7 +70,7 @@ typedef struct tool_bench_results {
     tool_bench_result at[TOOL_BENCH_CONTESTANTS];
     tamis_floor floor;
     double baseline, gather; /* medians in seconds; 0 where not measured */
-    double clock;            /* MHz just after; NaN where it is not to be had */
+    double clock;            /* MHz just after; NaN if it is not known */
     tool_interval versus;    /* of the baseline's median */
     tamis_load load;         /* while they were measured */
     bool interrupted;
@@ -88,7 +88,7 @@ struct tool_bench_run;
 int tool_bench_group(struct tool_bench_run *run, const tool_bench_case *one);
 void tool_bench_group_header(void);
 
-/* The table on standard output and the JSON lines. */
+/* The table on standard output, and the JSON lines. */
 typedef struct tool_bench_report {
     tool_lines lines;
     bool table, bold, gathered, peered;
@@ -104,7 +104,7 @@ typedef struct tool_bench_report {
     double others;        /* the most processors that others used in one of them */
 } tool_bench_report;
 
-/* The run as a whole. */
+/* The state of the whole run. */
 typedef struct tool_bench_run {
     const tool_bench_settings *settings; /* of the case under way */
     const tool_suite *suite;             /* NULL without one */
@@ -116,13 +116,13 @@ typedef struct tool_bench_run {
     int worst; /* exit code so far */
 } tool_bench_run;
 
-/* Measurements of one matrix by these settings. */
+/* Returns the number of measurements of one matrix by these settings. */
 int64_t tool_bench_cases(const tool_bench_settings *settings);
 bool tool_bench_is_place(const tool_device *device, tool_place place);
 /* Measures one matrix on the devices that the run's place allows; notes in the run what went wrong. */
 void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices);
 
-/* The matrix of an input, opened and recorded unless it is open already. Returns 0 or an exit code, after a message. */
+/* Opens the matrix of an input, and records it, unless it is open. Returns 0 or an exit code, after a message. */
 int tool_bench_open(tool_bench_run *run, const tool_input *input, tool_bench_matrix **matrix);
 void tool_bench_close_inputs(void);
 
@@ -131,12 +131,12 @@ void tool_bench_close_inputs(void);
 int tool_bench_suite(tool_bench_run *run, const tool_option *options, const tool_device *devices, int count,
                      char *const *files);
 
-/* Gives the run its identity, and writes the lines of JSON that are no measurements. Return 0 or an exit code. */
+/* Give the run its identity; write the lines of JSON that are no measurements. Return 0 or an exit code. */
 void tool_bench_run_begin(tool_bench_run *run);
 int tool_bench_record_run(tool_bench_run *run, const tool_device *device);
 int tool_bench_describe(const tool_source *source, const tool_input *input, tool_bench_matrix *matrix);
 int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matrix);
-const char *tool_bench_compiler(void); /* that built the program */
+const char *tool_bench_compiler(void); /* returns the compiler that built the program */
 
 void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool together);
 int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results);

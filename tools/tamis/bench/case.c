@@ -41,7 +41,7 @@ typedef struct field {
     tool_contestant contestant[TOOL_BENCH_CONTESTANTS];
 } field;
 
-/* The contestant of that name and parameters, which may be there already: `auto` may have chosen what is also named. */
+/* Finds the contestant of that name and parameters: `auto` may have chosen what is also named. */
 static tool_bench_result *find(tool_bench_results *results, const char *name, const char *parameters) {
     for (int i = 0; i < results->count; i++) {
         const tool_bench_result *result = &results->at[i];
@@ -59,7 +59,7 @@ static void enter(field *all, tool_bench_results *results, const runner *run, co
     all->count = results->count;
 }
 
-/* The same decline comes with every width and thread count: it is said once a matrix. */
+/* Reports a decline once a matrix, since it comes again with every width and number of threads. */
 static void warn_once(const char *matrix, const char *message) {
     enum { KEPT = 32 };
     static char kept[KEPT][512];
@@ -125,7 +125,7 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
     return 0;
 }
 
-/* Adds another library as a contestant; what it cannot do is said and passed over. */
+/* Adds another library as a contestant. What it cannot do is reported and left out. */
 static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, bool baseline, field *all,
                      tool_bench_results *results) {
     char why[256] = "", message[320];
@@ -153,7 +153,7 @@ static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, boo
     enter(all, results, &run, &result);
 }
 
-/* All algorithms of the device that serve the operation, baselines left out. */
+/* Adds all algorithms of the device that serve the operation, except baselines. */
 static int add_all(const tool_bench_case *one, field *all, tool_bench_results *results) {
     int code = 0;
     for (int i = 0; i < tamis_algorithm_count() && code == 0; i++) {
@@ -219,7 +219,7 @@ static int add_contestants(const tool_bench_case *one, field *all, tool_bench_re
     return code;
 }
 
-/* One execution over an output of NaN, which beta = 0 must not read, with its result in the host's memory. */
+/* Executes once over an output of NaN, which beta = 0 must not read, and fetches the result. */
 static tamis_status execute_checked(const tool_bench_case *one, const field *all, const runner *run,
                                     const tamis_oracle *oracle) {
     tool_problem once = all->mirror.problem;
@@ -242,19 +242,19 @@ static void warn_not_finite(const tool_bench_case *one, const tamis_comparison *
     warn_once(one->source->name, message);
 }
 
-/* The worse of two comparisons counts. */
+/* Keeps the worse of two comparisons. */
 static void keep_comparison(const tool_bench_case *one, const tamis_comparison *comparison, bool again,
                             tool_bench_result *result) {
     if (again && comparison->passed) return;
     result->late = again && result->comparison.passed;
     result->comparison = *comparison;
-    result->comparison.share /= (double)tool_problem_batch(&one->problem); /* of a batch, the last member is compared */
+    result->comparison.share /= (double)tool_problem_batch(&one->problem); /* the last member of a batch is compared */
     result->compared = comparison->compared > 0 || comparison->not_finite == 0 || !comparison->passed;
     if (comparison->not_finite > 0) warn_not_finite(one, comparison);
 }
 
-/* Each result, before any is timed; and that of each plan `again` afterwards, since a plan that went wrong in between
-   has timed what is of no use. */
+/* Checks each result before any is timed. With `again`, checks those of the plans once more afterwards: a plan that
+   went wrong in between has timed something useless. */
 static int check_all(const tool_bench_case *one, const field *all, bool again, tool_bench_results *results) {
     const tamis_dense *output = &one->problem.output;
     const int64_t batch = tool_problem_batch(&one->problem);
@@ -276,7 +276,7 @@ static int check_all(const tool_bench_case *one, const field *all, bool again, t
         keep_comparison(one, &comparison, again, &results->at[i]);
     }
     memset(output->data, 0, bytes);
-    const tamis_status status = tool_mirror_put(&all->mirror); /* with beta, NaN would stay for ever */
+    const tamis_status status = tool_mirror_put(&all->mirror); /* with beta, NaN would stay in the output */
     return tool_library_error(status, one->source->name);
 }
 
@@ -312,7 +312,7 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
     return 0;
 }
 
-/* Fetches each result once more, which a user would too, and frees. The plans' share is each one's own. */
+/* Fetches each result once more, as a user would, and frees the plans; each plan has its own share of the time. */
 static void clean_up(field *all, tool_bench_results *results) {
     for (int i = 0; i < all->count; i++) {
         runner *run = &all->run[i];
@@ -343,8 +343,7 @@ static void add_gather(const tool_bench_case *one, field *all, tool_bench_result
     enter(all, results, &run, &result);
 }
 
-/* Whether a result is faster than the device was ever seen to be. In caches data may be read faster than from memory.
- */
+/* Whether a result is faster than the ceilings allow. Data in caches may be read faster than from memory. */
 static bool beats_ceilings(const tool_bench_case *one, const tool_bench_results *results) {
     const tamis_floor *floor = &results->floor;
     const double from_memory = 4 * (double)(one->device->description.cache_l3 > one->device->description.cache_l2
@@ -360,7 +359,7 @@ static bool beats_ceilings(const tool_bench_case *one, const tool_bench_results 
     return false;
 }
 
-/* Ceilings that a result beats were measured on a busy machine: they are measured again, once in a run. */
+/* Measures ceilings again, once in a run, if a result beats them: they were measured on a busy machine. */
 static void raise_ceilings(const tool_bench_case *one, tool_bench_results *results) {
     static bool raised;
     tamis_ceilings ceilings = tool_device_ceilings(one->device);

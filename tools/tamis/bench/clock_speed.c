@@ -1,4 +1,4 @@
-/* Clock speeds, from /proc/cpuinfo and from NVIDIA's management library (NVML), opened where it is installed. */
+/* Clock speeds, from /proc/cpuinfo and from NVIDIA's management library (NVML), which is opened if it is installed. */
 #include "bench/clock_speed.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ static double of_processor(void) {
     return count > 0 && sum > 0 ? sum / count : (double)NAN;
 }
 
-/* What of NVML is needed; its functions return 0 where all went well. */
+/* The functions of NVML that are needed; they return 0 on success. */
 static struct {
     bool tried;
     void *library;
@@ -48,8 +48,7 @@ static bool open_management(void) {
     return management.library != NULL;
 }
 
-/* NVML numbers the machine's GPUs, CUDA those that CUDA_VISIBLE_DEVICES leaves: with that set the number says nothing.
- */
+/* NVML numbers all GPUs of the machine, CUDA those that CUDA_VISIBLE_DEVICES leaves: if it is set, numbers differ. */
 static double of_cuda(const char *name) {
     enum { MULTIPROCESSORS = 1 };
     void *device = NULL;

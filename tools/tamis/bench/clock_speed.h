@@ -1,11 +1,11 @@
-/* How fast the processor or the GPU is clocked at the moment. */
+/* The present clock speed of the processor or the GPU. */
 #ifndef TOOL_CLOCK_SPEED_H
 #define TOOL_CLOCK_SPEED_H
 
 #include "cli/device.h"
 
-/* MHz: on the CPU the mean over its cores, on CUDA the multiprocessors' by the driver's management library. NaN where
-   it is not to be had. */
+/* Returns MHz: on the CPU the mean of its cores, on CUDA that of the multiprocessors, from the driver's management
+   library. NaN if it is not known. */
 double tool_clock_mhz(const tool_device *device);
 
 #endif

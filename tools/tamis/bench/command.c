@@ -93,7 +93,7 @@ static int open_devices(const tool_bench_settings *settings, tool_device *device
     return 0;
 }
 
-/* The matrices named, each a file or a folder. */
+/* Measures the named matrices, each a file or a folder. */
 static int bench_files(tool_bench_run *run, const tool_device *devices, int count, char **operands) {
     tool_inputs inputs = {0};
     int code = 0;
@@ -116,7 +116,7 @@ static int bench(tool_bench_run *run, const tool_device *devices, int count, cha
     return code;
 }
 
-/* What compares contestants on one device does not measure several. */
+/* Refuses options that compare contestants on one device. */
 static int check_together(const tool_bench_settings *settings) {
     const struct {
         const char *name;
@@ -154,7 +154,7 @@ static int run_bench(const void *given, int count, char **operands) {
     }
     if (code) return code;
     tool_bench_run_begin(&run);
-    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment, after which no line is lost */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment: each line is written out at once */
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     code = open_devices(settings, devices);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);

@@ -1,7 +1,7 @@
 /*
- * A GPU's cache is emptied by the GPU itself: writing from the host would take longer than most products, and there is
- * no verb that copies within the device. A sampled product with one nonzero a row reads each row of A once, and A is
- * four times as large as the L2.
+ * The GPU empties its own cache: writing from the host would take longer than most products, and the program has no
+ * copies within the device. A sampled product with one nonzero a row reads each row of A once, and A is four times as
+ * large as the L2.
  */
 #include "bench/flush.h"
 

@@ -1,4 +1,4 @@
-/* Emptying a device's caches between executions. */
+/* Empties a device's caches between executions. */
 #ifndef TOOL_FLUSH_H
 #define TOOL_FLUSH_H
 
@@ -6,12 +6,12 @@
 
 typedef struct tool_flush tool_flush;
 
-/* Makes ready what fills the caches of the device with other data. Returns 0 or an exit code, after a message. */
+/* Prepares the data that fill the caches of the device. Returns 0 or an exit code, after a message. */
 int tool_flush_create(const tool_device *device, int threads, tool_flush **flush);
 void tool_flush_free(tool_flush *flush);
 
-/* Walks memory of four times the last cache level (on the CPU twice the L3, by every thread). A GPU does so in the
-   order of its default stream. */
+/* Reads memory of four times the last cache level (on the CPU every thread reads twice the L3). A GPU does so in its
+   default stream. */
 tamis_status tool_flush_execute(tool_flush *flush);
 
 #endif

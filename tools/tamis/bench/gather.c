@@ -1,4 +1,4 @@
-/* The gather over threads, and the walk that empties the caches. */
+/* Spreads the gather over threads, and reads memory to empty the caches. */
 #include "bench/gather.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 
 enum { PREFETCH_FROM = 2 << 20 }; /* bytes of a table that no L2 cache holds */
 
-static _Atomic uint64_t sink; /* keeps the reads */
+static _Atomic uint64_t sink; /* keeps compilers from dropping the reads */
 
 static tool_gather_function *best_loop(void) {
 #if defined(TOOL_GATHER_VARIANTS) && (defined(__x86_64__) || defined(__i386__))
@@ -55,7 +55,7 @@ typedef struct flushing {
     int64_t words;
 } flushing;
 
-/* Every thread reads it all, from a start of its own: its private caches too hold nothing else afterwards. */
+/* Every thread reads all of it, from a start of its own, so that its private caches hold nothing else afterwards. */
 static void flush_share(void *context, int share, int shares) {
     const flushing *const f = context;
     const int64_t start = f->words / shares * share;

@@ -1,15 +1,15 @@
-/* Reading the rows of B (and D) that a product reads, in the same order, with no arithmetic: the time that even a
-   perfect kernel without tiles cannot beat. */
+/* Reads the rows of B (and D) that a product reads, in the same order, without arithmetic. Even a perfect kernel
+   without tiles takes this time. */
 #ifndef TOOL_GATHER_H
 #define TOOL_GATHER_H
 
 #include "cli/problem.h"
 
-/* Reads them once with that many threads, each an equal share of the nonzeros. B and D must be row-major. */
+/* Reads the rows once with so many threads, each an equal share of the nonzeros. B and D must be row-major. */
 void tool_gather(const tool_problem *problem, int threads);
 
-/* Walks memory larger than the caches so that they hold nothing of the operands. The first call allocates; bytes: of
-   the last cache level. */
+/* Reads memory larger than the caches, so that they hold nothing of the operands. The first call allocates it. bytes:
+   size of the last cache level. */
 void tool_flush_caches(int64_t bytes, int threads);
 
 #endif

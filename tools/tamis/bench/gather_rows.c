@@ -28,7 +28,7 @@ INLINE folded fold_row(folded into, const char *row, size_t bytes) {
     }
     for (; at + LINE <= bytes; at += LINE) into.sum[0] ^= *(const lane *)(row + at);
     if (at < bytes && bytes >= LINE) {
-        into.sum[1] ^= *(const lane *)(row + bytes - LINE); /* the tail, overlapping what was read before */
+        into.sum[1] ^= *(const lane *)(row + bytes - LINE); /* the tail, which overlaps what was read before */
     } else if (at < bytes) {
         line tail = {0};
         memcpy(&tail, row + at, bytes - at);
@@ -45,14 +45,14 @@ INLINE int64_t column_at(const tool_gather_work *work, int64_t t, bool wide) {
     return wide ? ((const int64_t *)work->columns)[t] : (int64_t)((const int32_t *)work->columns)[t];
 }
 
-/* One pass. With constants for the arguments after `work` the compiler unrolls the row: the general loop needs nearly
-   twice the time where rows come from L2. */
+/* Reads all rows once. With constants for the arguments after `work` the compiler unrolls a row: the general loop takes
+   nearly twice the time if rows come from L2. */
 INLINE folded walk(const tool_gather_work *work, bool wide, bool two, size_t bytes, size_t bytes2) {
     folded into = {{{0}}};
     const char *first = work->rows[0], *second = work->rows[1];
     const size_t stride = work->stride[0], stride2 = work->stride[1];
     const size_t most = (size_t)PREFETCH_LINES * LINE;
-    const int64_t last = work->prefetch ? work->end - AHEAD : work->begin; /* from here on nothing is asked for */
+    const int64_t last = work->prefetch ? work->end - AHEAD : work->begin; /* from here on nothing is prefetched */
     for (int64_t t = work->begin; t < work->end; t++) {
         const size_t column = (size_t)column_at(work, t, wide);
         if (t < last) {

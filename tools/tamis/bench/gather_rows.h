@@ -12,10 +12,10 @@ typedef struct tool_gather_work {
     int64_t begin, end;         /* nonzeros to walk */
     const char *rows[2];        /* B and D; the second may be NULL */
     size_t stride[2], bytes[2]; /* of a row */
-    bool prefetch;              /* ask for rows some nonzeros ahead: pays where they do not fit the L2 cache */
+    bool prefetch;              /* prefetch rows some nonzeros ahead: this pays if they do not fit the L2 cache */
 } tool_gather_work;
 
-/* Returns a sum over what was read, so that the reads cannot be dropped. */
+/* Returns a sum over what was read, so that compilers cannot drop the reads. */
 typedef uint64_t tool_gather_function(const tool_gather_work *work);
 tool_gather_function tool_gather_rows_base, tool_gather_rows_v3, tool_gather_rows_v4;
 

@@ -1,4 +1,4 @@
-/* The matrices of a benchmark: opened once, described, and kept while there is room. */
+/* Opens the matrices of a benchmark once, describes them, and keeps them while there is room. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "bench/bench.h"
 #include "cli/exit.h"
 
-/* Matrices stay open, the last ones measured, since the cases of a suite often measure the same ones. */
+/* The matrices measured last stay open, since the cases of a suite often measure the same ones. */
 typedef struct open_matrix {
     char *spec;
     int types; /* what it was opened as */
@@ -17,7 +17,7 @@ typedef struct open_matrix {
 
 enum { MOST_OPEN = 32 };
 static const double MOST_BYTES = 4e9;
-static open_matrix *opened[MOST_OPEN]; /* the last one measured first; NULL past the end */
+static open_matrix *opened[MOST_OPEN]; /* the one measured last comes first; NULL past the end */
 
 static void close_from(int first) {
     for (int i = first; i < MOST_OPEN && opened[i]; i++) {
@@ -30,7 +30,7 @@ static void close_from(int first) {
 
 void tool_bench_close_inputs(void) { close_from(0); }
 
-/* Closes what was measured longest ago, until there is a place for one more, and room. */
+/* Closes the matrices measured longest ago, until there is a place, and memory, for one more. */
 static void make_place(void) {
     double bytes = 0;
     int kept = 0;

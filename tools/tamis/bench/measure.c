@@ -1,4 +1,3 @@
-/* Round-robin measurement. */
 #include <tamis/stream.h>
 
 #include "bench/measure.h"
@@ -11,9 +10,9 @@
 #include "cli/timer.h"
 
 enum { LEAST_TURNS = 5, MOST_EXECUTIONS_A_TURN = 2000 };
-static const double LEAST_SECONDS = 0.2; /* for each contestant, over all its turns */
+static const double LEAST_SECONDS = 0.2; /* of each contestant, over all its turns */
 
-/* Executions by the contestant's own clock, after all that the device still has to do. */
+/* Times executions by the contestant's own clock, after the device's pending work. */
 static int64_t execute_timed(tool_contestant *contestant, const tool_measure_options *options, const tool_timer *timer,
                              int64_t wanted, double *seconds) {
     const int count = options->flush ? 1 : wanted < MOST_EXECUTIONS_A_TURN ? (int)wanted : MOST_EXECUTIONS_A_TURN;
@@ -24,7 +23,7 @@ static int64_t execute_timed(tool_contestant *contestant, const tool_measure_opt
     return status == TAMIS_OK ? count : 0;
 }
 
-/* Puts up to half as many executions as the timer has points on their way, then reads how long each took. */
+/* Submits up to half as many executions as the timer has points, then reads how long each took. */
 static int64_t execute_some(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer,
                             int64_t wanted, double *seconds) {
     if (contestant->timed) return execute_timed(contestant, options, timer, wanted, seconds);
@@ -60,14 +59,14 @@ static void execute_turn(tool_contestant *contestant, const tool_measure_options
     tool_samples_free(&turn);
 }
 
-/* Executions in one turn: as many as give the least time over `repeat` turns. */
+/* Returns the executions in one turn: as many as give the least time over `repeat` turns. */
 static int64_t turn_length(double once, int64_t repeat) {
     const double wanted = ceil(LEAST_SECONDS / (double)repeat / (once > 1e-9 ? once : 1e-9));
     return wanted < 1 ? 1 : wanted > MOST_EXECUTIONS_A_TURN ? MOST_EXECUTIONS_A_TURN : (int64_t)wanted;
 }
 
-/* The warm-ups; the last one, with the caches as they will be, says how many executions make a turn. A device's first
-   also compiles or loads what it had left, and its clock rises in the meantime: it gets one more. */
+/* Warms up. The last execution, with the caches as they will be, determines how many make a turn. The first one on a
+   device also compiles or loads kernels, and the clock rises meanwhile, so a device gets one more. */
 static int64_t warm_up(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer) {
     double once = 0;
     for (int i = 0; i < (timer->device ? 3 : 2); i++) {

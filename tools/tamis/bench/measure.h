@@ -1,4 +1,4 @@
-/* Measuring several contestants in turn, so that whatever the machine does meanwhile hits all alike. */
+/* Measures several contestants in turn, so that anything else that the machine does hits all alike. */
 #ifndef TOOL_MEASURE_H
 #define TOOL_MEASURE_H
 
@@ -18,12 +18,12 @@ typedef struct tool_contestant {
     void *context;
     tool_samples samples; /* seconds */
     tool_samples turns;   /* the median of each turn: executions within a turn are not independent of each other */
-    tamis_status status;  /* not TAMIS_OK: it failed, and is left out from then on */
+    tamis_status status;  /* not TAMIS_OK: it failed, and takes no further turn */
 } tool_contestant;
 
 typedef struct tool_measure_options {
-    int64_t repeat;            /* executions wanted of each */
-    double seconds;            /* budget for all together; at least 5 turns are taken whatever it is */
+    int64_t repeat;            /* executions of each */
+    double seconds;            /* budget for all together; at least 5 turns are taken in any case */
     const tool_device *device; /* whose clock measures */
     tool_flush *flush;         /* empties the caches before each execution; NULL: they stay as they are */
     int threads;

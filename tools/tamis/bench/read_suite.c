@@ -1,4 +1,4 @@
-/* Reads suite files: a line a directive, words between blanks. */
+/* Reads suite files: a directive a line, words between blanks. */
 #include "bench/suite.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_WORDS = 128, MOST_BRACES = 9, LINE_BYTES = 4096 };
 
-/* Where the reader is. */
+/* The reader, and its place in the text. */
 typedef struct reader {
     tool_suite *suite;
     const char *at; /* the rest of the text */
@@ -32,7 +32,7 @@ static int refuse(const reader *r, const char *what, const char *value) {
     return TOOL_FILE;
 }
 
-/* Takes the next line, with those that it continues on, without its comment. False at the end. */
+/* Takes the next line, with the lines that continue it, without its comment. False at the end. */
 static bool take_line(reader *r, char *line, int *code) {
     size_t length = 0;
     *line = 0;
@@ -210,7 +210,7 @@ const char *tool_suite_name(int number) {
     return number >= 0 && number < tool_suite_text_count ? tool_suite_texts[number].name : NULL;
 }
 
-/* The whole file, to be freed; NULL after a message. */
+/* Reads the whole file, which the caller frees. Returns NULL after a message. */
 static char *read_file(const char *path) {
     enum { MOST = 1 << 20 };
     const bool standard = strcmp(path, "-") == 0;

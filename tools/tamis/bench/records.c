@@ -1,4 +1,4 @@
-/* What the JSON lines of a benchmark say beside the measurements: where it ran, and on which matrices. */
+/* The JSON lines of a benchmark beside the measurements: where it ran, and on which matrices. */
 #include <tamis/ceilings.h>
 #include <tamis/structure.h>
 
@@ -26,7 +26,7 @@ void tool_bench_run_begin(tool_bench_run *run) {
     snprintf(run->id, sizeof run->id, "%s-%ld", stamp, (long)getpid());
 }
 
-/* The value of a line of tamis_build_information, "compiler     GNU 12.2.0". */
+/* Returns the value of a line of tamis_build_information, such as "compiler     GNU 12.2.0". */
 static void build_line(const char *name, char *value, size_t bytes) {
     *value = 0;
     const char *at = strstr(tamis_build_information(), name);
@@ -42,7 +42,7 @@ const char *tool_bench_compiler(void) {
     return compiler;
 }
 
-/* The processor's own name, as the library knows it. */
+/* Returns the processor's name, as the library knows it. */
 static void processor_name(char *name, size_t bytes) {
     tamis_device *cpu = NULL;
     tamis_device_description about;
@@ -88,7 +88,7 @@ int tool_bench_record_run(tool_bench_run *run, const tool_device *device) {
     tool_json_text(json, "paper", run->suite ? run->suite->paper : NULL);
     tool_json_text(json, "version", tamis_version());
     tool_json_text(json, "compiler", tool_bench_compiler());
-    if (uname(&system) == 0) { /* what follows the release's numbers is the builder's business */
+    if (uname(&system) == 0) { /* the builder of the kernel chose what follows the numbers of the release */
         snprintf(text, sizeof text, "%s %.*s %s", system.sysname, (int)strspn(system.release, "0123456789."),
                  system.release, system.machine);
     }
@@ -121,7 +121,7 @@ int tool_bench_describe(const tool_source *source, const tool_input *input, tool
     return tool_library_error(status, source->name);
 }
 
-/* The digits of the raster, row by row. */
+/* Writes the digits of the raster, row by row. */
 static char *spy_digits(const tool_raster *raster) {
     const size_t count = (size_t)raster->rows * (size_t)raster->cols;
     char *digits = tool_allocate(count + 1, 1);

@@ -1,4 +1,4 @@
-/* What the benchmark shows: a table for people, lines of JSON for programs. */
+/* Reports a benchmark: as a table for people, as lines of JSON for programs. */
 #include <tamis/ceilings.h>
 #include <tamis/structure.h>
 
@@ -55,7 +55,7 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
     fflush(stdout);
 }
 
-/* Whether noise can make the one the other: their intervals have points in common. */
+/* Whether the two differ within the noise: their intervals have points in common. */
 static bool is_tied(const tool_interval *a, const tool_interval *b) { return a->low <= b->high && b->low <= a->high; }
 
 static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
@@ -164,7 +164,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     return tool_lines_end(&run->report.lines);
 }
 
-/* The figure that the summary takes of a case: the algorithm chosen, or else the fastest measured. */
+/* Returns the result of a case for the summary: that of the chosen algorithm, else the fastest. */
 static const tool_bench_result *representative(const tool_bench_results *results) {
     const tool_bench_result *best = NULL;
     for (int i = 0; i < results->count; i++) {
@@ -210,7 +210,7 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
             if (written) code = written;
         }
         if (result->compared && !result->comparison.passed) {
-            /* what another library gets wrong is to be known, but no defect of ours */
+            /* a wrong result of another library is reported, but is no defect of ours */
             tool_message(
                 result->peer ? "warning: " : "",
                 "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g, expected "

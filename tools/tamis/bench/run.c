@@ -1,4 +1,4 @@
-/* What `tamis bench` does with one matrix: all operations, types, widths and thread counts on each device. */
+/* Measures one matrix: all operations, types, widths and thread counts on each device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void note(tool_bench_run *run, int code) {
     if (code && (run->worst == 0 || run->worst == TOOL_FAILED)) run->worst = code;
 }
 
-/* The oracle of a problem, of a batch that of its last member; NULL where there is none to be had. */
+/* Makes the oracle of a problem, or of the last member of a batch; NULL if that fails. */
 static tamis_oracle *make_oracle(tool_bench_run *run, const tool_problem *problem) {
     const double budget = 5e7; /* multiplications: well under a second */
     const tool_problem last = tool_problem_member(problem, tool_problem_batch(problem) - 1);
@@ -27,7 +27,7 @@ static bool peers_wanted(const tool_bench_settings *settings) {
     return settings->peers.count > 0 || baseline;
 }
 
-/* All thread counts of one problem; its operands and its oracles serve them all. A GPU has one. */
+/* Measures all thread counts of one problem, which share its operands and oracles. A GPU has one count. */
 static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
     const tool_problem *problem = &one->problem;
@@ -103,7 +103,8 @@ static void bench_operations(tool_bench_run *run, tool_bench_case *one) {
     }
 }
 
-/* S's values in the type wanted, and by the --values policy; NULL for a pattern. *failed on an error. */
+/* Returns the values of S in the type of the case, by the policy of --values; NULL for a pattern. Sets *failed on an
+   error. */
 static void *make_values(const tool_bench_settings *settings, const tamis_sparse *S, tamis_type type, int *code) {
     enum { AS_FILED, NONE, RANDOM };
     if (settings->values == NONE || (settings->values == AS_FILED && !S->values)) return NULL;

@@ -1,4 +1,3 @@
-/* Samples and their summary. */
 #include "bench/statistics.h"
 
 #include <math.h>

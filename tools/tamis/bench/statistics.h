@@ -19,11 +19,11 @@ typedef struct tool_summary {
     size_t count;
 } tool_summary;
 
-/* Sorts the samples. All zero when there is none. */
+/* Summarises the samples, and sorts them. All zero if there are none. */
 tool_summary tool_samples_summary(tool_samples *samples);
 
-/* An interval that has the true median with a confidence of 95 %, by the binomial distribution of how many samples lie
-   below it; of fewer than six samples all of them. Sorts the samples. NaN when there is none. */
+/* Returns an interval that has the true median with a confidence of 95 %, by the binomial distribution of how many
+   samples lie below it; for fewer than six samples, their range. Sorts the samples. NaN if there are none. */
 typedef struct tool_interval {
     double low, high;
 } tool_interval;

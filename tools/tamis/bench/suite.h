@@ -26,7 +26,7 @@ typedef enum tool_place { TOOL_ANYWHERE, TOOL_ON_CPU, TOOL_ON_GPU } tool_place;
 typedef struct tool_suite_case {
     bool full; /* of the full tier, else of the small one */
     tool_place place;
-    int line; /* where it stands in the file */
+    int line; /* of the file */
     int option_count, pattern_count;
     char **options, **patterns;
 } tool_suite_case;
@@ -45,12 +45,12 @@ typedef struct tool_suite {
 int tool_suite_open(const char *name, tool_suite *suite);
 void tool_suite_free(tool_suite *suite);
 
-/* Names of the program's own suites; NULL past the end. */
+/* Returns the name of the program's suite `number`; NULL past the end. */
 const char *tool_suite_name(int number);
 
-/* The matrices of a case: those its patterns name, real files of TAMIS_MATRIX_PATH in place of stand-ins where they
-   are. @files stands for `files` (files and folders), or all of TAMIS_MATRIX_PATH where none are given. Returns 0 or an
-   exit code, after a message. */
+/* Lists the matrices that the patterns of a case name, with files of TAMIS_MATRIX_PATH in place of stand-ins if they
+   exist. @files stands for `files` (files and folders), or for all of TAMIS_MATRIX_PATH if none are given. Returns 0 or
+   an exit code, after a message. */
 int tool_suite_inputs(const tool_suite *suite, const tool_suite_case *one, int count, char *const *files,
                       tool_inputs *inputs);
 

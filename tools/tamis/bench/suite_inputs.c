@@ -1,4 +1,4 @@
-/* Which matrices a case measures, and where real ones are found. */
+/* Finds the matrices that a case measures, real ones before stand-ins. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <ftw.h>
@@ -47,7 +47,7 @@ static bool is_matrix(const char *path) {
     return false;
 }
 
-/* nftw has no argument of the caller's. */
+/* The list that visit() fills: nftw passes no argument of the caller's. */
 static tool_inputs *walking;
 
 static int visit(const char *path, const struct stat *information, int kind, struct FTW *place) {
@@ -64,7 +64,7 @@ static int by_spec(const void *a, const void *b) {
 int tool_inputs_add_path(tool_inputs *inputs, const char *path) {
     struct stat information;
     if (stat(path, &information) != 0 || !S_ISDIR(information.st_mode)) {
-        tool_inputs_add(inputs, path, NULL, NULL, false); /* whether it is there, opening it will say */
+        tool_inputs_add(inputs, path, NULL, NULL, false); /* opening it will tell whether it exists */
         return 0;
     }
     const int before = inputs->count;
@@ -95,7 +95,7 @@ static int add_matrix_path(tool_inputs *inputs) {
     return code;
 }
 
-/* The file of that matrix among those of TAMIS_MATRIX_PATH; NULL where there is none. */
+/* Finds the file of that matrix among those of TAMIS_MATRIX_PATH; NULL if there is none. */
 static const char *find_matrix(const tool_inputs *real, const char *name) {
     for (int i = 0; i < real->count; i++) {
         char own[128];
@@ -147,7 +147,7 @@ int tool_suite_inputs(const tool_suite *suite, const tool_suite_case *one, int c
     *inputs = (tool_inputs){0};
     tool_inputs real = {0};
     int code = 0;
-    if (add_matrix_path(&real) != 0) tool_inputs_free(&real); /* that has been said; stand-ins do */
+    if (add_matrix_path(&real) != 0) tool_inputs_free(&real); /* that has been reported; stand-ins serve */
     for (int p = 0; p < one->pattern_count && code == 0; p++) {
         const char *pattern = one->patterns[p];
         code = strcmp(pattern, "@files") == 0 ? add_files(suite, count, files, inputs)

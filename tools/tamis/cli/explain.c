@@ -251,7 +251,7 @@ static void print_title(const tool_problem *problem) {
            tamis_type_name(problem->type));
 }
 
-/* Makes the plan, which needs no operands. */
+/* Explains the plan of a group, which needs no operands. */
 static int explain_group(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
     tool_problem pattern = *problem;

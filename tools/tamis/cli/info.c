@@ -12,6 +12,7 @@
 #include "cli/source.h"
 #include "cli/text.h"
 #include "cli/visible.h"
+#include "model/info.h"
 #include "model/use.h"
 
 typedef struct settings {

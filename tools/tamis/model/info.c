@@ -1,4 +1,6 @@
 /* tamis info of a model: what a model is, what it was fitted to and how far. */
+#include "model/info.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

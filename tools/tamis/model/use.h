@@ -90,7 +90,4 @@ typedef struct tool_field {
 void tool_use_line(const tool_use *use, int count, const tool_field *fields);
 void tool_json_name(tool_json *json, const char *member, const tamis_names *names, int64_t index);
 
-/* tamis info of a model: text, or an object. Returns 0 or an exit code, after a message. */
-int tool_model_info(const char *path, tool_json *json);
-
 #endif
