@@ -7,8 +7,7 @@ folder=$1
 tree=$folder/tree
 rm -rf "$tree"
 mkdir -p "$tree"
-# shellcheck disable=SC2046
-tar -cf - CMakeLists.txt CMakePresets.json LICENSE README.md cmake include src $(ls -d lab 2>/dev/null) | tar -xf - -C "$tree"
+tar -cf - CMakeLists.txt CMakePresets.json LICENSE README.md cmake include lab src | tar -xf - -C "$tree"
 scripts/new-method-files.py docs/manual/new-method.md "$tree" "$tree"
 { cmake -S "$tree" --preset release -B "$folder/build" -DCMAKE_C_FLAGS_RELEASE=-O0 -DTAMIS_CPU_INLINE=OFF -DTAMIS_CPU_ISA=v2 \
     -DTAMIS_PROGRAM=OFF -DTAMIS_MPI=OFF -DBUILD_TESTING=OFF &&

@@ -10,5 +10,7 @@ void tamis_cpu_predict(const tamis_algorithm *algorithm, const tamis_problem *pr
 tamis_call_bytes tamis_cpu_call_bytes(const tamis_problem *problem);
 tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_problem *problem,
                                tamis_prepared **prepared);
+void tamis_cpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
+void tamis_cpu_release(tamis_prepared *prepared);
 
 #endif

@@ -7,7 +7,6 @@
 #include "cpu/execute.h"
 #include "cpu/memory.h"
 #include "cpu/parts.h"
-#include "cpu/plan.h"
 
 static int device_count(void) { return 1; }
 

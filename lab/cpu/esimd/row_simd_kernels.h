@@ -7,8 +7,8 @@
  * A member of the paper's work-group is a work item of a thread here. SpMM and the fused product use NT = 1, as in the
  * paper, and run through spmm.h and fused.h with chunks of VLC; only the dot product of this file is specific to it.
  */
-#ifndef TAMIS_CPU_PAPERS_ESIMD_ROW_SIMD_KERNELS_H
-#define TAMIS_CPU_PAPERS_ESIMD_ROW_SIMD_KERNELS_H
+#ifndef TAMIS_LAB_CPU_ESIMD_ROW_SIMD_KERNELS_H
+#define TAMIS_LAB_CPU_ESIMD_ROW_SIMD_KERNELS_H
 
 #include "cpu/kernels/fused.h"
 #include "cpu/kernels/sddmm.h"
