@@ -36,7 +36,7 @@ BELOW = {
     "peers": ("tools",),  # lab/bench/peers: the program knows them by one table
 }
 # what programs need beside the public headers
-SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("peers", "src/base/threads"), ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
+SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("peers", "src/base/threads"), ("tools", "src/select/laboratory"), ("tools", "src/io/output"), ("tools", "src/io/formats"),
           ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
 SHARED |= {("gpu", "lab/gpu/algorithms")}
@@ -47,7 +47,6 @@ DECLARATIONS = {
     ("src/io/entries.h", "src/io/ids"), ("tools/tamis/model/use.h", "tools/tamis/model/info"),
 }
 TYPES = {"tamis_prepared"}  # each backend's own
-SHARED |= {("tools", "src/io/formats")}  # programs ask it what a file's name says
 
 
 def node(path):
