@@ -148,6 +148,7 @@ static tamis_status meet(joining *j, whole_data *whole) {
     tamis_status status = make_lists(j, rank->group);
     if (status == TAMIS_OK) mine = collect_facts(j);
     TRY(tamis_group_share(rank->group, status, &mine, sizeof mine));
+    TRY(status); /* which tamis_group_share has returned already */
     memcpy(&first, tamis_group_shared(rank->group, 0, sizeof first), sizeof first);
     *whole = (whole_data){.cols = first.cols, .least = INFINITY, .most = -INFINITY};
     for (int r = 0; r < rank->ranks; r++) {
