@@ -2,7 +2,7 @@
  * Buckets of rows. An entry in a bucket needs its column, its value and 16 bits of its row; that and one bucket of the
  * result are all that stands beside the result at any time. Reading a bucket back, its rows are in the cache.
  *
- * Of a window every thread looks at all entries and takes those of its own buckets, in the order of the file: so the
+ * Every thread looks at all entries of a window and takes those of its own buckets, in the order of the file: so the
  * result is the same for any number of threads.
  */
 #include "io/buckets.h"

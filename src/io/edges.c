@@ -105,11 +105,11 @@ static bool sniff_ratings(const tamis_bounded_text *text) { return sniff(text, &
 /* Finds the column of the values: 3, 4, or 0 if there are none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
                        const list_shape *shape) {
-    const int wanted = kind == &rating_list ? 0 : reading->options.value_column;
+    const int requested = kind == &rating_list ? 0 : reading->options.value_column;
     tamis_read_report *const report = reading->options.report;
-    int times = kind != &rating_list && shape->fields > 3 && wanted != 4 ? 4 : 0, values = shape->fields > 2 ? 3 : 0;
-    if (wanted != 0) {
-        values = wanted;
+    int times = kind != &rating_list && shape->fields > 3 && requested != 4 ? 4 : 0, values = shape->fields > 2 ? 3 : 0;
+    if (requested != 0) {
+        values = requested;
     } else if (konect->found) {
         if (!konect->weights) values = 0;
     } else if (values == 3 && (kind != &rating_list || shape->fields == 3) &&

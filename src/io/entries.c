@@ -169,12 +169,12 @@ static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entr
 
 /* Makes rows of the entries, in the order of the file within each; empties *entries, also on failure. */
 static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entries, tamis_rows *list) {
-    const tamis_index_type wanted = reading->options.offset_type;
+    const tamis_index_type requested = reading->options.offset_type;
     tamis_status status = TAMIS_OK;
     *list = (tamis_rows){.rows = entries->rows,
                          .cols = entries->cols,
                          .count = entries->count,
-                         .offset_type = tamis_index_holds(wanted, entries->count) ? wanted : TAMIS_I64,
+                         .offset_type = tamis_index_holds(requested, entries->count) ? requested : TAMIS_I64,
                          .index_type = entries->index_type,
                          .value_type = entries->value_type,
                          .sort = true};
@@ -197,11 +197,11 @@ end:
 /* ------------------------------------------------------------------------------------------- the result */
 
 /* Whether the arrays themselves can be the result. */
-static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *entries) {
+static bool is_result(const tamis_read_options *requested, const tamis_entries *entries) {
     const bool values_fit =
-        entries->values ? entries->value_type == wanted->value_type : wanted->values != TAMIS_VALUES_ONES;
-    return wanted->format == TAMIS_COO && wanted->duplicates == TAMIS_DUPLICATES_KEEP &&
-           wanted->index_type == entries->index_type && values_fit;
+        entries->values ? entries->value_type == requested->value_type : requested->values != TAMIS_VALUES_ONES;
+    return requested->format == TAMIS_COO && requested->duplicates == TAMIS_DUPLICATES_KEEP &&
+           requested->index_type == entries->index_type && values_fit;
 }
 
 tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status status, tamis_entries *entries,
@@ -224,7 +224,7 @@ tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status sta
     const tamis_sparse view = view_of(reading, entries);
     tamis_entries taken = *entries;
     *entries = (tamis_entries){0};
-    if (is_wanted(&reading->options, &taken))
+    if (is_result(&reading->options, &taken))
         return tamis_owned_sparse_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
     status = tamis_convert_read(reading, &view, false, matrix);
     tamis_entries_free(&taken);

@@ -18,7 +18,7 @@ static const tamis_file_row *const rows[] = {
     &tamis_smtx_file,          &tamis_ldac_file,           &tamis_svmlight_file, &tamis_docword_file,
     &tamis_metis_file,         &tamis_edges_file,          &tamis_ratings_file,
 };
-enum { ROWS = (int)(sizeof rows / sizeof *rows) };
+enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
 
 static const tamis_file_row automatic = {.format = TAMIS_FILE_AUTO, .name = "auto", .endings = ""};
 

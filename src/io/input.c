@@ -39,9 +39,9 @@ static tamis_status grow(tamis_input *input) {
     const tamis_unpacker *const from = &input->from;
     const int64_t packed = from->told > 0 ? from->told : from->taken, now = input->capacity;
     const int64_t times = from->packer && packed < INT64_MAX / 16 ? 4 : 1, whole = packed * times + FIRST_BLOCK;
-    int64_t wanted = input->window > 0 && input->window < whole ? input->window : whole;
-    if (input->probing && wanted > probe_of(input)) wanted = probe_of(input);
-    return reserve(input, wanted > now ? wanted : now * 2);
+    int64_t requested = input->window > 0 && input->window < whole ? input->window : whole;
+    if (input->probing && requested > probe_of(input)) requested = probe_of(input);
+    return reserve(input, requested > now ? requested : now * 2);
 }
 
 static tamis_status check_ratio(const tamis_input *input) {

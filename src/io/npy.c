@@ -40,9 +40,9 @@ static bool take_quoted(const char **p, const char *end, const char **word, int6
     return true;
 }
 
-static bool take_character(const char **p, const char *end, char wanted) {
+static bool take_character(const char **p, const char *end, char requested) {
     const char *const q = skip(*p, end);
-    if (q >= end || *q != wanted) return false;
+    if (q >= end || *q != requested) return false;
     *p = q + 1;
     return true;
 }

@@ -27,14 +27,14 @@ tamis_status tamis_check_backing(const tamis_reading *reading, int64_t rows) {
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
                                 tamis_owned_sparse **matrix) {
     TRY(tamis_check_sizes(reading, view->rows, view->cols, view->nnz));
-    const tamis_read_options *const wanted = &reading->options;
+    const tamis_read_options *const requested = &reading->options;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.format = wanted->format;
-    options.index_type = wanted->index_type;
-    options.offset_type = wanted->offset_type;
-    options.value_type = wanted->value_type;
-    options.values = wanted->values;
-    options.duplicates = wanted->duplicates;
+    options.format = requested->format;
+    options.index_type = requested->index_type;
+    options.offset_type = requested->offset_type;
+    options.value_type = requested->value_type;
+    options.values = requested->values;
+    options.duplicates = requested->duplicates;
     options.sort = sort;
     return tamis_convert(view, &options, matrix);
 }

@@ -65,18 +65,18 @@ static tamis_status find_directory(const tamis_bounded_text *archive, int64_t *o
 
 /* Reads the zip64 extra field, which holds those of bytes, packed and local that do not fit 32 bits, in this order. */
 static bool take_extra(const unsigned char *p, int64_t length, archive_member *member) {
-    int64_t *const wanted[] = {&member->bytes, &member->packed, &member->local};
+    int64_t *const missing[] = {&member->bytes, &member->packed, &member->local};
     while (length >= 4) {
         const int64_t id = (int64_t)take(p, 2), size = (int64_t)take(p + 2, 2);
         if (size > length - 4) return false;
         if (id == 1) {
             int64_t used = 0;
             for (int i = 0; i < 3; i++) {
-                if (*wanted[i] != (int64_t)FOUND_IN_ZIP64) continue;
+                if (*missing[i] != (int64_t)FOUND_IN_ZIP64) continue;
                 if (used + 8 > size) return false;
                 const uint64_t value = take(p + 4 + used, 8);
                 if (value > INT64_MAX) return false;
-                *wanted[i] = (int64_t)value;
+                *missing[i] = (int64_t)value;
                 used += 8;
             }
             return true;

@@ -112,8 +112,8 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
         half->targets = NULL;
         TRY(ml_values_make(model, S->nnz, &half->targets));
     }
-    const tamis_sparse wanted = ml_with_values(S, half->targets);
-    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
+    const tamis_sparse fitted = ml_with_values(S, half->targets);
+    TRY(ml_plan(model, &fitted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
     if (!ml_biased(model)) return TAMIS_OK;
     TRY(ml_dense_make(model, S->cols, width, &half->regressors));
     TRY(ml_dense_make(model, S->cols, 1, &half->bias));
@@ -197,8 +197,8 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
         TRY(ml_dense_make(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
     }
-    const tamis_sparse wanted = ml_with_values(&work->sides[0].S.view, work->sides[0].targets);
-    TRY(ml_plan(model, &wanted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, ML_PASSES, &work->residual));
+    const tamis_sparse fitted = ml_with_values(&work->sides[0].S.view, work->sides[0].targets);
+    TRY(ml_plan(model, &fitted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, ML_PASSES, &work->residual));
     return ml_values_make(model, data->nnz, &work->errors);
 }
 

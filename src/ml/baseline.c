@@ -79,10 +79,10 @@ static int by_count(const void *a, const void *b) {
     return (x->column > y->column) - (x->column < y->column);
 }
 
-static bool has_column(const tamis_sparse *S, int64_t row, int64_t wanted) {
+static bool has_column(const tamis_sparse *S, int64_t row, int64_t requested) {
     const int64_t end = ml_offset(S, row + 1);
-    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, wanted);
-    return at < end && ml_column(S, at) == wanted;
+    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, requested);
+    return at < end && ml_column(S, at) == requested;
 }
 
 static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {

@@ -29,11 +29,9 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
 enum { CALLS_MOST = 1 << 16 };
 
 static tamis_status make_room(ml_times *times, int capacity) {
-    TRY(tamis_reallocate(2 * times->capacity, 2 * capacity, sizeof *times->events, "events of time",
-                         (void **)&times->events));
+    TRY(tamis_reallocate(2 * times->capacity, 2 * capacity, sizeof *times->events, "events", (void **)&times->events));
     for (int i = 2 * times->capacity; i < 2 * capacity; i++) times->events[i] = NULL;
-    TRY(tamis_reallocate(times->capacity, capacity, sizeof *times->operation, "events of time",
-                         (void **)&times->operation));
+    TRY(tamis_reallocate(times->capacity, capacity, sizeof *times->operation, "events", (void **)&times->operation));
     times->capacity = capacity;
     return TAMIS_OK;
 }
@@ -51,8 +49,8 @@ static tamis_status room_for_call(tamis_model *model) {
     ml_times *const times = &model->times;
     if (times->calls < times->capacity) return TAMIS_OK;
     if (times->capacity >= CALLS_MOST) return ml_times_add(model);
-    const int wanted = times->capacity > 0 ? 2 * times->capacity : 64;
-    return make_room(times, wanted < CALLS_MOST ? wanted : CALLS_MOST);
+    const int requested = times->capacity > 0 ? 2 * times->capacity : 64;
+    return make_room(times, requested < CALLS_MOST ? requested : CALLS_MOST);
 }
 
 static tamis_status begin_call(tamis_model *model, tamis_operation operation) {

@@ -10,7 +10,7 @@ double ml_digamma(double x);
 double ml_trigamma(double x);
 
 /* Returns what E_q[ln p(theta)] gains on the entropy of q:  E_q[ln p(theta) - ln q(theta)]  for p = Dirichlet(prior), q
-   = Dirichlet(posterior), both of n numbers above 0. `logs` (NULL: not wanted) gets E_q[ln theta_k] = psi(q_k) -
+   = Dirichlet(posterior), both of n numbers above 0. `logs` (NULL: not requested) gets E_q[ln theta_k] = psi(q_k) -
    psi(sum q). */
 double ml_dirichlet_gain(const double *prior, const double *posterior, int64_t n, double *logs);
 

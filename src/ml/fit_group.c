@@ -3,6 +3,7 @@
  * alike. Once the fit itself has begun a rank that fails breaks the group, which ends the others' calls.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -14,6 +15,7 @@
 #include "ml/method.h"
 #include "ml/methods.h"
 #include "ml/model.h"
+#include "ml/model_header.h"
 #include "ml/numbers.h"
 #include "ml/place.h"
 
@@ -21,37 +23,12 @@
 
 /* What ranks tell each other. */
 typedef struct facts {
-    int64_t method, factors, type, iterations, seed, cg_steps, weighted, biases, skip_loss;
-    double tolerance, regularization, confidence;
+    tamis_model_options options; /* its pointers mean nothing to others */
     int64_t cols, done, held_out;
     uint64_t data; /* the fingerprint of what the model has seen */
     int64_t rows, nnz;
     double least, most, sum;
 } facts;
-
-typedef enum fact_kind { FACT_INTEGER, FACT_NUMBER, FACT_WORD } fact_kind;
-
-/* What must be equal. */
-static const struct {
-    const char *name;
-    fact_kind kind;
-    size_t offset;
-} equal[] = {{"options.method", FACT_INTEGER, offsetof(facts, method)},
-             {"options.factors", FACT_INTEGER, offsetof(facts, factors)},
-             {"options.type", FACT_INTEGER, offsetof(facts, type)},
-             {"options.iterations", FACT_INTEGER, offsetof(facts, iterations)},
-             {"options.seed", FACT_WORD, offsetof(facts, seed)},
-             {"options.cg_steps", FACT_INTEGER, offsetof(facts, cg_steps)},
-             {"options.weighted", FACT_INTEGER, offsetof(facts, weighted)},
-             {"options.biases", FACT_INTEGER, offsetof(facts, biases)},
-             {"options.skip_loss", FACT_INTEGER, offsetof(facts, skip_loss)},
-             {"options.tolerance", FACT_NUMBER, offsetof(facts, tolerance)},
-             {"options.regularization", FACT_NUMBER, offsetof(facts, regularization)},
-             {"options.confidence", FACT_NUMBER, offsetof(facts, confidence)},
-             {"S.cols", FACT_INTEGER, offsetof(facts, cols)},
-             {"iterations that the model has done", FACT_INTEGER, offsetof(facts, done)},
-             {"the fingerprint of the data that the model has seen", FACT_WORD, offsetof(facts, data)},
-             {"held_out given", FACT_INTEGER, offsetof(facts, held_out)}};
 
 /* The arguments and the state of a call on one rank. */
 typedef struct joining {
@@ -63,20 +40,8 @@ typedef struct joining {
 } joining;
 
 static facts collect_facts(const joining *j) {
-    const tamis_model_options *const o = &j->model->options;
     const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
-    facts mine = {.method = (int64_t)o->method,
-                  .factors = o->factors,
-                  .type = (int64_t)o->type,
-                  .iterations = o->iterations,
-                  .seed = (int64_t)o->seed,
-                  .cg_steps = o->cg_steps,
-                  .weighted = o->weighted,
-                  .biases = o->biases,
-                  .skip_loss = o->skip_loss,
-                  .tolerance = o->tolerance,
-                  .regularization = o->regularization,
-                  .confidence = o->confidence,
+    facts mine = {.options = j->model->options,
                   .cols = data->cols,
                   .done = j->model->iterations_done,
                   .held_out = j->held_out != NULL,
@@ -94,26 +59,46 @@ static facts collect_facts(const joining *j) {
     return mine;
 }
 
-static tamis_status compare(const facts *first, const facts *other, int rank) {
-    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
-        const void *const here = (const char *)other + equal[i].offset, *const there =
-                                                                            (const char *)first + equal[i].offset;
-        const char *const name = equal[i].name;
-        int64_t whole[2];
-        double number[2];
-        memcpy(&whole[0], here, sizeof *whole), memcpy(&whole[1], there, sizeof *whole);
-        memcpy(&number[0], here, sizeof *number), memcpy(&number[1], there, sizeof *number);
-        if (whole[0] == whole[1]) continue; /* the bits of a number too */
-        if (equal[i].kind == FACT_NUMBER)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, name, number[0],
-                              number[1]);
-        if (equal[i].kind == FACT_WORD)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %llu, but %llu on rank 0", rank, name,
-                              (unsigned long long)whole[0], (unsigned long long)whole[1]);
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, name,
-                          (long long)whole[0], (long long)whole[1]);
+/* A number of a kind as a whole one: of a double its bits. */
+static int64_t whole_at(ml_field_kind kind, const void *at) {
+    int64_t bits;
+    switch (kind) {
+    case ML_FIELD_BOOL: return *(const bool *)at;
+    case ML_FIELD_METHOD:
+    case ML_FIELD_TYPE:
+    case ML_FIELD_INT: return *(const int *)at;
+    default: memcpy(&bits, at, sizeof bits); return bits;
     }
-    return TAMIS_OK;
+}
+
+static tamis_status compare_one(const char *name, ml_field_kind kind, const void *other, const void *first, int rank) {
+    const int64_t here = whole_at(kind, other), there = whole_at(kind, first);
+    if (here == there) return TAMIS_OK;
+    if (kind == ML_FIELD_DOUBLE)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, name,
+                          *(const double *)other, *(const double *)first);
+    if (kind == ML_FIELD_UINT64)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %llu, but %llu on rank 0", rank, name,
+                          (unsigned long long)here, (unsigned long long)there);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, name, (long long)here,
+                      (long long)there);
+}
+
+/* Compares the options that a model keeps, except its threads, and what ranks have been given. */
+static tamis_status compare(const facts *first, const facts *other, int rank) {
+    for (int i = 0; i < ML_FIELDS; i++) {
+        const size_t at = ml_fields[i].offset - offsetof(tamis_model, options); /* huge before the options */
+        char name[64];
+        if (at >= sizeof(tamis_model_options) || strcmp(ml_fields[i].key, "threads") == 0) continue;
+        snprintf(name, sizeof name, "options.%s", ml_fields[i].key);
+        TRY(compare_one(name, ml_fields[i].kind, (const char *)&other->options + at, (const char *)&first->options + at,
+                        rank));
+    }
+    TRY(compare_one("S.cols", ML_FIELD_INT64, &other->cols, &first->cols, rank));
+    TRY(compare_one("iterations that the model has done", ML_FIELD_INT64, &other->done, &first->done, rank));
+    TRY(compare_one("the fingerprint of the data that the model has seen", ML_FIELD_UINT64, &other->data, &first->data,
+                    rank));
+    return compare_one("held_out given", ML_FIELD_INT64, &other->held_out, &first->held_out, rank);
 }
 
 /* ------------------------------------------------------------------------------------------ arguments */
@@ -163,6 +148,7 @@ static tamis_status meet(joining *j, whole_data *whole) {
     tamis_status status = make_lists(j, rank->group);
     if (status == TAMIS_OK) mine = collect_facts(j);
     TRY(tamis_group_share(rank->group, status, &mine, sizeof mine));
+    TRY(status); /* which tamis_group_share has returned already */
     memcpy(&first, tamis_group_shared(rank->group, 0, sizeof first), sizeof first);
     *whole = (whole_data){.cols = first.cols, .least = INFINITY, .most = -INFINITY};
     for (int r = 0; r < rank->ranks; r++) {

@@ -46,8 +46,8 @@ static void share_columns(const columns_trip *t) {
     for (int64_t j = 0; j < cols; j++) all += t->totals[j];
     t->rank->column_starts[0] = 0;
     for (int r = 1; r < ranks; r++) {
-        const double wanted = all * r / ranks;
-        while (all > 0 && column < cols && before + t->totals[column] / 2 < wanted) before += t->totals[column++];
+        const double requested = all * r / ranks;
+        while (all > 0 && column < cols && before + t->totals[column] / 2 < requested) before += t->totals[column++];
         t->rank->column_starts[r] = all > 0 ? column : (int64_t)((double)cols * r / ranks);
     }
     t->rank->column_starts[ranks] = cols;

@@ -174,10 +174,10 @@ tamis_status ml_group_checkpoint(tamis_model *model, bool due) {
     const ml_rank *const rank = model->rank;
     tamis_owned_dense *whole[2] = {NULL, NULL};
     tamis_status status;
-    int32_t wanted = due && model->options.checkpoint != NULL;
-    TRY(tamis_group_share(rank->group, TAMIS_OK, &wanted, sizeof wanted));
-    memcpy(&wanted, tamis_group_shared(rank->group, 0, sizeof wanted), sizeof wanted);
-    if (!wanted) return TAMIS_OK;
+    int32_t requested = due && model->options.checkpoint != NULL;
+    TRY(tamis_group_share(rank->group, TAMIS_OK, &requested, sizeof requested));
+    memcpy(&requested, tamis_group_shared(rank->group, 0, sizeof requested), sizeof requested);
+    if (!requested) return TAMIS_OK;
     for (int columns = 0; columns < 2; columns++) TRY_GOTO(done, collect(model, columns, false, &whole[columns]));
     if (rank->number == 0) status = save(model, (const tamis_owned_dense *const *)whole);
 done:

@@ -29,8 +29,8 @@
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
 typedef struct side {
-    ml_sparse S;  /* its values are c - 1 */
-    void *wanted; /* c p */
+    ml_sparse S;    /* its values are c - 1 */
+    void *weighted; /* c p */
     tamis_plan *fused, *spmm;
     tamis_dense P, R, AP, rr; /* of conjugate gradients */
     tamis_dense G;
@@ -38,8 +38,8 @@ typedef struct side {
 } side;
 
 typedef struct implicit {
-    side sides[2]; /* rows, columns */
-    double wanted; /* sum of c p */
+    side sides[2];   /* rows, columns */
+    double weighted; /* sum of c p */
 } implicit;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -67,26 +67,27 @@ static void side_free(const tamis_model *model, side *half) {
     tamis_plan_destroy(half->spmm);
     tamis_dense *const matrices[] = {&half->P, &half->R, &half->AP, &half->rr, &half->G};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
-    if (half->wanted) tamis_device_free(model->device, half->wanted);
+    if (half->weighted) tamis_device_free(model->device, half->weighted);
     ml_sparse_free(model, &half->S);
     *half = (side){0};
 }
 
-/* Computes from r, on the device, c p into `wanted`, and c - 1 in place of r. */
+/* Computes from r, on the device, c p into `weighted`, and c - 1 in place of r. */
 static tamis_status make_weights(const tamis_model *model, side *half) {
     tamis_device *const device = model->device;
     const double confidence = model->options.confidence;
     const int64_t nnz = half->S.view.nnz;
     void *liked = NULL;
-    TRY(ml_values_make(model, nnz, &half->wanted));
+    TRY(ml_values_make(model, nnz, &half->weighted));
     TRY(ml_values_make(model, nnz, &liked));
     const tamis_dense r = ml_values_view(model, (void *)(uintptr_t)half->S.view.values, nnz);
-    const tamis_dense positive = ml_values_view(model, liked, nnz), wanted = ml_values_view(model, half->wanted, nnz);
+    const tamis_dense positive = ml_values_view(model, liked, nnz),
+                      weighted = ml_values_view(model, half->weighted, nnz);
     tamis_status status;
     /* p = r+ / r+, 0 where r+ = max(r, 0) is 0; c p = confidence r+ + p; |r| = 2 r+ - r, exactly */
     TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, &r, NULL, &positive));
-    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, 1e-37, &positive, &positive, &wanted));
-    TRY_GOTO(done, tamis_dense_axpby(device, NULL, confidence, &positive, 1, &wanted));
+    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, 1e-37, &positive, &positive, &weighted));
+    TRY_GOTO(done, tamis_dense_axpby(device, NULL, confidence, &positive, 1, &weighted));
     TRY_GOTO(done, tamis_dense_axpby(device, NULL, 2, &positive, -1, &r));
     TRY_GOTO(done, tamis_dense_axpby(device, NULL, confidence, &r, 0, &r));
     TRY_GOTO(done, tamis_stream_synchronize(device, NULL));
@@ -102,8 +103,8 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(make_weights(model, half));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, width, width, visits * (int64_t)(1 + steps), &half->fused));
-    const tamis_sparse wanted = ml_with_values(S, half->wanted);
-    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
+    const tamis_sparse weighted = ml_with_values(S, half->weighted);
+    TRY(ml_plan(model, &weighted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
     TRY(ml_dense_make(model, S->rows, width, &half->AP));
@@ -173,7 +174,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     double squares = 0;
     for (int64_t t = 0; t < data->nnz; t++) {
         const double r = ml_value(data, t), weight = 1 + model->options.confidence * r;
-        if (r > 0) work->wanted += weight, squares += weight * weight;
+        if (r > 0) work->weighted += weight, squares += weight * weight;
     }
     /* not by `fresh`: a begin() that failed may have left factors without content */
     if (model->iterations_done > 0) return TAMIS_OK;
@@ -201,7 +202,7 @@ static tamis_status loss(tamis_model *model, double *result) {
     TRY(ml_spmm(model, items->spmm, &items->Y, -2, 1, &items->AP));
     TRY(tamis_dense_dot(model->device, NULL, model->workspace, Y, &items->AP, &products));
     TRY(tamis_dense_dot(model->device, NULL, model->workspace, X, X, &squares));
-    *result = products + ml_lambda(model) * squares + work->wanted;
+    *result = products + ml_lambda(model) * squares + work->weighted;
     return ml_add_ranks(model, result, 1);
 }
 

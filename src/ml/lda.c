@@ -162,7 +162,7 @@ static tamis_status add_prior(const tamis_model *model, const tamis_dense *U, co
     return tamis_dense_multiply(device, NULL, 1, &column, &line, 1, X);
 }
 
-/* Computes U of documents for M. E is scratch; `posterior` (NULL: not wanted; may be E, then U is that of the round
+/* Computes U of documents for M. E is scratch; `posterior` (NULL: not requested; may be E, then U is that of the round
    before) gets U o E + alpha of the last round. ones: see add_prior. */
 static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dense *M, int rounds, const tamis_dense *U,
                           const tamis_dense *E, const tamis_dense *ones, const tamis_dense *posterior) {

@@ -10,7 +10,7 @@
 extern const ml_method ml_als, ml_implicit_als, ml_ccd, ml_sfa, ml_lda, ml_gap;
 
 static const ml_method *const rows[] = {&ml_als, &ml_implicit_als, &ml_ccd, &ml_sfa, &ml_lda, &ml_gap};
-enum { ROWS = (int)(sizeof rows / sizeof *rows) };
+enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
 
 const ml_method *ml_method_of(tamis_method method) {
     for (int i = 0; i < ROWS; i++)

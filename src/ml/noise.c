@@ -31,7 +31,8 @@
 #include "ml/numbers.h"
 #include "ml/place.h"
 
-/* Of 0.75 to 1 on 16 sets: below 0.85 noise is followed, at 1 factors are shrunk too much (lab/results/quality.md). */
+/* Tried from 0.75 to 1 on 16 sets: below 0.85 noise is followed, at 1 factors are shrunk too much
+   (lab/results/quality.md). */
 static const double SHARE = 0.9;
 
 /* Noise counts as at least this share of the ratings' deviation, so that lambda is never 0. */

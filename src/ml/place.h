@@ -31,8 +31,9 @@ tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count
 typedef struct ml_sparse {
     tamis_owned_sparse *host;         /* its arrays on the host */
     tamis_sparse view;                /* at the device's location */
-    void *offsets, *columns, *values;  /* a GPU's, else NULL */
-    struct tamis_row_exchange *others; /* in a fit on a group (group.h): brings the rows that the columns name; else NULL */
+    void *offsets, *columns, *values; /* a GPU's, else NULL */
+    struct tamis_row_exchange
+        *others; /* in a fit on a group (group.h): brings the rows that the columns name; else NULL */
 } ml_sparse;
 /* Puts `S` (host, any form), or its transpose, onto the device. */
 tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);

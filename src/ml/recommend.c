@@ -243,8 +243,8 @@ static void scorer_free(scorer *s) {
 }
 
 static void choose_sizes(scorer *s) {
-    const int64_t wanted = s->threads > 0 ? (int64_t)s->threads * ROWS_A_THREAD : ROWS_MOST; /* 0: all there are */
-    s->block = wanted < ROWS_LEAST ? ROWS_LEAST : wanted > ROWS_MOST ? ROWS_MOST : wanted;
+    const int64_t requested = s->threads > 0 ? (int64_t)s->threads * ROWS_A_THREAD : ROWS_MOST; /* 0: all there are */
+    s->block = requested < ROWS_LEAST ? ROWS_LEAST : requested > ROWS_MOST ? ROWS_MOST : requested;
     if (s->block > s->A->rows) s->block = s->A->rows;
     s->tile = (s->on_host ? TILE_HOST : TILE_DEVICE) / s->block;
     if (s->tile > s->B->rows) s->tile = s->B->rows;

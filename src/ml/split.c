@@ -57,12 +57,12 @@ static double share_of(double share, int64_t count) {
     return product;
 }
 
-/* Chooses `wanted` of the entries `begin` to `end`: each in turn with the probability that is left for it. */
-static void choose(const splitter *split, tamis_random *random, int64_t begin, int64_t end, int64_t wanted) {
+/* Chooses `requested` of the entries `begin` to `end`: each in turn with the probability that is left for it. */
+static void choose(const splitter *split, tamis_random *random, int64_t begin, int64_t end, int64_t requested) {
     for (int64_t t = begin; t < end; t++) {
-        const bool chosen = wanted > 0 && tamis_random_below(random, end - t) < wanted;
+        const bool chosen = requested > 0 && tamis_random_below(random, end - t) < requested;
         split->taken[t] = chosen;
-        wanted -= chosen;
+        requested -= chosen;
     }
 }
 
@@ -71,25 +71,25 @@ static void draw_entries(const splitter *split) {
     for (int64_t row = 0; row < split->S->rows; row++) {
         const int64_t begin = ml_offset(split->S, row), end = ml_offset(split->S, row + 1), count = end - begin;
         tamis_random random = tamis_random_start(split->options->seed, (uint64_t)row);
-        int64_t wanted = 1;
+        int64_t requested = 1;
         if (!one) {
             const double mean = share_of(split->options->share, count), whole = floor(mean);
-            wanted = (int64_t)whole + (tamis_random_uniform(&random) < mean - whole);
+            requested = (int64_t)whole + (tamis_random_uniform(&random) < mean - whole);
         }
-        if (wanted > count - 1) wanted = count - 1;
-        choose(split, &random, begin, end, wanted);
+        if (requested > count - 1) requested = count - 1;
+        choose(split, &random, begin, end, requested);
     }
 }
 
 static void draw_rows(const splitter *split) {
     const int64_t rows = split->S->rows;
-    int64_t wanted = (int64_t)floor(share_of(split->options->share, rows) + 0.5);
-    if (wanted < 1) wanted = 1;
-    if (wanted > rows - 1) wanted = rows - 1;
+    int64_t requested = (int64_t)floor(share_of(split->options->share, rows) + 0.5);
+    if (requested < 1) requested = 1;
+    if (requested > rows - 1) requested = rows - 1;
     tamis_random random = tamis_random_start(split->options->seed, ROWS_STREAM);
     for (int64_t row = 0; row < rows; row++) {
-        const bool chosen = wanted > 0 && tamis_random_below(&random, rows - row) < wanted;
-        wanted -= chosen;
+        const bool chosen = requested > 0 && tamis_random_below(&random, rows - row) < requested;
+        requested -= chosen;
         for (int64_t t = ml_offset(split->S, row); t < ml_offset(split->S, row + 1); t++) split->taken[t] = chosen;
     }
 }

@@ -237,9 +237,10 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;
         if (!has_option(tool_method_about(method), i) || !is_kept(option) || rows[i].who & MAY_CHANGE) continue;
-        const tool_word was = tool_option_text(option, &before), wanted = tool_option_text(option, settings);
-        if (strcmp(was.text, wanted.text) == 0) continue;
-        return tool_usage_error("--%s: the training to continue has %s, not %s", option->name, was.text, wanted.text);
+        const tool_word was = tool_option_text(option, &before), requested = tool_option_text(option, settings);
+        if (strcmp(was.text, requested.text) == 0) continue;
+        return tool_usage_error("--%s: the training to continue has %s, not %s", option->name, was.text,
+                                requested.text);
     }
     return 0;
 }

@@ -37,7 +37,7 @@ typedef struct listing {
     tamis_owned_dense *W;     /* factors of new rows, or NULL */
     tool_data known;          /* of --new or --seen */
     int64_t row_count;        /* that there are */
-    int64_t *rows, count;     /* those wanted */
+    int64_t *rows, count;     /* those requested */
 } listing;
 
 /* ------------------------------------------------------------------------------------------ which rows */
@@ -99,12 +99,12 @@ static int recommend(const listing *job) {
     return tool_outcome(code);
 }
 
-static int recommend_to(const tool_use *use, const void *given, int count, char **wanted) {
+static int recommend_to(const tool_use *use, const void *given, int count, char **requested) {
     const settings *set = given;
     listing job = {.use = use, .top = set->top < use->description.cols ? set->top : use->description.cols};
     int code = open_rows(&job, set);
     if (code == 0) {
-        code = tool_use_choose(job.names, job.row_count, count, wanted, "row", job.W ? "the new rows" : use->path,
+        code = tool_use_choose(job.names, job.row_count, count, requested, "row", job.W ? "the new rows" : use->path,
                                &job.rows, &job.count);
     }
     if (code == 0 && set->use.output) {

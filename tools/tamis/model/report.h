@@ -10,7 +10,7 @@
 
 typedef struct tool_training_report {
     tool_table table;
-    bool shown;  /* the table is wanted */
+    bool shown;  /* the table is requested */
     bool titled; /* and its titles were printed */
     tool_lines lines;
     int written; /* the exit code of writing the lines */
@@ -42,7 +42,7 @@ typedef struct tool_training_summary {
     double read_seconds, fit_seconds;
 } tool_training_summary;
 
-/* To standard output unless quiet, and as a line of JSON where one is wanted. */
+/* To standard output unless quiet, and as a line of JSON where one is requested. */
 void tool_training_report_end(tool_training_report *report, const tool_training_summary *summary,
                               const tamis_model_description *description, bool quiet);
 

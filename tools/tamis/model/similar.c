@@ -23,7 +23,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-static int show_similar(const tool_use *use, const void *given, int count, char **wanted) {
+static int show_similar(const tool_use *use, const void *given, int count, char **requested) {
     const settings *set = given;
     const tamis_names *names = set->rows ? use->rows : use->columns;
     if (set->rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
@@ -32,7 +32,7 @@ static int show_similar(const tool_use *use, const void *given, int count, char 
     int64_t *nearest = tool_allocate((size_t)top, sizeof *nearest), *chosen = NULL, asked = 0;
     double *cosines = tool_allocate((size_t)top, sizeof *cosines);
     const char *what = set->rows ? "row" : "column";
-    int code = tool_use_choose(names, all, count, wanted, what, use->path, &chosen, &asked);
+    int code = tool_use_choose(names, all, count, requested, what, use->path, &chosen, &asked);
     for (int64_t i = 0; i < asked && code == 0 && !tool_interrupted(); i++) {
         if (use->out != stdout) tool_progress((double)i / (double)asked, "comparing");
         const tamis_status status = tamis_model_similar(use->model, set->rows, &chosen[i], 1, top, nearest, cosines);

@@ -103,13 +103,13 @@ static int64_t find_name(const tamis_names *names, int64_t all, const char *name
     return tool_parse_integer(name, strlen(name), &index) && index < all ? index : -1;
 }
 
-int tool_use_choose(const tamis_names *names, int64_t all, int count, char **wanted, const char *what,
+int tool_use_choose(const tamis_names *names, int64_t all, int count, char **requested, const char *what,
                     const char *where, int64_t **chosen, int64_t *chosen_count) {
     *chosen_count = count > 0 ? count : all;
     *chosen = tool_allocate((size_t)*chosen_count, sizeof **chosen);
     for (int64_t i = 0; i < *chosen_count; i++) {
-        (*chosen)[i] = count > 0 ? find_name(names, all, wanted[i]) : i;
-        if ((*chosen)[i] < 0) return unknown_name(names, all, wanted[i], what, where);
+        (*chosen)[i] = count > 0 ? find_name(names, all, requested[i]) : i;
+        if ((*chosen)[i] < 0) return unknown_name(names, all, requested[i], what, where);
     }
     return 0;
 }

@@ -72,7 +72,7 @@ int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_owned_d
 
 /* The indices of what a user names, all where nothing is: by the names, or where there are none by numbers below
    `all`. Messages call one `what` ("row"), and `where` it was looked for. To be freed. Returns 0 or TOOL_USAGE. */
-int tool_use_choose(const tamis_names *names, int64_t all, int count, char **wanted, const char *what,
+int tool_use_choose(const tamis_names *names, int64_t all, int count, char **requested, const char *what,
                     const char *where, int64_t **chosen, int64_t *chosen_count);
 
 /* Refuses what needs rows that the model does not store; names the methods that do. */
