@@ -12,14 +12,14 @@ typedef struct tamis_ghosts {
     int64_t begin, end;             /* without a table: all columns but these */
 } tamis_ghosts;
 
-/* The columns of a valid CSR on the host that are not in begin .. end - 1. */
+/* Finds the columns of a valid CSR on the host that are not in begin .. end - 1. */
 tamis_status tamis_ghosts_find(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *ghosts);
 
-/* All columns of so many that are not in begin .. end - 1. */
+/* Takes all columns of so many that are not in begin .. end - 1. */
 tamis_status tamis_ghosts_all(int64_t cols, int64_t begin, int64_t end, tamis_ghosts *ghosts);
 void tamis_ghosts_release(tamis_ghosts *ghosts);
 
-/* The number of one of them. */
+/* Returns the number of one of them. */
 int64_t tamis_ghosts_number(const tamis_ghosts *ghosts, int64_t column);
 
 #endif

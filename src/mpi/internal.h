@@ -41,7 +41,7 @@ extern int64_t tamis_mpi_chunk;
 tamis_status tamis_mpi_fail(mpi_transport *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tamis_status tamis_mpi_failed(const mpi_transport *t);
 
-/* wait.c: completes requests; tells the others that this rank fails. */
+/* Completes requests; tells the others that this rank fails, or calls the roll. */
 tamis_status tamis_mpi_wait(mpi_transport *t, int count, MPI_Request *requests);
 void tamis_mpi_tell(mpi_transport *t, int kind, const char *text);
 

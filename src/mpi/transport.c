@@ -33,7 +33,7 @@ static int64_t messages_of(const mpi_transport *t, const int64_t *starts) {
     return count;
 }
 
-/* Requests are needed for each chunk of each rank; there is room for one of each rank from the start. */
+/* Makes room for a request for each chunk of each rank; from the start there is room for one of each rank. */
 static tamis_status make_room(mpi_transport *t, int64_t count) {
     if (count <= t->room || count < 1) return TAMIS_OK;
     if (count > INT32_MAX) return tamis_mpi_fail(t, "%lld messages are too many", (long long)count);
@@ -71,7 +71,7 @@ static tamis_status start_all(mpi_transport *t, bool receive, const void *memory
     return TAMIS_OK;
 }
 
-/* Nothing may arrive in the caller's memory after its call. */
+/* Cancels the receives: nothing may arrive in the caller's memory after its call. */
 static void cancel_receives(mpi_transport *t) {
     for (int i = 0; i < t->receives; i++)
         if (t->requests[i] != MPI_REQUEST_NULL) {
@@ -174,7 +174,7 @@ static mpi_transport *make(MPI_Comm communicator, double time_limit) {
     return NULL;
 }
 
-/* A copy of the communicator, or the time limit. Control messages need the copy, so this wait has none. */
+/* Copies the communicator, within the time limit. Control messages need the copy, so this wait hears of none. */
 static tamis_status copy_communicator(mpi_transport *t, MPI_Comm communicator) {
     MPI_Request request;
     const double begin = MPI_Wtime();

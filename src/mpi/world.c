@@ -1,4 +1,4 @@
-/* For programs that open this library at run time and know no MPI: all processes of the launcher. */
+/* Starting and stopping MPI for programs that open this library at run time: over all processes of the launcher. */
 #include <stdio.h>
 #include <stdlib.h>
 

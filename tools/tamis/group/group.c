@@ -172,12 +172,12 @@ static tamis_status open_groups(tool_group *group, int link) {
     return status;
 }
 
-static tamis_status share_rows(tool_group *group, const tool_problem *problem) {
-    const tamis_sparse *S = &problem->S;
+/* Gives each rank its rows: those of `order`, or where that is NULL rows with equal nonzeros. */
+static tamis_status share_rows(tool_group *group, const tamis_sparse *S, const tool_order *order) {
     int64_t *first = tool_allocate((size_t)group->ranks + 1, sizeof *first);
     tamis_status status = TAMIS_OK;
-    if (group->order) {
-        memcpy(first, group->order->first_rows, ((size_t)group->ranks + 1) * sizeof *first);
+    if (order) {
+        memcpy(first, order->first_rows, ((size_t)group->ranks + 1) * sizeof *first);
     } else {
         status = tamis_partition(S, group->ranks, first);
     }
@@ -212,14 +212,15 @@ tamis_status tool_group_plan(const tool_group_kind *kind, const tool_problem *pr
     tamis_status status = TAMIS_OK;
     if (processes) status = tool_ranks_same_matrix(&problem->S);
     for (int r = 0; r < here && status == TAMIS_OK; r++) status = tool_device_try(devices->at[r], &group->at[r].device);
+    tool_order *order = NULL;
     const bool reorders = kind->partition == METIS && ranks > 1;
     if (reorders && processes) status = tool_ranks_agree(status);
     if (status == TAMIS_OK && reorders) {
-        group->order = tool_allocate(1, sizeof *group->order);
-        status = tool_order_make(problem, ranks, group->order);
-        group->whole = &group->order->problem;
+        order = group->order = tool_allocate(1, sizeof *order);
+        status = tool_order_make(problem, ranks, order);
+        group->whole = &order->problem;
     }
-    if (status == TAMIS_OK) status = share_rows(group, group->whole);
+    if (status == TAMIS_OK) status = share_rows(group, order ? &order->problem.S : &problem->S, order);
     if (processes) status = tool_ranks_agree(status);
     if (status == TAMIS_OK) status = open_groups(group, kind->link);
     for (int r = 0; r < here; r++) {
