@@ -42,7 +42,7 @@ NAVIGATION = {
     "Models": ["models", "recommenders", "topics", "../../lab/results/quality"],
     "Speed": ["../performance", "../algorithms", "scaling"],
     "The laboratory": ["laboratory", "../../lab/results/README"] + [
-        f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "calls", "models")],
+        f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "papers", "calls", "models")],
     "Tamis itself": ["architecture", "new-method", "new-edge", "new-model", "new-format", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+(?:\(\))?|tamis/\w+\.h)")
@@ -89,7 +89,7 @@ def link_names(app, doctree, docname):
             if name in env.tamis_names:
                 page, anchor = env.tamis_names[name]
                 pieces[number] = make_refnode(app.builder, docname, page, anchor, nodes.Text(pieces[number]))
-            elif name not in env.tamis_words and docname != "CHANGELOG":
+            elif name not in env.tamis_words and not name.endswith("_") and docname != "CHANGELOG":
                 logging.getLogger(__name__).warning("%s is in no header and no source", name, location=text.parent)
         text.parent.replace(text, [nodes.Text(one) if isinstance(one, str) else one for one in pieces if one != ""])
 

@@ -12,17 +12,13 @@ rm -rf $out
 mkdir -p $out/source/reference $out/source/lab $out/faults/docs/manual
 TAMIS_VERSION=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 export TAMIS_VERSION
-# links become copies: pages find each other by where they really are
-build() {
-    find $out -type l | while read -r link; do real=$(realpath "$link") && rm "$link" && cp -r "$real" "$link"; done
-    $sphinx -q -E -b html -c docs --keep-going "$@" >$out/warnings.txt 2>&1
-}
+build() { $sphinx -q -E -b html -c docs --keep-going "$@" >$out/warnings.txt 2>&1; }
 
 docs/headers.py pages $out/source/reference
 doxygen docs/Doxyfile
 [ ! -s $out/warnings.txt ] || { cat $out/warnings.txt; echo 'docs.sh: the headers have the faults above' >&2; exit 1; }
-ln -s ../../../docs ../../../CONTRIBUTING.md ../../../CHANGELOG.md $out/source/
-ln -s ../../../../lab/results ../../../../lab/notes $out/source/lab/
+cp -r docs CONTRIBUTING.md CHANGELOG.md $out/source/
+cp -r lab/results lab/notes $out/source/lab/
 build -W -d $out/trees $out/source $out/html || { cat $out/warnings.txt; echo 'docs.sh: the manual has the faults above' >&2; exit 1; }
 echo '<meta http-equiv="refresh" content="0; url=docs/manual/index.html">' >$out/html/index.html
 
