@@ -108,7 +108,7 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count, size_t size, const char *what);
 void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes);
 
-/* What kernels take of a problem and an execution. A method changes what is otherwise in its launches. */
+/* The common arguments of kernels for an execution. A method changes those that differ in its launches. */
 tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operands *x);
 
 /* Bits of `wide`: 1 where rows of A, B (and D) can be read a unit at a time and lie less than 2^31 bytes apart, 2 where
@@ -129,7 +129,7 @@ static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
     return place;
 }
 
-/* Of what sums are kept in. */
+/* Bytes of the accumulator type. */
 static inline size_t tamis_gpu_real_size(tamis_type type) { return type == TAMIS_F64 ? 8 : 4; }
 
 #endif

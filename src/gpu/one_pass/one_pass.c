@@ -184,7 +184,7 @@ static const tamis_gpu_method method = {
 
 /* ------------------------------------------------------------------------------------------ the table's row */
 
-/* As gpu-rows, with what a nonzero takes of its own. */
+/* Predicted as gpu-rows is, with the fitted cost of a nonzero of its own. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double bytes = (double)p->inner * (double)tamis_type_size(p->type);
@@ -200,7 +200,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     prediction->call_seconds = fmax(tamis_gpu_filling(p, seconds), tamis_gpu_chain(p, longest, bytes)) +
                                (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds = cuts || ordered ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* no one reads the reason */
     snprintf(
         prediction->reason, sizeof prediction->reason,
         "D is B: one row of %.3g bytes a nonzero for both products; rows of more than %.0f nonzeros in pieces: the "

@@ -125,7 +125,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     prediction->call_seconds =
         tamis_gpu_filling(p, fmax(nnz * each * uneven, alone)) + f->panels.begin + tamis_gpu_launches(p, slices - 1);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
              (long long)height, 1 / fresh, slices);
@@ -133,8 +133,8 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* Pieces of a row of B in shared memory, or of its slice; `padded`: as many as the lanes have, so that nothing has to
-   be looked at. */
+/* Pieces of a row of B in shared memory, or of its slice; `padded`: as many as the lanes have, so that no
+   bound is tested. */
 static int64_t pieces_of(const tamis_prepared *p, int64_t slice, bool padded) {
     const int64_t *const v = p->parameters;
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type), pieces = most(1, (slice + piece - 1) / piece);

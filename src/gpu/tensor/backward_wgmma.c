@@ -22,7 +22,7 @@ enum {
     PART = (64 + 11) * MULTIPLIERS * 32 * 4
 }; /* groups on a multiprocessor; bytes of a partial panel */
 
-/* Of one of the two launches. */
+/* The state of one of the two launches. */
 typedef struct back_state {
     tamis_gpu_tensor_cells cells;
     void *masks, *together;
@@ -136,7 +136,7 @@ static places places_of(const tamis_prepared_backward *back) {
     return at;
 }
 
-/* As many groups as there is place for, shared by the members of a batch that come in one call. */
+/* The members of a batch that come in one call share the groups that the device has room for. */
 static void share_cells(tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const int64_t most = back->ways[0]->device->limits.multiprocessors * SHARING;

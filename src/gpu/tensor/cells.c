@@ -118,7 +118,7 @@ bool tamis_gpu_cells_align(const tamis_problem *problem) {
     return problem->evidence->panel_fresh[0] * (double)problem->nnz > 0.8 * cells;
 }
 
-/* Of halves of panels: what panels of 128 rows have in common beside those of 256, these have beside those of 128. */
+/* Cells of 64 rows: halves of panels have as much less in common as panels of 128 rows have beside those of 256. */
 double tamis_gpu_cells_about(const tamis_problem *p, int64_t side) {
     const double *const fresh = p->evidence->panel_fresh;
     const double more = side == 64 && fresh[1] > 0 && fresh[1] < fresh[0] ? fmin(2, fresh[0] / fresh[1]) : 1;

@@ -101,7 +101,7 @@ static size_t scratch_bytes(const tamis_problem *p, const fused_state *s) {
                     counters(s) * 4);
 }
 
-/* As many groups as there is place for, shared by the members of a batch that come in one call. */
+/* The members of a batch that come in one call share the groups that the device has room for. */
 static void share_cells(const tamis_prepared *p, fused_state *s) {
     const int64_t most = p->device->limits.multiprocessors * s->sharing;
     int64_t members = p->problem.batch, fit = members;

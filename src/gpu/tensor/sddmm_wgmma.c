@@ -138,8 +138,8 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
                                               .aligned = state->cells.aligned});
 }
 
-/* As many groups as find place; and runs of some cells, so short that those at work find each other's rows of B in L2,
-   as many for each group. */
+/* Launches the groups that the device has room for. Each takes as many runs of cells, so short that the groups find
+   each other's rows of B in L2. */
 static void share_cells(const tamis_prepared *p, tamis_wgmma *state) {
     const int64_t most = p->device->limits.multiprocessors * state->sharing, count = state->cells.count;
     const int64_t run = state->cells.rows == LARGE ? 8 : 2;

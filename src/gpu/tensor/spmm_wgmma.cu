@@ -184,7 +184,7 @@ FUNCTION void store_halves(uint32 at, ushort high, ushort low, uint32 number, ui
 }
 
 /* Splits and scatters. `small`: counts numbers of less than 2^-14, of which fp16 keeps too little; what a lane has
-   beyond the warp's counts, too, which may call for a look at sums that need none. */
+   beyond the warp's counts, too, so that sums may be tested that need no test. */
 FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const cell_ahead &cell, int from,
                       const float *scales, uint32 &small, int lane) {
 #pragma unroll
@@ -210,7 +210,7 @@ FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const ce
     }
 }
 
-/* For 16 rows of a panel, of which a lane looks at one: a power of two that brings the largest of 8 numbers of each to 2^8. */
+/* For 16 rows of a panel, of which a lane reads one: a power of two that brings the largest of 8 numbers of each to 2^8. */
 FUNCTION float scale_of_rows(const operands &p, const float *scales, int64 row, int lane) {
     const int64 begin = row < p.rows ? p.offsets[row] : 0, length = row < p.rows ? p.offsets[row + 1] - begin : 0;
     uint32 most = 0; /* as bits; what is not finite does not count */
@@ -460,7 +460,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
     for (int c = p.begin; c < p.end; c++) {
         const uint32 at = shared.base + stage.place * STAGE;
         gate_wait(FULL(stage.place), stage.passed);
-        proxies_meet(); /* not by the builders: there it would wait for all that they look for ahead */
+        proxies_meet(); /* not by the builders: there it would wait for all that they load ahead */
         const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + S_PARTS * TILE, B_PARTS * LINES);
         if (PRODUCTS > 1) multiply_cell(sum, d, x_at, y_at, 1);
         multiply_cell(sum, d, x_at, y_at, 0);
