@@ -124,6 +124,11 @@ bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,
                                      const tamis_gpu_common *common, const tamis_gpu_named *own);
 
+static inline int64_t tamis_gpu_min(int64_t x, int64_t y) { return x < y ? x : y; }
+static inline int64_t tamis_gpu_max(int64_t x, int64_t y) { return x > y ? x : y; }
+static inline int64_t tamis_gpu_ceiling(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+static inline int64_t tamis_gpu_round_up(int64_t x, int64_t unit) { return tamis_gpu_ceiling(x, unit) * unit; }
+
 static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
     place.bytes += bytes;
     return place;
