@@ -4,7 +4,7 @@
 
 #include "gpu/method.h"
 
-/* As src/backend/backend.h asks for them. */
+/* Entries of tamis_backend (src/backend/backend.h). */
 const tamis_algorithm *tamis_gpu_catalogue(int number);
 bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
 void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);

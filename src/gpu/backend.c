@@ -25,8 +25,7 @@
 
 /* ------------------------------------------------------------------------------------------ devices */
 
-/* What a runtime has started in a process, threads among it, is not in a child of fork(): calls there would fail, or
-   wait for ever. */
+/* A child of fork() has no threads of the runtime that its parent started: calls there would fail or never return. */
 static bool is_parents(const tamis_gpu_runtime *runtime) {
     static _Atomic unsigned used[2]; /* tamis_fork_count() at the first use, and 1 */
     _Atomic unsigned *const first = &used[runtime == &tamis_gpu_cuda];
@@ -44,7 +43,7 @@ static tamis_status open_here(const tamis_gpu_runtime *runtime, int number, tami
     return runtime->open(number, device);
 }
 
-/* A runtime without a device is listed as one that is absent, so that what is missing can be read. */
+/* A runtime without a device is listed as one absent device, so that users can read what is missing. */
 static int listed(const tamis_gpu_runtime *runtime) {
     const int count = is_parents(runtime) ? 0 : runtime->count(NULL);
     return count > 0 ? count : 1;

@@ -1,4 +1,4 @@
-/* What all GPU methods share: parameters, definitions, memory, launches. */
+/* Parameters, definitions, memory and launches of all GPU methods. */
 #include "gpu/method.h"
 
 #include <string.h>

@@ -108,7 +108,7 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count, size_t size, const char *what);
 void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes);
 
-/* What kernels take of a problem and an execution. A method changes what is otherwise in its launches. */
+/* The common arguments of kernels for an execution. A method changes those that differ in its launches. */
 tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operands *x);
 
 /* Bits of `wide`: 1 where rows of A, B (and D) can be read a unit at a time and lie less than 2^31 bytes apart, 2 where
@@ -124,12 +124,17 @@ bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,
                                      const tamis_gpu_common *common, const tamis_gpu_named *own);
 
+static inline int64_t tamis_gpu_min(int64_t x, int64_t y) { return x < y ? x : y; }
+static inline int64_t tamis_gpu_max(int64_t x, int64_t y) { return x > y ? x : y; }
+static inline int64_t tamis_gpu_ceiling(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+static inline int64_t tamis_gpu_round_up(int64_t x, int64_t unit) { return tamis_gpu_ceiling(x, unit) * unit; }
+
 static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
     place.bytes += bytes;
     return place;
 }
 
-/* Of what sums are kept in. */
+/* Bytes of the accumulator type. */
 static inline size_t tamis_gpu_real_size(tamis_type type) { return type == TAMIS_F64 ? 8 : 4; }
 
 #endif

@@ -29,7 +29,7 @@ static int64_t unit_of(const tamis_prepared *p) {
 
 static _Thread_local int depth; /* of methods that prepare others */
 
-/* The method's kernels and memory; what is still being compiled is waited for by the outermost. */
+/* Makes the method's kernels and memory; the outermost call waits for what is still being compiled. */
 static tamis_status prepare(tamis_prepared *p) {
     depth++;
     tamis_status status = tamis_gpu_scores(p) ? tamis_gpu_softmax_prepare(p) : TAMIS_OK;
@@ -142,7 +142,7 @@ static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *
     part.out = tamis_gpu_after(x->out, x->batch_stride.out * first * (int64_t)tamis_type_size(p->problem.output_type));
     part.scratch = tamis_gpu_after(x->scratch, x->scratch_batch_stride * first);
     part.batch = count;
-    if (count == 1) part.batch_stride = (tamis_batch_strides){0, 0, 0, 0, 0}; /* nobody need look at it */
+    if (count == 1) part.batch_stride = (tamis_batch_strides){0, 0, 0, 0, 0}; /* no kernel then reads it */
     return part;
 }
 

@@ -177,7 +177,7 @@ static code *find_code(code *const *bucket, const tamis_gpu_device *device, cons
 
 /* --- on disk */
 
-/* Of a file's whole text, which is the same as long as the process lives. */
+/* Hashes a file's whole text, which stays the same as long as the process lives. */
 static uint64_t text_hash(const tamis_gpu_source *source, const char *text) {
     static _Atomic uint64_t known[SOURCES_MOST]; /* 0: not yet */
     _Atomic uint64_t *const own = &known[source - tamis_gpu_sources];
@@ -237,7 +237,7 @@ done:
     return status;
 }
 
-/* --- too much of it */
+/* --- eviction */
 
 static int64_t modules_most(void) {
     static int64_t known = -1;
@@ -289,7 +289,7 @@ static void free_code(code *c) {
     free(c);
 }
 
-/* What was launched of it may still be running: the device is waited for, once for a quarter of all there is. */
+/* Kernels of it may still be running: this waits for the device, once for a quarter of all modules. */
 static void unload_oldest(tamis_gpu_device *device) {
     pthread_mutex_lock(&lock);
     const int64_t most = modules_most(), before = clock_now;
@@ -305,7 +305,7 @@ static void unload_oldest(tamis_gpu_device *device) {
     }
 }
 
-/* --- asked for */
+/* --- requests */
 
 static tamis_status no_memory(const char *what) { return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %s", what); }
 
@@ -387,7 +387,7 @@ static void release_code(code *c) {
     pthread_mutex_unlock(&lock);
 }
 
-/* One that nobody holds; and the most shared memory that any of that name has been given. */
+/* A kernel that nobody holds; and the most shared memory that any kernel of that name has been given. */
 static tamis_gpu_kernel *idle_kernel(const code *c, const char *name, int64_t shared_bytes, int64_t *shared_most) {
     for (tamis_gpu_kernel *k = c->kernels; k; k = k->next) {
         if (strcmp(k->name, name) != 0) continue;
@@ -403,7 +403,7 @@ static known_signature *find_signature(const code *c, const char *name) {
     return k;
 }
 
-/* Another thread may have added it meanwhile: its one is taken then. */
+/* Another thread may have added it meanwhile; then that one is used. */
 static tamis_gpu_signature *add_signature(code *c, known_signature *made) {
     pthread_mutex_lock(&lock);
     known_signature *const other = find_signature(c, made->name);

@@ -15,7 +15,7 @@ bool tamis_program_cache_has(const char *key);
    TAMIS_CACHE_BYTES). */
 void tamis_program_cache_save(const char *key, const tamis_gpu_binary *binary);
 
-/* What the folder holds; `path` is "" where there is no folder. */
+/* Counts what the folder holds; `path` is "" where there is no folder. */
 void tamis_program_cache_measure(char *path, size_t path_bytes, int64_t *entries, int64_t *bytes, int64_t *most);
 
 /* Removes all entries; returns how many. */

@@ -33,7 +33,7 @@ static void *get(void *context) {
 
 static bool start(tamis_gpu_device *device, const char *name, const char *definitions, const char *kernel,
                   int64_t shared_bytes, tamis_gpu_kernel **made) {
-    request *const r = calloc(1, sizeof *r); /* of the process, as what it makes */
+    request *const r = calloc(1, sizeof *r); /* not counted: it belongs to the process, as the kernel does */
     char *const copy = malloc(strlen(definitions) + 1);
     if (r && copy) {
         memcpy(copy, definitions, strlen(definitions) + 1);

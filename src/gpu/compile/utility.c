@@ -1,4 +1,4 @@
-/* Shared kernels. */
+/* The table of shared kernels. */
 #include "gpu/compile/utility.h"
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ static entry *find(const tamis_gpu_device *device, const char *file, const char 
     return NULL;
 }
 
-/* Another thread may have added it meanwhile: what this one has made is given back then. */
+/* Another thread may have added it meanwhile: then this thread releases its own. */
 static entry *add(entry *made) {
     pthread_mutex_lock(&lock);
     entry *const other = find(made->device, made->file, made->name, made->kinds);

@@ -22,7 +22,7 @@ tamis_status tamis_gpu_utility_ready(tamis_gpu_device *device, const char *file,
 tamis_status tamis_gpu_utility_known(tamis_gpu_device *device, const char *file, tamis_gpu_kinds kinds, bool on_disk,
                                      bool *known);
 
-/* Begins to compile one that is wanted soon, beside what this thread does meanwhile (requests.h). *early, set by
+/* Begins to compile one that is needed soon, while this thread goes on (requests.h). *early, set by
    tamis_gpu_await_requests, is to be released after the kernel's first use. */
 tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file, const char *kernel,
                                      tamis_gpu_kinds kinds, tamis_gpu_kernel **early);

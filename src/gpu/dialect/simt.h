@@ -155,7 +155,7 @@ FUNCTION uint32 mixed(uint64 x) {
 #define WIDE (wide & 1)
 #endif
 
-/* Where a compiler finds better registers for one kernel that has both, the host says so, and the kernel decides. */
+/* 1: one kernel has both widths and decides at run time, because the compiler then uses fewer registers. */
 #ifndef BOTH_WIDTHS
 #define BOTH_WIDTHS 0
 #endif
@@ -268,7 +268,7 @@ FUNCTION void load_piece(real *to, GLOBAL const element *from) {
 #endif
 }
 
-/* And back. */
+/* Stores a piece at a 16-byte aligned address. */
 FUNCTION void store_piece(GLOBAL element *to, const real *from) {
 #if ELEMENT == 64
     double2 x;
@@ -331,7 +331,7 @@ FUNCTION void load_unit(real *to, GLOBAL const element *from, int wide) {
     for (int i = 0; i < UNIT; i++) to[i] = real_of(from[i]);
 }
 
-/* And back: to an address that a unit may have. */
+/* Stores a unit at an address that a unit may have. */
 FUNCTION void store_unit(GLOBAL element *to, const real *from) {
 #if UNIT == PIECE
     store_piece(to, from);

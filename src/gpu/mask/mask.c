@@ -71,7 +71,7 @@ done:
     return status;
 }
 
-/* What the last offset is. */
+/* Reads the last offset. */
 static tamis_status tell(tamis_gpu_device *device, void *stream, const tamis_mask *m, tamis_index_type offset_type,
                          void *sums, int64_t *nnz) {
     const tamis_place last = {sums, m->members * m->rows * (int64_t)sizeof *nnz};

@@ -192,12 +192,12 @@ static tamis_status list_unseen(tamis_prepared *p) {
                             tamis_gpu_memory("chains", s->chains)));
 }
 
-/* Two partial rows a chunk, with their softmax. */
+/* Bytes of two partial rows for each chunk, with their softmax. */
 static int64_t scratch_of(const tamis_problem *problem, int64_t chunks) {
     return 2 * chunks * (problem->width + 2) * (int64_t)tamis_gpu_real_size(problem->type);
 }
 
-/* And of each chunk where it begins, and its place in both lists. */
+/* A single call allocates partial rows, a start and a place in both lists for each chunk. */
 static tamis_call_bytes call_bytes(const tamis_problem *problem) {
     const int64_t item = (scratch_of(problem, 1) + 8 + 6 * 8 + ITEMS_LEAST - 1) / ITEMS_LEAST;
     return (tamis_call_bytes){.row = item, .entry = item};

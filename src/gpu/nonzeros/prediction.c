@@ -20,7 +20,7 @@ static double sddmm_each(const tamis_problem *p, double bytes, double table) {
     return tamis_gpu_issue(p, fmax(issue, rows) + a) + f->nonzeros.beyond_share * fresh * beyond;
 }
 
-/* What all launches take for a nonzero. */
+/* Seconds a nonzero in all launches together. */
 static double nonzeros_each(const tamis_problem *p, int64_t slice) {
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
     return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + tamis_gpu_sums_each(p, slices) +
@@ -44,7 +44,7 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
         f->launch + fmax(seconds, fmin(f->nonzeros.sums, seconds * f->sparse_times + f->nonzeros.sums / 2));
     prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? tamis_gpu_filling(p, seconds) : walk) +
                                f->nonzeros.merge + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1);
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "
              "%.3g TB/s",
@@ -55,7 +55,7 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
     tamis_gpu_predict_nonzeros(p, prediction);
     prediction->call_seconds *= relative;
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason, "a method for comparison: about %.3g times gpu-nonzeros",
              relative);
 }

@@ -16,9 +16,6 @@ typedef struct one_pass_state {
     tamis_gpu_cuts cuts;
 } one_pass_state;
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
-
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
 /* Pieces of 16 bytes that a lane may have of a row: registers hold BATCH + 2 of them. */
@@ -34,7 +31,7 @@ static int64_t widest(const tamis_problem *problem) { return LANES_MOST * pieces
    serves two loads; a warp where rows are longer. */
 static int64_t usual_team(const tamis_problem *problem) {
     enum { LANES_USUAL = 16, PIECES_USUAL = 2 };
-    const int64_t across = up(problem->inner, piece_of(problem));
+    const int64_t across = tamis_gpu_ceiling(problem->inner, piece_of(problem));
     int64_t team = 4;
     while (team < LANES_USUAL && team < across) team *= 2;
     return across > PIECES_USUAL * team ? LANES_MOST : team;
@@ -44,16 +41,18 @@ static int64_t usual_team(const tamis_problem *problem) {
 static int64_t lane_pieces(const tamis_prepared *p) {
     enum { FEW = 2 };
     const tamis_problem *const problem = &p->problem;
-    const int64_t across = up(problem->inner, piece_of(problem));
-    const int64_t pieces = across > 0 ? up(across, p->parameters[TEAM_LANES]) : 1, most = pieces_most_of(problem);
+    const int64_t across = tamis_gpu_ceiling(problem->inner, piece_of(problem));
+    const int64_t pieces = across > 0 ? tamis_gpu_ceiling(across, p->parameters[TEAM_LANES]) : 1,
+                  most = pieces_most_of(problem);
     if (tamis_gpu_compiles_fast(p)) return pieces;
-    return pieces <= FEW ? least(FEW, most) : most;
+    return pieces <= FEW ? tamis_gpu_min(FEW, most) : most;
 }
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     enum { SHORT = 6 /* nonzeros of a row */, REALS_FEW = 4 };
     v[TEAM_LANES] = usual_team(problem);
-    const int64_t lane = up(up(problem->inner, piece_of(problem)), v[TEAM_LANES]) * piece_of(problem);
+    const int64_t lane =
+        tamis_gpu_ceiling(tamis_gpu_ceiling(problem->inner, piece_of(problem)), v[TEAM_LANES]) * piece_of(problem);
     /* rows of B under way take 32 registers of a work-item, or 64 where they are long */
     v[BATCH] = lane > REALS_FEW || v[TEAM_LANES] < 8 || problem->evidence->profile.mean < SHORT ? 4 : 8;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
@@ -78,7 +77,7 @@ static tamis_status check(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     while (v[TEAM_LANES] < LANES_MOST &&
-           up(p->problem.inner, v[TEAM_LANES] * piece_of(&p->problem)) > pieces_most_of(&p->problem))
+           tamis_gpu_ceiling(p->problem.inner, v[TEAM_LANES] * piece_of(&p->problem)) > pieces_most_of(&p->problem))
         v[TEAM_LANES] *= 2;
     if (v[BATCH] > v[TEAM_LANES]) v[BATCH] = v[TEAM_LANES];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
@@ -135,10 +134,10 @@ static tamis_status prepare(tamis_prepared *p) {
 
 static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common, tamis_place partials) {
     const tamis_gpu_cuts *const cuts = &((const one_pass_state *)p->state)->cuts;
-    const int64_t groups = up(cuts->count, MERGE_GROUP / MERGE_TEAM);
-    const tamis_gpu_launch launch = {
-        .groups = {least(groups, p->device->limits.groups_most[0]), up(p->problem.inner, MERGE_TEAM)},
-        .group_size = MERGE_GROUP};
+    const int64_t groups = tamis_gpu_ceiling(cuts->count, MERGE_GROUP / MERGE_TEAM);
+    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]),
+                                                tamis_gpu_ceiling(p->problem.inner, MERGE_TEAM)},
+                                     .group_size = MERGE_GROUP};
     return tamis_gpu_launch_kernel(
         p, stream, MERGE, launch, common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", cuts->count),
@@ -151,11 +150,11 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_gpu_cuts *const cuts = &((const one_pass_state *)p->state)->cuts;
     const int64_t *const v = p->parameters;
-    const int64_t groups = up(cuts->pieces + p->problem.rows, v[GROUP] / v[TEAM_LANES]);
+    const int64_t groups = tamis_gpu_ceiling(cuts->pieces + p->problem.rows, v[GROUP] / v[TEAM_LANES]);
     const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
     const int whole =
         tamis_gpu_aligned(p->device, x->out, x->out_stride, x->batch_stride.out, size, unit < 16 ? unit : 16) ? 4 : 0;
-    const tamis_gpu_launch launch = {.groups = {least(groups, p->device->limits.groups_most[0]), 1},
+    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]), 1},
                                      .group_size = (int)v[GROUP]};
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
     common.wide |= whole;
@@ -184,7 +183,7 @@ static const tamis_gpu_method method = {
 
 /* ------------------------------------------------------------------------------------------ the table's row */
 
-/* As gpu-rows, with what a nonzero takes of its own. */
+/* Predicted as gpu-rows is, with the fitted cost of a nonzero of its own. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double bytes = (double)p->inner * (double)tamis_type_size(p->type);
@@ -200,7 +199,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     prediction->call_seconds = fmax(tamis_gpu_filling(p, seconds), tamis_gpu_chain(p, longest, bytes)) +
                                (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds = cuts || ordered ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* no one reads the reason */
     snprintf(
         prediction->reason, sizeof prediction->reason,
         "D is B: one row of %.3g bytes a nonzero for both products; rows of more than %.0f nonzeros in pieces: the "

@@ -4,7 +4,7 @@
 
 #include "gpu/method.h"
 
-/* What a plan keeps of them. `part_count` is how many groups there are to launch. */
+/* The lists that a plan keeps of its cells. A launch has `part_count` groups. */
 typedef struct tamis_gpu_cells {
     int64_t panel_rows, part_count;
     void *parts;    /* int64, three a part */

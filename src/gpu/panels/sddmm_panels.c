@@ -18,9 +18,6 @@ typedef struct panels_state {
     bool padded; /* rows of B in shared memory have as many pieces as the lanes take */
 } panels_state;
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-
 static int64_t power_below(double x, int64_t lowest, int64_t highest) {
     int64_t power = lowest;
     while (2 * power <= highest && 2.0 * (double)power <= x) power *= 2;
@@ -125,7 +122,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     prediction->call_seconds =
         tamis_gpu_filling(p, fmax(nnz * each * uneven, alone)) + f->panels.begin + tamis_gpu_launches(p, slices - 1);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
              (long long)height, 1 / fresh, slices);
@@ -133,11 +130,12 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* Pieces of a row of B in shared memory, or of its slice; `padded`: as many as the lanes have, so that nothing has to
-   be looked at. */
+/* Pieces of a row of B in shared memory, or of its slice; `padded`: as many as the lanes have, so that no
+   bound is tested. */
 static int64_t pieces_of(const tamis_prepared *p, int64_t slice, bool padded) {
     const int64_t *const v = p->parameters;
-    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type), pieces = most(1, (slice + piece - 1) / piece);
+    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type),
+                  pieces = tamis_gpu_max(1, (slice + piece - 1) / piece);
     const int64_t at_once = v[TEAM_LANES] * tamis_gpu_lane_pieces(pieces, v[TEAM_LANES], v[PIECES]);
     return padded ? (pieces + at_once - 1) / at_once * at_once : pieces;
 }
@@ -188,9 +186,10 @@ static tamis_status prepare(tamis_prepared *p) {
     v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], usual_slice(&p->problem));
     /* padded where that is less than a third more, and fits */
     const int64_t bare = pieces_of(p, v[SLICE], false), padded = pieces_of(p, v[SLICE], true);
-    s->padded = 3 * padded <= 4 * bare && most(1, v[COLUMNS]) * padded * PIECE_BYTES <= shared_most;
+    s->padded = 3 * padded <= 4 * bare && tamis_gpu_max(1, v[COLUMNS]) * padded * PIECE_BYTES <= shared_most;
     const int64_t row = (s->padded ? padded : bare) * PIECE_BYTES;
-    if (v[COLUMNS] == 0) v[COLUMNS] = most(1, least(least(shared_most, SHARED_TARGET) / row, 256));
+    if (v[COLUMNS] == 0)
+        v[COLUMNS] = tamis_gpu_max(1, tamis_gpu_min(tamis_gpu_min(shared_most, SHARED_TARGET) / row, 256));
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     s->shared_bytes = v[COLUMNS] * row;
     if (s->shared_bytes > shared_most)

@@ -1,4 +1,4 @@
-/* Host side of the lists of rows.simt. */
+/* Host side of the lists of rows.simt, and the order of rows of gpu-rows, gpu-teams and gpu-one-pass. */
 #include "gpu/rows/cuts.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total
                                     sizeof *total);
 }
 
-/* What is the least that no matrix of so many nonzeros has more of. */
+/* The most rows that can be cut. */
 static int64_t cuts_most(const tamis_prepared *p, int64_t limit) {
     return p->problem.rows < p->problem.nnz / limit ? p->problem.rows : p->problem.nnz / limit;
 }
@@ -80,7 +80,7 @@ done:
     return status;
 }
 
-/* Which rows are cut, and the cut row of each piece. */
+/* Lists the rows that are cut, and the cut row of each piece. */
 static tamis_status fill_lists(tamis_prepared *p, tamis_gpu_cuts *s, const void *is_cut, const void *pieces) {
     TRY(tamis_gpu_add_kept(p, &s->rows, 2 * s->count, 8, "rows that are cut"));
     TRY(tamis_gpu_add_kept(p, &s->piece_cut, s->pieces, 8, "pieces of rows"));
@@ -96,7 +96,7 @@ bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit) {
     return p->problem.once && tamis_gpu_cuts_any(p, limit) && cuts_most(p, limit) > 0;
 }
 
-/* For one call: as many as there could be, and the kernels look up how many there are. */
+/* One call does not wait for the counts: the lists have room for the most, and kernels read the counts. */
 static tamis_status list_unseen(tamis_prepared *p, tamis_gpu_cuts *s) {
     s->count = cuts_most(p, s->limit);
     s->pieces = tamis_gpu_cuts_pieces_most(p, s->limit);
@@ -140,7 +140,7 @@ done:
     return status;
 }
 
-/* Rows by falling length. */
+/* Orders the rows by falling length. */
 static tamis_status list_order(tamis_prepared *p, tamis_gpu_cuts *s) {
     enum { CLASSES = 64 };
     const int64_t rows = p->problem.rows;

@@ -31,7 +31,7 @@ bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit);
 /* Pieces that there could be: for scratch. */
 int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit);
 
-/* What a single call allocates for cut rows whose pieces have so many sums each. */
+/* Bytes that a single call allocates for cut rows whose pieces have `width` sums each. */
 tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width);
 
 /* Rows in the order of their classes, numbers below `classes`, which kernel `name` of that file writes to its argument

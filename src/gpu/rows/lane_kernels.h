@@ -2,6 +2,7 @@
  * What rows.simt, teams.simt and one_pass.simt share: the lanes of a team, which exchange a block of columns and take
  * the units of a row of the result in turn, and the tasks of rows that may be cut. The kernels define LANES and UNITS.
  */
+
 /* Numbers of nonzeros: 32 bits where a kernel says that they suffice. */
 #if PLACES == 32
 typedef int32 place;

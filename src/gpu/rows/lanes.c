@@ -6,10 +6,6 @@
 
 enum { LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
-
 int64_t tamis_gpu_lanes_piece(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
 int64_t tamis_gpu_lanes_pieces_most(const tamis_problem *problem) {
@@ -22,18 +18,19 @@ int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes) {
     const int64_t piece = tamis_gpu_lanes_piece(problem),
                   widest = LANES_MOST * tamis_gpu_lanes_pieces_most(problem) * piece;
     /* one that is half as long again is no worse than two */
-    const int64_t count = most((row + bytes / 2 - 1) / bytes, up(problem->width, widest));
-    if (count <= 1) return most(1, up(problem->width, piece)) * piece;
-    return up(up(problem->width, count), LINE / size) * (LINE / size);
+    const int64_t count = tamis_gpu_max((row + bytes / 2 - 1) / bytes, tamis_gpu_ceiling(problem->width, widest));
+    if (count <= 1) return tamis_gpu_max(1, tamis_gpu_ceiling(problem->width, piece)) * piece;
+    return tamis_gpu_ceiling(tamis_gpu_ceiling(problem->width, count), LINE / size) * (LINE / size);
 }
 
 int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64_t *pieces) {
     enum { LANES_USUAL = 16 };
-    const int64_t across = up(least(slice, most(problem->width, 1)), tamis_gpu_lanes_piece(problem));
+    const int64_t across =
+        tamis_gpu_ceiling(tamis_gpu_min(slice, tamis_gpu_max(problem->width, 1)), tamis_gpu_lanes_piece(problem));
     int64_t lanes = 1;
     while (lanes < LANES_USUAL && lanes < across) lanes *= 2;
     if (across > tamis_gpu_lanes_pieces_most(problem) * lanes) lanes = LANES_MOST;
-    *pieces = up(across, lanes);
+    *pieces = tamis_gpu_ceiling(across, lanes);
     return lanes;
 }
 
@@ -47,8 +44,8 @@ static int64_t lane_pieces(const tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const int64_t lanes = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT];
     if (!tamis_gpu_compiles_fast(p)) return 2;
-    return least(tamis_gpu_lanes_pieces_most(&p->problem),
-                 up(v[TAMIS_LANES_SLICE], lanes * tamis_gpu_lanes_piece(&p->problem)));
+    return tamis_gpu_min(tamis_gpu_lanes_pieces_most(&p->problem),
+                         tamis_gpu_ceiling(v[TAMIS_LANES_SLICE], lanes * tamis_gpu_lanes_piece(&p->problem)));
 }
 
 /* Whether a work-item has registers for its sums, and for the elements, address, column and weight of each row under
@@ -79,8 +76,8 @@ tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64
     while (v[TAMIS_LANES_GROUP] > GROUP_USUAL && !registers_suffice(p)) v[TAMIS_LANES_GROUP] /= 2;
     if (v[TAMIS_LANES_GROUP] < v[TAMIS_LANES_TEAM]) v[TAMIS_LANES_GROUP] = v[TAMIS_LANES_TEAM];
     const int64_t taken = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * lane_pieces(p) * piece; /* at once */
-    v[TAMIS_LANES_SLICE] = least(up(v[TAMIS_LANES_SLICE], piece) * piece, taken);
-    *slices = up(p->problem.width, v[TAMIS_LANES_SLICE]);
+    v[TAMIS_LANES_SLICE] = tamis_gpu_min(tamis_gpu_ceiling(v[TAMIS_LANES_SLICE], piece) * piece, taken);
+    *slices = tamis_gpu_ceiling(p->problem.width, v[TAMIS_LANES_SLICE]);
     return TAMIS_OK;
 }
 

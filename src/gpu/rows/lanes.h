@@ -25,7 +25,7 @@ double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes);
 /* Makes the parameters fit the problem and the device, and counts the slices. A slice of 0 becomes `usual_slice`. */
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices);
 
-/* What sum_kernels.h asks for. */
+/* Defines the constants of sum_kernels.h. */
 void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t slices);
 
 /* Bit 2 of `wide`: units of C can be written at once. */

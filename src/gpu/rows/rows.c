@@ -20,10 +20,6 @@ typedef struct rows_state {
     tamis_gpu_cuts cuts;
 } rows_state;
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
-
 /* ------------------------------------------------------------------------------------------ choosing */
 
 /*
@@ -44,7 +40,7 @@ static int64_t usual_slice(const tamis_problem *problem) {
 static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pieces) {
     enum { LANES_FEWEST = 4 };
     *lanes = tamis_gpu_lanes_usual(problem, usual_slice(problem), pieces);
-    return problem->evidence->profile.mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
+    return problem->evidence->profile.mean < LONG ? tamis_gpu_max(*lanes, LANES_FEWEST) : LANES_MOST;
 }
 
 static int64_t usual_team(const tamis_problem *problem) {
@@ -68,8 +64,8 @@ static tamis_status check(tamis_prepared *p) {
     int64_t *const v = p->parameters, *const slices = &((rows_state *)p->state)->slices;
     TRY(tamis_gpu_lanes_check(p, usual_slice(&p->problem), slices));
     if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
-    const int64_t highest = p->device->limits.groups_most[1], lines = up(p->problem.width, MERGE_TEAM);
-    if (most(*slices, lines) > highest)
+    const int64_t highest = p->device->limits.groups_most[1], lines = tamis_gpu_ceiling(p->problem.width, MERGE_TEAM);
+    if (tamis_gpu_max(*slices, lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
                           (long long)p->problem.width, p->device->limits.name, (long long)(highest * MERGE_TEAM));
     return TAMIS_OK;
@@ -119,10 +115,10 @@ static tamis_status prepare(tamis_prepared *p) {
 static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common,
                           const tamis_gpu_named *counted, tamis_place partials) {
     const rows_state *const s = p->state;
-    const int64_t groups = up(s->cuts.count, MERGE_GROUP / MERGE_TEAM);
-    const tamis_gpu_launch launch = {
-        .groups = {least(groups, p->device->limits.groups_most[0]), up(p->problem.width, MERGE_TEAM)},
-        .group_size = MERGE_GROUP};
+    const int64_t groups = tamis_gpu_ceiling(s->cuts.count, MERGE_GROUP / MERGE_TEAM);
+    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]),
+                                                tamis_gpu_ceiling(p->problem.width, MERGE_TEAM)},
+                                     .group_size = MERGE_GROUP};
     return tamis_gpu_launch_kernel(
         p, stream, MERGE, launch, common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", s->cuts.count),
@@ -134,8 +130,8 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const rows_state *const s = p->state;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
-    const int64_t groups = up(s->cuts.pieces + p->problem.rows, teams);
-    const tamis_gpu_launch launch = {.groups = {least(groups, p->device->limits.groups_most[0]), s->slices},
+    const int64_t groups = tamis_gpu_ceiling(s->cuts.pieces + p->problem.rows, teams);
+    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]), s->slices},
                                      .group_size = (int)p->parameters[GROUP]};
     /* how many pieces there are, where the device alone knows: behind their sums */
     const tamis_gpu_named counted = tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, &s->cuts));
@@ -190,7 +186,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         fmax(tamis_gpu_filling(p, seconds), tail) + (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds =
         cuts || p->evidence->profile.variation > 0.5 ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
              limit, (long long)p->evidence->profile.max);

@@ -21,8 +21,6 @@ typedef struct teams_state {
     void *tasks;
 } teams_state;
 
-static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
-
 /* ------------------------------------------------------------------------------------------ choosing */
 
 static int64_t usual_slice(const tamis_problem *problem) {
@@ -143,7 +141,7 @@ static tamis_status prepare(tamis_prepared *p) {
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const teams_state *const s = p->state;
     const tamis_gpu_launch launch = {
-        .groups = {up(s->count, p->parameters[GROUP] / p->parameters[TEAM_LANES]), s->slices},
+        .groups = {tamis_gpu_ceiling(s->count, p->parameters[GROUP] / p->parameters[TEAM_LANES]), s->slices},
         .group_size = (int)p->parameters[GROUP]};
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
     common.wide |= tamis_gpu_lanes_whole(p, x);

@@ -65,7 +65,7 @@ bool tamis_nvrtc_knows(int architecture) {
     return false;
 }
 
-/* Of every compilation, and part of the keys under which code is kept. */
+/* Every compilation has these options; they are part of the keys under which code is kept. */
 static const char *const usual_options[] = {"--std=c++17", "--device-as-default-execution-space",
                                             "--diag-suppress=177" /* a kernel uses some of the dialect */};
 /* What saves time: the declarations of textures and of CUDA's runtime left out; and, for code that is hardly ever run,

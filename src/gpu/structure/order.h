@@ -10,12 +10,13 @@ typedef struct tamis_gpu_rebased {
     void *offsets, *columns;
 } tamis_gpu_rebased;
 
-/* Of a slice of rows; any other view stays as it is. Work goes into `stream`; the arrays are of stream `kept`. */
+/* Moves the offsets of a slice of rows to 0; any other view stays as it is. Work goes into `stream`; the arrays are of
+ * stream `kept`. */
 tamis_status tamis_gpu_rebase(tamis_gpu_device *device, void *stream, void *kept, const tamis_sparse *S,
                               tamis_gpu_rebased *rebased);
 void tamis_gpu_rebased_release(tamis_gpu_device *device, void *kept, tamis_gpu_rebased *rebased);
 
-/* As src/backend/backend.h asks for it. */
+/* An entry of tamis_backend (src/backend/backend.h). */
 tamis_status tamis_gpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order);
 

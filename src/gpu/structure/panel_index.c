@@ -96,7 +96,7 @@ static bool sorts(const build *b) {
            (panels < b->p->device->limits.multiprocessors && nnz / panels > NONZEROS_OF_GROUP);
 }
 
-/* How far the places of a panel can lie apart, where that has been looked at: of columns that fall it is not known. */
+/* How far the places of a panel can lie apart, where the columns rise; else it is not known. */
 static void find_reach(build *b) {
     const tamis_profile *const profile = &b->p->profile;
     const bool known =

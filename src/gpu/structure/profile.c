@@ -153,7 +153,7 @@ static void guess(const tamis_problem *p, tamis_evidence *evidence) {
 /* Only plans prepare panels. */
 static bool profiles_panels(const tamis_problem *p) { return !p->once && p->nnz > 0 && p->rows > 0; }
 
-/* What the facts say, of so many groups. */
+/* Derives the evidence from the facts of so many groups. */
 static tamis_status conclude(const tamis_problem *p, const int64_t *facts, int64_t groups, tamis_evidence *evidence) {
     bool wrong = facts[7] != 0;
     if (p->rows > 0) add_up(&evidence->profile, facts, groups, &wrong);
@@ -190,7 +190,7 @@ static tamis_status launch_panels(const tamis_problem *p, int64_t ends, const ta
                             tamis_gpu_place("hit", (tamis_place){workspace->memory, (ends + 4 * PANELS) * 8})));
 }
 
-/* Where neither kernel is compiled, both are at once. */
+/* Launches both kernels; where neither is compiled, they are compiled at the same time. */
 static tamis_status launch_both(const tamis_problem *p, int64_t groups, const tamis_gpu_workspace *workspace) {
     tamis_gpu_kernel *early = NULL;
     TRY(tamis_gpu_utility_early(p->device, panels_file, panels_kernel, kinds_of(p), &early));

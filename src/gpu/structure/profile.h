@@ -13,7 +13,7 @@ tamis_status tamis_gpu_profile(const tamis_problem *problem, tamis_evidence *evi
 /* The same, by the host or by the device. */
 tamis_status tamis_gpu_profile_by(const tamis_problem *problem, bool host, tamis_evidence *evidence);
 
-/* Of COO: whether its rows rise; and, where that is `unchecked`, whether its indices are in range. */
+/* Tells whether the rows of a COO matrix rise; where it is `unchecked`, checks that its indices are in range. */
 tamis_status tamis_gpu_check_entries(const tamis_problem *problem, const tamis_sparse *S, bool *rise);
 
 #endif

@@ -14,7 +14,7 @@ static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
 static int64_t offset(const tamis_problem *p, int64_t i) { return tamis_index_load(p->offsets, p->offset_type, i); }
 static int64_t column(const tamis_problem *p, int64_t t) { return tamis_index_load(p->columns, p->index_type, t); }
 
-/* Of any two numbers: columns may be none. */
+/* The distance of any two numbers: what should be a column may be anything. */
 static int64_t distance(int64_t x, int64_t y) {
     return x > y ? (int64_t)((uint64_t)x - (uint64_t)y) : (int64_t)((uint64_t)y - (uint64_t)x);
 }

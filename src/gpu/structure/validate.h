@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 
-/* As src/backend/backend.h asks for it. */
+/* An entry of tamis_backend (src/backend/backend.h). */
 tamis_status tamis_gpu_validate(void *device, void *stream, int threads, const tamis_sparse *S);
 
 #endif

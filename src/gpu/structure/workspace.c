@@ -49,7 +49,7 @@ tamis_status tamis_gpu_workspace_acquire(tamis_gpu_device *device, tamis_gpu_wor
     return status;
 }
 
-/* What an error has left undone in the stream may still write there: who takes the workspace next must not see that. */
+/* After an error, work in the stream may still write to the workspace: it must end before the next user gets it. */
 void tamis_gpu_workspace_release(tamis_gpu_workspace *workspace, void *stream, tamis_status status) {
     if (!workspace) return;
     if (status != TAMIS_OK) {

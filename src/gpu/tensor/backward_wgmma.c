@@ -22,7 +22,7 @@ enum {
     PART = (64 + 11) * MULTIPLIERS * 32 * 4
 }; /* groups on a multiprocessor; bytes of a partial panel */
 
-/* Of one of the two launches. */
+/* The state of one of the two launches. */
 typedef struct back_state {
     tamis_gpu_tensor_cells cells;
     void *masks, *together;
@@ -35,7 +35,6 @@ struct tamis_prepared_backward {
     int64_t at_once;         /* members of a call */
 };
 
-static int64_t up(int64_t x) { return (x + SIDE - 1) / SIDE * SIDE; }
 static int64_t parts(const tamis_problem *p) { return 1 + tamis_splits(p); }
 static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : p->type == TAMIS_F32 ? 1 : 2; }
 
@@ -53,7 +52,7 @@ static double cells_seconds(const tamis_problem *p) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->backward_wgmma.gathered;
     const double cell = f->backward_wgmma.cell_ps * gathered * (tamis_splits(p) ? 1 : f->backward_wgmma.highs);
-    const int64_t panels = up(p->rows) / SIDE;
+    const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->backward_wgmma.panel_ps;
     return tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds));
 }
@@ -85,7 +84,8 @@ static tamis_status make_cells(tamis_prepared *p, back_state *s) {
     s->cells.rows = s->cells.columns = SIDE;
     s->cells.aligned = tamis_gpu_cells_align(&p->problem);
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
-    const tamis_gpu_cell_masks masks = {.filled = up(p->problem.cols), .masks = &s->masks, .together = &s->together};
+    const tamis_gpu_cell_masks masks = {
+        .filled = tamis_gpu_round_up(p->problem.cols, SIDE), .masks = &s->masks, .together = &s->together};
     return tamis_gpu_tensor_cells_mask(p, &s->cells, &masks);
 }
 
@@ -123,7 +123,7 @@ static int64_t take(int64_t *total, int64_t bytes) {
 
 static places places_of(const tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
-    const int64_t filled[2] = {up(p->rows), up(p->cols)};
+    const int64_t filled[2] = {tamis_gpu_round_up(p->rows, SIDE), tamis_gpu_round_up(p->cols, SIDE)};
     const back_state *const states[2] = {back->ways[0]->state, back->ways[1]->state};
     places at = {.member = 0};
     for (int i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ static places places_of(const tamis_prepared_backward *back) {
     return at;
 }
 
-/* As many groups as there is place for, shared by the members of a batch that come in one call. */
+/* The members of a batch that come in one call share the groups that the device has room for. */
 static void share_cells(tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const int64_t most = back->ways[0]->device->limits.multiprocessors * SHARING;
@@ -213,7 +213,8 @@ static tamis_status launch(const tamis_prepared_backward *back, void *stream, co
             tamis_gpu_integer("more", s->cells.count % s->groups), tamis_gpu_memory("records", s->cells.records),
             tamis_gpu_place("partials", tamis_gpu_after(scratch, at->partials[own])),
             tamis_gpu_place("arrived", tamis_gpu_after(scratch, at->arrived + groups_before * MULTIPLIERS * 4)),
-            tamis_gpu_integer("own_filled", up(p->problem.rows)), tamis_gpu_integer("filled", up(p->problem.cols)),
+            tamis_gpu_integer("own_filled", tamis_gpu_round_up(p->problem.rows, SIDE)),
+            tamis_gpu_integer("filled", tamis_gpu_round_up(p->problem.cols, SIDE)),
             tamis_gpu_memory("lists", s->cells.lists), tamis_gpu_memory("together", s->together),
             tamis_gpu_memory("masks", s->masks),
             tamis_gpu_place("own_scales", tamis_gpu_after(scratch, at->scales[own])),
@@ -251,8 +252,8 @@ static tamis_status execute_members(const tamis_prepared_backward *back, void *s
     const way columns = {1, &x->b, &x->d, &x->a, &x->e, &x->db, &x->dd};
     const tamis_gpu_common by_row = common_of(back, &rows, x, count, at.member);
     const tamis_gpu_common by_column = common_of(back, &columns, x, count, at.member);
-    const tamis_split_four four = {.filled = up(p->problem.rows),
-                                   .b_filled = up(p->problem.cols),
+    const tamis_split_four four = {.filled = tamis_gpu_round_up(p->problem.rows, SIDE),
+                                   .b_filled = tamis_gpu_round_up(p->problem.cols, SIDE),
                                    .e = x->e.at,
                                    .e_stride = x->e.stride,
                                    .e_batch_stride = x->e.batch_stride,

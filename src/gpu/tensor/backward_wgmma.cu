@@ -71,7 +71,7 @@ typedef struct problem {
     real scale, factor[2], beta;         /* factor: of both results */
 } problem;
 
-/* Of a thread's two rows: the largest score, in units of log 2; the sums of exponentials, and of these times g; the largest
+/* What a thread knows of its two rows: the largest score, in units of log 2; the sums of exponentials, and of these times g; the largest
    factor of each product; whether numbers have lost bits. */
 typedef struct row_sums {
     float most[2], total[2], delta[2], top[2][2];

@@ -40,7 +40,7 @@ FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, i
     return parts;
 }
 
-/* What lanes of a warp want computed again, which all lanes do together: the first lane that has a bit in `again`, and
+/* The next number that all lanes of a warp compute again together: the first lane that has a bit in `again`, and
    its lowest. lane = -1: none has. */
 typedef struct asked {
     int lane, number;
@@ -89,7 +89,7 @@ FUNCTION void wait_for_last_launch(void) { asm volatile("griddepcontrol.wait;" :
 /* The next launch may begin, if it is `early`, when all groups have come here. */
 FUNCTION void let_next_launch_begin(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
-/* What this thread has written others of the device see before what it writes next. */
+/* Other threads of the device see what this thread has written before what it writes next. */
 FUNCTION void fence_of_device(void) { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 /* Times K: smaller products show what fp16 has not kept of rows with small numbers, whose scales are negative. */

@@ -11,8 +11,6 @@ enum { RECORD_BYTES = TAMIS_GPU_CELL_RECORD };
 
 static const char *const file = "cell_entries.cu";
 
-static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
-
 static tamis_gpu_kinds kinds_of(const tamis_problem *problem) {
     return (tamis_gpu_kinds){TAMIS_F32, problem->index_type, problem->offset_type};
 }
@@ -23,7 +21,9 @@ static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t 
 }
 
 static int64_t shift_of(const tamis_gpu_tensor_cells *cells) { return cells->columns == 64 ? 6 : 7; }
-static int64_t panels_of(const tamis_problem *problem, int64_t rows) { return up(problem->rows, rows) / rows; }
+static int64_t panels_of(const tamis_problem *problem, int64_t rows) {
+    return tamis_gpu_round_up(problem->rows, rows) / rows;
+}
 
 static tamis_status keep_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     TRY(tamis_gpu_add_kept(p, &to->records, to->count, RECORD_BYTES, "records of the cells"));
@@ -95,7 +95,8 @@ static tamis_status align_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     tamis_status status = TAMIS_OK;
     const tamis_problem *const problem = &p->problem;
     void *const stream = problem->stream;
-    tiling t = {.panels = panels_of(problem, to->rows), .tiles = up(problem->cols, to->columns) / to->columns};
+    tiling t = {.panels = panels_of(problem, to->rows),
+                .tiles = tamis_gpu_round_up(problem->cols, to->columns) / to->columns};
     to->count = t.panels * t.tiles;
     TRY(keep_cells(p, to));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, (size_t)(t.panels * (t.tiles + 1) * to->rows) * 4,
@@ -118,7 +119,7 @@ bool tamis_gpu_cells_align(const tamis_problem *problem) {
     return problem->evidence->panel_fresh[0] * (double)problem->nnz > 0.8 * cells;
 }
 
-/* Of halves of panels: what panels of 128 rows have in common beside those of 256, these have beside those of 128. */
+/* Cells of 64 rows: halves of panels have as much less in common as panels of 128 rows have beside those of 256. */
 double tamis_gpu_cells_about(const tamis_problem *p, int64_t side) {
     const double *const fresh = p->evidence->panel_fresh;
     const double more = side == 64 && fresh[1] > 0 && fresh[1] < fresh[0] ? fmin(2, fresh[0] / fresh[1]) : 1;

@@ -9,7 +9,7 @@
 
 enum { TAMIS_GPU_CELL_RECORD = 80 /* bytes */ };
 
-/* What a plan keeps of them, of the layouts that cell_entries.cu tells. */
+/* The lists that a plan keeps of its cells, in the layouts of cell_entries.cu. */
 typedef struct tamis_gpu_tensor_cells {
     int64_t count;
     int64_t rows, columns; /* of a cell: 128 or 64 */
@@ -21,7 +21,7 @@ typedef struct tamis_gpu_tensor_cells {
 /* Whether panels have nearly all columns anyway: then cells are to be aligned. */
 bool tamis_gpu_cells_align(const tamis_problem *problem);
 
-/* How many cells of side x side there will be, by the panels that were looked at: side is 128 or 64. */
+/* How many cells of side x side there will be, by the panels that were profiled: side is 128 or 64. */
 double tamis_gpu_cells_about(const tamis_problem *problem, int64_t side);
 
 /* Makes them; the plan keeps their memory. `rows`, `columns` and `aligned` are set before. Columns of S must rise

@@ -22,7 +22,6 @@ typedef struct fused_state {
     int64_t groups;  /* that share the cells of a member */
 } fused_state;
 
-static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
 static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : p->type == TAMIS_F32 ? 1 : 2; }
 static int64_t slice(const tamis_problem *p) {
     return tamis_splits(p) ? 32 : 64;
@@ -32,8 +31,8 @@ static int64_t longest(const tamis_problem *p, const fused_state *s) { /* row, i
     const int64_t inner = s->resident * slice(p), width = s->blocks * BLOCK;
     return inner > width ? inner : width;
 }
-static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, SIDE); }
-static int64_t filled(const tamis_problem *p) { return up(p->cols, SIDE); }
+static int64_t tiled_rows(const tamis_problem *p) { return tamis_gpu_round_up(p->rows, SIDE); }
+static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->cols, SIDE); }
 
 bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
     return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= 2 * BLOCK &&
@@ -41,17 +40,18 @@ bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
 }
 
 double tamis_fused_wgmma_cells(const tamis_problem *p) {
-    const int64_t panels = up(p->rows, SIDE) / SIDE, most = panels * (filled(p) / SIDE);
+    const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE, most = panels * (filled(p) / SIDE);
     return fmin((double)most, tamis_gpu_cells_about(p, SIDE) + (double)panels / 2);
 }
 
 /* Rows of A, B and D are split in memory first: read, and written in as many bytes. */
 double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double inner = (double)up(p->inner, slice(p)), width = (double)up(p->width, BLOCK);
+    const double inner = (double)tamis_gpu_round_up(p->inner, slice(p)),
+                 width = (double)tamis_gpu_round_up(p->width, BLOCK);
     const double bytes = 2 * (double)tamis_type_size(p->type);
     const double split = bytes * ((double)(p->rows + p->cols) * inner + (double)p->cols * width);
-    const int64_t panels = up(p->rows, SIDE) / SIDE;
+    const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_wgmma.gathered;
     const double cell =
         f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
@@ -101,7 +101,7 @@ static size_t scratch_bytes(const tamis_problem *p, const fused_state *s) {
                     counters(s) * 4);
 }
 
-/* As many groups as there is place for, shared by the members of a batch that come in one call. */
+/* The members of a batch that come in one call share the groups that the device has room for. */
 static void share_cells(const tamis_prepared *p, fused_state *s) {
     const int64_t most = p->device->limits.multiprocessors * s->sharing;
     int64_t members = p->problem.batch, fit = members;
@@ -123,8 +123,8 @@ static tamis_status prepare(tamis_prepared *p) {
     if (problem->rows == 0 || problem->width == 0 || problem->nnz == 0) return TAMIS_OK;
     s->cells.rows = s->cells.columns = SIDE;
     s->cells.aligned = tamis_gpu_cells_align(problem);
-    s->resident = up(problem->inner, slice(problem)) / slice(problem);
-    s->blocks = up(problem->width, BLOCK) / BLOCK;
+    s->resident = tamis_gpu_round_up(problem->inner, slice(problem)) / slice(problem);
+    s->blocks = tamis_gpu_round_up(problem->width, BLOCK) / BLOCK;
     choose_memory(s);
     TRY(compile(p, s)); /* while the cells are made */
     TRY(tamis_split_compile_three(p, SPLIT,

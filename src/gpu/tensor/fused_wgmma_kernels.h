@@ -3,6 +3,7 @@
  * shared panels, and results, those that fp16 cannot give computed in fp32. fused_wgmma.cu defines PRODUCTS, OUTS, PART
  * and the cells' sizes. Included after copy_kernels.h.
  */
+
 /* All that the kernel works on. */
 typedef struct operands {
     int64 rows, inner, width;

@@ -9,14 +9,13 @@
 
 enum { LINE = 128 /* bytes */, LARGE = 128, SMALL = 64 /* rows and columns of a cell */ };
 
-static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
 static int64_t slice(const tamis_problem *p) { return tamis_splits(p) ? 32 : 64; } /* numbers of a row in a line */
-static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, LARGE); }   /* of A in a slice */
-static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + up(p->cols, LARGE); }
+static int64_t tiled_rows(const tamis_problem *p) { return tamis_gpu_round_up(p->rows, LARGE); } /* of A in a slice */
+static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + tamis_gpu_round_up(p->cols, LARGE); }
 
 /* Slices of K; if there are no more than these, the rows of A stay for a whole panel. */
 enum { RESIDENT_MOST = 4 };
-static int64_t slices_of(const tamis_problem *p) { return up(p->inner, slice(p)) / slice(p); }
+static int64_t slices_of(const tamis_problem *p) { return tamis_gpu_round_up(p->inner, slice(p)) / slice(p); }
 
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile) {
     const tamis_gpu_device *const device = problem->device;
@@ -67,7 +66,8 @@ typedef struct shape {
 
 /* Whether a cell of neighbouring columns has so many entries, on average, that more place for them pays off. */
 static bool is_crowded(const tamis_problem *p) {
-    return (double)p->nnz > 5000.0 / (LARGE * LARGE) * (double)tiled_rows(p) * (double)up(p->cols, LARGE);
+    return (double)p->nnz >
+           5000.0 / (LARGE * LARGE) * (double)tiled_rows(p) * (double)tamis_gpu_round_up(p->cols, LARGE);
 }
 
 static shape shape_of(const tamis_problem *p, int64_t side, bool aligned) {
@@ -138,8 +138,8 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
                                               .aligned = state->cells.aligned});
 }
 
-/* As many groups as find place; and runs of some cells, so short that those at work find each other's rows of B in L2,
-   as many for each group. */
+/* Launches the groups that the device has room for. Each takes as many runs of cells, so short that the groups find
+   each other's rows of B in L2. */
 static void share_cells(const tamis_prepared *p, tamis_wgmma *state) {
     const int64_t most = p->device->limits.multiprocessors * state->sharing, count = state->cells.count;
     const int64_t run = state->cells.rows == LARGE ? 8 : 2;

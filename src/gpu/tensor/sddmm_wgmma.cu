@@ -63,12 +63,37 @@ typedef struct cell_notes {
 #define READ(i)   (gates + 8 * (2 * SLOTS + CELLS + (i)))
 #define A_FREE(i) (gates + 8 * (2 * SLOTS + 2 * CELLS + (i)))
 
-/* ------------------------------------------------------------------------------------------ the cells of a group */
-
 /* Runs of neighbouring cells, as many for each group; those that groups are at lie together. */
 typedef struct runs {
     int count, each, more; /* runs; cells of each, and runs that have one more */
 } runs;
+
+/* All that the kernel works on. */
+typedef struct operands {
+    const element *values, *a, *b;
+    int64 a_stride, b_stride, inner;
+    sample *out;
+    /* the cells */
+    runs of;
+    const int64 *records;
+    const index *lists, *row_offsets;
+    const ushort *entries;
+    /* split rows of A, then of B, in slices of K */
+    int slices;
+    int64 tiled_rows, slice_bytes;
+    const float *scales;
+    const char *split;
+} operands;
+
+/* The tiles of A, the ring of slots, staged products, the notes of CELLS cells, and the gates. */
+typedef struct shared_memory {
+    uint32 a, ring, gates;
+    float *staged;
+    cell_notes *notes;
+} shared_memory;
+
+/* ------------------------------------------------------------------------------------------ the cells of a group */
+
 typedef struct walk {
     int cell, end, run; /* cell = -1: none is left */
 } walk;
@@ -92,20 +117,83 @@ FUNCTION walk first_of(const runs &of) {
 FUNCTION int entries_before(int64 entries) { return (int)(entries & 7); }
 FUNCTION int entries_copied(int64 entries, int count) { return entries_before(entries) + count + 7 & ~7; }
 
-/* What describes a cell; one thread. */
-FUNCTION void copy_notes(cell_notes *into, int64 c, const cell_ahead &cell, const int64 *records,
-                         const index *row_offsets, const ushort *entries, const float *row_scales, const float *scales,
-                         uint32 gate) {
+/* What describes cell c; one thread. */
+FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, const cell_ahead &cell, uint32 gate) {
     const uint32 to = shared_address(into);
     const uint32 plain = (uint32)(sizeof(index) * SIDE + 4 * SIDE * (1 + ALIGNED) + sizeof(cell_record));
     const uint32 more = 2 * (uint32)min(entries_copied(cell.entries, cell.count), ENTRIES);
     gate_expect(gate, plain + more);
-    copy_bulk(to, row_offsets + c * SIDE, sizeof(index) * SIDE, gate);
-    copy_bulk(shared_address(into->row_scales), row_scales, 4 * SIDE, gate);
-    if (ALIGNED) copy_bulk(shared_address(into->scales), scales, 4 * SIDE, gate);
-    copy_bulk(shared_address(&into->cell), records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
+    copy_bulk(to, p.row_offsets + c * SIDE, sizeof(index) * SIDE, gate);
+    copy_bulk(shared_address(into->row_scales), p.scales + cell.panel * SIDE, 4 * SIDE, gate);
+    if (ALIGNED) copy_bulk(shared_address(into->scales), p.scales + p.tiled_rows + cell.list, 4 * SIDE, gate);
+    copy_bulk(shared_address(&into->cell), p.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
     if (more)
-        copy_bulk(shared_address(into->entries), entries + (cell.entries - entries_before(cell.entries)), more, gate);
+        copy_bulk(shared_address(into->entries), p.entries + (cell.entries - entries_before(cell.entries)), more, gate);
+}
+
+/* Slice s of a cell into the ring, and with the first one the rows of A where they stay and have changed. */
+FUNCTION void copy_slice(const operands &p, const shared_memory &shared, const cell_ahead &here, int s, int changed, uint32 a_to,
+                         turn &slot, int item) {
+    const uint32 gates = shared.gates, gate = FULL(slot.place), to = shared.ring + slot.place * SLOT_BYTES;
+    const char *const columns_split = p.split + p.tiled_rows * p.slices * 128;
+    const int tiles_of_a = !RESIDENT ? 1 : changed && s == 0 ? RESIDENT : 0;
+    gate_wait(EMPTY(slot.place), slot.passed ^ 1);
+    next_turn(slot, SLOTS);
+    if (item == 0) {
+        if (tiles_of_a + ALIGNED > 0) gate_expect(gate, (tiles_of_a + ALIGNED) * TILE);
+#pragma unroll 1
+        for (int i = 0; i < tiles_of_a; i++)
+            copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE, p.split + ((s + i) * p.tiled_rows * 128 + here.panel * TILE), TILE, gate);
+    }
+    if (!ALIGNED) {
+        gather_tile(to, columns_split + s * 128, p.slices * 128, here, item);
+        gate_arrive_with_copies(gate);
+    } else if (item == 0) {
+        copy_bulk(to, columns_split + s * p.slice_bytes + here.list * 128, TILE, gate);
+        gate_arrive(gate);
+    }
+}
+
+/* Copies the group's cells, c and `next` the first ones, in the order in which they are multiplied; ALIGNED: one thread begins all copies. */
+FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int c, walk next, int item) {
+    const uint32 gates = shared.gates;
+    turn slot = {0, 0}, note = {0, 0}, a_place = {0, 0};
+    int changed = 1; /* the panel, from the cell before to this one */
+    cell_ahead here;
+    next_record record;
+    if (c >= 0) {
+        load_record(record, c, p.records);
+        load_columns(here, record, ALIGNED ? 0 : p.lists, item);
+        load_record(record, next.cell >= 0 ? next.cell : c, p.records);
+    }
+    while (c >= 0) {
+        const uint32 a_to = shared.a + a_place.place * RESIDENT * TILE;
+        if (RESIDENT && changed) {
+            gate_wait(A_FREE(a_place.place), a_place.passed ^ 1);
+            next_turn(a_place, A_BUFFERS);
+        }
+#pragma unroll 1
+        for (int s = 0; s < p.slices; s++) copy_slice(p, shared, here, s, changed, a_to, slot, item);
+        gate_wait(READ(note.place), note.passed ^ 1);
+        cell_notes *const into = shared.notes + note.place;
+        if (item == 0) copy_notes(into, p, c, here, NOTED(note.place));
+        if (!ALIGNED) {
+#pragma unroll
+            for (int i = 0; i < DESCRIBED; i++)
+                copy_4(shared_address(into->scales + item + COPIERS * i), p.scales + p.tiled_rows + here.own[i]);
+            gate_arrive_with_copies(NOTED(note.place));
+        } else if (item == 0) {
+            gate_arrive(NOTED(note.place));
+        }
+        next_turn(note, CELLS);
+        changed = next.cell != c + 1 || record.panel != here.panel;
+        c = next.cell;
+        next_cell(next, p.of);
+        if (c >= 0) {
+            load_columns(here, record, ALIGNED ? 0 : p.lists, item);
+            if (next.cell >= 0) load_record(record, next.cell, p.records);
+        }
+    }
 }
 
 /* ------------------------------------------------------------------------------------------ multiplying */
@@ -273,16 +361,8 @@ FUNCTION float staged_product(const float *staged, const writing &of, int entry)
     return staged[staged_at(entry)] * fabsf(of.noted->row_scales[row_of_entry(entry)]);
 }
 
-/* The arguments of the kernel that writing needs. */
-typedef struct problem {
-    const element *values, *a, *b;
-    int64 a_stride, b_stride, inner;
-    sample *out;
-    const index *lists;
-} problem;
-
 /* AT_ONCE entries one by one: what is not finite is computed again. */
-FUNCTION void write_again(const problem &p, const float *staged, const writing &of, EDGE_PARAMETERS) {
+FUNCTION void write_again(const operands &p, const float *staged, const writing &of, EDGE_PARAMETERS) {
 #pragma unroll 1
     for (int k = of.k; k < of.k + EACH_TIME * AT_ONCE && k < of.count; k += EACH_TIME) {
         const int entry = of.entries[k], row = row_of_entry(entry);
@@ -298,13 +378,13 @@ FUNCTION void write_again(const problem &p, const float *staged, const writing &
 }
 
 /* Reads what the first step of writing needs: entries, and values. */
-FUNCTION void begin_writing(const problem &p, writing &of, element *s, int edge, int has_values) {
+FUNCTION void begin_writing(const operands &p, writing &of, element *s, int edge, int has_values) {
     read_entries(of.next, of, of.k);
     read_values(s, edge, has_values, p.values, of, of.next, of.k);
 }
 
 /* The next AT_ONCE entries, whose values are s; reads those of the ones after them. */
-FUNCTION void write_some(const problem &p, const float *staged, writing &of, element *s, EDGE_PARAMETERS) {
+FUNCTION void write_some(const operands &p, const float *staged, writing &of, element *s, EDGE_PARAMETERS) {
     int entry[AT_ONCE];
     float x[AT_ONCE], nothing = 0; /* or NaN */
     index t[AT_ONCE];
@@ -381,121 +461,22 @@ FUNCTION void stage(float *mine, float *sum, const cell_notes *noted, int strip,
     meet(strip);
 }
 
-KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 each, int32 more, int32 slices,
-                   int64 tiled_rows, int64 tiled, IN(index, lists), IN(int64, records), IN(index, row_offsets),
-                   IN(ushort, entries), IN(float, scales), IN(char, split)) {
-    extern __shared__ __align__(1024) char memory[];
-    SDDMM_MEMBER;
-    MEMBER(scales, scratch_batch_stride);
-    MEMBER(split, 4 * scratch_batch_stride);
-    const uint32 base = shared_address(memory), ring = base + A_BUFFERS * RESIDENT * TILE;
-    float *const staged = (float *)(memory + A_BUFFERS * RESIDENT * TILE + SLOTS * SLOT_BYTES);
-    cell_notes *const notes = (cell_notes *)(staged + SIDE * PITCH);
-    const uint32 gates = shared_address(notes + CELLS);
-    const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32;
-    if (LOCAL_ID == 0) {
-        for (int i = 0; i < SLOTS; i++) {
-            gate_make(FULL(i), ALIGNED ? 1 : COPIERS);
-            gate_make(EMPTY(i), MULTIPLIERS);
-        }
-        for (int i = 0; i < CELLS; i++) {
-            gate_make(NOTED(i), ALIGNED ? 1 : COPIERS);
-            gate_make(READ(i), MULTIPLIERS);
-        }
-        for (int i = 0; i < A_BUFFERS; i++) gate_make(A_FREE(i), MULTIPLIERS);
-        proxies_meet(); /* bulk copies use the gates, too */
-    }
-    __syncthreads();
-    wait_for_last_launch();
+/* Multiplies the group's cells, 16 rows each warp, and writes their entries. */
+FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int c, walk next, int warp, int lane, EDGE_PARAMETERS) {
+    const uint32 gates = shared.gates;
     turn note = {0, 0}, a_place = {0, 0};
-    const runs of = {run_count, each, more};
-    walk next = first_of(of);
-    int c = next.cell;
-    next_cell(next, of);
-    if (warp >= MULTIPLIERS) { /* copies */
-#if MORE
-        REGISTERS_LESS(LESS);
-#endif
-        const int item = LOCAL_ID - MULTIPLIERS * 32;
-        if (ALIGNED && item >= 32) return; /* one thread begins all copies */
-        const int64 slice_bytes = (tiled - tiled_rows) * 128;
-        const char *const columns_split = split + tiled_rows * slices * 128;
-        turn slot = {0, 0};
-        int changed = 1; /* the panel, from the cell before to this one */
-        cell_ahead here;
-        next_record record;
-        if (c >= 0) {
-            load_record(record, c, records);
-            load_columns(here, record, ALIGNED ? 0 : lists, item);
-            load_record(record, next.cell >= 0 ? next.cell : c, records);
-        }
-        while (c >= 0) {
-            const uint32 a_to = base + a_place.place * RESIDENT * TILE;
-            if (RESIDENT && changed) {
-                gate_wait(A_FREE(a_place.place), a_place.passed ^ 1);
-                next_turn(a_place, A_BUFFERS);
-            }
-#pragma unroll 1
-            for (int s = 0; s < slices; s++) {
-                const uint32 gate = FULL(slot.place), to = ring + slot.place * SLOT_BYTES;
-                const int tiles_of_a = !RESIDENT ? 1 : changed && s == 0 ? RESIDENT : 0;
-                gate_wait(EMPTY(slot.place), slot.passed ^ 1);
-                next_turn(slot, SLOTS);
-                if (item == 0) {
-                    if (tiles_of_a + ALIGNED > 0) gate_expect(gate, (tiles_of_a + ALIGNED) * TILE);
-#pragma unroll 1
-                    for (int i = 0; i < tiles_of_a; i++)
-                        copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE,
-                                  split + ((s + i) * tiled_rows * 128 + here.panel * TILE), TILE, gate);
-                }
-                if (!ALIGNED) {
-                    gather_tile(to, columns_split + s * 128, slices * 128, here, item);
-                    gate_arrive_with_copies(gate);
-                } else if (item == 0) {
-                    copy_bulk(to, columns_split + s * slice_bytes + here.list * 128, TILE, gate);
-                    gate_arrive(gate);
-                }
-            }
-            gate_wait(READ(note.place), note.passed ^ 1);
-            cell_notes *const into = notes + note.place;
-            if (item == 0)
-                copy_notes(into, c, here, records, row_offsets, entries, scales + here.panel * SIDE,
-                           scales + tiled_rows + here.list, NOTED(note.place));
-            if (!ALIGNED) {
-#pragma unroll
-                for (int i = 0; i < DESCRIBED; i++)
-                    copy_4(shared_address(into->scales + item + COPIERS * i), scales + tiled_rows + here.own[i]);
-                gate_arrive_with_copies(NOTED(note.place));
-            } else if (item == 0) {
-                gate_arrive(NOTED(note.place));
-            }
-            next_turn(note, CELLS);
-            changed = next.cell != c + 1 || record.panel != here.panel;
-            c = next.cell;
-            next_cell(next, of);
-            if (c >= 0) {
-                load_columns(here, record, ALIGNED ? 0 : lists, item);
-                if (next.cell >= 0) load_record(record, next.cell, records);
-            }
-        }
-        return;
-    }
-#if MORE
-    REGISTERS_MORE(MORE);
-#endif
     const int across = warp / 4 % ACROSS, down = warp / 4 / ACROSS; /* of this warp's set */
     const int strip = 4 * down + warp % 4;                         /* its 16 rows */
-    const problem p = {values, a, b, a_stride, b_stride, inner, out, lists};
-    float *const mine = staged + strip * 16 * PITCH;
-    ring_place at = {gates, ring, 0, (uint32)(down * 64 * 128), (uint32)(across * COLUMNS * 128), {0, 0}, 0, 0, 0};
+    float *const mine = shared.staged + strip * 16 * PITCH;
+    ring_place at = {gates, shared.ring, 0, (uint32)(down * 64 * 128), (uint32)(across * COLUMNS * 128), {0, 0}, 0, 0, 0};
     float sum[SUMS], d[1 + SPARE][SUMS];
     element s[AT_ONCE];
-    writing left = {0, 0, strip * 16 << 7, entries, notes, {0}};
+    writing left = {0, 0, strip * 16 << 7, p.entries, shared.notes, {0}};
     int before = -1; /* the place of its notes */
-#define WRITE_SOME write_some(p, staged, left, s, EDGE_ARGUMENTS)
+#define WRITE_SOME write_some(p, shared.staged, left, s, EDGE_ARGUMENTS)
     while (c >= 0) { /* multiplies a cell and, if LATE, writes the one before meanwhile */
-        const cell_notes *const noted = notes + note.place;
-        at.a = base + a_place.place * RESIDENT * TILE;
+        const cell_notes *const noted = shared.notes + note.place;
+        at.a = shared.a + a_place.place * RESIDENT * TILE;
         begin_slice(sum, d, at, 0, 1, lane);
         if (LATE && RESIDENT == 1)
             while (left.k < left.count) WRITE_SOME;
@@ -503,7 +484,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
             WRITE_SOME;
         end_slice(sum, d, at, 1, lane);
 #pragma unroll 1
-        for (int i = 1; i < (RESIDENT ? RESIDENT : slices); i++) {
+        for (int i = 1; i < (RESIDENT ? RESIDENT : p.slices); i++) {
             begin_slice(sum, d, at, i, 0, lane);
             if (LATE && left.k < left.count) WRITE_SOME;
             end_slice(sum, d, at, 0, lane);
@@ -523,9 +504,9 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
         left.noted = noted;
         left.entries = entries_before(noted->cell.entries) + left.count <= ENTRIES
                            ? noted->entries + entries_before(noted->cell.entries)
-                           : entries + noted->cell.entries;
+                           : p.entries + noted->cell.entries;
         begin_writing(p, left, s, EDGE, HAS_VALUES);
-        stage(mine, sum, noted, strip, across * COLUMNS, lane, inner);
+        stage(mine, sum, noted, strip, across * COLUMNS, lane, p.inner);
         before = note.place;
         next_turn(note, CELLS);
         if (!LATE) {
@@ -534,7 +515,54 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
             if (lane == 0) gate_arrive(READ(before));
         }
         c = next.cell;
-        next_cell(next, of);
+        next_cell(next, p.of);
     }
     while (LATE && left.k < left.count) WRITE_SOME;
+}
+
+KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 each, int32 more, int32 slices,
+                   int64 tiled_rows, int64 tiled, IN(index, lists), IN(int64, records), IN(index, row_offsets),
+                   IN(ushort, entries), IN(float, scales), IN(char, split)) {
+    extern __shared__ __align__(1024) char memory[];
+    SDDMM_MEMBER;
+    MEMBER(scales, scratch_batch_stride);
+    MEMBER(split, 4 * scratch_batch_stride);
+    const operands p = {values, a, b, a_stride, b_stride, inner, out, {run_count, each, more}, records, lists, row_offsets, entries,
+                        slices, tiled_rows, (tiled - tiled_rows) * 128, scales, split};
+    const uint32 base = shared_address(memory);
+    float *const staged = (float *)(memory + A_BUFFERS * RESIDENT * TILE + SLOTS * SLOT_BYTES);
+    cell_notes *const notes = (cell_notes *)(staged + SIDE * PITCH);
+    const uint32 gates = shared_address(notes + CELLS);
+    const shared_memory shared = {base, base + A_BUFFERS * RESIDENT * TILE, gates, staged, notes};
+    const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32;
+    if (LOCAL_ID == 0) {
+        for (int i = 0; i < SLOTS; i++) {
+            gate_make(FULL(i), ALIGNED ? 1 : COPIERS);
+            gate_make(EMPTY(i), MULTIPLIERS);
+        }
+        for (int i = 0; i < CELLS; i++) {
+            gate_make(NOTED(i), ALIGNED ? 1 : COPIERS);
+            gate_make(READ(i), MULTIPLIERS);
+        }
+        for (int i = 0; i < A_BUFFERS; i++) gate_make(A_FREE(i), MULTIPLIERS);
+        proxies_meet(); /* bulk copies use the gates, too */
+    }
+    __syncthreads();
+    wait_for_last_launch();
+    walk next = first_of(p.of);
+    const int c = next.cell;
+    next_cell(next, p.of);
+    if (warp >= MULTIPLIERS) {
+        const int item = LOCAL_ID - MULTIPLIERS * 32;
+#if MORE
+        REGISTERS_LESS(LESS);
+#endif
+        if (ALIGNED && item >= 32) return;
+        copy_cells(p, shared, c, next, item);
+        return;
+    }
+#if MORE
+    REGISTERS_MORE(MORE);
+#endif
+    multiply_cells(p, shared, c, next, warp, lane, EDGE_ARGUMENTS);
 }

@@ -7,10 +7,10 @@
 
 #include "gpu/method.h"
 
-/* Whether numbers become two of fp16 each: fp32's, but with math = tf32. What has 16 bits is one. */
+/* Whether each number becomes two fp16 numbers: fp32 does, unless math = tf32; 16-bit types do not. */
 bool tamis_splits(const tamis_problem *problem);
 
-/* What to split, and where to. */
+/* The rows to split, and where they go. */
 typedef struct tamis_split {
     bool across, aligned;      /* for SpMM; the rows of B of a cell lie together: as split_rows.cu tells */
     bool lows;                 /* in lines beside highs; else highs alone */

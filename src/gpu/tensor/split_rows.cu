@@ -166,7 +166,7 @@ FUNCTION void split(const rows_to_split &rows, int across) {
     }
 }
 
-/* Of A and B, or of B alone. `across`: for SpMM. */
+/* Splits the rows of A and B, or of B alone. `across`: for SpMM. */
 KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
                   int64 length, int64 a_batch_stride, int64 b_batch_stride, int64 scratch_batch_stride, int64 tiled_rows, int64 tiled,
                   int32 slices, OUT(float, scales), OUT(uint32, split_numbers)) {
@@ -179,7 +179,7 @@ KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), in
     split(rows, ACROSS);
 }
 
-/* Of A and B by the groups with y = 0, of D as for SpMM by those with y = 1. `cleared`: counters that become 0 for the kernel to
+/* The groups with y = 0 split the rows of A and B, those with y = 1 the rows of D, as for SpMM. `cleared`: counters that become 0 for the kernel to
    come. */
 KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
                    int64 inner, IN(element, d), int64 d_stride, int64 width, int64 a_batch_stride, int64 b_batch_stride, int64 d_batch_stride,
@@ -204,7 +204,7 @@ KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int
     }
 }
 
-/* Of four matrices of at most 64 columns, each as for SpMM by the groups of one y: A and E, which have a row for each row of S,
+/* Splits four matrices of at most 64 columns, each as for SpMM by the groups of one y: A and E, which have a row for each row of S,
    and then B and D. `cleared` as above. */
 KERNEL split_four(int64 rows, int64 b_rows, int64 filled, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b),
                   int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, IN(element, e), int64 e_stride,

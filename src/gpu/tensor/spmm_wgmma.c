@@ -17,8 +17,7 @@ typedef struct spmm_state {
     int64_t groups; /* that share the cells */
 } spmm_state;
 
-static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
-static int64_t filled(const tamis_problem *p) { return up(p->cols, COLUMNS); }
+static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->cols, COLUMNS); }
 /* Products of highs and lows: numbers of S that are fp32 beside rows of B that one of fp16 holds have lows, too. */
 static int products(const tamis_problem *p) {
     return tamis_splits(p) ? 3 : p->type != TAMIS_F32 && p->has_values && p->value_type == TAMIS_F32 ? 2 : 1;
@@ -29,13 +28,13 @@ static int64_t b_parts(const tamis_problem *p) { return products(p) > 2 ? 2 : 1;
 /* Rows of B are split in memory first: read, and written in as many bytes. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
-    const double width = (double)up(problem->width, LINE);
+    const double width = (double)tamis_gpu_round_up(problem->width, LINE);
     const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
-    const double spans = (double)up(problem->width, 2 * LINE) / (2 * LINE);
+    const double spans = (double)tamis_gpu_round_up(problem->width, 2 * LINE) / (2 * LINE);
     const double share = tamis_splits(problem) ? 1 : f->spmm_wgmma.highs;
     const double cell = share * (spans * f->spmm_wgmma.cell_ps + f->spmm_wgmma.cell_column_ps * width);
     const double rest = (double)problem->nnz * f->spmm_wgmma.nonzero_ps +
-                        (double)up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
+                        (double)tamis_gpu_round_up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
     const double picoseconds =
         cells * cell * (tamis_gpu_cells_align(problem) ? 1 : f->spmm_wgmma.gathered) + spans * rest;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
@@ -64,7 +63,7 @@ static void choose_memory(const tamis_problem *p, spmm_state *s) {
 }
 
 /* Bytes, each a multiple of 16: scales, split rows, partial sums, and what makes them doubtful. */
-static int64_t scales_bytes(const tamis_problem *p) { return up(filled(p) * 4, 16); }
+static int64_t scales_bytes(const tamis_problem *p) { return tamis_gpu_round_up(filled(p) * 4, 16); }
 static int64_t split_bytes(const tamis_problem *p, const spmm_state *s) {
     return filled(p) * s->spans * s->span * 2 * b_parts(p);
 }
@@ -81,7 +80,7 @@ static tamis_status prepare(tamis_prepared *p) {
     s->cells.columns = COLUMNS;
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->span = problem->width <= LINE ? LINE : 2 * LINE;
-    s->spans = up(problem->width, s->span) / s->span;
+    s->spans = tamis_gpu_round_up(problem->width, s->span) / s->span;
     choose_memory(problem, s);
     if (s->spans > p->device->limits.groups_most[1])
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-tensor takes: %lld",

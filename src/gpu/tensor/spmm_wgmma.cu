@@ -57,12 +57,12 @@ typedef struct shared_notes {
     stage_notes stages[STAGES];
 } shared_notes;
 
-#define FULL(i)  (gates + 8 * (i))
-#define EMPTY(i) (gates + 8 * (STAGES + (i)))
+#define FULL(i)  (shared.gates + 8 * (i))
+#define EMPTY(i) (shared.gates + 8 * (STAGES + (i)))
 
-/* What kernels of one call share. */
-typedef struct problem {
-    int64 rows;
+/* All that the kernels work on. spmm_merge has no split rows. */
+typedef struct operands {
+    int64 rows, nnz;
     const offset *offsets;
     const index *columns;
     const value *values;
@@ -71,7 +71,25 @@ typedef struct problem {
     output *out;
     int64 out_stride;
     real alpha, beta;
-} problem;
+    /* the cells: this group has begin .. end - 1 */
+    int begin, end;
+    const cell_record *records;
+    const index *lists, *row_offsets;
+    const ushort *entries;
+    /* split rows of B, in blocks of 64 columns */
+    int64 blocks;
+    const float *scales;
+    const char *split;
+    /* what groups leave of panels that they share */
+    float *partials, *doubts;
+} operands;
+
+/* The stages of S and B, what describes them, and the gates. */
+typedef struct shared_memory {
+    char *stages;
+    uint32 base, gates;
+    shared_notes *notes;
+} shared_memory;
 
 #if INDEX == 64
 typedef uint64 unsigned_index;
@@ -83,7 +101,7 @@ FUNCTION float value_at(const value *values, int64 t) { return HAS_VALUES ? real
 /* ------------------------------------------------------------------------------------------ results */
 
 /* By all lanes of a warp. */
-FUNCTION float plain_sum(const problem &p, int64 row, int64 column, int lane) {
+FUNCTION float plain_sum(const operands &p, int64 row, int64 column, int lane) {
     const int64 end = p.offsets[row + 1];
     float sum = 0;
 #pragma unroll 4
@@ -92,7 +110,7 @@ FUNCTION float plain_sum(const problem &p, int64 row, int64 column, int lane) {
     return sum_of_warp(sum);
 }
 
-FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
+FUNCTION void write_result(const operands &p, int64 row, int64 column, float x) {
     output *const at = p.out + row * p.out_stride + column;
     *at = output_of(p.beta == 0 ? p.alpha * x : p.alpha * x + p.beta * real_of_output(*at));
 }
@@ -108,8 +126,8 @@ typedef struct cell_ahead {
     int32 last, first, end; /* of its columns; of the warp's entries */
 } cell_ahead;
 
-FUNCTION void load_record(cell_ahead &cell, int64 c, const int64 *records, int warp) {
-    const cell_record *const record = (const cell_record *)records + c;
+FUNCTION void load_record(cell_ahead &cell, int64 c, const cell_record *records, int warp) {
+    const cell_record *const record = records + c;
     cell.entries = (index)record->entries;
     cell.list = (index)record->list;
     cell.first = record->begins[warp];
@@ -166,7 +184,7 @@ FUNCTION void store_halves(uint32 at, ushort high, ushort low, uint32 number, ui
 }
 
 /* Splits and scatters. `small`: counts numbers of less than 2^-14, of which fp16 keeps too little; what a lane has
-   beyond the warp's counts, too, which may call for a look at sums that need none. */
+   beyond the warp's counts, too, so that sums may be tested that need no test. */
 FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const cell_ahead &cell, int from,
                       const float *scales, uint32 &small, int lane) {
 #pragma unroll
@@ -192,8 +210,8 @@ FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const ce
     }
 }
 
-/* For 16 rows of a panel, of which a lane looks at one: a power of two that brings the largest of 8 numbers of each to 2^8. */
-FUNCTION float scale_of_rows(const problem &p, const float *scales, int64 row, int lane) {
+/* For 16 rows of a panel, of which a lane reads one: a power of two that brings the largest of 8 numbers of each to 2^8. */
+FUNCTION float scale_of_rows(const operands &p, const float *scales, int64 row, int lane) {
     const int64 begin = row < p.rows ? p.offsets[row] : 0, length = row < p.rows ? p.offsets[row + 1] - begin : 0;
     uint32 most = 0; /* as bits; what is not finite does not count */
 #pragma unroll
@@ -262,10 +280,211 @@ FUNCTION void multiply_cell(float *sum, float *d, uint64 x, uint64 y, int crosse
 }
 
 /* Rows whose panels have no cell. */
-FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, int64 first, int item) {
+FUNCTION void write_empty(const operands &p, int64 first_panel, int64 end_panel, int64 first, int item) {
     for (int64 row = first_panel * ROWS; row < min64(end_panel * ROWS, p.rows); row++)
         for (int64 column = first + item; column < min64(first + SPAN, p.width); column += 256)
             write_result(p, row, column, 0);
+}
+
+/* ------------------------------------------------------------------------------------------ the two kinds of warps */
+
+/* Builds the group's cells, 16 rows each warp, and copies the rows of B that they meet. */
+FUNCTION void build_cells(const operands &p, const shared_memory &shared, int builder, int lane) {
+    turn stage = {0, 0};
+    float *const own_scales = shared.notes->scales[builder];
+    cell_ahead cell, next, after;
+    uint32 pairs[AT_ONCE / 2], next_pairs[AT_ONCE / 2], columns_here[2], columns_next[2];
+    float scale[2], rows_scale = 1;
+    value x[AT_ONCE];
+    index place, next_place;
+    int panel = -1, panel_count = -1;
+    uint32 small = 0;
+    load_record(cell, p.begin, p.records, builder);
+    load_record(next, min(p.begin + 1, p.end - 1), p.records, builder);
+    load_columns(columns_here, cell, p.lists, lane);
+    load_columns(columns_next, next, p.lists, lane);
+    load_entries(pairs, cell, first_pair(cell, lane), p.entries);
+    load_entries(next_pairs, next, first_pair(next, lane), p.entries);
+    place = p.row_offsets[(int64)p.begin * ROWS + builder * 16 + lane % 16];
+    next_place = p.row_offsets[(int64)min(p.begin + 1, p.end - 1) * ROWS + builder * 16 + lane % 16];
+    load_values(x, pairs, cell, first_pair(cell, lane), place, p.values, (uint64)p.nnz, lane);
+    load_record(after, min(p.begin + 2, p.end - 1), p.records, builder);
+    wait_for_last_launch();
+    for (int i = 0; i < 2; i++) scale[i] = p.scales[columns_here[i]];
+#pragma unroll 1
+    for (int c = p.begin; c < p.end; c++) {
+        const cell_record *const here = p.records + c;
+        const int panel_here = (int)here->panel, next_panel = (int)here->next_panel;
+        /* ahead: values of the next cell, entries of the one after, the record of the one after that */
+        value next_x[AT_ONCE];
+        float next_scale[2];
+        uint32 after_pairs[AT_ONCE / 2], columns_after[2];
+        load_values(next_x, next_pairs, next, first_pair(next, lane), next_place, p.values, (uint64)p.nnz, lane);
+        for (int i = 0; i < 2; i++) next_scale[i] = p.scales[columns_next[i]];
+        load_entries(after_pairs, after, first_pair(after, lane), p.entries);
+        load_columns(columns_after, after, p.lists, lane);
+        const index after_place = p.row_offsets[(int64)min(c + 2, p.end - 1) * ROWS + builder * 16 + lane % 16];
+        cell_ahead last;
+        load_record(last, min(c + 3, p.end - 1), p.records, builder);
+
+        if (panel_here != panel) {
+            panel = panel_here;
+            panel_count++;
+            small = 0;
+            rows_scale = scale_of_rows(p, p.scales, (int64)panel * ROWS + builder * 16 + lane % 16, lane);
+        }
+        __syncwarp();
+        for (int i = 0; i < 2; i++) {
+            own_scales[lane + 32 * i] = fabsf(scale[i]) * rows_scale;
+            if (scale[i] < 0) small += SMALL_IN_B; /* numbers of that row of B are too small */
+        }
+        gate_wait(EMPTY(stage.place), stage.passed ^ 1);
+        const uint32 tile = shared.base + stage.place * STAGE;
+        copy_rows(tile + S_PARTS * TILE, p.split, cell, columns_here, GROUP_Y * BLOCKS, p.blocks,
+                  FULL(stage.place), builder, lane);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            for (int half = 0; half < S_PARTS; half++)
+                *(float4 *)(shared.stages + stage.place * STAGE + half * TILE + builder * 2048 + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
+        __syncwarp();
+        int from = first_pair(cell, lane);
+        scatter(tile, pairs, x, cell, from, own_scales, small, lane);
+#pragma unroll 1
+        for (from += 32 * AT_ONCE; !PASSED(from); from += 32 * AT_ONCE) {
+            load_entries(pairs, cell, from, p.entries);
+            load_values(x, pairs, cell, from, place, p.values, (uint64)p.nnz, lane);
+            scatter(tile, pairs, x, cell, from, own_scales, small, lane);
+        }
+        if (next_panel != panel || c + 1 == p.end) {
+            const uint32 counted = __reduce_add_sync(0xffffffffu, small);
+            const int64 row = (int64)panel * ROWS + builder * 16 + lane;
+            panel_notes *const to = shared.notes->panels + panel_count % PANELS;
+            const float back = float_of_bits((254u << 23) - bits_of_float(rows_scale));
+            if (lane < 16) {
+                to->back[builder * 16 + lane] = back;
+                to->doubt[builder * 16 + lane] = row < p.rows ? SMALL * (float)counted * back : 0;
+            }
+        }
+        if (builder == 0 && lane == 0) {
+            shared.notes->stages[stage.place].panel = panel;
+            shared.notes->stages[stage.place].next_panel = next_panel;
+            shared.notes->stages[stage.place].notes = panel_count % PANELS;
+        }
+        if (ALIGNED)
+            gate_arrive(FULL(stage.place));
+        else
+            gate_arrive_with_copies(FULL(stage.place));
+        next_turn(stage, STAGES);
+        cell = next;
+        next = after;
+        after = last;
+        place = next_place;
+        next_place = after_place;
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) x[i] = next_x[i];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE / 2; i++) {
+            pairs[i] = next_pairs[i];
+            next_pairs[i] = after_pairs[i];
+        }
+        for (int i = 0; i < 2; i++) {
+            columns_here[i] = columns_next[i];
+            columns_next[i] = columns_after[i];
+            scale[i] = next_scale[i];
+        }
+    }
+}
+
+/* The rows of a panel all of whose cells were here; what is doubtful is computed again. */
+FUNCTION void write_panel(float *sum, const float *back, const float *doubt, const operands &p, int64 panel, int64 first, int in_pairs,
+                          int warp, int lane) {
+    const int row_in = warp * 16 + lane / 4;
+    float nothing = 0; /* or NaN */
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) {
+        sum[i] *= back[i / 2 % 2];
+        nothing = fmaf(sum[i], 0.0f, nothing);
+    }
+    const int64 row = panel * ROWS + row_in, column = first + lane % 4 * 2;
+    uint64 again = 0;
+    if (nothing == 0 && doubt[0] == 0 && doubt[1] == 0 && in_pairs) {
+#pragma unroll
+        for (int i = 0; i < SUMS; i += 2)
+            if (row + i / 2 % 2 * 8 < p.rows && column + i / 4 * 8 < p.width)
+                write_pair(p.out + (row + i / 2 % 2 * 8) * p.out_stride + column + i / 4 * 8, p.alpha * sum[i], p.alpha * sum[i + 1]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < SUMS; i++)
+            if (row + i / 2 % 2 * 8 < p.rows && column + i / 4 * 8 + i % 2 < p.width) {
+                if (is_doubtful(sum[i], doubt[i / 2 % 2]))
+                    again |= (uint64)1 << i;
+                else
+                    write_result(p, row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2, sum[i]);
+            }
+    }
+#pragma unroll 1
+    for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
+        const int64 of_row = panel * ROWS + warp * 16 + of.lane / 4 + of.number / 2 % 2 * 8;
+        const int64 of_column = first + of.lane % 4 * 2 + of.number / 4 * 8 + of.number % 2;
+        const float x = plain_sum(p, of_row, of_column, lane);
+        if (lane != of.lane) continue;
+        write_result(p, of_row, of_column, x);
+        again &= again - 1;
+    }
+}
+
+/* Leaves the rows of a panel that others have cells of, too, for spmm_merge. */
+FUNCTION void leave_part(const float *sum, const float *back, const float *doubt, const operands &p, int begins_here, int row_in, int lane) {
+    const int64 part = (2 * GROUP_X + begins_here) * gridDim.y + GROUP_Y;
+    if (lane % 4 == 0)
+        for (int i = 0; i < 2; i++) p.doubts[part * ROWS + row_in + 8 * i] = doubt[i];
+#pragma unroll
+    for (int i = 0; i < SUMS; i += 2) {
+        const int row = row_in + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2;
+        *(float2 *)(p.partials + (part * ROWS + row) * SPAN + column) =
+            make_float2(sum[i] * back[i / 2 % 2], sum[i + 1] * back[i / 2 % 2]);
+    }
+}
+
+/* Multiplies the group's cells and writes the rows of panels that end here. */
+FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int warp, int lane) {
+    turn stage = {0, 0};
+    const int64 first = GROUP_Y * SPAN; /* of C's columns */
+    const int64 panel_before = p.begin > 0 ? p.records[p.begin - 1].panel : -1;
+    if (GROUP_X == 0) write_empty(p, 0, p.records[0].panel, first, LOCAL_ID);
+    const int in_pairs = p.beta == 0 && p.width % 2 == 0 && p.out_stride % 2 == 0 && (uint64)p.out % (2 * sizeof(output)) == 0;
+    float sum[SUMS], d[SUMS];
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) sum[i] = 0;
+#pragma unroll 1
+    for (int c = p.begin; c < p.end; c++) {
+        const uint32 at = shared.base + stage.place * STAGE;
+        gate_wait(FULL(stage.place), stage.passed);
+        proxies_meet(); /* not by the builders: there it would wait for all that they load ahead */
+        const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + S_PARTS * TILE, B_PARTS * LINES);
+        if (PRODUCTS > 1) multiply_cell(sum, d, x_at, y_at, 1);
+        multiply_cell(sum, d, x_at, y_at, 0);
+        const stage_notes here = shared.notes->stages[stage.place]; /* not before: registers are few */
+        const int whole = here.next_panel != here.panel, from_before = here.panel == panel_before;
+        float back[2] = {0, 0}, doubt[2] = {0, 0};
+        const int row_in = warp * 16 + lane / 4;
+        if (whole || c + 1 == p.end)
+            for (int i = 0; i < 2; i++) {
+                back[i] = shared.notes->panels[here.notes].back[row_in + 8 * i];
+                doubt[i] = shared.notes->panels[here.notes].doubt[row_in + 8 * i];
+            }
+        __syncwarp();
+        if (lane == 0) gate_arrive(EMPTY(stage.place));
+        next_turn(stage, STAGES);
+        if (!whole && c + 1 < p.end) continue;
+        if (whole && !from_before)
+            write_panel(sum, back, doubt, p, here.panel, first, in_pairs, warp, lane);
+        else
+            leave_part(sum, back, doubt, p, !from_before, row_in, lane);
+        if (whole) write_empty(p, here.panel + 1, here.next_panel, first, LOCAL_ID);
+#pragma unroll
+        for (int i = 0; i < SUMS; i++) sum[i] = 0;
+    }
 }
 
 KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, b), int64 b_stride,
@@ -280,12 +499,12 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
     MEMBER(split, 4 * scratch_batch_stride);
     MEMBER(partials, scratch_batch_stride);
     MEMBER(doubts, scratch_batch_stride);
-    const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
-    const uint32 base = shared_address(memory);
+    const operands p = {rows, nnz, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta,
+                        first_cell(blockIdx.x, each, more), first_cell(blockIdx.x + 1, each, more), (const cell_record *)records, lists,
+                        row_offsets, entries, blocks, scales, split, partials, doubts};
     shared_notes *const notes = (shared_notes *)(memory + STAGES * STAGE);
-    const uint32 gates = shared_address(notes + 1);
+    const shared_memory shared = {memory, shared_address(memory), shared_address(notes + 1), notes};
     const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32;
-    const int begin = first_cell(blockIdx.x, each, more), end = first_cell(blockIdx.x + 1, each, more);
     if (LOCAL_ID == 0) {
         for (int i = 0; i < STAGES; i++) {
             gate_make(FULL(i), 32 * BUILDERS);
@@ -294,192 +513,14 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
         proxies_meet(); /* bulk copies use the gates, too */
     }
     __syncthreads();
-    turn turn = {0, 0};
-    if (warp >= MULTIPLIERS) { /* builds */
+    if (warp >= MULTIPLIERS) {
         REGISTERS_LESS(112);
-        const int builder = warp - MULTIPLIERS;
-        float *const own_scales = notes->scales[builder];
-        cell_ahead cell, next, after;
-        uint32 pairs[AT_ONCE / 2], next_pairs[AT_ONCE / 2], columns_here[2], columns_next[2];
-        float scale[2], rows_scale = 1;
-        value x[AT_ONCE];
-        index place, next_place;
-        int panel = -1, panel_count = -1;
-        uint32 small = 0;
-        load_record(cell, begin, records, builder);
-        load_record(next, min(begin + 1, end - 1), records, builder);
-        load_columns(columns_here, cell, lists, lane);
-        load_columns(columns_next, next, lists, lane);
-        load_entries(pairs, cell, first_pair(cell, lane), entries);
-        load_entries(next_pairs, next, first_pair(next, lane), entries);
-        place = row_offsets[(int64)begin * ROWS + builder * 16 + lane % 16];
-        next_place = row_offsets[(int64)min(begin + 1, end - 1) * ROWS + builder * 16 + lane % 16];
-        load_values(x, pairs, cell, first_pair(cell, lane), place, values, (uint64)nnz, lane);
-        load_record(after, min(begin + 2, end - 1), records, builder);
-        wait_for_last_launch();
-        for (int i = 0; i < 2; i++) scale[i] = scales[columns_here[i]];
-#pragma unroll 1
-        for (int c = begin; c < end; c++) {
-            const cell_record *const here = (const cell_record *)records + c;
-            const int panel_here = (int)here->panel, next_panel = (int)here->next_panel;
-            /* ahead: values of the next cell, entries of the one after, the record of the one after that */
-            value next_x[AT_ONCE];
-            float next_scale[2];
-            uint32 after_pairs[AT_ONCE / 2], columns_after[2];
-            load_values(next_x, next_pairs, next, first_pair(next, lane), next_place, values, (uint64)nnz, lane);
-            for (int i = 0; i < 2; i++) next_scale[i] = scales[columns_next[i]];
-            load_entries(after_pairs, after, first_pair(after, lane), entries);
-            load_columns(columns_after, after, lists, lane);
-            const index after_place = row_offsets[(int64)min(c + 2, end - 1) * ROWS + builder * 16 + lane % 16];
-            cell_ahead last;
-            load_record(last, min(c + 3, end - 1), records, builder);
-
-            if (panel_here != panel) {
-                panel = panel_here;
-                panel_count++;
-                small = 0;
-                rows_scale = scale_of_rows(p, scales, (int64)panel * ROWS + builder * 16 + lane % 16, lane);
-            }
-            __syncwarp();
-            for (int i = 0; i < 2; i++) {
-                own_scales[lane + 32 * i] = fabsf(scale[i]) * rows_scale;
-                if (scale[i] < 0) small += SMALL_IN_B; /* numbers of that row of B are too small */
-            }
-            gate_wait(EMPTY(turn.place), turn.passed ^ 1);
-            const uint32 tile = base + turn.place * STAGE;
-            copy_rows(tile + S_PARTS * TILE, split, cell, columns_here, GROUP_Y * BLOCKS, blocks,
-                      FULL(turn.place), builder, lane);
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                for (int half = 0; half < S_PARTS; half++)
-                    *(float4 *)(memory + turn.place * STAGE + half * TILE + builder * 2048 + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
-            __syncwarp();
-            int from = first_pair(cell, lane);
-            scatter(tile, pairs, x, cell, from, own_scales, small, lane);
-#pragma unroll 1
-            for (from += 32 * AT_ONCE; !PASSED(from); from += 32 * AT_ONCE) {
-                load_entries(pairs, cell, from, entries);
-                load_values(x, pairs, cell, from, place, values, (uint64)nnz, lane);
-                scatter(tile, pairs, x, cell, from, own_scales, small, lane);
-            }
-            if (next_panel != panel || c + 1 == end) {
-                const uint32 counted = __reduce_add_sync(0xffffffffu, small);
-                const int64 row = (int64)panel * ROWS + builder * 16 + lane;
-                panel_notes *const to = notes->panels + panel_count % PANELS;
-                const float back = float_of_bits((254u << 23) - bits_of_float(rows_scale));
-                if (lane < 16) {
-                    to->back[builder * 16 + lane] = back;
-                    to->doubt[builder * 16 + lane] = row < rows ? SMALL * (float)counted * back : 0;
-                }
-            }
-            if (builder == 0 && lane == 0) {
-                notes->stages[turn.place].panel = panel;
-                notes->stages[turn.place].next_panel = next_panel;
-                notes->stages[turn.place].notes = panel_count % PANELS;
-            }
-            if (ALIGNED)
-                gate_arrive(FULL(turn.place));
-            else
-                gate_arrive_with_copies(FULL(turn.place));
-            next_turn(turn, STAGES);
-            cell = next;
-            next = after;
-            after = last;
-            place = next_place;
-            next_place = after_place;
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) x[i] = next_x[i];
-#pragma unroll
-            for (int i = 0; i < AT_ONCE / 2; i++) {
-                pairs[i] = next_pairs[i];
-                next_pairs[i] = after_pairs[i];
-            }
-            for (int i = 0; i < 2; i++) {
-                columns_here[i] = columns_next[i];
-                columns_next[i] = columns_after[i];
-                scale[i] = next_scale[i];
-            }
-        }
+        build_cells(p, shared, warp - MULTIPLIERS, lane);
         return;
     }
     REGISTERS_MORE(144);
     wait_for_last_launch();
-    const int64 first = GROUP_Y * SPAN; /* of C's columns */
-    const int64 panel_before = begin > 0 ? ((const cell_record *)records)[begin - 1].panel : -1;
-    if (GROUP_X == 0) write_empty(p, 0, ((const cell_record *)records)[0].panel, first, LOCAL_ID);
-    const int in_pairs = beta == 0 && width % 2 == 0 && out_stride % 2 == 0 && (uint64)out % (2 * sizeof(output)) == 0;
-    float sum[SUMS], d[SUMS];
-#pragma unroll
-    for (int i = 0; i < SUMS; i++) sum[i] = 0;
-#pragma unroll 1
-    for (int c = begin; c < end; c++) {
-        const uint32 at = base + turn.place * STAGE;
-        gate_wait(FULL(turn.place), turn.passed);
-        proxies_meet(); /* not by the builders: there it would wait for all that they look for ahead */
-        const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + S_PARTS * TILE, B_PARTS * LINES);
-        if (PRODUCTS > 1) multiply_cell(sum, d, x_at, y_at, 1);
-        multiply_cell(sum, d, x_at, y_at, 0);
-        const stage_notes here = notes->stages[turn.place]; /* not before: registers are few */
-        const int whole = here.next_panel != here.panel, from_before = here.panel == panel_before;
-        float back[2] = {0, 0}, doubt[2] = {0, 0};
-        const int row_in = warp * 16 + lane / 4;
-        if (whole || c + 1 == end)
-            for (int i = 0; i < 2; i++) {
-                back[i] = notes->panels[here.notes].back[row_in + 8 * i];
-                doubt[i] = notes->panels[here.notes].doubt[row_in + 8 * i];
-            }
-        __syncwarp();
-        if (lane == 0) gate_arrive(EMPTY(turn.place));
-        next_turn(turn, STAGES);
-        if (!whole && c + 1 < end) continue;
-        if (whole && !from_before) { /* all of the panel's cells were here */
-            float nothing = 0; /* or NaN */
-#pragma unroll
-            for (int i = 0; i < SUMS; i++) {
-                sum[i] *= back[i / 2 % 2];
-                nothing = fmaf(sum[i], 0.0f, nothing);
-            }
-            const int64 row = here.panel * ROWS + row_in, column = first + lane % 4 * 2;
-            uint64 again = 0;
-            if (nothing == 0 && doubt[0] == 0 && doubt[1] == 0 && in_pairs) {
-#pragma unroll
-                for (int i = 0; i < SUMS; i += 2)
-                    if (row + i / 2 % 2 * 8 < rows && column + i / 4 * 8 < width)
-                        write_pair(out + (row + i / 2 % 2 * 8) * out_stride + column + i / 4 * 8, alpha * sum[i], alpha * sum[i + 1]);
-            } else {
-#pragma unroll
-                for (int i = 0; i < SUMS; i++)
-                    if (row + i / 2 % 2 * 8 < rows && column + i / 4 * 8 + i % 2 < width) {
-                        if (is_doubtful(sum[i], doubt[i / 2 % 2]))
-                            again |= (uint64)1 << i;
-                        else
-                            write_result(p, row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2, sum[i]);
-                    }
-            }
-#pragma unroll 1
-            for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
-                const int64 of_row = here.panel * ROWS + warp * 16 + of.lane / 4 + of.number / 2 % 2 * 8;
-                const int64 of_column = first + of.lane % 4 * 2 + of.number / 4 * 8 + of.number % 2;
-                const float x = plain_sum(p, of_row, of_column, lane);
-                if (lane != of.lane) continue;
-                write_result(p, of_row, of_column, x);
-                again &= again - 1;
-            }
-        } else {
-            const int64 part = (2 * GROUP_X + !from_before) * gridDim.y + GROUP_Y;
-            if (lane % 4 == 0)
-                for (int i = 0; i < 2; i++) doubts[part * ROWS + row_in + 8 * i] = doubt[i];
-#pragma unroll
-            for (int i = 0; i < SUMS; i += 2) {
-                const int row = row_in + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2;
-                *(float2 *)(partials + (part * ROWS + row) * SPAN + column) =
-                    make_float2(sum[i] * back[i / 2 % 2], sum[i + 1] * back[i / 2 % 2]);
-            }
-        }
-        if (whole) write_empty(p, here.panel + 1, here.next_panel, first, LOCAL_ID);
-#pragma unroll
-        for (int i = 0; i < SUMS; i++) sum[i] = 0;
-    }
+    multiply_cells(p, shared, warp, lane);
 }
 
 #define MERGED_ROWS (GROUP * 4 / SPAN) /* of a group of spmm_merge, whose work-items have four columns each */
@@ -494,7 +535,7 @@ KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value,
     MEMBER(out, out_batch_stride);
     MEMBER(partials, scratch_batch_stride);
     MEMBER(doubts, scratch_batch_stride);
-    const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
+    const operands p = {rows, 0, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
     wait_for_last_launch();
     const panel_parts parts = find_parts((const cell_record *)records, (int)(GROUP_X / (ROWS / MERGED_ROWS)), each, more, groups);
     if (parts.first < 0) return;

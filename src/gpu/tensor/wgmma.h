@@ -6,7 +6,7 @@
 #include "gpu/method.h"
 #include "gpu/tensor/cells.h"
 
-/* What a plan knows of SDDMM. */
+/* The state of a plan of SDDMM. */
 typedef struct tamis_wgmma {
     tamis_gpu_tensor_cells cells;
     int64_t groups, sharing, shared_bytes; /* groups, those on a multiprocessor */
@@ -25,7 +25,7 @@ typedef struct tamis_wgmma_cells {
 } tamis_wgmma_cells;
 tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *problem);
 
-/* What a call of SpMM takes for so many cells of 128 x 128; of fused, of cells of its own. */
+/* Predicted seconds of a call of SpMM with so many cells of 128 x 128, and of fused with cells of its own. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
 double tamis_fused_wgmma_cells(const tamis_problem *problem); /* of 64 x 64 */
 double tamis_fused_wgmma_seconds(const tamis_problem *problem, double *cells);

@@ -65,7 +65,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     const double softmax = problem->edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_seconds(problem) : 0;
     prediction->call_seconds = samples.call_seconds + softmax + products.call_seconds;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
-    if (problem->once) return; /* nobody asks why */
+    if (problem->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
              sampler->common.description.name, 1e3 * samples.call_seconds, multiplier->common.description.name,
              1e3 * products.call_seconds);
