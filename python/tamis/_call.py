@@ -16,6 +16,7 @@ from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
 from ._recipe import MOST, Recipe, key_of, same_array
+from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
 from ._views import View, converting, dense, refuse_type, uneven, vector, view
 
@@ -178,12 +179,20 @@ def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operan
 
 
 def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
-            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Sparse]:
-    """Runs an operation and returns the array of its result, and S's view. `planned`: a function from a call's form to a plan, and
+            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Any]:
+    """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
     `recipes` its earlier calls."""
     if out is not None:
         _check_output(out, names, operands)
     key = None
+    if type(S) is not Pattern and planned is None:
+        known = remembered(S)
+        if known is not None and (statistics is None or not known.pattern.sparse.transposed):
+            own = S.data if values is None and not how.as_pattern else values
+            try:
+                return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
+            except (_errors.ArgumentError, TypeError):  # the call below names what is wrong as the caller knows it
+                pass
     if type(S) is Pattern:
         if S.sparse.tensors:
             S.sparse.check_memory()

@@ -59,6 +59,7 @@ class Pattern:
         self.sparse = s
         self._plans: dict[tuple, Handle] = {}
         self.recipes: dict[tuple, Any] = {}
+        self.expected_calls = EXPECTED_CALLS
         self._lock = threading.Lock()
         _living.add(self)
 
@@ -186,7 +187,7 @@ class Pattern:
             handle = self._plans.get(key)
             if handle is None or handle.value is None:
                 struct = self.sparse.with_values(used.pointer, used.type if used.pointer else form[1], used.apart)
-                handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=EXPECTED_CALLS), gradient)
+                handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=self.expected_calls), gradient)
                 if len(self._plans) >= MOST_PLANS:
                     self.recipes.clear()
                 while len(self._plans) >= MOST_PLANS:
