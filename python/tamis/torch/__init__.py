@@ -10,7 +10,7 @@ on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tam
 """
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Literal, Optional, overload
 
 import torch
 from torch import Tensor
@@ -143,6 +143,21 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
                   epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
 
 
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
+              enable_gqa: bool = False, return_lse: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
+              enable_gqa: bool = False, return_lse: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
+              enable_gqa: bool = False, return_lse: bool) -> Any: ...
+
+
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None,
               dropout_p: float = 0.0, enable_gqa: bool = False, return_lse: bool = False) -> Any:
     """Sparse attention: the row softmax of scale * q k^T + bias at the pattern's places, times v.
@@ -167,7 +182,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     >>> tamis.torch.attention(q, q[:2], v, pattern, enable_gqa=True).shape
     torch.Size([4, 3, 1])
     """
-    more = {"scale": scale, "dropout_p": dropout_p, "return_lse": return_lse}
+    more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "return_lse": return_lse}
     if isinstance(pattern, (list, tuple)):
         _check_tensors({"q": q, "k": k, "v": v})
         return _attention.each(q, k, v, pattern, bias, return_lse,
