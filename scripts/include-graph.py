@@ -40,7 +40,7 @@ SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools
           ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
           ("tools", "src/io/formats"), ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
-SHARED |= {("gpu", "lab/gpu/algorithms")}
+SHARED |= {("gpu", "lab/gpu/algorithms"), ("cpu", "lab/cpu/esimd/row_simd")}
 # (file, file it should not need), in a circle
 CIRCLES = set()
 # (header, file that defines what it declares)

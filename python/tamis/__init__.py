@@ -47,7 +47,10 @@ _SUBMODULES = ("torch", "jax", "ml")
 
 def _get(name: str) -> Any:
     if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:  # hasattr(tamis, "torch") answers where PyTorch is not there
+            raise AttributeError(f"tamis.{name} needs {error.name}, which is not installed: pip install {error.name}") from error
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

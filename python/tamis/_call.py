@@ -2,8 +2,11 @@
 from __future__ import annotations
 
 import functools
+import math as mathematics
 from ctypes import byref, c_double
 from typing import Any, NamedTuple, Optional
+
+import numpy
 
 from . import _declarations as c
 from . import _errors, _streams, _types
@@ -13,8 +16,9 @@ from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
 from ._recipe import MOST, Recipe, key_of, same_array
+from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
-from ._views import View, converting, dense, vector, view
+from ._views import View, converting, dense, refuse_type, uneven, vector, view
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
@@ -138,13 +142,57 @@ def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse,
     return v
 
 
+def _walked(views: list[View], lead: tuple[int, ...], values: Any, out: Any, ends: int) -> int:
+    """How many of a call's leading dimensions are walked one by one: those that one stride of each array does not describe, or that the
+    values lack. ends: the dimensions of one member of `out`."""
+    most = max(uneven(v.shape[:-2], v.strides[:-2]) for v in views)
+    for array, name, own in ((values, "values", 1), (out, "out", ends)):
+        dimensions = len(getattr(array, "shape", ()))
+        if dimensions - own == len(lead):
+            v = view(array, name)
+            most = max(most, uneven(v.shape[:-own], v.strides[:-own]))
+        elif dimensions > own and tuple(array.shape[:-own]) == lead[own - dimensions:] and name == "values":
+            most = max(most, len(lead) - (dimensions - own))
+    return most
+
+
+def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float,
+             beta: float, values: Any, statistics: Any, planned: Any, recipes: Any) -> tuple[Any, Sparse]:
+    """The members of the first `walked` dimensions one after the other, each a call with the rest as its batch. Nothing is copied."""
+    views = [view(x, name) for x, name in zip(operands, names)]
+    deep = max(views, key=lambda v: len(v.shape))
+    lead = tuple(deep.shape[:-2])
+    s = S.sparse if isinstance(S, Pattern) else sparse(S, cols=None if how.transpose else views[-1].shape[-2])
+    pattern = S if isinstance(S, Pattern) else Pattern._of(s)
+    rows = s.shape[1] if how.transpose else s.shape[0]
+    kind = kind_of(operands[0])
+    if out is None and beta == 0:
+        out = kind.empty((*lead, s.nnz) if operation == SDDMM else (*lead, rows, views[-1].shape[-1]), views[0].type, operands[0])
+    members = mathematics.prod(lead[walked:])
+    step = members * rows * 2 * (8 if views[0].type == c.TAMIS_F64 else 4)  # bytes of softmax's numbers
+    for number, place in enumerate(numpy.ndindex(*lead[:walked])):
+        parts = [x[place] if len(v.shape) > 2 else x for x, v in zip(operands, views)]
+        compute(operation, pattern, names, tuple(parts), None if out is None else out[place], how, alpha, beta,
+                values[place] if values is not None and len(values.shape) == len(lead) + 1 else values,
+                None if statistics is None else statistics + number * step, planned, recipes)
+    return out, s
+
+
 def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
-            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Sparse]:
-    """Runs an operation and returns the array of its result, and S's view. `planned`: a function from a call's form to a plan, and
+            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Any]:
+    """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
     `recipes` its earlier calls."""
     if out is not None:
         _check_output(out, names, operands)
     key = None
+    if type(S) is not Pattern and planned is None:
+        known = remembered(S)
+        if known is not None and (statistics is None or not known.pattern.sparse.transposed):
+            own = S.data if values is None and not how.as_pattern else values
+            try:
+                return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
+            except (_errors.ArgumentError, TypeError):  # the call below names what is wrong as the caller knows it
+                pass
     if type(S) is Pattern:
         if S.sparse.tensors:
             S.sparse.check_memory()
@@ -156,7 +204,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             if recipe is not None and recipe.handle.value is not None and (beta == 0 or out is not None):
                 return recipe.run(operands, values, out, alpha, beta, statistics), S.sparse
     views = [view(x, name) for x, name in zip(operands, names)]
-    first = views[0]
+    first, given_names, given_how = views[0], names, how
     if isinstance(S, Pattern):
         s = S.sparse
         planned = planned or S.plan_of
@@ -174,15 +222,21 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     if flat:
         first = views[0] = View(first.array, first.pointer, (*first.shape, 1), (*first.strides, 1), first.type, first.device, True, first.keep,
                                 first.stream)
-    matrices, lead = [], ()  # type: tuple[list, tuple[int, ...]]
+    lead = ()  # type: tuple[int, ...]
     for v, name in zip(views, names):
+        if v.type > _types.BF16:
+            raise refuse_type(name, _types.NAMES[v.type])
         if v.device != s.device or v.type != first.type:
             _checked(v, name, first, s)
         if len(v.shape) > 2:
             if lead and tuple(v.shape[:-2]) != lead:
                 raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: its leading dimensions differ from {lead}")
             lead = tuple(v.shape[:-2])
-        matrices.append(dense(v, name))
+    if len(lead) > 1:
+        walked = _walked(views, lead, values, out, 1 if operation == SDDMM else 2)
+        if walked:
+            return _in_turn(walked, operation, S, given_names, operands, out, given_how, alpha, beta, values, statistics, planned, recipes)
+    matrices = [dense(v, name) for v, name in zip(views, names)]
     if not lead and values is not None and len(getattr(values, "shape", ())) > 1:  # a batch of values over shared operands
         lead = tuple(values.shape[:-1])
     batch = 1

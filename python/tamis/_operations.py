@@ -5,6 +5,7 @@ from typing import Any
 
 from . import _declarations as c
 from ._call import FUSED, SDDMM, SPMM, compute, settings
+from ._convert import converted
 from ._errors import ArgumentError, renamed
 from ._kinds import NumPy, kind_of
 from ._mask import only_true
@@ -13,7 +14,7 @@ from ._views import view
 
 
 def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None,
-          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact") -> Any:
+          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact", convert: bool = False) -> Any:
     """P = alpha * edge(S, A B^T) + beta * P at the nonzeros of S: sampled products of the rows of A and B.
 
     S: (rows, cols), a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC, COO), a `Pattern`, or (offsets, columns[, values]).
@@ -23,6 +24,8 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     "sigmoid", "exp", "leaky_relu" (with `scale` and `slope`), "softmax" of a row. cuSPARSE and PyTorch mean "mask".
     out: the array of samples to write, (..., nnz); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
     math: "tf32" lets tensor cores round fp32 operands.
+    convert: S may have any format (BSR, DIA, LIL, DOK, a dense array, lists, a data frame, a graph of networkx), and S and the operands any real
+    type and strides: they are copied into what the library reads. Their type is then the widest floating-point type among them, or float64.
 
     Returns the samples as a sparse matrix of S's kind, with copies of S's index arrays, and those of a Pattern, of three arrays or of a batch as
     an array (..., nnz) in the order of S's entries, of A's library and device. Raises ValueError, MemoryError or RuntimeError with
@@ -38,16 +41,19 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     array([1., 2., 0.], dtype=float32)
     """
     how = settings(edge, scale, slope, epsilon, False, math)
+    if convert:
+        S, (A, B), values = converted(S, {"A": A, "B": B}, values, how.as_pattern)
     P, s = compute(SDDMM, S, ("A", "B"), (A, B), out, how, alpha, beta, values)
     return P if isinstance(S, Pattern) or len(getattr(P, "shape", ())) > 1 else s.matrix(P)
 
 
-def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None) -> Any:
+def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None,
+         convert: bool = False) -> Any:
     """C = alpha * S B + beta * C; with `transpose` S^T B.
 
     S as in `sddmm`, (rows, cols). B: (cols, L), with `transpose` (rows, L); leading dimensions are a batch; a vector is one column.
     out: (..., rows, L), with `transpose` (..., cols, L); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
-    Returns C, of B's library and device. Errors as in `sddmm`.
+    convert as in `sddmm`. Returns C, of B's library and device. Errors as in `sddmm`.
 
     >>> import numpy as np, scipy.sparse, tamis
     >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
@@ -57,14 +63,17 @@ def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: f
     array([1., 3., 2.], dtype=float32)
     """
     how = settings(transpose=bool(transpose))
+    if convert:
+        S, (B,), values = converted(S, {"B": B}, values, False)
     return compute(SPMM, S, ("B",), (B,), out, how, alpha, beta, values)[0]
 
 
 def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: bool = False, alpha: float = 1.0, beta: float = 0.0,
-          out: Any = None, values: Any = None, scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact") -> Any:
+          out: Any = None, values: Any = None, scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact",
+          convert: bool = False) -> Any:
     """E = alpha * edge(S, A B^T) D + beta * E: SDDMM and SpMM in one call; the samples are not returned.
 
-    S, A, B, edge and its numbers as in `sddmm`. D: (cols, L). Returns E, (..., rows, L), of A's library and device. With `transpose`
+    S, A, B, edge and its numbers, and convert as in `sddmm`. D: (cols, L). Returns E, (..., rows, L), of A's library and device. With `transpose`
     S^T takes S's place. Errors as in `sddmm`.
 
     >>> import numpy as np, scipy.sparse, tamis
@@ -75,18 +84,20 @@ def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: boo
            [0., 0.]], dtype=float32)
     """
     how = settings(edge, scale, slope, epsilon, bool(transpose), math)
+    if convert:
+        S, (A, B, D), values = converted(S, {"A": A, "B": B, "D": D}, values, how.as_pattern)
     return compute(FUSED, S, ("A", "B", "D"), (A, B, D), out, how, alpha, beta, values)[0]
 
 
 def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, bias: Any = None, return_lse: bool = False,
-              out: Any = None, math: str = "exact") -> Any:
+              out: Any = None, math: str = "exact", convert: bool = False) -> Any:
     """Sparse attention: the row softmax of scale * Q K^T at the nonzeros of mask, times V.
 
     mask: (N, M), a sparse matrix as S in `sddmm`, of which only the pattern counts: every entry attends whatever its value, 0 too, and two
     entries at one place count twice. Of a matrix of bool, entries that say False do not attend. A query without entries gives zeros.
     Q: (..., N, d); K: (..., M, d); V: (..., M, e). Leading dimensions, such as (batch, heads), share the mask and run in one call.
     scale: 1 / sqrt(d) if None. bias: (nnz,) or (..., nnz), added to the scores in the order of mask's entries; -inf keeps a place out, and
-    a query of which all places are kept out gives zeros.
+    a query of which all places are kept out gives zeros. convert as in `sddmm`.
     Returns the result (..., N, e); with return_lse also the logarithm of the sum of the exponentials of each row's scores, (..., N).
     Errors as in `sddmm`.
 
@@ -98,6 +109,8 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     array([[0. , 0.5, 1. ],
            [3. , 3.5, 4. ]], dtype=float32)
     """
+    if convert:
+        mask, (Q, K, V), bias = converted(mask, {"Q": Q, "K": K, "V": V}, bias, True, "mask")
     try:
         width = int(Q.shape[-1])
     except (AttributeError, IndexError, TypeError):  # an operand without a shape lends a buffer, or is refused

@@ -30,7 +30,7 @@ class Pattern:
     """A sparse matrix that many calls use: its arrays are checked once, and the plans that calls need are made once and kept.
 
     S is a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC or COO), or (offsets, columns) or (offsets, columns, values) with `shape`. Of a
-    matrix of bool, which is a mask, the entries that say False are left out.
+    matrix of bool, which is a mask, the entries that say False are left out. convert: S may have any format that `sddmm` converts.
     Every function of this package takes a Pattern as S. Its arrays are not copied: their structure must not change as long as the
     pattern exists; values may, in place or by `values=` of a call. Any number of threads may use one pattern.
 
@@ -47,7 +47,10 @@ class Pattern:
     array([4., 4., 4.], dtype=float32)
     """
 
-    def __init__(self, S: Any, shape: tuple[int, int] | None = None):
+    def __init__(self, S: Any, shape: tuple[int, int] | None = None, convert: bool = False):
+        if convert:
+            from ._convert import matrix
+            S = matrix(S)
         self._start(S.sparse if isinstance(S, Pattern) else sparse(only_true(S)[0], shape=shape))
 
     def _start(self, s: Sparse, known: bool = False) -> None:
@@ -56,6 +59,7 @@ class Pattern:
         self.sparse = s
         self._plans: dict[tuple, Handle] = {}
         self.recipes: dict[tuple, Any] = {}
+        self.expected_calls = EXPECTED_CALLS
         self._lock = threading.Lock()
         _living.add(self)
 
@@ -126,7 +130,26 @@ class Pattern:
         return f"<tamis.Pattern {self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, {self.device}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a tamis.Pattern holds plans of this process: send the matrix, and make the pattern there")
+        """A copy and what is unpickled have arrays of their own, and make plans anew."""
+        s = self.sparse
+        columns, other = (_copied(v.array) for v in s._views[:2])
+        return _restored, (s.shape, s.transposed, s.struct.format == c.TAMIS_COO, other, columns, None if s.values is None else _copied(s.values.array))
+
+    @property
+    def T(self) -> Pattern:
+        """The transpose, of the same arrays: nothing is copied, and values and samples keep their order.
+
+        >>> import numpy as np, tamis
+        >>> tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3)).T
+        <tamis.Pattern 3 x 2, 3 nonzeros, cpu>
+        """
+        s = self.sparse
+        other, columns = s._views[1].array, s._views[0].array
+        values = None if s.values is None else s.values.array
+        shape = (s.shape[1], s.shape[0])
+        if s.struct.format == c.TAMIS_COO:
+            return Pattern._of(Sparse("S", shape, False, None, columns, other, values, lambda result: result), known=True)
+        return Pattern._of(Sparse("S", shape, not s.transposed, other, None, columns, values, lambda result: result), known=True)
 
     def matrix(self, values: Any) -> Any:
         """The sparse matrix with this pattern and these values, of the kind that the pattern was made from.
@@ -152,7 +175,7 @@ class Pattern:
             handle = self._plans.get(key)
             if handle is None or handle.value is None:
                 struct = self.sparse.with_values(used.pointer, used.type if used.pointer else form[1], used.apart)
-                handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=EXPECTED_CALLS), gradient)
+                handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=self.expected_calls), gradient)
                 if len(self._plans) >= MOST_PLANS:
                     self.recipes.clear()
                 while len(self._plans) >= MOST_PLANS:
@@ -183,6 +206,16 @@ class Pattern:
         plans = [handle for key, handle in list(self._plans.items()) if not handle.gradient]
         parts += [explained(handle).rstrip() for handle in plans] or ["no plans yet: each kind of call makes one"]
         return "\n".join(parts)
+
+
+def _copied(array: Any) -> Any:
+    """An array of its own, of the same library."""
+    return array.clone() if hasattr(array, "clone") else array.copy()
+
+
+def _restored(shape: tuple[int, int], transposed: bool, coo: bool, other: Any, columns: Any, values: Any) -> Pattern:
+    """The pattern of arrays that were saved, checked anew."""
+    return Pattern._of(Sparse("S", shape, transposed, None if coo else other, other if coo else None, columns, values, lambda result: result))
 
 
 _living: weakref.WeakSet[Pattern] = weakref.WeakSet()

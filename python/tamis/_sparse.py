@@ -127,19 +127,24 @@ def _meet(values: Any, own: Any) -> bool:
     return values is own or (isinstance(values, numpy.ndarray) and isinstance(own, numpy.ndarray) and numpy.may_share_memory(values, own))
 
 
+def like(S: Any, values: Any) -> Any:
+    """A matrix of scipy.sparse or cupyx.scipy.sparse like S with other values, and index arrays of its own."""
+    other = copy.copy(S)
+    if S.format != "coo":
+        other.indptr, other.indices = S.indptr.copy(), S.indices.copy()
+    elif hasattr(S, "coords"):
+        other.coords = tuple(index.copy() for index in S.coords)
+    else:  # CuPy, and SciPy before 1.13
+        other.row, other.col = S.row.copy(), S.col.copy()
+    other.data = values.copy() if _meet(values, S.data) else values
+    return other
+
+
 def _scipy(S: Any, name: str) -> Sparse:
     """scipy.sparse and cupyx.scipy.sparse: arrays and matrices in CSR, CSC or COO."""
 
     def matrix(values: Any) -> Any:
-        other = copy.copy(S)
-        if S.format != "coo":
-            other.indptr, other.indices = S.indptr.copy(), S.indices.copy()
-        elif hasattr(S, "coords"):
-            other.coords = tuple(index.copy() for index in S.coords)
-        else:  # CuPy, and SciPy before 1.13
-            other.row, other.col = S.row.copy(), S.col.copy()
-        other.data = values.copy() if _meet(values, S.data) else values
-        return other
+        return like(S, values)
 
     if len(S.shape) != 2:
         raise _errors.ArgumentError(f"{name} has shape {S.shape}: expected two dimensions")

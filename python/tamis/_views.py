@@ -264,20 +264,27 @@ def dense(v: View, name: str) -> c.tamis_dense:
     return c.tamis_dense(v.pointer, rows, cols, stride, v.type, layout, location, apart)
 
 
-def _batch_stride(v: View, name: str) -> int:
-    """The stride of all leading dimensions together: 0 for one matrix shared by all members."""
+def uneven(shape: Any, strides: Any) -> int:
+    """How many of these leading dimensions must be walked one by one, so that the members of those that are left are evenly apart."""
     apart, steps = 0, 1
-    for length, stride in reversed(list(zip(v.shape[:-2], v.strides[:-2]))):
+    for place in range(len(shape) - 1, -1, -1):
+        length, stride = shape[place], strides[place]
         if length == 1:
             continue
         if steps == 1:
             apart = stride
-        elif stride != apart * steps:
-            raise _not_contiguous(v, name)
+        if stride < 0 or stride != apart * steps:
+            return place + 1
         steps *= length
-    if apart < 0:
+    return 0
+
+
+def _batch_stride(v: View, name: str) -> int:
+    """The stride of all leading dimensions together: 0 for one matrix shared by all members."""
+    lead, steps = v.shape[:-2], v.strides[:-2]
+    if uneven(lead, steps):
         raise _not_contiguous(v, name)
-    return apart
+    return next((stride for length, stride in zip(reversed(lead), reversed(steps)) if length != 1), 0)
 
 
 def _not_contiguous(v: View, name: str) -> _errors.ArgumentError:

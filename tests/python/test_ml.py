@@ -33,7 +33,7 @@ def test_defaults_are_the_librarys(method):
     for name, value in method().get_params().items():
         if name == "dtype":
             assert value == "float32" and options.type == c.TAMIS_F32
-        elif name not in ("device", "devices"):
+        elif name not in ("device", "devices", "random_state"):
             assert getattr(options, name) == pytest.approx(value), name
 
 
@@ -416,3 +416,41 @@ def test_an_interrupt_stops_a_fit_on_several_devices():
     finally:
         signal.signal(signal.SIGINT, before)
     assert 2 <= len(model.history_) < 10**5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_estimators_are_scikit_learns(method):
+    base = pytest.importorskip("sklearn.base")
+    pandas = pytest.importorskip("pandas")
+    model = method(factors=3, iterations=2)
+    assert isinstance(model, base.BaseEstimator) and isinstance(model, base.TransformerMixin)
+    frame = pandas.DataFrame(data().toarray(), columns=[f"item{number}" for number in range(25)], index=[f"user{number}" for number in range(40)])
+    W = model.fit(frame).transform(frame)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    made = base.clone(model).set_output(transform="pandas").fit(frame)
+    out = made.transform(frame)
+    assert list(out.columns) == list(made.get_feature_names_out()) and list(out.index) == list(frame.index) and np.array_equal(out, W)
+    assert np.array_equal(base.clone(made).fit_transform(frame), W)
+    assert np.isfinite(made.predict(frame)).all()
+    with pytest.raises(ValueError, match="Feature names must be in the same order as they were in fit"):
+        model.transform(frame[frame.columns[::-1]])
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- other\n.*now missing:\n- item0\n"):
+        model.predict(frame.rename(columns={"item0": "other"}))
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.transform(frame.to_numpy())
+    with pytest.warns(UserWarning, match="X has feature names, but"):
+        method(factors=3, iterations=1).fit(data()).transform(frame)
+    assert not hasattr(model.fit(data()), "feature_names_in_")
+
+
+def test_random_states():
+    def factors(**given):
+        return ml.ALS(factors=3, iterations=1, **given).fit(data()).components_
+
+    assert np.array_equal(factors(random_state=5), factors(seed=5)) and not np.array_equal(factors(random_state=5), factors())
+    for make in (np.random.RandomState, np.random.default_rng):
+        assert np.array_equal(factors(random_state=make(1)), factors(random_state=make(1)))
+        state = make(1)
+        assert not np.array_equal(factors(random_state=state), factors(random_state=state))
+    with pytest.raises(ValueError, match="random_state = 'x'"):
+        factors(random_state="x")

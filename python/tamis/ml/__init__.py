@@ -3,7 +3,8 @@
 X is a sparse matrix of SciPy in CSR or COO, rows x columns: users x items with ratings or counts of uses, documents x words with
 counts. Other formats, integers, dense arrays and data frames are converted, as in scikit-learn; zeros of a dense X are missing entries.
 Estimators have `fit`, `transform`, `predict`, `get_params`, `set_params`; attributes that a fit makes end in an underscore;
-`sklearn.base.clone`, pipelines, searches and pickling work; scikit-learn itself need not be there. Models are the files of the program
+`sklearn.base.clone`, pipelines, searches, `set_output` and pickling work; where scikit-learn is installed, they are its BaseEstimators, and it need
+not be. Columns of a data frame are remembered (`feature_names_in_`), and another order of them is refused. Models are the files of the program
 `tamis`: `save` and `load`.
 """
 from __future__ import annotations
@@ -30,6 +31,7 @@ from .._sparse import Sparse
 from .._streams import settle
 from .._views import dense, view
 from . import _held
+from ._conventions import BaseEstimator, TransformerMixin, check_names, names_of, seed_of
 from ._split import EntrySplit
 
 
@@ -75,7 +77,7 @@ class _Model:
 Self = TypeVar("Self", bound="Estimator")
 
 
-class Estimator:
+class Estimator(TransformerMixin, BaseEstimator):
     """The common part of all estimators. Use one of its subclasses."""
 
     _method = -1
@@ -88,6 +90,8 @@ class Estimator:
     device: str
     devices: Optional[Sequence[str]]
     dtype: str
+    seed: int
+    random_state: Any
 
     # -------------------------------------------------------------------- parameters
 
@@ -140,13 +144,13 @@ class Estimator:
         options = c.tamis_model_options()
         must(models().tamis_model_options_init(options, self._method))
         kinds: dict[str, Any] = {name: kind for name, kind, *_ in options._fields_}
-        for name, value in self.get_params().items():
+        for name, value in {**self.get_params(), "seed": seed_of(self.seed, self.random_state)}.items():
             if name == "dtype":
                 number = _types.OF_NUMPY_NAME.get(str(numpy.dtype(value)))
                 if number not in (_types.F32, _types.F64):
                     raise _errors.ArgumentError(f"dtype = {value}: expected float32 or float64")
                 options.type = number
-            elif name not in ("device", "devices") and value is not None:
+            elif name not in ("device", "devices", "random_state") and value is not None:
                 if kinds[name] is ctypes.c_bool and not (isinstance(value, (bool, numpy.bool_)) or value in (0, 1)):
                     raise _errors.ArgumentError(f"{name} = {value!r}: expected True or False")
                 if kinds[name] is not ctypes.c_double:
@@ -177,6 +181,7 @@ class Estimator:
         s = samples(X)
         entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
                           for part, name in ((held_out, "held_out"), (observed, "observed")))
+        self._note_names(X)
         self._remembered = _held.remembered(s) if self._scores_rows else None
         if self.devices is not None:
             return self._fit_together(s, entries, known)
@@ -234,7 +239,7 @@ class Estimator:
         >>> ALS(factors=2, iterations=5, biases=False).fit_transform(X).shape
         (3, 2)
         """
-        return self.fit(X).transform(X)
+        return self.fit(X)._transformed(X)
 
     def _start(self) -> None:
         self.history_: list[dict[str, Any]] = []
@@ -283,9 +288,19 @@ class Estimator:
         assert self._model.value is not None
         return self._model.value
 
+    def _note_names(self, X: Any) -> None:
+        """Keeps the names of a data frame's columns, for later calls to compare."""
+        names = names_of(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
     def _samples(self, X: Any, name: str = "X") -> Sparse:
         """X for a fitted model."""
         self._fitted()
+        if name == "X":
+            check_names(self, X)
         return samples(X, name, self.n_features_in_, type(self).__name__)
 
     # -------------------------------------------------------------------- using
@@ -313,6 +328,10 @@ class Estimator:
         >>> model.transform(X[:1]).shape
         (1, 3)
         """
+        return self._transformed(X)
+
+    def _transformed(self, X: Any) -> numpy.ndarray:
+        """`transform` as an array, also where set_output asks for data frames."""
         model, s = self._fitted(), self._samples(X)
         W = numpy.empty((s.shape[0], self._width), self._type)
         must(models().tamis_model_transform(model, byref(s.struct), byref(dense(view(W, "W"), "W"))))
@@ -334,7 +353,7 @@ class Estimator:
         """
         model, s = self._fitted(), self._samples(in_order(X))
         if factors is None and self._rows == 0:
-            factors = self.transform(X)
+            factors = self._transformed(X)
         out = numpy.empty(s.nnz, "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         must(models().tamis_model_predict(model, W, byref(s.struct), out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
@@ -490,7 +509,7 @@ class Estimator:
             name = models().tamis_method_name(described.options.method).decode()
             raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
         for name in cls._names():
-            if name not in ("device", "devices", "dtype", "threads"):
+            if name not in ("device", "devices", "dtype", "threads", "random_state"):
                 setattr(made, name, getattr(described.options, name))
         made.dtype = made._type
         return made
@@ -534,6 +553,7 @@ class BatchEstimator(Estimator):
         s = samples(X) if first else self._samples(X)
         self._stopped = None
         if first:
+            self._note_names(X)
             self._start()
         model, function = self._model, models().tamis_model_partial_fit
         return self._learn(lambda: function(model.value, byref(s.struct)), first)
@@ -545,7 +565,7 @@ class ALS(Estimator):
     devices: names of devices of this process that fit together, for instance ["cuda:0", "cuda:1"]; each has some rows of X, and all have the
     model in the end, which is that of one device but for rounding. It is then used on the first of them; `device` is not looked at. The
     same one may be there several times. ALS and ImplicitALS do this; `fit` of the others raises UnsupportedError.
-    regularization: 0 finds lambda by the noise of the data.
+    regularization: 0 finds lambda by the noise of the data. random_state: a number or a generator of NumPy in place of seed.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ALS
@@ -560,7 +580,7 @@ class ALS(Estimator):
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 
 
@@ -579,7 +599,7 @@ class ImplicitALS(Estimator):
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 
 
@@ -598,7 +618,7 @@ class CCD(Estimator):
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
-                 device: str = "cpu", devices: Optional[Sequence[str]] = None):
+                 device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 
 
@@ -619,7 +639,7 @@ class LDA(BatchEstimator):
                  row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
                  rate_decay: float = 0.5, rate_offset: float = 1.0, learn_row_prior: bool = False, elbo: bool = False,
                  dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 
 
@@ -638,7 +658,7 @@ class SFA(BatchEstimator):
     def __init__(self, factors: int = 32, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
                  column_regularization: float = 0.1, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
                  threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 
 
@@ -659,7 +679,7 @@ class GaP(BatchEstimator):
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
                  row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, rate_offset: float = 1.0,
                  dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 
 

@@ -10,7 +10,7 @@ on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tam
 """
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Literal, Optional, overload
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
-from . import _direct, _ops
+from . import _attention, _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
 from ._kernels import _how
 from ._ops import CALLS
@@ -143,12 +143,34 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
                   epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, *, scale: Optional[float] = None, bias: Optional[Tensor] = None) -> Tensor:
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
+              enable_gqa: bool = False, return_lse: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
+              enable_gqa: bool = False, return_lse: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
+              enable_gqa: bool = False, return_lse: bool) -> Any: ...
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None,
+              dropout_p: float = 0.0, enable_gqa: bool = False, return_lse: bool = False) -> Any:
     """Sparse attention: the row softmax of scale * q k^T + bias at the pattern's places, times v.
 
-    q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). scale: 1 /
-    sqrt(d) if None. bias: (nnz,) or (..., nnz); -inf keeps a place out. Returns (..., N, e); a query without places, or with none left,
-    gives zeros. Gradients to q, k, v and bias. Errors as in `sddmm`.
+    q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). They may be views
+    with any strides, such as the parts of one projection or an expanded k, which are not copied.
+    pattern: a Pattern, or a list of one for each member of the first dimension; then bias is a list as well.
+    scale: 1 / sqrt(d) if None. bias: (nnz,), or (..., nnz) with leading dimensions that broadcast; -inf keeps a place out.
+    dropout_p: the probability with which each weight is left out, as in torch.nn.functional.scaled_dot_product_attention, always: pass 0
+    where a model is not trained. The weights are then in memory.
+    enable_gqa: q has a multiple of the heads (dimension -3) of k and v, and consecutive heads of q share those of k and v.
+    Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
+    exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v and bias, by both. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> pattern = tamis.torch.Pattern.from_torch(torch.ones(3, 3).tril().to_sparse_csr())
@@ -156,14 +178,40 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, *, scale: Optio
     >>> tamis.torch.attention(q, q, v, pattern)[..., 0]
     tensor([[0.0000, 0.5000, 1.0000],
             [3.0000, 3.5000, 4.0000]])
+    >>> q = torch.zeros(4, 3, 4)  # four heads of q, two of k and v
+    >>> tamis.torch.attention(q, q[:2], v, pattern, enable_gqa=True).shape
+    torch.Size([4, 3, 1])
     """
+    more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "return_lse": return_lse}
+    if isinstance(pattern, (list, tuple)):
+        _check_tensors({"q": q, "k": k, "v": v})
+        return _attention.each(q, k, v, pattern, bias, return_lse,
+                               lambda *parts: attention(*parts[:4], bias=parts[4], enable_gqa=enable_gqa, **more))
     _check_tensors({"q": q, "k": k, "v": v}, bias=bias)
+    _attention.check(q, k, v, bias, dropout_p, enable_gqa)
+    if enable_gqa and q.shape[-3] != k.shape[-3]:
+        return _attention.grouped(q, k, v, bias, return_lse, lambda *parts: attention(*parts[:3], pattern, bias=parts[3], **more))
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.dim() and q.shape[-1] else 1.0
+    bias = _attention.full_bias(bias, q, k, v)
     try:
+        if return_lse:
+            _check(pattern)
+            dtype = _autocast_type(q.device.type)
+            q, k, v, bias = _autocast(dtype, (q, k, v, bias))
+            out, sums = _attention.with_sums(q, k, v, pattern, scale, bias)
+            return (out if dropout_p == 0 else _dropped(pattern, q, k, v, bias, scale, dropout_p)), sums
+        if dropout_p:
+            return _dropped(pattern, q, k, v, bias, scale, dropout_p)
         return fused(pattern, q, k, v, bias, edge="softmax", scale=scale)
     except _errors.ArgumentError as error:
         raise _errors.renamed(error, {"A": "q", "B": "k", "D": "v", "values": "bias"}) from None
+
+
+def _dropped(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], scale: float, dropout_p: float) -> Tensor:
+    """Attention of which each weight is left out with a probability."""
+    weights = torch.nn.functional.dropout(sddmm(pattern, q, k, bias, edge="softmax", scale=scale), dropout_p)
+    return spmm(pattern, v, weights)
 
 
 def softmax(pattern: Pattern, values: Tensor) -> Tensor:

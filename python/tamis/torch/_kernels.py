@@ -22,7 +22,7 @@ from .._kinds import Torch
 from .._library import lib, must
 from .._pattern import Pattern
 from .._sparse import Sparse
-from .._views import dense, torch_view, vector
+from .._views import dense, torch_view, uneven, vector
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
 MOST_UNNAMED = 16  # kept patterns of operators called with bare tensors; the oldest goes first
@@ -158,10 +158,44 @@ def _shown(results: list, operands: list, like: Tensor) -> tuple[Tensor, ...]:
                  for result, x in zip(results, operands))
 
 
+def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optional[Tensor]) -> bool:
+    """Whether the first leading dimension is walked, since one stride does not describe all members of each operand."""
+    if len(lead) < 2:
+        return False
+    if any(x.dim() > 2 and uneven(x.shape[:-2], x.stride()[:-2]) for x in matrices):
+        return True
+    return values is not None and values.dim() > 1 and uneven(values.shape[:-1], values.stride()[:-1]) > 0
+
+
+def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
+             statistics: Optional[Tensor], wanted: list[bool]) -> tuple[Tensor, ...]:
+    """The gradients of the members of the first leading dimension one after the other. Those of shared operands are summed."""
+    operands = (*matrices, values)
+    shared = [x is None or x.dim() == least for x, least in zip(operands, (*[2] * len(matrices), 1))]
+    results: list[Any] = [None] * len(operands)
+    for place in range(grad.shape[0]):
+        own: list[Any] = [x if x is None or same else x[place] for x, same in zip(operands, shared)]
+        kept = statistics[place] if statistics is not None and statistics.numel() else statistics
+        found = _backward(operation, pattern, how, own[-1], grad[place], tuple(own[:-1]), kept, wanted)
+        for number, (gradient, x) in enumerate(zip(found, operands)):
+            if not wanted[number] or x is None:
+                results[number] = gradient
+            elif shared[number]:
+                results[number] = gradient if results[number] is None else results[number].add_(gradient)
+            else:
+                if results[number] is None:
+                    results[number] = _like(x) if number < len(matrices) else x.new_empty(x.shape)
+                results[number][place].copy_(gradient)
+    return tuple(results)
+
+
 def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
               statistics: Optional[Tensor], wanted: list[bool]) -> tuple[Tensor, ...]:
     """Calls the library's backward function: the gradients of the matrices and of the values."""
-    nnz, like, batch = pattern.nnz, matrices[0], _batch(lead_of(*matrices, values))
+    lead = lead_of(*matrices, values)
+    if _walked(lead, matrices, values):
+        return _in_turn(operation, pattern, how, values, grad, matrices, statistics, wanted)
+    nnz, like, batch = pattern.nnz, matrices[0], _batch(lead)
     grad = grad.contiguous()  # a sum's gradient is one number at every place
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
     ds = _empty(wanted[-1] and how.edge != MASK, values, 1, batch)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
-from . import _kernels
+from . import _flex, _kernels
 
 functorch: Any = getattr(torch._C, "_functorch", None)
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
@@ -228,6 +228,73 @@ class Pattern:
         """
         return Pattern.mask(rows, cols, window=(left, right), device=device, **parts)
 
+    @staticmethod
+    def from_mask_mod(function: Any, rows: int, cols: Optional[int] = None, *, batch: int = 0, head: int = 0, device: Any = None) -> Pattern:
+        """What a mask function of flex_attention keeps: function(batch, head, q_idx, kv_idx) is True. It is made on `device`, some rows at a time.
+
+        rows are queries, cols keys (as many if None). batch, head: the numbers that the function gets.
+
+        >>> import torch, tamis.torch
+        >>> tamis.torch.Pattern.from_mask_mod(lambda b, h, q, k: (q >= k) & (q - k < 3), 6)
+        <tamis.torch.Pattern 6 x 6, 15 nonzeros, cpu>
+        """
+        with _plain():
+            return Pattern(*_flex.pairs(function, operator.index(rows), cols, batch, head, device), False)
+
+    @staticmethod
+    def from_block_mask(block_mask: Any, *, batch: Optional[int] = None, head: Optional[int] = None) -> Any:
+        """The pattern of a BlockMask of flex_attention: what its mask function keeps in its blocks, and all of its full blocks.
+
+        A mask that differs from member to member of its batch gives a list of patterns, as `attention` takes it; one that differs from head to
+        head needs head=.
+
+        >>> import torch, tamis.torch
+        >>> from torch.nn.attention.flex_attention import create_block_mask
+        >>> mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device="cpu")
+        >>> tamis.torch.Pattern.from_block_mask(mask)
+        <tamis.torch.Pattern 256 x 256, 32896 nonzeros, cpu>
+        """
+        return _flex.of_block_mask(block_mask, batch, head, Pattern)
+
+    @staticmethod
+    def stack(patterns: Sequence[Pattern]) -> Pattern:
+        """Patterns as the blocks of the diagonal of one, of which the rows and columns follow each other: a batch of graphs as one graph.
+
+        >>> import torch, tamis.torch
+        >>> one = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> tamis.torch.Pattern.stack([one, one])
+        <tamis.torch.Pattern 4 x 6, 6 nonzeros, cpu>
+        """
+        patterns = list(patterns)
+        if not patterns or not all(isinstance(pattern, Pattern) for pattern in patterns):
+            raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+        coo = patterns[0].coo
+        if any(pattern.coo != coo or pattern.device != patterns[0].device for pattern in patterns):
+            raise _errors.ArgumentError("patterns are of CSR and COO, or on several devices: make them alike")
+        rows = cols = entries = 0
+        index, columns = [], []
+        for pattern in patterns:
+            index.append(pattern.index.long() + rows if coo else pattern.index.long()[bool(index):] + entries)
+            columns.append(pattern.columns.long() + cols)
+            rows, cols, entries = rows + pattern.rows, cols + pattern.cols, entries + pattern.nnz
+        known = [pattern.values for pattern in patterns if pattern.values is not None]
+        return Pattern(torch.cat(index), torch.cat(columns), rows, cols, coo, torch.cat(known) if len(known) == len(patterns) else None)
+
+    @property
+    def T(self) -> Pattern:
+        """The transpose: rows are columns, with each entry's value in the place that it has here. The entries are then COO in the order of this
+        pattern.
+
+        >>> import torch, tamis.torch
+        >>> tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3)).T
+        <tamis.torch.Pattern 3 x 2, 3 nonzeros, cpu>
+        """
+        rows = self.index
+        if not self.coo:
+            rows = torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(),
+                                           output_size=self.nnz)
+        return Pattern(self.columns, rows, self.cols, self.rows, True, self.values)
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.rows, self.cols
@@ -329,3 +396,7 @@ def _masked(mask: Tensor) -> Pattern:
     row, column = places // max(cols, 1), places % max(cols, 1)
     offsets = torch.nn.functional.pad(torch.bincount(row, minlength=rows).cumsum(0), (1, 0))
     return Pattern(offsets, column, rows, cols, False)
+
+
+if hasattr(torch.serialization, "add_safe_globals"):
+    torch.serialization.add_safe_globals([Pattern])  # of torch.load, which makes nothing else of a pattern's file than its tensors and sizes

@@ -1,0 +1,108 @@
+"""Attention for models: shared keys of several query heads, biases of fewer members, dropout, the logarithm of sums, a pattern for each member."""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Union
+
+import torch
+from torch import Tensor
+
+from .. import _errors
+from . import _ops
+from ._kernels import SOFTMAX, lead_of
+from ._pattern import Pattern
+
+
+def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: float, enable_gqa: bool) -> None:
+    """Refuses what the operations would name in other words."""
+    if not 0 <= dropout_p <= 1:
+        raise _errors.ArgumentError(f"dropout_p = {dropout_p}: expected a probability from 0 to 1")
+    if not enable_gqa:
+        return
+    if min(q.dim(), k.dim(), v.dim()) < 3:
+        raise _errors.ArgumentError(f"q, k and v have shapes {tuple(q.shape)}, {tuple(k.shape)} and {tuple(v.shape)}: enable_gqa expects heads in "
+                                    f"dimension -3 of each")
+    heads, shared = q.shape[-3], k.shape[-3]
+    if v.shape[-3] != shared or shared == 0 or heads % shared:
+        raise _errors.ArgumentError(f"q has {heads} heads, k {shared} and v {v.shape[-3]}: enable_gqa expects as many in k as in v, and a multiple "
+                                    f"of them in q")
+
+
+def each(q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], bias: Any, lse: bool, one: Any) -> Any:
+    """Attention with a pattern for each member of the first dimension, as `one` computes it. Operands are not copied."""
+    if q.dim() < 3 or len(patterns) != q.shape[0]:
+        raise _errors.ArgumentError(f"{len(patterns)} patterns for q of shape {tuple(q.shape)}: expected one for each member of its first dimension")
+    for x, name in ((k, "k"), (v, "v")):
+        if x.dim() != q.dim() or x.shape[0] != q.shape[0]:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)} and q {tuple(q.shape)}: several patterns expect the same first dimension")
+    if bias is not None and (not isinstance(bias, (list, tuple)) or len(bias) != len(patterns)):
+        raise _errors.ArgumentError(f"bias is a {type(bias).__name__}: expected a list of {len(patterns)} tensors, one for each pattern")
+    biases = [None] * len(patterns) if bias is None else bias
+    found = [one(*parts) for parts in zip(q.unbind(0), k.unbind(0), v.unbind(0), patterns, biases)]
+    return tuple(torch.stack(parts) for parts in zip(*found)) if lse else torch.stack(found)
+
+
+def grouped(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], lse: bool, one: Any) -> Any:
+    """Attention of query heads that share keys: head h has those of h // (heads / shared), as in PyTorch. Keys and values are not copied: the first
+    query head of each group is one call, the second another."""
+    shared = k.shape[-3]
+    heads = q.unflatten(-3, (shared, -1)).unbind(-3)
+    biases = [bias] * len(heads)
+    if bias is not None and bias.dim() > 1:
+        if bias.shape[-2] != q.shape[-3]:
+            raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected (nnz,) or (..., {q.shape[-3]}, nnz), a row for each head of q")
+        biases = list(bias.unflatten(-2, (shared, -1)).unbind(-2))
+    found = [one(head, k, v, of) for head, of in zip(heads, biases)]
+    if not lse:
+        return torch.stack(found, -3).flatten(-4, -3)
+    return torch.stack([out for out, _ in found], -3).flatten(-4, -3), torch.stack([sums for _, sums in found], -2).flatten(-3, -2)
+
+
+def full_bias(bias: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor) -> Optional[Tensor]:
+    """A bias of fewer leading dimensions than the operands, for all members; autograd adds their gradients."""
+    lead = lead_of(q, k, v, None)
+    if bias is None or bias.dim() < 2 or tuple(bias.shape[:-1]) == lead or not lead:
+        return bias
+    try:
+        return bias.expand(*lead, bias.shape[-1])
+    except RuntimeError:
+        raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected (nnz,), or leading dimensions that broadcast to {lead}") from None
+
+
+def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, bias: Optional[Tensor]) -> tuple[Tensor, Tensor]:
+    """The result, and the logarithm of the sum of the exponentials of each row's scores, both with gradients."""
+    out, statistics = _ops.CALLS["fused"](pattern.index, pattern.columns, bias, q, k, v, pattern.rows, pattern.cols, pattern.coo, SOFTMAX, scale,
+                                          0.01, 1e-10, False, True)
+    statistics = statistics.detach()
+    return out, _Sums.apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
+
+
+class _Sums(torch.autograd.Function):
+    """The logarithms of sums, of which the derivative by a score is its softmax. It is computed where a gradient is asked for."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(sums: Tensor, q: Tensor, k: Tensor, bias: Optional[Tensor], pattern: Pattern, scale: float) -> Tensor:
+        return sums.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        _, q, k, bias, ctx.pattern, ctx.scale = inputs
+        ctx.save_for_backward(q, k, bias)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        from . import sddmm, spmm
+        (q, k, bias), pattern, scale = ctx.saved_tensors, ctx.pattern, ctx.scale
+        narrow = q.dtype
+        if narrow in (torch.float16, torch.bfloat16):
+            q, k, bias = q.float(), k.float(), None if bias is None else bias.float()
+        share = sddmm(pattern, q, k, bias, edge="softmax", scale=scale)
+        share = share * sddmm(pattern, grad.to(q.dtype).contiguous().unsqueeze(-1), q.new_ones((*k.shape[:-1], 1)), edge="mask")
+        dq = scale * spmm(pattern, k, share) if ctx.needs_input_grad[1] else None
+        dk = (scale * spmm(pattern, q, share, transpose=True)) if ctx.needs_input_grad[2] else None
+        return (None, *(None if x is None else x.sum_to_size(like.shape).to(narrow) for x, like in ((dq, q), (dk, k))),
+                None if bias is None or not ctx.needs_input_grad[3] else share.sum_to_size(bias.shape).to(narrow), None, None)
+
+
+Patterns = Union[Pattern, Sequence[Pattern]]

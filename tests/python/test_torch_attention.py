@@ -1,0 +1,233 @@
+"""The attention that models call: views of one projection, shared keys, biases, dropout, sums, patterns of members, masks of flex_attention."""
+from __future__ import annotations
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import tamis  # noqa: E402
+import tamis.torch as tt  # noqa: E402
+from tamis.torch import Pattern  # noqa: E402
+
+
+def masked(shape, seed=0, share=0.4):
+    """A random mask in which the second row is empty, and its pattern."""
+    made = torch.Generator().manual_seed(seed)
+    mask = torch.rand(shape, generator=made) < share
+    mask[1] = False
+    mask[0, 0] = True
+    return mask, Pattern.from_torch(mask)
+
+
+def dense(q, k, v, mask, bias=None, scale=None):
+    """The same in double, where `bias` is a tensor of the mask's entries; the result and the sums."""
+    q, k, v = q.double(), k.double(), v.double()
+    scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if bias is not None:
+        scores = scores + torch.zeros(*bias.shape[:-1], *mask.shape, dtype=torch.double).masked_scatter(mask.expand(*bias.shape[:-1], *mask.shape), bias.double())
+    scores = scores.masked_fill(~mask, -math.inf)
+    sums = torch.logsumexp(scores, -1)
+    return torch.nan_to_num(torch.softmax(scores, -1)) @ v, sums
+
+
+def near(found, wanted, much=2e-5):
+    torch.testing.assert_close(found.double(), wanted.double(), rtol=much, atol=much)
+
+
+def compared(call, reference, tensors, much=2e-5):
+    """Results and gradients of two functions of the same tensors."""
+    ours = [x.detach().clone().requires_grad_() for x in tensors]
+    theirs = [x.detach().double().requires_grad_() for x in tensors]
+    found, wanted = call(*ours), reference(*theirs)
+    near(found, wanted, much)
+    weights = torch.randn(found.shape, generator=torch.Generator().manual_seed(9))
+    for one, other in zip(torch.autograd.grad((found * weights).sum(), ours), torch.autograd.grad((wanted * weights.double()).sum(), theirs)):
+        near(one, other, much)
+
+
+def projection(members=2, length=7, heads=4, width=8, parts=3):
+    """What a model's one projection gives, of which q, k and v are views."""
+    return torch.randn(members, length, parts, heads, width, generator=torch.Generator().manual_seed(1))
+
+
+def test_parts_of_one_projection_need_no_copy():
+    mask, pattern = masked((7, 7))
+    qkv = projection()
+    q, k, v = qkv.permute(2, 0, 3, 1, 4)
+    with pytest.raises(RuntimeError):
+        q.view(-1)  # no one stride describes all its members
+    compared(lambda x: tt.attention(*x.permute(2, 0, 3, 1, 4), pattern), lambda x: dense(*x.permute(2, 0, 3, 1, 4), mask)[0], [qkv])
+
+
+@pytest.mark.parametrize("operation", ["sddmm", "spmm", "fused"])
+def test_every_operation_takes_such_views(operation):
+    mask, pattern = masked((7, 7))
+    values = torch.rand(2, 4, pattern.nnz, generator=torch.Generator().manual_seed(3))
+
+    def call(x, values):
+        a, b, d = x.permute(2, 0, 3, 1, 4)
+        packed = [y.contiguous() for y in (a, b, d)]
+        return {"sddmm": (tt.sddmm, 2), "spmm": (tt.spmm, 1), "fused": (tt.fused, 3)}[operation], (a, b, d), packed, values
+
+    one = projection().requires_grad_()
+    (function, count), views, packed, given = call(one, values.clone().requires_grad_())
+    found, wanted = function(pattern, *views[:count], given), function(pattern, *packed[:count], given)
+    assert torch.equal(found, wanted)
+    for x, y in zip(torch.autograd.grad(found.sum(), (one, given)), torch.autograd.grad(wanted.sum(), (one, given))):
+        assert torch.equal(x, y)
+
+
+def test_an_expanded_key_and_values_of_heads_are_shared():
+    mask, pattern = masked((5, 6))
+    q = torch.randn(3, 2, 5, 8)
+    k, v = torch.randn(3, 1, 6, 8), torch.randn(3, 1, 6, 4)
+    bias = torch.randn(2, pattern.nnz)
+    compared(lambda q, k, v, b: tt.attention(q, k.expand(3, 2, 6, 8), v.expand(3, 2, 6, 4), pattern, bias=b),
+             lambda q, k, v, b: dense(q, k, v, mask, b)[0], [q, k, v, bias])
+
+
+def test_numpy_takes_uneven_batches_and_values_of_fewer_dimensions():
+    import numpy
+    mask, pattern = masked((7, 7))
+    q, k, v = projection().permute(2, 0, 3, 1, 4).numpy()
+    bias = numpy.random.default_rng(0).random((4, pattern.nnz), dtype="float32")
+    found, sums = tamis.attention(tamis.Pattern((pattern.index.numpy(), pattern.columns.numpy()), shape=(7, 7)), q, k, v,
+                                  bias=bias, return_lse=True)
+    wanted, lse = dense(*map(torch.from_numpy, (q, k, v)), mask, torch.from_numpy(bias))
+    near(torch.from_numpy(found), wanted)
+    near(torch.from_numpy(sums), lse)
+
+
+@pytest.mark.parametrize("shared", [1, 2, 4])
+def test_heads_of_queries_share_keys(shared):
+    mask, pattern = masked((7, 6))
+    q, k, v = torch.randn(2, 4, 7, 8), torch.randn(2, shared, 6, 8), torch.randn(2, shared, 6, 5)
+    bias = torch.randn(4, pattern.nnz)
+
+    def reference(q, k, v, bias):
+        return dense(q, k.repeat_interleave(4 // shared, 1), v.repeat_interleave(4 // shared, 1), mask, bias)[0]
+
+    compared(lambda q, k, v, b: tt.attention(q, k, v, pattern, bias=b, enable_gqa=True), reference, [q, k, v, bias])
+    out, lse = tt.attention(q, k, v, pattern, enable_gqa=True, return_lse=True)
+    near(lse, dense(q, k.repeat_interleave(4 // shared, 1), v.repeat_interleave(4 // shared, 1), mask)[1])
+    with pytest.raises(tamis.ArgumentError, match="q has 3 heads, k 2 and v 2"):
+        tt.attention(q[:, :3], torch.randn(2, 2, 6, 8), torch.randn(2, 2, 6, 5), pattern, enable_gqa=True)
+
+
+def test_sums_have_gradients():
+    mask, pattern = masked((6, 6))
+    mask[1, 3] = True  # an empty row has the sum -inf, which has no gradient to compare
+    pattern = Pattern.from_torch(mask)
+    tensors = [torch.randn(2, 6, 4), torch.randn(2, 6, 4), torch.randn(2, 6, 4), torch.randn(2, pattern.nnz)]
+
+    def both(out, sums):
+        return torch.cat([out.flatten(), sums.flatten() ** 2])
+
+    compared(lambda q, k, v, b: both(*tt.attention(q, k, v, pattern, bias=b, return_lse=True)),
+             lambda q, k, v, b: both(*dense(q, k, v, mask, b)), tensors)
+    double = [x.double().requires_grad_() for x in tensors]
+    assert torch.autograd.gradgradcheck(lambda q, k, v, b: tt.attention(q, k, v, pattern, bias=b, return_lse=True)[1], double)
+
+
+def test_compiled_and_transformed_as_called():
+    pattern = Pattern.causal(8)
+
+    def model(x, k):
+        q, _, v = x.permute(2, 0, 3, 1, 4)
+        out, sums = tt.attention(q, k, v[:, :2], pattern, enable_gqa=True, return_lse=True)
+        return out.sum() + (sums ** 2).sum()
+
+    x, k = projection(length=8), torch.randn(2, 2, 8, 8)
+    plain = torch.func.grad(model)(x, k)
+    near(torch.compile(torch.func.grad(model), fullgraph=True, backend="aot_eager")(x, k), plain)
+    x.requires_grad_()
+    near(torch.autograd.grad(torch.compile(model, fullgraph=True, backend="aot_eager")(x, k), x)[0], plain)
+    near(torch.func.vmap(lambda q: tt.attention(q, q, q, pattern, return_lse=True)[1])(k), tt.attention(k, k, k, pattern, return_lse=True)[1])
+
+
+def test_two_halves_merge_by_their_sums():
+    """What ring attention does: the parts of the keys apart, then one."""
+    mask = torch.ones(4, 8, dtype=torch.bool)
+    q, k, v = torch.randn(2, 4, 8), torch.randn(2, 8, 8), torch.randn(2, 8, 3)
+    parts = [tt.attention(q, k[:, half], v[:, half], Pattern.from_torch(mask[:, half]), return_lse=True) for half in (slice(0, 4), slice(4, 8))]
+    weights = torch.softmax(torch.stack([sums for _, sums in parts]), 0).unsqueeze(-1)
+    near((weights * torch.stack([out for out, _ in parts])).sum(0), dense(q, k, v, mask)[0])
+
+
+def test_an_empty_row_has_zeros_and_minus_infinity():
+    mask, pattern = masked((5, 5))
+    out, sums = tt.attention(torch.randn(5, 4), torch.randn(5, 4), torch.randn(5, 4), pattern, return_lse=True)
+    assert (out[1] == 0).all() and sums[1] == -math.inf and sums[0].isfinite()
+
+
+def test_dropout_leaves_out_weights_and_scales_the_rest():
+    pattern = Pattern.from_torch(torch.ones(64, 64, dtype=torch.bool))
+    q, v = torch.zeros(64, 4), torch.eye(64)
+    torch.manual_seed(0)
+    out = tt.attention(q, q, v, pattern, dropout_p=0.25)
+    kept = out != 0
+    assert 0.7 < kept.float().mean() < 0.8  # 4,096 draws: 7 standard deviations
+    near(out[kept], torch.full((int(kept.sum()),), 1 / 64 / 0.75))
+    assert torch.equal(tt.attention(q, q, v, pattern, dropout_p=1.0), torch.zeros(64, 64))
+    assert torch.equal(tt.attention(q, q, v, pattern, dropout_p=0.0), tt.attention(q, q, v, pattern))
+    with pytest.raises(tamis.ArgumentError, match="dropout_p = 1.5"):
+        tt.attention(q, q, v, pattern, dropout_p=1.5)
+
+
+def test_each_member_has_a_pattern_of_its_own():
+    masks = [masked((5, 5), seed) for seed in (1, 2, 3)]
+    tensors = [torch.randn(3, 2, 5, 4) for _ in range(3)]
+    compared(lambda q, k, v: tt.attention(q, k, v, [pattern for _, pattern in masks]),
+             lambda q, k, v: torch.stack([dense(q[i], k[i], v[i], masks[i][0])[0] for i in range(3)]), tensors)
+    with pytest.raises(tamis.ArgumentError, match="2 patterns for q of shape"):
+        tt.attention(*tensors, [pattern for _, pattern in masks[:2]])
+    stacked = Pattern.stack([pattern for _, pattern in masks])
+    flat = [x[:, 0].reshape(15, 4) for x in tensors]
+    near(tt.attention(*flat, stacked), dense(*flat, torch.block_diag(*[mask for mask, _ in masks]).bool())[0])
+
+
+@pytest.mark.parametrize("function", [lambda b, h, q, k: q >= k, lambda b, h, q, k: (q // 3 == k // 3) | (k < 1 + b + h)])
+def test_mask_functions_of_flex_attention(function, monkeypatch):
+    monkeypatch.setattr("tamis.torch._flex.AT_ONCE", 50)  # several pieces
+    rows, cols = torch.arange(13).unsqueeze(1), torch.arange(11).unsqueeze(0)
+    pattern = Pattern.from_mask_mod(function, 13, 11, batch=1, head=2)
+    wanted = Pattern.from_torch(function(1, 2, rows, cols).expand(13, 11).contiguous())
+    assert torch.equal(pattern.index.long(), wanted.index.long()) and torch.equal(pattern.columns.long(), wanted.columns.long())
+    with pytest.raises(tamis.ArgumentError, match="expected a tensor of bool"):
+        Pattern.from_mask_mod(lambda b, h, q, k: q - k, 4)
+
+
+def test_block_masks_of_flex_attention():
+    flex = pytest.importorskip("torch.nn.attention.flex_attention")
+
+    def by_member(b, h, q, k):
+        return (q >= k) & (q - k < 100 * (b + 1))
+
+    made = flex.create_block_mask(by_member, 2, None, 300, 300, device="cpu")
+    patterns = Pattern.from_block_mask(made)
+    q, k, v = torch.randn(3, 2, 2, 300, 16)
+    found = tt.attention(q, k, v, patterns)
+    places = torch.arange(300)
+    for member, pattern in enumerate(patterns):
+        mask = by_member(member, 0, places.unsqueeze(1), places)
+        assert pattern.nnz == int(mask.sum())
+        near(found[member], dense(q[member], k[member], v[member], mask)[0])
+    heads = flex.create_block_mask(lambda b, h, q, k: q - k == h, None, 2, 128, 128, device="cpu")
+    with pytest.raises(tamis.ArgumentError, match="block_mask has 2 heads"):
+        Pattern.from_block_mask(heads)
+    assert Pattern.from_block_mask(heads, head=1).nnz == 127
+
+
+def test_patterns_are_saved_transposed_and_stacked(tmp_path):
+    import copy
+    import pickle
+    pattern = Pattern.from_torch(torch.tensor([[0., 2.], [3., 0.], [0., 4.]]).to_sparse_csr())
+    torch.save({"mask": pattern}, tmp_path / "file.pt")
+    for other in (torch.load(tmp_path / "file.pt", weights_only=True)["mask"], pickle.loads(pickle.dumps(pattern)), copy.deepcopy(pattern), copy.copy(pattern)):
+        assert other.shape == (3, 2) and torch.equal(other.values, pattern.values)
+        assert torch.equal(tt.spmm(other, torch.ones(2, 1)), tt.spmm(pattern, torch.ones(2, 1)))
+    B = torch.randn(3, 4)
+    assert torch.equal(tt.spmm(pattern.T, B, pattern.T.values), tt.spmm(pattern, B, pattern.values, transpose=True))
+    assert pattern.T.T.shape == (3, 2)
