@@ -8,6 +8,7 @@ build, who defines the functions and tables that it uses. The rules:
 - no two types of a header have one name.
 CIRCLES, DECLARATIONS and TYPES are known faults; one that is mended must go from the list."""
 import collections
+import glob
 import os
 import re
 import subprocess
@@ -40,7 +41,8 @@ SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools
           ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
           ("tools", "src/io/formats"), ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
-SHARED |= {("gpu", "lab/gpu/algorithms"), ("cpu", "lab/cpu/esimd/row_simd")}
+SHARED |= {("gpu", "lab/gpu/algorithms")}
+SHARED |= {("cpu", os.path.relpath(path, ROOT)[:-2]) for path in glob.glob(os.path.join(ROOT, "lab/cpu/*/*.c"))}
 # (file, file it should not need), in a circle
 CIRCLES = set()
 # (header, file that defines what it declares)
