@@ -22,7 +22,7 @@ from typing import Any, Optional, Sequence, TypeVar
 import numpy
 
 from .. import _declarations as c
-from .. import _errors, _interrupts, _together, _types
+from .. import _errors, _group, _interrupts, _types
 from .._device import opened
 from .._library import lib, models, text
 from .._library import must as _must
@@ -184,23 +184,23 @@ class Estimator(TransformerMixin, BaseEstimator):
         self._note_names(X)
         self._remembered = _held.remembered(s) if self._scores_rows else None
         if self.devices is not None:
-            return self._fit_together(s, entries, known)
+            return self._fit_group(s, entries, known)
         self._start()
         held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
         model, function = self._model, models().tamis_model_fit
         return self._learn(lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)))
 
-    def _fit_together(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Self:
+    def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Self:
         """The same on several devices: the first one's model is kept, which is the whole."""
-        whole = [None if part is None else _together.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
+        whole = [None if part is None else _group.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
         for part, name in zip(whole[1:], ("held_out", "observed")):
             if part is not None and part.struct.rows != s.shape[0]:
                 raise _errors.ArgumentError(f"{name} has {part.struct.rows} rows and X {s.shape[0]}: each device has the same rows of both")
-        devices = [opened(name).handle for name in _together.checked(self.devices)]
+        devices = [opened(name).handle for name in _group.checked(self.devices)]
         others = [_Model(self._made(handle, self._options())) for handle in devices[1:]]
         self._start()
         assert whole[0] is not None
-        ranks = _together.Ranks(devices, whole[0], *whole[1:])
+        ranks = _group.Ranks(devices, whole[0], *whole[1:])
         fitted = [self._model, *others]
         status, message = ranks.fit([one.value for one in fitted], (fitted, self._callback), self._stop)
         return self._ended(status, message)
@@ -270,7 +270,7 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _home(self) -> str:
         """The device on which the model is."""
-        return self.device if self.devices is None else _together.checked(self.devices)[0]
+        return self.device if self.devices is None else _group.checked(self.devices)[0]
 
     def _describe(self) -> None:
         described = c.tamis_model_description()

@@ -138,7 +138,7 @@ int tool_bench_describe(const tool_source *source, const tool_input *input, tool
 int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matrix);
 const char *tool_bench_compiler(void); /* returns the compiler that built the program */
 
-void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool together);
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool group);
 int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results);
 void tool_bench_report_end(const tool_bench_report *report, const tool_device *device);
 

@@ -11,7 +11,7 @@
 #include "group/choice.h"
 #include "group/ranks.h"
 
-enum { ALONE, TOGETHER, SIDES, BURST_MOST = 1000 };
+enum { ALONE, GROUP, SIDES, BURST_MOST = 1000 };
 
 /* A sample is so long that what starting and waiting take is little of it. */
 static const double sample_seconds = 0.005;
@@ -85,23 +85,23 @@ static tamis_status measure(const tool_bench_case *one, side *sides) {
 
 /* ------------------------------------------------------------------------------------------ what is said of it */
 
-static bool is_right(const side *sides) { return sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed; }
+static bool is_right(const side *sides) { return sides[ALONE].comparison.passed && sides[GROUP].comparison.passed; }
 
 static void print_row(const tool_bench_case *one, const side *sides) {
     const tool_problem *problem = &one->problem;
-    const tamis_group_report *exchange = &sides[TOGETHER].exchange;
-    const double alone = sides[ALONE].time.median, together = sides[TOGETHER].time.median;
+    const tamis_group_report *exchange = &sides[GROUP].exchange;
+    const double alone = sides[ALONE].time.median, group = sides[GROUP].time.median;
     char served[24] = "none";
     if (exchange->ghosts > 0) {
         snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
     }
-    const tool_word one_time = tool_word_seconds(alone), all_time = tool_word_seconds(together);
+    const tool_word one_time = tool_word_seconds(alone), all_time = tool_word_seconds(group);
     printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", tool_problem_name(problem).text,
            (long long)problem->inner, tamis_type_name(problem->type), one_time.text, all_time.text,
-           together > 0 ? alone / together : 0, tool_word_count(exchange->ghosts).text, served,
-           sides[TOGETHER].group.choice.stays ? "stays on one"
-           : exchange->overlaps               ? "yes"
-                                              : "no ",
+           group > 0 ? alone / group : 0, tool_word_count(exchange->ghosts).text, served,
+           sides[GROUP].group.choice.stays ? "stays on one"
+           : exchange->overlaps            ? "yes"
+                                           : "no ",
            !one->oracle      ? "not checked"
            : is_right(sides) ? ""
                              : "WRONG");
@@ -116,30 +116,30 @@ void tool_bench_group_header(void) {
 static int write_line(tool_bench_run *run, const tool_bench_case *one, const side *sides) {
     tool_json *json = tool_lines_begin(&run->report.lines);
     if (!json) return 0;
-    const tamis_group_report *exchange = &sides[TOGETHER].exchange;
-    const tool_summary *alone = &sides[ALONE].time, *together = &sides[TOGETHER].time;
+    const tamis_group_report *exchange = &sides[GROUP].exchange;
+    const tool_summary *alone = &sides[ALONE].time, *group = &sides[GROUP].time;
     const double none = (double)NAN;
     char names[512];
-    tool_chosen_text(&tool_devices, &sides[TOGETHER].kind.devices, names, sizeof names);
+    tool_chosen_text(&tool_devices, &sides[GROUP].kind.devices, names, sizeof names);
     tool_json_text(json, "record", "scaling");
     tool_json_text(json, "run", run->id);
     tool_json_problem(json, &one->problem, one->source->name);
     tool_json_text(json, "devices", names);
     tool_json_text(json, "model", one->device->description.model);
-    tool_json_text(json, "partition", sides[TOGETHER].group.order ? "metis" : "rows");
+    tool_json_text(json, "partition", sides[GROUP].group.order ? "metis" : "rows");
     tool_json_integer(json, "ranks", exchange->ranks);
-    tool_json_bool(json, "stays", sides[TOGETHER].group.choice.stays);
-    tool_json_text(json, "algorithm", sides[TOGETHER].local.algorithm);
+    tool_json_bool(json, "stays", sides[GROUP].group.choice.stays);
+    tool_json_text(json, "algorithm", sides[GROUP].local.algorithm);
     tool_json_text(json, "alone_algorithm", sides[ALONE].local.algorithm);
     tool_json_bool(json, "overlaps", exchange->overlaps);
     tool_json_number(json, "alone_ms", 1e3 * alone->median);
     tool_json_number(json, "alone_min_ms", 1e3 * alone->min);
-    tool_json_number(json, "median_ms", 1e3 * together->median);
-    tool_json_number(json, "min_ms", 1e3 * together->min);
-    tool_json_number(json, "speedup", together->median > 0 ? alone->median / together->median : none);
+    tool_json_number(json, "median_ms", 1e3 * group->median);
+    tool_json_number(json, "min_ms", 1e3 * group->min);
+    tool_json_number(json, "speedup", group->median > 0 ? alone->median / group->median : none);
     tool_json_number(json, "predicted_speedup",
                      exchange->together_seconds > 0 ? exchange->alone_seconds / exchange->together_seconds : none);
-    tool_json_integer(json, "samples", (int64_t)together->count);
+    tool_json_integer(json, "samples", (int64_t)group->count);
     tool_json_integer(json, "exchanged_rows", exchange->ghosts);
     tool_json_integer(json, "exchanged_rows_most", exchange->ghosts_most);
     tool_json_integer(json, "row_bytes", exchange->row_bytes);
@@ -147,8 +147,8 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
                      exchange->ghosts > 0 ? (double)exchange->nnz / (double)exchange->ghosts : none);
     tool_json_number(json, "imbalance", exchange->imbalance);
     tool_json_number(json, "setup_ms", 1e3 * exchange->setup_seconds);
-    tool_json_number(json, "relative_error", one->oracle ? sides[TOGETHER].comparison.error : none);
-    tool_json_number(json, "tolerance", one->oracle ? sides[TOGETHER].comparison.tolerance : none);
+    tool_json_number(json, "relative_error", one->oracle ? sides[GROUP].comparison.error : none);
+    tool_json_number(json, "tolerance", one->oracle ? sides[GROUP].comparison.tolerance : none);
     tool_json_bool_if(json, "passed", one->oracle != NULL, is_right(sides));
     tool_json_integer(json, "seed", one->settings->seed);
     tool_json_text(json, "version", tamis_version());
@@ -156,8 +156,8 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
 }
 
 int tool_bench_group(tool_bench_run *run, const tool_bench_case *one) {
-    const tool_group_kind *together = &one->settings->group;
-    side sides[SIDES] = {{.alone = true, .kind = tool_group_first(together)}, {.kind = *together}};
+    const tool_group_kind *group = &one->settings->group;
+    side sides[SIDES] = {{.alone = true, .kind = tool_group_first(group)}, {.kind = *group}};
     tamis_status status = TAMIS_OK;
     for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
         status = prepare(one, &sides[s]);

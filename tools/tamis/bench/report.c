@@ -35,7 +35,7 @@ static tool_table layout(const tool_bench_report *report) {
     return table;
 }
 
-void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool together) {
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool group) {
     static bool before = false;
     if (!report->table) return;
     const tamis_profile *profile = &matrix->profile;
@@ -45,7 +45,7 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
            tool_word_count(profile->rows).text, tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
            matrix->structure.name);
     before = true;
-    if (together) {
+    if (group) {
         tool_bench_group_header();
     } else {
         const tool_table table = layout(report);
