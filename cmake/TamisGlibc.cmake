@@ -15,4 +15,4 @@ execute_process(COMMAND "${CMAKE_C_COMPILER}" -print-libgcc-file-name OUTPUT_VAR
 set(CMAKE_C_CREATE_SHARED_LIBRARY "\"${TAMIS_ZIG_PYTHON}\" -m ziglang cc -target ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.${TAMIS_GLIBC} -shared -s \
 <LINK_FLAGS> -Wl,-soname,<TARGET_SONAME> -o <TARGET> <OBJECTS> <LINK_LIBRARIES> \"${runtime}\"")
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
-set(CMAKE_SHARED_LIBRARY_LINK_C_FLAGS "")
+
