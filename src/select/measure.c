@@ -78,6 +78,7 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
     tamis_text_add(&text, "|%d %d %d|%d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
                    step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]));
     if (p->d_is_b) tamis_text_add(&text, "|D is B");
+    if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* whose methods another build may have chosen */
     if (text.used >= TAMIS_REMEMBERED_KEY) return false;
     for (char *c = key; *c; c++)
         if (*c == '\t' || *c == '\n' || *c == '\r') *c = ' ';
