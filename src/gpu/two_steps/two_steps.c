@@ -60,7 +60,7 @@ static const tamis_gpu_algorithm *choose(const tamis_problem *half, tamis_predic
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
-    tamis_prediction samples, products;
+    tamis_prediction samples = {.setup_seconds = 0}, products = {.setup_seconds = 0};
     const tamis_gpu_algorithm *const sampler = choose(&first, &samples), *const multiplier = choose(&second, &products);
     const double softmax = problem->edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_seconds(problem) : 0;
     prediction->call_seconds = samples.call_seconds + softmax + products.call_seconds;
