@@ -164,7 +164,7 @@ start_python() {
         ! python3 -c 'import xdist' 2>/dev/null || beside="-n $(least 12 "$(nproc)")"
         python_start=$step_start
         # shellcheck disable=SC2086
-        PYTHONPATH=python TAMIS_SOURCE=$PWD TAMIS_LIBRARY=$build/src/libtamis.so XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1 \
+        PYTHONPATH=python:lab/python TAMIS_SOURCE=$PWD TAMIS_LIBRARY=$build/src/libtamis.so XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1 \
             timeout -k 5 "$limit" python3 -m pytest -q -rfs -m 'not long' -k 'not cpu' -p no:cacheprovider $beside --junitxml="$top/python.xml" \
             tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_cupy.py tests/python/test_jax.py tests/python/test_mask.py \
             tests/python/test_ml_devices.py >"$top/python.log" 2>&1 &

@@ -31,7 +31,7 @@ measured=$(grep -c '"record": "measurement"' results.jsonl)
 right=$(grep -c '"passed": true' results.jsonl)
 echo "$suite: $measured measurements, $right of them compared with the oracle and right"
 [ "$measured" -ge 6 ] && [ "$right" -eq "$measured" ]
-PYTHONPATH=$source/python
+PYTHONPATH=$source/python:$source/lab/python
 export PYTHONPATH
 if [ -x "$source/build/python/bin/python" ]; then
     TAMIS_PYTHON=$source/build/python/bin/python
