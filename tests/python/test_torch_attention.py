@@ -88,6 +88,24 @@ def test_an_expanded_key_and_values_of_heads_are_shared():
              lambda q, k, v, b: dense(q, k, v, mask, b)[0], [q, k, v, bias])
 
 
+@pytest.mark.parametrize("operation", ["sddmm", "spmm", "fused"])
+@pytest.mark.parametrize("packed", [True, False])
+def test_values_of_fewer_dimensions_have_the_gradients_of_all_members(operation, packed):
+    """Values of heads alone belong to each member of a batch, whose operands may be evenly apart or not."""
+    _, pattern = masked((7, 7))
+    values = torch.randn(4, pattern.nnz, generator=torch.Generator().manual_seed(3), requires_grad=True)
+    parts = projection(members=3).permute(2, 0, 3, 1, 4)
+    operands = [x.contiguous() if packed else x for x in parts][:{"sddmm": 2, "spmm": 1, "fused": 3}[operation]]
+    operands = [x.detach().requires_grad_() for x in operands]
+    more = {} if operation == "spmm" else {"edge": "softmax"}
+    function = getattr(tt, operation)
+    found, wanted = function(pattern, *operands, values, **more), function(pattern, *operands, values.expand(3, 4, -1), **more)
+    assert torch.equal(found, wanted)
+    weights = torch.randn(found.shape, generator=torch.Generator().manual_seed(4))
+    for one, other in zip(*(torch.autograd.grad((x * weights).sum(), (*operands, values)) for x in (found, wanted))):
+        near(one, other)
+
+
 def test_numpy_takes_uneven_batches_and_values_of_fewer_dimensions():
     import numpy
     mask, pattern = masked((7, 7))

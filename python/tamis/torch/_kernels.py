@@ -193,6 +193,9 @@ def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[
               statistics: Optional[Tensor], wanted: list[bool]) -> tuple[Tensor, ...]:
     """Calls the library's backward function: the gradients of the matrices and of the values."""
     lead = lead_of(*matrices, values)
+    if values is not None and 1 < values.dim() <= len(lead):  # fewer leading dimensions: their gradient is the sum over the members that share them
+        *found, ds = _backward(operation, pattern, how, values.expand(*lead, values.shape[-1]), grad, matrices, statistics, wanted)
+        return (*found, ds.sum_to_size(values.shape) if wanted[-1] else ds)
     if _walked(lead, matrices, values):
         return _in_turn(operation, pattern, how, values, grad, matrices, statistics, wanted)
     nnz, like, batch = pattern.nnz, matrices[0], _batch(lead)
