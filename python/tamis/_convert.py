@@ -62,7 +62,7 @@ def matrix(S: Any, name: str = "S") -> Any:
     return scipy.sparse.csr_array(dense)
 
 
-def _with_type(S: Any, dtype: Any) -> Any:
+def with_type(S: Any, dtype: Any) -> Any:
     """The same entries in the same order with values of a type: `astype` would sort S in place, and sum what is there twice."""
     if S.dtype == dtype:
         return S
@@ -113,6 +113,6 @@ def converted(S: Any, operands: dict[str, Any], values: Any, as_pattern: bool, n
     if reads:
         if S.dtype.kind == "c":
             raise _errors.ArgumentError(f"{name} is {S.dtype}: expected real numbers")
-        S = _with_type(S, dtype)
+        S = with_type(S, dtype)
     ready = [_readable(x, dtype) if isinstance(x, numpy.ndarray) else x for x in (*dense.values(), given)]
     return S, ready[:-1], ready[-1]

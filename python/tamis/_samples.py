@@ -5,13 +5,13 @@ formats, integers, dense arrays, data frames, lists) is converted here, as it is
 """
 from __future__ import annotations
 
-import copy
 import sys
 from typing import Any, Optional
 
 import numpy
 
 from . import _errors
+from ._convert import with_type
 from ._sparse import Sparse, sparse
 
 
@@ -56,9 +56,7 @@ def _converted(X: Any, name: str) -> Any:
     _real(X.dtype, name)
     if X.dtype.kind == "f":
         return X
-    other = copy.copy(X)  # X.astype would sort the entries of X, and sum those that are there twice, in place
-    other.data = X.data.astype("float64")
-    return other
+    return with_type(X, "float64")
 
 
 def _numbers(dense: Any, name: str) -> Any:

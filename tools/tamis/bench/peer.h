@@ -63,17 +63,16 @@ size_t tool_peer_free_host_memory(void);
 /* One of CUDA's data types, or -1. */
 int tool_peer_type(tamis_type type);
 
-/* One symbol of a library, and where its address goes. Fills them
- * all; the first that is missing, or NULL.
- */
+/* One symbol of a library, and where its address goes. */
 typedef struct tool_peer_symbol {
     const char *name;
     void *to;
 } tool_peer_symbol;
+/* Fills them all. Returns the first that is missing, or NULL. */
 const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count);
 
-/* Why peers on the host's arrays cannot serve the problem, whatever the library; NULL when they can. The
-   first for those that know no edge but mask, the second for those that look at the edge themselves. */
+/* Return why peers on the host's arrays cannot serve the problem, whatever the library, or NULL when they can. The
+   first is for peers that know no edge but mask, the second for those that look at the edge themselves. */
 const char *tool_peer_refusal(const tool_problem *problem);
 const char *tool_peer_refusal_of_form(const tool_problem *problem);
 
