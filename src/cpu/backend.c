@@ -6,6 +6,7 @@
 #include "cpu/algorithms.h"
 #include "cpu/execute.h"
 #include "cpu/memory.h"
+#include "cpu/methods/cells/gradient.h"
 #include "cpu/parts.h"
 
 static int device_count(void) { return 1; }
@@ -111,4 +112,5 @@ const tamis_backend tamis_cpu_backend = {
     .add_rows = tamis_cpu_add_rows,
     .dense = &tamis_cpu_dense_functions,
     .edges = &tamis_cpu_edge_functions,
+    .back = &tamis_cpu_cells_backward,
 };

@@ -92,6 +92,18 @@ void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges) {
     }
 }
 
+void tamis_cpu_split_whole(const tamis_prepared *p, int64_t together, tamis_cpu_range *ranges) {
+    const tamis_problem *const problem = &p->problem;
+    tamis_cpu_partition(p, ranges);
+    int64_t row = 0;
+    for (int t = 0; t < p->threads; t++) {
+        const int64_t near = (ranges[t].row_end + together / 2) / together * together;
+        const int64_t end = t + 1 == p->threads || near > problem->rows ? problem->rows : near < row ? row : near;
+        tamis_cpu_whole_rows(problem, row, end, &ranges[t]);
+        row = end;
+    }
+}
+
 void tamis_cpu_whole_rows(const tamis_problem *problem, int64_t begin, int64_t end, tamis_cpu_range *range) {
     range->head_cut = range->tail_cut = false;
     range->row_begin = begin;

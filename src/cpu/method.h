@@ -96,6 +96,9 @@ tamis_status tamis_cpu_walk_prepare(tamis_prepared *p);
    belongs to exactly one range. */
 void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges);
 
+/* Equal nonzeros, but each range begins with a multiple of `together` rows, and no row is cut. */
+void tamis_cpu_split_whole(const tamis_prepared *p, int64_t together, tamis_cpu_range *ranges);
+
 /* Makes range t the rows begin .. end - 1, which no other thread shares. */
 void tamis_cpu_whole_rows(const tamis_problem *problem, int64_t begin, int64_t end, tamis_cpu_range *range);
 

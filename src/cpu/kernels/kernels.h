@@ -86,8 +86,9 @@ typedef struct tamis_cpu_kernels {
     void (*merge_softmax)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
     int64_t segment_bytes;
-    int64_t real_bytes; /* bytes of the type of sums: 4 or 8 */
-    bool pairs;         /* one instruction adds two products to each lane */
+    int64_t real_bytes;                         /* bytes of the type of sums: 4 or 8 */
+    bool pairs;                                 /* one instruction adds two products to each lane */
+    const struct tamis_cpu_cell_kernels *cells; /* of cpu-cells, beside that of the method itself */
 } tamis_cpu_kernels;
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */

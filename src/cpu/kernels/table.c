@@ -54,4 +54,5 @@ const tamis_cpu_kernels TAMIS_KERNEL_TABLE = {
     .segment_bytes = sizeof(segment),
     .real_bytes = sizeof(real),
     .pairs = DOT_PAIRS,
+    .cells = &cell_kernels,
 };

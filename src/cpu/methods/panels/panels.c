@@ -117,18 +117,8 @@ static tamis_status prepare(tamis_prepared *p) {
     return tamis_cpu_build_panels(&p->problem, p->threads, v[LEAST], panels);
 }
 
-/* Equal nonzeros, but each range begins with a panel and no row is cut. */
 static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
-    const tamis_problem *const problem = &p->problem;
-    const int64_t rows = p->parameters[ROWS];
-    tamis_cpu_partition(p, ranges);
-    int64_t row = 0;
-    for (int t = 0; t < p->threads; t++) {
-        const int64_t near = (ranges[t].row_end + rows / 2) / rows * rows;
-        const int64_t end = t + 1 == p->threads || near > problem->rows ? problem->rows : near < row ? row : near;
-        tamis_cpu_whole_rows(problem, row, end, &ranges[t]);
-        row = end;
-    }
+    tamis_cpu_split_whole(p, p->parameters[ROWS], ranges);
 }
 
 const tamis_cpu_method tamis_cpu_panels = {

@@ -1,0 +1,87 @@
+/* cpu-cells: fused by dense products of 32 rows with the columns that any of them has. */
+#include "cpu/methods/cells/cells.h"
+
+#include <stdio.h>
+
+#include "base/status.h"
+#include "cpu/methods/cells/build.h"
+#include "cpu/methods/cells/table.h"
+
+static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (problem->has_values) {
+        snprintf(reason, bytes, "S has values, which cells have no place for");
+        return false;
+    }
+    if (problem->evidence->profile.max > TAMIS_CPU_CELLS_MOST) {
+        snprintf(reason, bytes, "a row has %lld nonzeros, but the scores of 32 rows with %d columns at most are kept",
+                 (long long)problem->evidence->profile.max, TAMIS_CPU_CELLS_MOST);
+        return false;
+    }
+    if (problem->cols > UINT32_MAX) {
+        snprintf(reason, bytes, "%lld columns, but cells number 2^32 at most", (long long)problem->cols);
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ predicting */
+
+/* Fitted as src/cpu/fitted.c says. Times are seconds of one core. */
+static const struct {
+    double peak;           /* share of the arithmetic rate that products reach */
+    double column;         /* of a block: copies, masks, softmax */
+    double block, element; /* its own rows, and an element of one of them */
+    double fp16;           /* a factor for that type */
+    double setup_nonzero;
+} fit = {.peak = 0.78, .column = 18e-9, .block = 1e-6, .element = 0.6e-9, .fp16 = 1.05, .setup_nonzero = 4e-9};
+
+double tamis_cpu_cells_seconds(const tamis_problem *problem, double cells, double products) {
+    const double flops = cells * TAMIS_CPU_CELL_ROWS * 2 * products;
+    const double blocks = (double)(problem->rows / TAMIS_CPU_CELL_ROWS + 1);
+    const double block = fit.block + fit.element * TAMIS_CPU_CELL_ROWS * (double)problem->inner;
+    return flops / (fit.peak * tamis_cpu_peak(problem)) + (cells * fit.column + blocks * block) / problem->threads;
+}
+
+static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
+    const double cells = tamis_cpu_cells_count(problem), pairs = cells * TAMIS_CPU_CELL_ROWS;
+    prediction->call_seconds = tamis_cpu_cells_seconds(problem, cells, (double)(problem->inner + problem->width)) *
+                               (problem->type == TAMIS_F16 ? fit.fp16 : 1);
+    prediction->setup_seconds = (double)problem->nnz * fit.setup_nonzero / problem->threads;
+    snprintf(prediction->reason, sizeof prediction->reason, "S keeps %.0f %% of the pairs in cells of 32 rows",
+             pairs > 0 ? 100 * (double)problem->nnz / pairs : 0);
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
+
+static tamis_status prepare(tamis_prepared *p) {
+    tamis_cpu_cell_index *const index = p->state;
+    TRY(tamis_cpu_cells_build(&p->problem, p->threads, index));
+    p->kept[p->kept_count++] = index->starts;
+    p->kept[p->kept_count++] = index->cells;
+    p->prepared_bytes += (size_t)(index->blocks + 1) * sizeof *index->starts +
+                         (size_t)index->starts[index->blocks] * sizeof *index->cells;
+    p->chunk_bytes = p->kernels->cells->fused_bytes(p->problem.inner, p->problem.width, index->most);
+    return TAMIS_OK;
+}
+
+/* Equal nonzeros, but each range begins with a block and no row is cut. */
+static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
+    tamis_cpu_split_whole(p, TAMIS_CPU_CELL_ROWS, ranges);
+}
+
+const tamis_cpu_method tamis_cpu_cells = {
+    .common.description = {.name = "cpu-cells",
+                           .device = "cpu",
+                           .operations = 1u << TAMIS_OP_FUSED,
+                           .source = "ours",
+                           .needs = "8 bytes per column of a block of 32 rows, built by the plan",
+                           .when = "S keeps a third and more of what 32 neighbouring rows and their columns have in "
+                                   "common: attention with windows, causal masks or blocks",
+                           .parameters = ""},
+    .common.needs_preparation = true,
+    .accepts = accepts,
+    .predict = predict,
+    .prepare = prepare,
+    .split = split,
+    .state_bytes = sizeof(tamis_cpu_cell_index),
+};

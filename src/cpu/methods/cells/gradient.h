@@ -1,0 +1,9 @@
+/* The backward call of attention by cells, which the backend's table points to. */
+#ifndef TAMIS_CPU_METHODS_CELLS_GRADIENT_H
+#define TAMIS_CPU_METHODS_CELLS_GRADIENT_H
+
+#include "backend/gradient.h"
+
+extern const tamis_backward_functions tamis_cpu_cells_backward;
+
+#endif
