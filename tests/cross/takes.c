@@ -21,10 +21,15 @@ static bool halves_and_softmax(tamis_operation operation, tamis_edge edge, const
     return softmax || p->options.type == TAMIS_F16 || p->options.type == TAMIS_BF16;
 }
 
+/* Cells have bits in place of values. */
+static bool all_but_patterns(tamis_operation operation, tamis_edge edge, const problem *p) {
+    return operation != TAMIS_OP_FUSED || (p->S.values && edge != TAMIS_EDGE_MASK);
+}
+
 static const struct {
     const char *name;
     bool (*declines)(tamis_operation operation, tamis_edge edge, const problem *p);
-} rows[] = {{"cpu-tiled", empty}, {"naive", halves_and_softmax}};
+} rows[] = {{"cpu-tiled", empty}, {"cpu-cells", all_but_patterns}, {"naive", halves_and_softmax}};
 
 bool cross_declines(const char *algorithm, tamis_operation operation, tamis_edge edge, const problem *p) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

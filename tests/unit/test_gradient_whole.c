@@ -1,6 +1,7 @@
 /*
  * Gradients of attention in one piece, on the devices that have it: dense and sparse cells, panels that several groups
- * share, slices, COO, the transpose, batches, rows of very different sizes. test_gradient_whole DEVICE [ROUNDS]
+ * share, slices, COO, the transpose, batches, rows of very different sizes; on the CPU also repeated and unordered
+ * columns, fp64, wide rows, one to five threads. test_gradient_whole DEVICE [ROUNDS]
  * With 0 rounds a few cases that share their kernels.
  */
 #include "cmocka_first.h"
@@ -16,7 +17,8 @@
 
 enum { ALL = 1 << OUT_A | 1 << OUT_B | 1 << OUT_D };
 
-static const char *name = "cuda:0";
+static const char *name = "cuda:0", *algorithm = "gpu-tensor";
+static bool on_cpu;
 static int rounds = 1;
 static bool brief; /* a few cases, which share their kernels */
 static tamis_device *device;
@@ -24,7 +26,8 @@ static tamis_random dice;
 static int64_t live;
 
 static gradient_shape draw_shape(int64_t rows, int64_t cols, double kept) {
-    static const int64_t widths[] = {1, 3, 16, 33, 40, 63, 64, 64};
+    static const int64_t narrow[] = {1, 3, 16, 33, 40, 63, 64, 64}, any[] = {1, 3, 16, 33, 64, 65, 100, 136};
+    const int64_t *const widths = on_cpu ? any : narrow;
     const int form = (int)tamis_random_below(&dice, 4);
     return (gradient_shape){.rows = rows,
                             .cols = cols,
@@ -45,9 +48,10 @@ static gradient_shape draw_shape(int64_t rows, int64_t cols, double kept) {
 static void compare(gradient_case *c) {
     tamis_gradient *gradient = NULL;
     const int some = 1 + (int)tamis_random_below(&dice, ALL);
-    c->options.algorithm = "gpu-tensor";
+    c->options.algorithm = algorithm;
+    if (on_cpu) c->options.threads = 1 + (int)tamis_random_below(&dice, 5);
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    assert_string_equal(tamis_gradient_algorithm(gradient), "gpu-tensor");
+    assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     gradient_case_expect(c);
     for (int i = 0; i < 2; i++) {
         const int wanted = i == 0 ? ALL : some;
@@ -71,15 +75,26 @@ static void test_shapes(void **state) {
         int64_t rows, cols;
         double kept;
     } sizes[] = {{64, 64, 2}, {40, 50, 0.5}, {200, 130, 0.3}, {130, 400, 2}, {500, 90, 0.15}};
-    static const tamis_type types[] = {TAMIS_F32, TAMIS_F16, TAMIS_BF16};
+    static const tamis_type types[] = {TAMIS_F32, TAMIS_F16, TAMIS_BF16, TAMIS_F64};
     (void)state;
     for (int round = 0; round < rounds; round++)
-        for (int type = 0; type < 3; type++)
+        for (int type = 0; type < (on_cpu ? 4 : 3); type++)
             for (int k = 0; k < 5; k++) {
                 if (brief && !(type == 0 && k == 2) && !(type == 2 && k == 4)) continue;
                 const gradient_shape shape = draw_shape(sizes[k].rows, sizes[k].cols, sizes[k].kept);
                 compare(make(types[type], &shape));
             }
+}
+
+/* Columns in any order, some of them several times in a row. */
+static void test_repeats(void **state) {
+    (void)state;
+    for (int round = 0; on_cpu && round < rounds; round++) {
+        gradient_shape shape = draw_shape(70 + tamis_random_below(&dice, 60), 1 + tamis_random_below(&dice, 40), 0);
+        shape.nnz = 1500;
+        shape.hub = 0.2;
+        compare(make(TAMIS_F32, &shape));
+    }
 }
 
 /* Rows of sizes so different that fp16 keeps too few bits without scales of their own. */
@@ -114,9 +129,10 @@ static void test_steps(void **state) {
         if (k == 0) shape.with_values = true;
         if (k == 1) shape.inner = 65;
         if (k == 2) shape.layouts = 2;
+        if (on_cpu && (k == 1 || k == 3)) continue;
         gradient_case *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
         tamis_gradient *gradient = NULL;
-        c->options.algorithm = k == 4 ? "steps" : "gpu-tensor";
+        c->options.algorithm = k == 4 ? "steps" : algorithm;
         gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), "steps");
         tamis_gradient_destroy(gradient);
@@ -128,11 +144,11 @@ static void test_steps(void **state) {
    few. The former has kernels of its own to compile. */
 static void test_choice(void **state) {
     (void)state;
-    static const struct {
+    const struct {
         int64_t size;
         double kept;
         const char *taken;
-    } cases[] = {{256, 1, "gpu-tensor"}, {4096, 0.004, "steps"}};
+    } cases[] = {{256, 1, algorithm}, {4096, 0.004, "steps"}};
     for (int k = brief; k < 2; k++) {
         const gradient_shape shape = {
             .rows = cases[k].size, .cols = cases[k].size, .kept = cases[k].kept, .inner = 64, .width = 64, .batch = 16};
@@ -158,9 +174,10 @@ static void test_nothing_left(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_spread),
-                                       cmocka_unit_test(test_scales), cmocka_unit_test(test_steps),
-                                       cmocka_unit_test(test_choice), cmocka_unit_test(test_nothing_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes),      cmocka_unit_test(test_repeats),
+                                       cmocka_unit_test(test_spread),      cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_steps),       cmocka_unit_test(test_choice),
+                                       cmocka_unit_test(test_nothing_left)};
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     tamis_device_description about;
@@ -170,7 +187,10 @@ int main(int argc, char **argv) {
     printf("seed %llu\n", (unsigned long long)seed);
     if (!named_device_is_here(argc, argv, &name)) return 77;
     if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return 1;
-    if (strcmp(about.instruction_set, "sm_90") != 0) {
+    on_cpu = strcmp(name, "cpu") == 0;
+    if (on_cpu) {
+        algorithm = "cpu-cells";
+    } else if (strcmp(about.instruction_set, "sm_90") != 0) {
         printf("skipped: %s has compute capability %s; 9.0 is needed\n", name, about.instruction_set);
         return 77;
     }

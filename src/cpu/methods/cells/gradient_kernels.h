@@ -76,10 +76,13 @@ INLINE void cell_slopes(real *p, real *g, const tamis_cpu_cell *cells, int64_t c
     for (int64_t c = 0; c < count; c++, p += CELL_ROWS, g += CELL_ROWS)
 #pragma GCC unroll 16
         for (int v = 0; v < CELL_VECTORS; v++) {
-            const vector share = cell_load(p + v * LANES) * inverse[v];
+            vector share = cell_load(p + v * LANES) * inverse[v];
             vector slope = scale * share * (cell_load(g + v * LANES) - mean[v]);
-            /* the mean of a row may be no number */
-            if (cells[c].rows != UINT32_MAX) slope = vector_select(cell_kept(cells[c].rows, v), slope, vector_zero());
+            if (cells[c].rows != UINT32_MAX) { /* the sum and the mean of a row may be no numbers */
+                const vector_bits kept = cell_kept(cells[c].rows, v);
+                share = vector_select(kept, share, vector_zero());
+                slope = vector_select(kept, slope, vector_zero());
+            }
             cell_store(p + v * LANES, share);
             cell_store(g + v * LANES, slope);
         }
