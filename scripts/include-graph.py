@@ -47,7 +47,7 @@ SHARED |= {("cpu", os.path.relpath(path, ROOT)[:-2]) for path in glob.glob(os.pa
 CIRCLES = set()
 # (header, file that defines what it declares)
 DECLARATIONS = set()
-TYPES = {"tamis_prepared"}  # each backend's own
+TYPES = {"tamis_prepared", "tamis_prepared_backward"}  # each backend's own
 
 
 def node(path):

@@ -37,7 +37,7 @@ static const struct {
 
 double tamis_cpu_cells_seconds(const tamis_problem *problem, double cells, double products) {
     const double flops = cells * TAMIS_CPU_CELL_ROWS * 2 * products;
-    const double blocks = (double)(problem->rows / TAMIS_CPU_CELL_ROWS + 1);
+    const double blocks = (double)(problem->rows + TAMIS_CPU_CELL_ROWS - 1) / TAMIS_CPU_CELL_ROWS;
     const double block = fit.block + fit.element * TAMIS_CPU_CELL_ROWS * (double)problem->inner;
     return flops / (fit.peak * tamis_cpu_peak(problem)) + (cells * fit.column + blocks * block) / problem->threads;
 }
