@@ -48,7 +48,7 @@ TAMIS_API tamis_status tamis_names_read(const char *path, tamis_names **names);
 
 /* How to read ratings. Initialise with TAMIS_RATINGS_OPTIONS_INIT. */
 typedef struct tamis_ratings_options {
-    bool header;          /* skip the first line; it is also skipped if its rating is not a number */
+    bool header;          /* skip the first line; it is also skipped if it has titles in place of numbers */
     double missing_value; /* the rating of lines without a third field (1) */
     tamis_names *users,
         *items;      /* existing dictionaries to extend with new ids, for instance for a second file; NULL: new ones */
@@ -59,7 +59,11 @@ typedef struct tamis_ratings_options {
     bool sum;              /* a repeated pair: the sum of its ratings, as of counts; else the last one */
     int keep;              /* 1: a repeated pair keeps all its ratings, in the order of the file */
     tamis_type value_type; /* of the result: fp32 or fp64 */
-    uint64_t reserved[5];
+    const char *columns;   /* "user=NAME,item=NAME", and maybe rating= and time=: titles of the first line, or numbers
+                              from 1; what is not named is not read. NULL: they are found */
+    tamis_owned_sparse **times; /* set to a second matrix whose values are the times of the entries, fp64; to NULL where
+                                   a line has none. NULL: not wanted */
+    uint64_t reserved[3];
 } tamis_ratings_options;
 
 /* The defaults of a tamis_ratings_options. */
@@ -75,11 +79,14 @@ typedef struct tamis_ratings_options {
     { .missing_value = 1 }
 #endif
 
-/* Reads lines `user item [rating [time]]`. Ids are any text without the separator, which is the first of tab, "::",
-   comma, semicolon and blank that occurs in the first line of data. Ids may be quoted in a .csv. Comments begin with #
-   or %. A repeated pair keeps its last rating, or their sum. *ratings is CSR, users x items, fp32 (or value_type),
-   sorted. *users and *items are new dictionaries, or those of the options, which are unchanged after an error. skipped
-   (may be NULL): the number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
+/* Reads lines of users, items, ratings and times, and more columns that are left out. Ids are any text without the
+   separator: a tab, "::", a comma, a semicolon or blanks, whichever separates each of the first lines. Ids may be
+   quoted in a .csv. Comments begin with # or %. Columns are those of options.columns; else those with titles such as
+   userId, movie_id, rating and timestamp; else user, item, rating and time in that order. Where commas do not separate,
+   they may be decimal. A repeated pair keeps its last rating, by times if each line has one (a number or a date
+   YYYY-MM-DD[ HH:MM[:SS]]), or their sum. *ratings is CSR, users x items, fp32 (or value_type), sorted. *users and
+   *items are new dictionaries, or those of the options, which are unchanged after an error. skipped (may be NULL): the
+   number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
                                           tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);

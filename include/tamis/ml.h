@@ -71,6 +71,13 @@ typedef struct tamis_method_description {
 TAMIS_API int tamis_method_count(void);
 TAMIS_API tamis_status tamis_method_at(int index, tamis_method_description *description);
 
+/* Reads a file of data for a method as `tamis train` does: ratings and lists of uses with any ids, whose names become
+   *row_names and *column_names, and any other format of tamis_read_sparse, where these become NULL. Of repeated entries
+   the last counts for methods of ratings, and their sum for others. columns: as in tamis_ratings_options, or NULL. The
+   caller must free all three. */
+TAMIS_API tamis_status tamis_read_data(tamis_method method, const char *path, const char *columns,
+                                       tamis_owned_sparse **data, tamis_names **row_names, tamis_names **column_names);
+
 /* ---------------------------------------------------------------------------------------------- progress */
 
 /* The state of a fit after an iteration (a pass over the data), or within one after a mini-batch. NaN where a number is

@@ -304,7 +304,7 @@ class tamis_ratings_options(Structure):
     _fields_ = [("header", c_bool), ("missing_value", c_double), ("users", c_void_p), ("items", c_void_p),
                 ("known_only", c_bool), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
                 ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("sum", c_bool), ("keep", c_int),
-                ("value_type", c_int), ("reserved", c_uint64 * 5)]
+                ("value_type", c_int), ("columns", c_char_p), ("times", POINTER(c_void_p)), ("reserved", c_uint64 * 3)]
 
 
 class tamis_split_options(Structure):
@@ -617,6 +617,7 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_method_from_name": (c_int, [c_char_p, POINTER(c_int)]),
     "tamis_method_count": (c_int, []),
     "tamis_method_at": (c_int, [c_int, POINTER(tamis_method_description)]),
+    "tamis_read_data": (c_int, [c_int, c_char_p, c_char_p, POINTER(c_void_p), POINTER(c_void_p), POINTER(c_void_p)]),
     "tamis_model_options_init": (c_int, [POINTER(tamis_model_options), c_int]),
     "tamis_model_create": (c_int, [c_void_p, POINTER(tamis_model_options), POINTER(c_void_p)]),
     "tamis_model_free": (None, [c_void_p]),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
-import ctypes
 import hashlib
 import itertools
 import json
@@ -20,8 +19,6 @@ from typing import Any, Callable, Iterable, Optional
 import numpy
 
 from . import _command, ml
-from . import _declarations as c
-from ._library import lib, models, must
 from ._command import ResultsError
 
 METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
@@ -202,35 +199,6 @@ def _words(values: dict[str, Any]) -> str:
                     for name, value in values.items())
 
 
-def read(path: str) -> Any:
-    """Any file that the program reads without names: matrices and bags of words; ratings with names from .csv, .tsv and .ratings. "-"
-    is standard input."""
-    import scipy.sparse
-    owned = ctypes.c_void_p()
-    path = "/dev/stdin" if path == "-" else path
-    if path.endswith((".csv", ".tsv", ".ratings", ".data")):
-        users, items = ctypes.c_void_p(), ctypes.c_void_p()
-        must(models().tamis_read_ratings(os.fsencode(path), None, owned, users, items, None))
-        models().tamis_names_free(users)
-        models().tamis_names_free(items)
-    else:
-        options = c.tamis_read_options(offset_type=c.TAMIS_I64, values=c.TAMIS_VALUES_ONES, format=c.TAMIS_CSR)
-        must(lib.tamis_read_sparse(os.fsencode(path), ctypes.byref(options), owned))
-    try:
-        s = lib.tamis_owned_sparse_view(owned).contents
-
-        def array(address: Any, count: int, kind: Any) -> numpy.ndarray:
-            if count == 0:
-                return numpy.empty(0, kind)
-            return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (count,)).copy()
-        index = {c.TAMIS_I32: ctypes.c_int32, c.TAMIS_I64: ctypes.c_int64}
-        value = ctypes.c_double if s.value_type == c.TAMIS_F64 else ctypes.c_float
-        return scipy.sparse.csr_matrix((array(s.values, s.nnz, value), array(s.columns, s.nnz, index[s.index_type]),
-                                        array(s.offsets, s.rows + 1, index[s.offset_type])), shape=(s.rows, s.cols))
-    finally:
-        lib.tamis_owned_sparse_free(owned)
-
-
 def _numbers(text: str) -> tuple[str, list[Any]]:
     name, _, values = text.partition("=")
     words = {"yes": True, "no": False}
@@ -245,6 +213,7 @@ def parser() -> argparse.ArgumentParser:
     arguments = _command.parser("tune", "find the options of a model by cross-validation")
     arguments.add_argument("method", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
     arguments.add_argument("data", metavar="DATA", help="ratings, uses or bags of words, as for training")
+    arguments.add_argument("--columns", metavar="user=NAME,item=NAME,...", help="columns of a file of ratings, as for training")
     arguments.add_argument("--values", metavar="NAME=V,V,...", type=_numbers, action="append", default=[],
                            help="values of an option to try, such as factors=16,32 or biases=yes,no; others keep their list")
     arguments.add_argument("--folds", metavar="N", type=int, default=3, help="parts into which the data are split, one of which is held out [3]")
@@ -265,7 +234,8 @@ def main(given: argparse.Namespace) -> int:
         _command.error(f"--values {unknown[0]}: {given.method} has no such option" if unknown else f"--folds {given.folds}: expected 2 or more")
         return _command.USAGE
     fixed = {} if given.iterations is None else {"iterations": given.iterations}
-    found = tune(method, read(given.data), space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
+    X, _, _ = ml.read(given.data, method, columns=given.columns)
+    found = tune(method, X, space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
                  state=given.state, grid=given.grid, report=lambda line: print(line, file=sys.stderr))
     if given.json:
         print(json.dumps(found))
@@ -274,7 +244,8 @@ def main(given: argparse.Namespace) -> int:
     print(f"{what:>12}  options")
     for row in found["rows"][:10]:
         print(f"{row['error']:12.6g}  {_words(row['values'])}")
-    print(f"tamis train {given.method} {_command.visible(given.data)} -o MODEL {_words(found['best'])}")
+    columns = f" --columns {_command.visible(given.columns)}" if given.columns else ""
+    print(f"tamis train {given.method} {_command.visible(given.data)} -o MODEL{columns} {_words(found['best'])}")
     return _command.OK
 
 

@@ -4,6 +4,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,162 +14,48 @@
 #include "io/formats.h"
 #include "io/input.h"
 #include "ml/names.h"
+#include "ml/rating_columns.h"
 #include "sparse/element.h"
 
-enum { USER = 0, ITEM, RATING, TIME, FIELDS, REPORT_EVERY = 1 << 14, LINE_BYTES_LEAST = 4 };
-
-typedef struct field {
-    const char *begin;
-    size_t length;
-    bool doubled; /* has doubled quotes in it, each of which stands for one */
-} field;
+enum { REPORT_EVERY = 1 << 14, LINE_BYTES_LEAST = 4 };
 
 typedef struct rating_reader {
     const tamis_ratings_options *options;
     tamis_progress progress;
     tamis_input input;
-    char separator; /* ':' means "::", ' ' any number of blanks */
-    bool quotes;    /* a field may be quoted */
+    ml_rating_form form;
+    ml_rating_columns columns_of;
     tamis_names *users, *items;
     int32_t *row_indices, *columns;
-    void *values; /* of options->value_type */
+    void *values;  /* of options->value_type */
+    double *times; /* an entry each; NULL: the file has none, or one is no time */
+    bool in_order; /* times do not fall */
     int64_t count, skipped;
 } rating_reader;
 
-/* ---- lines */
-
-static const char *end_of_line(const tamis_bounded_text *text, const char *line) {
-    const char *end = tamis_next_line(text, line);
-    if (end > line && end[-1] == '\n') end--;
-    return end;
-}
-
-/* Whether a character beside a field is padding: blanks, unless they are what separates. */
-static bool is_padding(char separator, char c) { return separator == '\t' ? c == ' ' || c == '\r' : tamis_is_blank(c); }
-
-/* Returns the next line from p on that has something but a comment, or the end of the text. */
-static const char *find_data(const tamis_bounded_text *text, const char *p) {
-    for (; p < text->end; p = tamis_next_line(text, p)) {
-        const char *const first = tamis_skip_blanks(p);
-        if (first < text->end && *first != '\n' && *first != '#' && *first != '%') return p;
-    }
-    return text->end;
-}
-
-static bool separates(const char *p, const char *end, char separator) {
-    if (separator == ':') return end - p >= 2 && p[0] == ':' && p[1] == ':';
-    return p < end && *p == separator;
-}
-
-static char find_separator(const char *line, const char *end, bool quotes) {
-    static const char candidates[] = {'\t', ':', ',', ';', ' '};
-    while (line < end && tamis_is_blank(*line)) line++;
-    while (end > line && tamis_is_blank(end[-1])) end--;
-    for (size_t i = 0; i < sizeof candidates; i++) {
-        bool inside = false;
-        for (const char *p = line; p < end; p++) {
-            if (quotes && *p == '"') inside = !inside;
-            if (!inside && separates(p, end, candidates[i])) return candidates[i];
-        }
-    }
-    return ' ';
-}
-
-/* Takes a quoted field: *p is at its first quote, and goes behind its last. */
-static tamis_status take_quoted(const tamis_bounded_text *text, const char **p, const char *end, field *taken) {
-    const char *const start = *p + 1;
-    *taken = (field){.begin = start};
-    for (const char *at = start; at < end; at++) {
-        if (*at != '"') continue;
-        if (at + 1 < end && at[1] == '"') {
-            taken->doubled = true;
-            at++;
-            continue;
-        }
-        taken->length = (size_t)(at - start);
-        *p = at + 1;
-        return TAMIS_OK;
-    }
-    return tamis_text_fail(text, *p, "a closing quote at the end of the field");
-}
-
-static void take_plain(const rating_reader *reader, const char **p, const char *end, field *taken) {
-    const char *at = *p;
-    if (reader->separator == ' ')
-        while (at < end && !tamis_is_blank(*at)) at++;
-    else
-        while (at < end && !separates(at, end, reader->separator)) at++;
-    const char *last = at;
-    while (last > *p && is_padding(reader->separator, last[-1])) last--;
-    *taken = (field){.begin = *p, .length = (size_t)(last - *p)};
-    *p = at;
-}
-
-static const char *skip_padding(const rating_reader *reader, const char *p, const char *end) {
-    while (p < end && is_padding(reader->separator, *p)) p++;
-    return p;
-}
-
-/* Splits a line into fields; *count is how many there are. */
-static tamis_status split_line(const rating_reader *reader, const char *p, const char *end, field *fields, int *count) {
+/* Finds the first line of data, its separator and the columns. */
+static tamis_status find_first(rating_reader *reader, const char **first) {
     const tamis_bounded_text *const text = &reader->input.text;
-    p = skip_padding(reader, p, end);
-    for (*count = 0;; ++*count) {
-        if (*count == FIELDS) return tamis_text_fail(text, p, "the end of the line after the time");
-        if (reader->quotes && p < end && *p == '"') {
-            TRY(take_quoted(text, &p, end, &fields[*count]));
-            const char *const behind = p;
-            p = skip_padding(reader, p, end);
-            const bool separated = reader->separator == ' ' ? p > behind : separates(p, end, reader->separator);
-            if (p < end && !separated) return tamis_text_fail(text, p, "a separator after the quoted field");
-        } else {
-            take_plain(reader, &p, end, &fields[*count]);
-            p = reader->separator == ' ' ? skip_padding(reader, p, end) : p;
-        }
-        if (p >= end) break;
-        if (reader->separator != ' ') p += reader->separator == ':' ? 2 : 1;
-        p = skip_padding(reader, p, end);
-    }
-    ++*count;
-    return TAMIS_OK;
-}
-
-/* Whether all of the field is one number. Behind the text there is room to read, as tamis_parse_real wants it. */
-static bool is_number(const field *f, double *value) {
-    return f->length > 0 && tamis_parse_real(f->begin, value) == f->begin + f->length;
-}
-
-static bool is_title(const rating_reader *reader, const char *line) {
-    field fields[FIELDS];
-    int count = 0;
-    double ignored;
-    if (split_line(reader, line, end_of_line(&reader->input.text, line), fields, &count) != TAMIS_OK) {
-        tamis_clear_error(); /* it is told again when the line is read as data */
-        return false;
-    }
-    return count > RATING && fields[RATING].length > 0 && !is_number(&fields[RATING], &ignored);
-}
-
-/* Finds the first line of data, which tells the separator. */
-static const char *find_first(rating_reader *reader) {
-    const tamis_bounded_text *const text = &reader->input.text;
+    const bool ended = reader->input.ended;
     const size_t length = tamis_unpacked_name_length(text->name);
-    reader->quotes = length > 4 && strncasecmp(text->name + length - 4, ".csv", 4) == 0;
-    const char *const start = reader->options->header ? tamis_next_line(text, text->begin) : text->begin;
-    const char *line = find_data(text, start);
-    reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
-    const bool titles = !reader->options->header && line < text->end && is_title(reader, line);
-    if (reader->options->titles) *reader->options->titles = titles;
-    if (!titles) return line;
-    line = find_data(text, tamis_next_line(text, line));
-    reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
-    return line;
+    const bool quotes = length > 4 && strncasecmp(text->name + length - 4, ".csv", 4) == 0;
+    const char *line = reader->options->header ? text->begin : ml_rating_line_next(text, text->begin);
+    reader->form = (ml_rating_form){.separator = ml_rating_separator(text, line, ended, quotes), .quotes = quotes};
+    bool titles;
+    TRY(ml_rating_columns_find(text, &reader->form, line, reader->options->columns, &reader->columns_of, &titles));
+    if (reader->options->titles) *reader->options->titles = titles && !reader->options->header;
+    if ((titles || reader->options->header) && line < text->end) {
+        line = ml_rating_line_next(text, tamis_next_line(text, line));
+        reader->form.separator = ml_rating_separator(text, line, ended, quotes);
+    }
+    *first = line;
+    return TAMIS_OK;
 }
 
 /* ---- entries */
 
 /* Checks an id. Doubled quotes become single ones where they stand: the text is ours and is not read again. */
-static tamis_status take_id(rating_reader *reader, field *id, const char *what) {
+static tamis_status take_id(rating_reader *reader, ml_rating_field *id, const char *what) {
     const tamis_bounded_text *const text = &reader->input.text;
     if (id->length == 0) return tamis_text_fail(text, id->begin, "%s", what);
     const char *const zero = memchr(id->begin, '\0', id->length);
@@ -184,36 +71,66 @@ static tamis_status take_id(rating_reader *reader, field *id, const char *what) 
     return TAMIS_OK;
 }
 
-static tamis_status take_rating(const rating_reader *reader, const field *f, double *rating) {
+static tamis_status take_rating(const rating_reader *reader, const ml_rating_field *f, double *rating) {
     const tamis_bounded_text *const text = &reader->input.text;
-    if (!is_number(f, rating)) return tamis_text_fail(text, f->begin, "a rating");
+    if (!ml_rating_number(&reader->form, f, rating)) return tamis_text_fail(text, f->begin, "a rating");
     const bool single = reader->options->value_type == TAMIS_F32;
     if (!(fabs(*rating) <= (single ? (double)FLT_MAX : DBL_MAX)))
         return tamis_text_fail(text, f->begin, "a rating that %s can hold", single ? "fp32" : "fp64");
     return TAMIS_OK;
 }
 
-static tamis_status take_line(rating_reader *reader, const char *line, const char *end) {
-    field fields[FIELDS];
+/* Splits a line and takes its rating, which is `missing_value` where the line ends before it. */
+static tamis_status split_line(const rating_reader *reader, const char *line,
+                               ml_rating_field fields[static ML_FIELDS_MOST], int *count, double *rating) {
+    static const char *const what[] = {"a user", "an item after the user", "a rating", "a time"};
+    const tamis_bounded_text *const text = &reader->input.text;
+    const ml_rating_columns *const columns = &reader->columns_of;
+    TRY(ml_rating_split(text, &reader->form, line, columns->needed, fields, count));
+    for (int role = 0; role < ML_ROLES; role++)
+        if (columns->at[role] >= *count && (role <= ML_ITEM || columns->named))
+            return tamis_text_fail(text, ml_rating_line_end(text, line), "%s", what[role]);
+    *rating = reader->options->missing_value;
+    const int at = columns->at[ML_RATING];
+    return at >= 0 && at < *count ? take_rating(reader, &fields[at], rating) : TAMIS_OK;
+}
+
+/* Notes the time of an entry, until a line has none. */
+static void take_time(rating_reader *reader, const ml_rating_field *fields, int count) {
+    const int at = reader->columns_of.at[ML_TIME];
+    double *const times = reader->times;
+    const int64_t n = reader->count;
+    if (!times) return;
+    if (at < 0 || at >= count || !ml_rating_time(&reader->form, &fields[at], &times[n])) {
+        tamis_release(times);
+        reader->times = NULL;
+        return;
+    }
+    if (n > 0 && !(times[n] >= times[n - 1])) reader->in_order = false;
+}
+
+static tamis_status take_line(rating_reader *reader, const char *line) {
+    ml_rating_field fields[ML_FIELDS_MOST];
     int count = 0;
-    double rating = reader->options->missing_value;
+    double rating;
     int64_t user, item;
-    TRY(split_line(reader, line, end, fields, &count));
-    if (count <= ITEM) return tamis_text_fail(&reader->input.text, end, "an item after the user");
-    if (count > RATING) TRY(take_rating(reader, &fields[RATING], &rating));
-    TRY(take_id(reader, &fields[USER], "a user"));
-    TRY(take_id(reader, &fields[ITEM], "an item"));
+    TRY(split_line(reader, line, fields, &count, &rating));
+    ml_rating_field *const of_user = &fields[reader->columns_of.at[ML_USER]],
+                           *const of_item = &fields[reader->columns_of.at[ML_ITEM]];
+    TRY(take_id(reader, of_user, "a user"));
+    TRY(take_id(reader, of_item, "an item"));
     if (reader->options->known_only) {
-        user = tamis_names_find(reader->users, fields[USER].begin, fields[USER].length);
-        item = tamis_names_find(reader->items, fields[ITEM].begin, fields[ITEM].length);
+        user = tamis_names_find(reader->users, of_user->begin, of_user->length);
+        item = tamis_names_find(reader->items, of_item->begin, of_item->length);
         if (user < 0 || item < 0) {
             reader->skipped++;
             return TAMIS_OK;
         }
     } else {
-        TRY(tamis_names_add(reader->users, fields[USER].begin, fields[USER].length, &user));
-        TRY(tamis_names_add(reader->items, fields[ITEM].begin, fields[ITEM].length, &item));
+        TRY(tamis_names_add(reader->users, of_user->begin, of_user->length, &user));
+        TRY(tamis_names_add(reader->items, of_item->begin, of_item->length, &item));
     }
+    take_time(reader, fields, count);
     reader->row_indices[reader->count] = (int32_t)user;
     reader->columns[reader->count] = (int32_t)item;
     tamis_element_store(reader->values, reader->options->value_type, reader->count++, rating);
@@ -232,16 +149,22 @@ static tamis_status make_room(rating_reader *reader) {
     TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
     reader->columns = memory;
     TRY(tamis_allocate(lines, tamis_type_size(reader->options->value_type), "ratings", &reader->values));
+    if (reader->columns_of.at[ML_TIME] < 0) return TAMIS_OK;
+    TRY(tamis_allocate(lines, sizeof(double), "times of ratings", &memory));
+    reader->times = memory;
+    reader->in_order = true;
     return TAMIS_OK;
 }
 
 static tamis_status take_lines(rating_reader *reader) {
     const tamis_bounded_text *const text = &reader->input.text;
     const double bytes = (double)(text->end - text->begin);
+    const char *line;
     int64_t lines = 0;
+    TRY(find_first(reader, &line));
     TRY(make_room(reader));
-    for (const char *line = find_first(reader); line < text->end; line = find_data(text, tamis_next_line(text, line))) {
-        TRY(take_line(reader, line, end_of_line(text, line)));
+    for (; line < text->end; line = ml_rating_line_next(text, tamis_next_line(text, line))) {
+        TRY(take_line(reader, line));
         if (++lines % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reader->progress, 0.5 + 0.4 * (double)(line - text->begin) / bytes, text->name));
     }
@@ -250,25 +173,88 @@ static tamis_status take_lines(rating_reader *reader) {
 
 /* ---- the matrix */
 
-/* Sorting keeps the order of the file among entries at the same place, so that the last of them is the last rating. */
-static tamis_status make_matrix(const rating_reader *reader, tamis_owned_sparse **matrix) {
+/* Sorting keeps the order of the entries at the same place, so that the last of them is the last rating. */
+static tamis_status convert(const rating_reader *reader, tamis_type type, const void *values, bool sum,
+                            tamis_owned_sparse **matrix) {
     const tamis_sparse entries = {.format = TAMIS_COO,
                                   .rows = tamis_names_count(reader->users),
                                   .cols = tamis_names_count(reader->items),
                                   .nnz = reader->count,
                                   .row_indices = reader->row_indices,
                                   .columns = reader->columns,
-                                  .value_type = reader->options->value_type,
-                                  .values = reader->values};
+                                  .value_type = type,
+                                  .values = values};
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.offset_type = entries.nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
-    options.value_type = reader->options->value_type;
+    options.value_type = type;
     options.sort = true;
-    options.duplicates = reader->options->keep  ? TAMIS_DUPLICATES_KEEP
-                         : reader->options->sum ? TAMIS_DUPLICATES_SUM
-                                                : TAMIS_DUPLICATES_LAST;
+    options.duplicates = reader->options->keep ? TAMIS_DUPLICATES_KEEP
+                         : sum                 ? TAMIS_DUPLICATES_SUM
+                                               : TAMIS_DUPLICATES_LAST;
     options.values = TAMIS_VALUES_ONES;
     return tamis_convert(&entries, &options, matrix);
+}
+
+typedef struct moment {
+    double time;
+    int64_t at;
+} moment;
+
+static int by_time(const void *a, const void *b) {
+    const moment *x = a, *y = b;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Puts entries into the order of their times; equal ones stay in the order of the file. */
+static tamis_status sort_by_time(rating_reader *reader) {
+    const int64_t n = reader->count;
+    const size_t size = tamis_type_size(reader->options->value_type);
+    tamis_status status;
+    moment *order = NULL;
+    int32_t *rows = NULL, *columns = NULL;
+    char *values = NULL;
+    TRY_GOTO(done, tamis_allocate(n, sizeof *order, "the order of ratings", (void **)&order));
+    TRY_GOTO(done, tamis_allocate(n, sizeof *rows, "ratings", (void **)&rows));
+    TRY_GOTO(done, tamis_allocate(n, sizeof *columns, "ratings", (void **)&columns));
+    TRY_GOTO(done, tamis_allocate(n, size, "ratings", (void **)&values));
+    for (int64_t i = 0; i < n; i++) order[i] = (moment){reader->times[i], i};
+    qsort(order, (size_t)n, sizeof *order, by_time);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = order[i].at;
+        rows[i] = reader->row_indices[from];
+        columns[i] = reader->columns[from];
+        memcpy(values + (size_t)i * size, (const char *)reader->values + (size_t)from * size, size);
+        reader->times[i] = order[i].time;
+    }
+    memcpy(reader->row_indices, rows, (size_t)n * sizeof *rows);
+    memcpy(reader->columns, columns, (size_t)n * sizeof *columns);
+    memcpy(reader->values, values, (size_t)n * size);
+    reader->in_order = true;
+done:
+    tamis_release(order);
+    tamis_release(rows);
+    tamis_release(columns);
+    tamis_release(values);
+    return status;
+}
+
+static tamis_status make_matrix(rating_reader *reader, tamis_owned_sparse **matrix) {
+    const tamis_ratings_options *const options = reader->options;
+    TRY(convert(reader, options->value_type, reader->values, options->sum, matrix));
+    const bool repeated = tamis_owned_sparse_view(*matrix)->nnz < reader->count;
+    tamis_status status = TAMIS_OK;
+    if (repeated && reader->times && !reader->in_order && (!options->sum || options->times)) {
+        tamis_owned_sparse_free(*matrix);
+        *matrix = NULL;
+        TRY(sort_by_time(reader));
+        TRY(convert(reader, options->value_type, reader->values, options->sum, matrix));
+    }
+    if (options->times && reader->times) status = convert(reader, TAMIS_F64, reader->times, false, options->times);
+    if (status == TAMIS_OK) return TAMIS_OK;
+    tamis_owned_sparse_free(*matrix);
+    *matrix = NULL;
+    return status;
 }
 
 /* ---- public */
@@ -297,14 +283,13 @@ static tamis_status check_beginning(rating_reader *reader) {
     const tamis_bounded_text *const text = &reader->input.text;
     const char *const zero = memchr(text->begin, '\0', (size_t)(text->end - text->begin));
     if (zero) return tamis_text_fail(text, zero, "a text without zero bytes");
-    const char *const line = find_first(reader), *const end = end_of_line(text, line);
+    const char *line;
+    TRY(find_first(reader, &line));
     if (reader->input.cut || line >= text->end) return TAMIS_OK;
-    field fields[FIELDS];
+    ml_rating_field fields[ML_FIELDS_MOST];
     int count = 0;
-    double rating = 0;
-    TRY(split_line(reader, line, end, fields, &count));
-    if (count <= ITEM) return tamis_text_fail(text, end, "an item after the user");
-    return count > RATING ? take_rating(reader, &fields[RATING], &rating) : TAMIS_OK;
+    double rating;
+    return split_line(reader, line, fields, &count, &rating);
 }
 
 static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_owned_sparse **matrix) {
@@ -324,6 +309,8 @@ static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_
     const tamis_status status = tamis_progress_step(&reader->progress, 1, path);
     if (status != TAMIS_OK) {
         tamis_owned_sparse_free(made);
+        if (options->times) tamis_owned_sparse_free(*options->times);
+        if (options->times) *options->times = NULL;
         return status;
     }
     *matrix = made;
@@ -340,6 +327,7 @@ tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *o
                           users ? "items" : "users");
     tamis_ratings_options taken;
     TRY(take_options(options, &taken));
+    if (taken.times) *taken.times = NULL;
     const int64_t user_count = tamis_names_count(taken.users), item_count = tamis_names_count(taken.items);
     rating_reader reader = {.options = &taken, .users = taken.users, .items = taken.items};
     const tamis_status status = read_ratings(&reader, path, ratings);
@@ -347,6 +335,7 @@ tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *o
     tamis_release(reader.row_indices);
     tamis_release(reader.columns);
     tamis_release(reader.values);
+    tamis_release(reader.times);
     if (status != TAMIS_OK) { /* dictionaries of ours go, the caller's are as they were */
         if (taken.users) ml_names_truncate(taken.users, user_count);
         if (taken.items) ml_names_truncate(taken.items, item_count);

@@ -76,3 +76,25 @@ def test_command(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith(f"tamis train als {tmp_path / 'r.mtx'} -o MODEL --factors ")
     assert subprocess.run([*command, "--values", "topics=3"], capture_output=True, text=True).returncode == 2
+
+
+def test_data_are_those_of_training(tmp_path):
+    """Repeated uses are counts, names in any file of names are no graph, and packed files are read."""
+    import gzip
+    uses = tmp_path / "uses.txt"
+    uses.write_text("".join(f"u{i % 7} i{i % 5}\n" for i in range(60)))
+    X, users, items = ml.read(uses, ml.ImplicitALS)
+    assert X.shape == (7, 5) and X.sum() == 60 and X.max() > 1 and users[:2] == ["u0", "u1"] and items[1] == "i1"
+    assert ml.read(uses, ml.ALS)[0].max() == 1
+    packed = tmp_path / "stars.csv.gz"
+    with gzip.open(packed, "wt") as file:
+        file.write("stars;film;who\n" + "".join(f"{i % 5},5;f{i % 11};w{i % 13}\n" for i in range(143)))
+    X, users, items = ml.read(packed, ml.ALS)
+    assert X.shape == (13, 11) and X.max() == 4.5 and users[0] == "w0"
+    columns = "user=who,item=film"
+    assert ml.read(packed, ml.ALS, columns=columns)[0].max() == 1
+    with pytest.raises(ValueError, match="expected a line of titles with 'when'"):
+        ml.read(packed, ml.ALS, columns=columns + ",time=when")
+    done = subprocess.run([sys.executable, "-m", "tamis.tune", "als", str(packed), "--columns", columns + ",rating=stars", "--iterations", "2",
+                           "--values", "factors=2", "--values", "biases=yes"], capture_output=True, text=True)
+    assert done.returncode == 0 and f"--columns {columns},rating=stars" in done.stdout, done.stderr

@@ -59,6 +59,23 @@ static void ratings_are_read(void **state) {
         {".csv", "u:v,i:j,1\n", "csr 1x1 1| 0 0 1", "u:v", "i:j"},
         {".tsv", "u v\ti\t1\tsome day, 12::30\r\n", "csr 1x1 1| 0 0 1", "u v", "i"},
         {".csv", "\xef\xbb\xbfu,i,1\n", "csr 1x1 1| 0 0 1", "u", "i"},
+        /* columns by their titles, in any order; more of them than are known */
+        {".csv", "timestamp,rating,userId,movieId\n1,5,7,8\n2,4,7,9\n", "csr 1x2 2| 0 0 5| 0 1 4", "7", "8|9"},
+        {".csv", "user_id,artist_id\nu1,a1\nu2,a1\n", "csr 2x1 2| 0 0 1| 1 0 1", "u1|u2", "a1"},
+        {".csv", "artist_id,user_id,plays\na1,u1,3\n", "csr 1x1 1| 0 0 3", "u1", "a1"},
+        {".tsv", "User Name\tTitle\tISBN\tgrade\tScore\nu\tT\t12\tx\t4\n", "csr 1x1 1| 0 0 4", "u", "12"},
+        {".csv", "a,b,1,2,3\nc,b,4,5,6\n", "csr 2x1 2| 0 0 1| 1 0 4", "a|c", "b"},
+        /* a decimal comma, and "::" in ids */
+        {".csv", "u;i;r\na;x;3,5\na;y;4\n", "csr 1x2 2| 0 0 3.5| 0 1 4", "a", "x|y"},
+        {".tsv", "a\tx\t-0,5\n", "csr 1x1 1| 0 0 -0.5", "a", "x"},
+        {".csv", "u,std::vector,1\nu,x,2\n", "csr 1x2 2| 0 0 1| 0 1 2", "u", "std::vector|x"},
+        {".csv", "u,std::vector,1\n", "csr 1x1 1| 0 0 1", "u", "std::vector"},
+        {".csv", "John Doe,The Film,5\nAnn,x,4\n", "csr 2x2 2| 0 0 5| 1 1 4", "John Doe|Ann", "The Film|x"},
+        /* the last rating by time, where each line has one; at the same time, by the file */
+        {".csv", "a,x,5,200\na,x,1,100\nb,x,3,1\n", "csr 2x1 2| 0 0 5| 1 0 3", "a|b", "x"},
+        {".csv", "a,x,5,2024-02-29\na,x,1,2024-02-28 23:59:59\n", "csr 1x1 1| 0 0 5", "a", "x"},
+        {".csv", "a,x,5,7\na,x,1,7\n", "csr 1x1 1| 0 0 1", "a", "x"},
+        {".csv", "a,x,5,200\na,x,1,100\nb,x,3,late\n", "csr 2x1 2| 0 0 1| 1 0 3", "a|b", "x"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_ratings(cases[i].ending, cases[i].content, NULL, cases[i].matrix, cases[i].users, cases[i].items);
@@ -94,7 +111,11 @@ static void wrong_ratings_are_refused(void **state) {
         {".csv", ",b,1\n", ":1: found ',b', expected a user"},
         {".csv", "a,,1\n", ":1: found ',1', expected an item"},
         {".csv", "a,\"\",1\n", ":1: found '\"', expected an item"},
-        {".csv", "a,b,1,2,3\n", ":1: found '3', expected the end of the line after the time"},
+        /* a first line with a bad number is no line of titles */
+        {".csv", "a,b,1x\nc,d,2\n", ":1: found '1x', expected a rating"},
+        {".csv", "a,b,NA\nc,d,2\n", ":1: found 'NA', expected a rating"},
+        {".csv", "a,b,-\nc,d,2\n", ":1: found '-', expected a rating"},
+        {".csv", "a;b;1,2.5\n", ":1: found '1', expected a rating"},
         {".csv", "a,\"b,1\n", ":1: found '\"b', expected a closing quote at the end of the field"},
         {".csv", "a,\"b\"c,1\n", ":1: found 'c', expected a separator after the quoted field"},
         {".txt", "a b 1\nc,d,2\n", ":2: found the end of the line, expected an item after the user"},
@@ -114,6 +135,84 @@ static void titles_and_missing_ratings_are_options(void **state) {
     expect_ratings(".csv", "user;item\na,b\n", &options, "csr 1x1 1| 0 0 -2.5", "a", "b");
     expect_ratings(".csv", "user,item\n", &options, "csr 0x0 0", "", "");
     expect_ratings(".csv", "", &options, "csr 0x0 0", "", "");
+}
+
+static void columns_may_be_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *columns, *content, *matrix, *users, *items;
+    } cases[] = {
+        {"user=who,item=what", "when,what,stars,who\n1,x,5,a\n", "csr 1x1 1| 0 0 1", "a", "x"},
+        {"user=who,item=what,rating=stars,time=when", "when,what,stars,who\n2,x,5,a\n1,x,4,a\n", "csr 1x1 1| 0 0 5",
+         "a", "x"},
+        {"user=3,item=1,rating=2", "x,4,a\ny,2,a\n", "csr 1x2 2| 0 0 4| 0 1 2", "a", "x|y"},
+        {"item=2,user=1", "user,item,rating\na,x,3\n", "csr 2x2 2| 0 0 1| 1 1 1", "user|a", "item|x"},
+        {"item=item,user=1", "user,item,rating\na,x,3\n", "csr 1x1 1| 0 0 1", "a", "x"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+        options.columns = cases[i].columns;
+        expect_ratings(".csv", cases[i].content, &options, cases[i].matrix, cases[i].users, cases[i].items);
+    }
+    static const struct {
+        const char *columns, *message;
+    } wrong[] = {
+        {"user=who,item=film", ":1: found 'who', expected a line of titles with 'film', as the columns are named"},
+        {"user=who", "columns = \"user=who\": item= is missing"},
+        {"user=1,item=2,rating=4", ":1: found the end of the line, expected a rating"},
+        {"user=1,item=0", ":1: found 'who', expected a line of titles with '0', as the columns are named"},
+        {"who=1",
+         "columns = \"who=1\": expected user=NAME,item=NAME and maybe rating=NAME and time=NAME, where NAME is "
+         "a title or a number from 1"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *const path = ml_file(".csv", "who,what,stars\na,x,3\n");
+        tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+        options.columns = wrong[i].columns;
+        tamis_owned_sparse *ratings = NULL;
+        tamis_names *users = NULL, *items = NULL;
+        assert_int_not_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+        if (wrong[i].message[0] == ':')
+            ml_expect_message(path, wrong[i].message);
+        else
+            assert_string_equal(tamis_last_error(), wrong[i].message);
+        ml_remove(path);
+    }
+}
+
+/* Times are a matrix of the same places. */
+static void times_are_told(void **state) {
+    (void)state;
+    static const struct {
+        bool sum;
+        const char *content, *times;
+    } cases[] = {
+        {false, "a,x,1,1970-01-02\na,y,2,2000-03-01T00:00:01\n", "csr 1x2 2| 0 0 86400| 0 1 951868801"},
+        {false, "a,x,1,30\na,y,2,10\na,x,3,20\n", "csr 1x2 2| 0 0 30| 0 1 10"},
+        {true, "a,x,1,30\na,y,2,10\na,x,3,20\n", "csr 1x2 2| 0 0 30| 0 1 10"},
+        {false, "a,x,1,soon\n", NULL},
+        {false, "a,x,1\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *const path = ml_file(".csv", cases[i].content);
+        tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+        tamis_owned_sparse *ratings = NULL, *times = NULL;
+        tamis_names *users = NULL, *items = NULL;
+        options.sum = cases[i].sum;
+        options.times = &times;
+        assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+        assert_true((times != NULL) == (cases[i].times != NULL));
+        if (times) {
+            char *const text = io_text_of(tamis_owned_sparse_view(times));
+            assert_string_equal(text, cases[i].times);
+            free(text);
+        }
+        tamis_owned_sparse_free(ratings);
+        tamis_owned_sparse_free(times);
+        tamis_names_free(users);
+        tamis_names_free(items);
+        ml_remove(path);
+    }
 }
 
 /* A repeated pair keeps what was said of it, and a rating all its digits. */
@@ -139,7 +238,7 @@ static void all_ratings_are_kept(void **state) {
 /* Of a file of 1 GB, of which nothing is on the disk, the beginning is enough to refuse it. */
 static void large_files_of_no_ratings_are_refused_early(void **state) {
     (void)state;
-    static const char *const begins[] = {"no-ratings\n", "a,b,1\n\0\n", "a,b,1,2,3,4\n"};
+    static const char *const begins[] = {"no-ratings\n", "a,b,1\n\0\n", "a,b,1x\n"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
         char *const path = ml_file(".csv", "");
         FILE *const file = fopen(path, "w");
@@ -281,7 +380,7 @@ static bool watch(void *context, double share) {
 
 static void ratings_survive_failing_memory_and_cancelling(void **state) {
     (void)state;
-    char *const path = ml_file(".csv", "ann,tea,1\nbob,milk,2\nann,tea,3\n");
+    char *const path = ml_file(".csv", "ann,tea,1,3\nbob,milk,2,2\nann,tea,3,1\n");
     tamis_status status = TAMIS_ERROR_MEMORY;
     tamis_names *known_users = NULL, *known_items = NULL;
     for (int given = 0; given < 2; given++) {
@@ -413,6 +512,8 @@ int main(void) {
         cmocka_unit_test(wrong_ratings_are_refused),
         cmocka_unit_test(titles_and_missing_ratings_are_options),
         cmocka_unit_test(ids_of_any_length_are_read),
+        cmocka_unit_test(columns_may_be_named),
+        cmocka_unit_test(times_are_told),
         cmocka_unit_test(all_ratings_are_kept),
         cmocka_unit_test(large_files_of_no_ratings_are_refused_early),
         cmocka_unit_test(dictionaries_go_on),

@@ -32,6 +32,7 @@ from .._streams import settle
 from .._views import dense, view
 from . import _held
 from ._conventions import BaseEstimator, TransformerMixin, check_names, names_of, seed_of
+from ._read import read
 from ._split import EntrySplit
 
 
@@ -683,4 +684,4 @@ class GaP(BatchEstimator):
         self._set(locals())
 
 
-__all__ = ["ALS", "BatchEstimator", "CCD", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "LDA", "SFA"]
+__all__ = ["ALS", "BatchEstimator", "CCD", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "LDA", "SFA", "read"]

@@ -51,6 +51,14 @@ typedef struct tool_option {
     const tool_choices *choices;
 } tool_option;
 
+/* Which columns of a file of ratings are what. */
+#define TOOL_DATA_COLUMNS(at)                                                                                          \
+    {                                                                                                                  \
+        "columns", 0, TOOL_NAME, "user=NAME,item=NAME,...", NULL,                                                      \
+            "columns of a file of ratings, also rating= and time=: titles of its first line, or numbers from 1", at,   \
+            0, 0, NULL                                                                                                 \
+    }
+
 /* The row of --no-clobber, which every command with a TOOL_OUTPUT has. */
 #define TOOL_NO_CLOBBER(offset)                                                                                        \
     { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }

@@ -51,7 +51,7 @@ int tool_python_command(const char *module) {
 }
 
 typedef struct settings {
-    const char *output, *title, *values, *state, *devices;
+    const char *output, *title, *values, *columns, *state, *devices;
     double threshold;
     int device;
     int64_t folds, iterations, seed;
@@ -119,6 +119,7 @@ const tool_command tool_roofline_command = {
 };
 
 static const tool_option tune_options[] = {
+    TOOL_DATA_COLUMNS(AT(columns)),
     {"values", 0, TOOL_NAME, "NAME=V,V,...", NULL,
      "values of an option to try, such as factors=16,32 or biases=yes,no; may be repeated, other options keep their list",
      AT(values), 0, 0, NULL},

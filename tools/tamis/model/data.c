@@ -22,6 +22,7 @@ bool tool_method_of_counts(tamis_method method) { return tool_method_about(metho
 
 static tamis_file_shape shape_of(const tool_data_request *request) {
     if (strncmp(request->spec, "generate:", 9) == 0) return TAMIS_SHAPE_STATED;
+    if (request->columns_of) return TAMIS_SHAPE_IDS;
     const bool standard = request->format == TAMIS_FILE_AUTO && strcmp(request->spec, "-") == 0;
     const tamis_file_format format = standard ? tamis_standard_format() : (tamis_file_format)request->format;
     if (standard && format == TAMIS_FILE_AUTO)
@@ -88,6 +89,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     if (status == TAMIS_OK && request->columns) status = tamis_names_copy(request->columns, &data->columns);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     options.sum = request->sum;
+    options.columns = request->columns_of;
     options.users = data->rows;
     options.items = data->columns;
     options.known_only = known_rows && request->columns;

@@ -7,8 +7,9 @@
 
 /* What is to be read, and of which model it is. A zero is: a new model, of the first method. */
 typedef struct tool_data_request {
-    const char *spec; /* a file, or generate:KIND:... */
-    int format;       /* a tamis_file_format */
+    const char *spec;       /* a file, or generate:KIND:... */
+    int format;             /* a tamis_file_format */
+    const char *columns_of; /* which columns of ratings are what, NULL: by their titles or order */
     tamis_method method;
     const tamis_names *rows, *columns; /* names that ids are looked up in; NULL: an id is an index */
     int64_t row_count, column_count;   /* of the model; 0 rows: any, 0 columns: a new model, which takes any names */

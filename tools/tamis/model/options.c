@@ -109,6 +109,7 @@ static const struct {
       MODEL(algorithms), 0, 0, NULL}},
     /* the data */
     {ALL, {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of DATA", AT(from), 0, 0, &tool_file_formats}},
+    {ALL, TOOL_DATA_COLUMNS(AT(columns))},
     {RATINGS,
      {"duplicates", 0, TOOL_CHOICE, "HOW", "last", "repeated pairs of a user and an item", AT(duplicates), 0, 0,
       &tool_repeats}},

@@ -164,8 +164,11 @@ static int open_data(training *run) {
         run->columns = tamis_batches_columns(run->batches);
         tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
     } else {
-        const tool_data_request request = {
-            .spec = run->data_spec, .format = set->from, .method = run->method, .sum = set->duplicates == 1};
+        const tool_data_request request = {.spec = run->data_spec,
+                                           .format = set->from,
+                                           .columns_of = set->columns,
+                                           .method = run->method,
+                                           .sum = set->duplicates == 1};
         code = tool_data_open(&request, &run->data);
         if (code) return code;
         run->columns = run->data.S.cols;
@@ -221,6 +224,7 @@ static int hold_out(training *run) {
     const bool documents = tool_method_of_documents(run->method);
     const tool_data_request request = {.spec = set->held_out,
                                        .format = set->from,
+                                       .columns_of = set->columns,
                                        .method = run->method,
                                        .sum = set->duplicates == 1,
                                        .rows = documents ? NULL : run->data.rows,

@@ -68,6 +68,7 @@ int tool_use_run(const void *settings, int count, char **operands, tool_use_body
 tool_data_request tool_use_request(const tool_use *use, const char *spec, bool new_rows) {
     return (tool_data_request){.spec = spec,
                                .format = use->settings->from,
+                               .columns_of = use->settings->columns,
                                .method = use->method,
                                .sum = tool_method_of_counts(use->method),
                                .rows = new_rows ? NULL : use->rows,

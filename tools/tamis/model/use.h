@@ -14,6 +14,7 @@
 /* The options that all of them share, as the first member of their settings. */
 typedef struct tool_use_settings {
     int device, from;
+    const char *columns;
     int64_t threads;
     const char *output;
     bool json, no_clobber;
@@ -26,10 +27,9 @@ typedef struct tool_use_settings {
     {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL},          \
         TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber))
 #define TOOL_USE_FROM(settings)                                                                                        \
-    {                                                                                                                  \
-        "from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the data", TOOL_USE_AT(settings, from), 0, 0,             \
-            &tool_file_formats                                                                                         \
-    }
+    {"from", 0, TOOL_CHOICE,       "FORMAT", "auto", "format of the data", TOOL_USE_AT(settings, from),                \
+     0,      0, &tool_file_formats},                                                                                   \
+        TOOL_DATA_COLUMNS(TOOL_USE_AT(settings, columns))
 #define TOOL_USE_DEVICE(settings)                                                                                      \
     {                                                                                                                  \
         "device", 'd', TOOL_CHOICE, "DEVICE", "cpu", "the device to use", TOOL_USE_AT(settings, device), 0, 0,         \
