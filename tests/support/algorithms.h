@@ -8,15 +8,19 @@
 
 enum { CPU_ALGORITHMS_MOST = 16 };
 
-/* Puts the names of those that serve the operation into names[], whose baselines are left out if `baselines` is not
-   set, and "auto" after them. Returns how many names there are without it. */
+/* Cells have no place for values of S: tests of patterns name them. */
+static inline bool cpu_takes_values(const char *algorithm) { return strcmp(algorithm, "cpu-cells") != 0; }
+
+/* Puts the names of those that serve the operation with values of S into names[], whose baselines are left out if
+   `baselines` is not set, and "auto" after them. Returns how many names there are without it. */
 static inline int cpu_algorithms(tamis_operation operation, bool baselines,
                                  const char *names[CPU_ALGORITHMS_MOST + 1]) {
     tamis_algorithm_description about;
     int count = 0;
     for (int i = 0; i < tamis_algorithm_count(); i++) {
         if (tamis_algorithm_at(i, &about) != TAMIS_OK || count == CPU_ALGORITHMS_MOST) abort();
-        if (strcmp(about.device, "cpu") == 0 && about.operations & 1u << operation && (baselines || !about.baseline))
+        if (strcmp(about.device, "cpu") == 0 && cpu_takes_values(about.name) && about.operations & 1u << operation &&
+            (baselines || !about.baseline))
             names[count++] = about.name;
     }
     names[count] = "auto";

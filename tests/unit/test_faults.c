@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tamis/generate.h>
+#include <tamis/gradient.h>
 #include <tamis/matrix.h>
 #include <tamis/reference.h>
 #include <tamis/structure.h>
@@ -70,6 +71,20 @@ static tamis_status make_plan(faulty *f) {
         tamis_plan_destroy(plan);
     else
         assert_null(plan);
+    return status;
+}
+
+static tamis_status make_gradient(faulty *f) {
+    tamis_gradient *gradient = NULL;
+    tamis_sparse pattern = f->coo ? f->s.coo : f->s.S;
+    const tamis_options o = options_of(f);
+    pattern.values = NULL;
+    const tamis_status status = tamis_gradient_create(f->device, &pattern, &o, &gradient);
+    if (status == TAMIS_OK)
+        assert_string_equal(tamis_gradient_algorithm(gradient), f->column_major ? "steps" : "cpu-cells");
+    else
+        assert_null(gradient);
+    tamis_gradient_destroy(gradient);
     return status;
 }
 
@@ -153,6 +168,20 @@ static void test_plans(void **state) {
     }
 }
 
+static void test_cells(void **state) {
+    faulty *const f = *state;
+    f->algorithm = "cpu-cells";
+    f->operation = TAMIS_OP_FUSED;
+    for (int way = 0; way < 4; way++) {
+        f->coo = way & 1;
+        f->column_major = way & 2;
+        f->edge = TAMIS_EDGE_MASK;
+        assert_true(fail_each(f, make_plan) >= (f->coo ? 10 : 7));
+        f->edge = TAMIS_EDGE_SOFTMAX;
+        assert_true(fail_each(f, make_gradient) >= 7);
+    }
+}
+
 static void test_calls(void **state) {
     faulty *const f = *state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
@@ -194,10 +223,8 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_devices), cmocka_unit_test(test_plans),   cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_calls),   cmocka_unit_test(test_helpers),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -100,8 +100,7 @@ static tamis_execution asking(const gradient_case *c, const kept *k) {
 
 /* False where the algorithm declines. */
 static bool share(tamis_operation operation, bool plain, const char *algorithm) {
-    /* cells have no place for values of S */
-    gradient_case *const c = make(operation, plain, strcmp(algorithm, "cpu-cells") != 0);
+    gradient_case *const c = make(operation, plain, cpu_takes_values(algorithm));
     const kept want = kept_make(c);
     worker workers[THREADS];
     tamis_plan *plan = NULL;
@@ -150,6 +149,7 @@ static void test_plans(void **state) {
                 assert_true(runs || a < count);
             }
     }
+    for (int plain = 0; is_cpu && plain < 2; plain++) assert_true(share(TAMIS_OP_FUSED, plain, "cpu-cells"));
 }
 
 /* ------------------------------------------------------------------------------------------ the plan's workspace */
