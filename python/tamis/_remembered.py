@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy
 
@@ -18,44 +18,60 @@ from ._sparse import Sparse, like
 
 MOST = 8                   # matrices; the oldest goes first
 MOST_BYTES = 16 << 20      # of index arrays of one matrix: larger ones gain little, and their copies would be felt
+SMALL_BYTES = 16 << 10     # of an array: up to here comparing its bytes as an object of Python costs less than calling C
 _compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
 
 
 class Known(NamedTuple):
-    """A pattern, and how a matrix is made of it and of a result."""
+    """A pattern, and the matrix that it was found for."""
 
     pattern: Pattern
-    matrix: Callable[[Any], Any]
+    S: Any
+
+    def matrix(self, values: Any) -> Any:
+        """A matrix with this pattern and these values."""
+        return like(self.S, values)
+
+
+class _Copy:
+    """What an index array held."""
+
+    __slots__ = ("size", "bytes", "array", "address")
+
+    def __init__(self, copy: numpy.ndarray):
+        self.size = copy.nbytes
+        self.array = copy      # the pattern's own
+        self.address = pointer(copy)
+        self.bytes = copy.tobytes() if self.size <= SMALL_BYTES else None
+
+    def equals(self, array: numpy.ndarray) -> bool:
+        """Whether an array has these bytes."""
+        if self.bytes is not None:
+            return array.nbytes == self.size and array.tobytes() == self.bytes
+        return array.nbytes == self.size and not _compare(pointer(array), self.address, self.size)
 
 
 class _Entry:
-    """The arrays of one matrix: seen once, or with a pattern and the addresses and sizes of its copies, which belong together."""
+    """The arrays of one matrix: seen once, or with a pattern and what they held then, which belong together."""
 
     __slots__ = ("alive", "known")
 
     def __init__(self, key: tuple, arrays: tuple):
         self.alive = [weakref.ref(array, lambda _: _entries.pop(key, None)) for array in arrays]
-        self.known: Optional[tuple[Pattern, tuple]] = None
+        self.known: Optional[tuple[Pattern, _Copy, _Copy]] = None
 
-    def pattern_of(self, shape: tuple[int, int], transposed: bool, arrays: tuple) -> Pattern:
+    def pattern_of(self, S: Any, transposed: bool, offsets: numpy.ndarray, columns: numpy.ndarray) -> Pattern:
         """The pattern of what the arrays hold now. Where they are wrong, nothing is remembered."""
         known = self.known
-        if known is not None and _same(arrays, known[1]):
+        if known is not None and known[1].equals(offsets) and known[2].equals(columns):
             return known[0]
         self.known = None
-        copies = offsets, columns = arrays[0].copy(), arrays[1].copy()
-        pattern = Pattern._of(Sparse("S", shape, transposed, offsets, None, columns, None, lambda result: result))
+        copies = offsets.copy(), columns.copy()
+        shape = int(S.shape[0]), int(S.shape[1])
+        pattern = Pattern._of(Sparse("S", shape, transposed, copies[0], None, copies[1], None, lambda result: result))
         pattern.expected_calls = 1
-        self.known = pattern, tuple((pointer(copy), copy.nbytes) for copy in copies)
+        self.known = pattern, _Copy(copies[0]), _Copy(copies[1])
         return pattern
-
-
-def _same(arrays: tuple, copies: tuple) -> bool:
-    """Whether arrays have the bytes of their copies."""
-    for array, (address, size) in zip(arrays, copies):
-        if array.nbytes != size or (size and _compare(pointer(array), address, size)):
-            return False
-    return True
 
 
 _entries: dict[tuple, _Entry] = {}
@@ -77,5 +93,4 @@ def remembered(S: Any) -> Optional[Known]:
             while len(_entries) > MOST:
                 _entries.pop(next(iter(_entries)), None)
         return None
-    pattern = entry.pattern_of((int(S.shape[0]), int(S.shape[1])), form == "csc", arrays)
-    return Known(pattern, lambda values: like(S, values))
+    return Known(entry.pattern_of(S, form == "csc", offsets, columns), S)
