@@ -37,6 +37,31 @@ TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceiling
    tamis_device_ceilings. */
 TAMIS_API tamis_status tamis_device_probe(tamis_device *device, tamis_ceilings *ceilings);
 
+/*
+ * What the predicted time of an algorithm is multiplied by on a device: the cost model was fitted on few chips. The
+ * command `tamis tune-device` measures these factors on matrices that it generates. Of an algorithm's rows with the
+ * operation and type of a problem, the one with the nearest number of columns (K, for SpMM L) counts.
+ */
+typedef struct tamis_correction {
+    char algorithm[48];
+    tamis_operation operation;
+    tamis_type type;
+    int64_t columns, cases; /* of the measurements, and how many these were */
+    double factor;
+    uint64_t reserved[4];
+} tamis_correction;
+
+enum { TAMIS_CORRECTIONS_MOST = 128 };
+
+/* Keeps corrections for this device, its instruction set and its threads, in memory and on disk, in the place of those
+   before; count = 0 removes them. Later plans use them, except with TAMIS_PROBE=0. TAMIS_ERROR_FILE: the disk cannot
+   be written, and they count in this process alone. */
+TAMIS_API tamis_status tamis_device_correct(tamis_device *device, const tamis_correction *rows, int64_t count);
+
+/* Copies at most `most` of the device's corrections to rows; *count is how many there are. */
+TAMIS_API tamis_status tamis_device_corrections(tamis_device *device, tamis_correction *rows, int64_t most,
+                                                int64_t *count);
+
 /* The least that a call can take: each input is read once, each output written once, by the rates of memory and of
    arithmetic. Data that stay in a cache from one call to the next may be faster. */
 typedef struct tamis_floor {

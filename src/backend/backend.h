@@ -30,6 +30,7 @@ static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *
 typedef struct tamis_evidence {
     tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
     tamis_ceilings ceilings;
+    int corrections;       /* of predictions on this device: see select/corrections.h; 0: none */
     double fresh_share;    /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
     double panel_fresh[2]; /* GPUs: columns per nonzero in panels of 128 and of 256 rows; 1: none is shared */
     int64_t cache_l1, cache_l2, cache_l3;

@@ -14,16 +14,19 @@
 #include "base/load.h"
 #include "base/status.h"
 #include "select/ceilings_file.h"
+#include "select/corrections.h"
+#include "select/device_key.h"
 
 enum { KEPT = 8, PROBES_MOST = 4 };
 static const double APART = 1.25;         /* probes agree within this factor of the best rate */
 static const double DOUBTED_SECONDS = 60; /* doubtful ceilings of this age are measured again */
 
 typedef struct entry {
-    char key[TAMIS_CEILING_KEY];
+    char key[TAMIS_DEVICE_KEY];
     const tamis_backend *backend;
     int number, threads;
-    bool measured; /* else nothing is on disk, and the call that found that out could not measure */
+    int corrections; /* a handle: see select/corrections.h */
+    bool measured;   /* else nothing is on disk, and the call that found that out could not measure */
     tamis_ceilings ceilings;
 } entry;
 
@@ -92,7 +95,11 @@ static entry *make(entry *known, const char *key, const tamis_backend *backend, 
         tamis_ceilings_save(key, &fresh);
     }
     entry *const to = known ? known : &kept[kept_count < KEPT ? kept_count++ : KEPT - 1];
-    *to = (entry){.backend = backend, .number = number, .threads = threads, .measured = found};
+    *to = (entry){.backend = backend,
+                  .number = number,
+                  .threads = threads,
+                  .corrections = tamis_corrections_of(key),
+                  .measured = found};
     snprintf(to->key, sizeof to->key, "%s", key);
     if (found) to->ceilings = fresh;
     return to;
@@ -101,10 +108,10 @@ static entry *make(entry *known, const char *key, const tamis_backend *backend, 
 /* ------------------------------------------------------------------------------------------ public functions */
 
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
-                        tamis_ceilings *ceilings) {
-    tamis_device_description device;
+                        tamis_ceilings *ceilings, int *corrections) {
     char key[sizeof kept[0].key];
     *ceilings = backend->default_ceilings(number, threads);
+    *corrections = 0;
     const char *const wish = getenv("TAMIS_PROBE");
     if (wish && strcmp(wish, "0") == 0) return;
 
@@ -113,16 +120,14 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
     bool named = known != NULL;
     if (named) {
         memcpy(key, known->key, sizeof key);
-    } else if (backend->describe(number, &device) == TAMIS_OK) {
-        snprintf(key, sizeof key, "%s %s %s %d threads %lld %lld %lld", device.name, device.model,
-                 device.instruction_set, threads, (long long)device.cache_l1, (long long)device.cache_l2,
-                 (long long)device.cache_l3);
+    } else if (tamis_device_key(backend, number, threads, key)) {
         named = true;
         known = find(key);
     }
     if (named && (!known || probing == TAMIS_PROBE_ANEW || (!known->measured && probing != TAMIS_PROBE_NEVER)))
         known = make(known, key, backend, number, threads, probing);
     if (known && known->measured) *ceilings = known->ceilings;
+    if (known) *corrections = known->corrections;
     pthread_mutex_unlock(&lock);
     tamis_clear_error(); /* a probe that cannot run is not an error for the caller */
 }

@@ -9,10 +9,10 @@ typedef enum tamis_probing { TAMIS_PROBE_NEVER, TAMIS_PROBE_IF_NEEDED, TAMIS_PRO
 /*
  * Takes the ceilings from memory, else from $XDG_CACHE_HOME/tamis (or ~/.cache/tamis), else measures them and keeps
  * them in both, else uses the built-in defaults. It never fails. With TAMIS_PROBE=0 in the environment nothing is
- * measured.
+ * measured. *corrections: the handle of those of predictions (select/corrections.h); 0 with TAMIS_PROBE=0.
  */
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
-                        tamis_ceilings *ceilings);
+                        tamis_ceilings *ceilings, int *corrections);
 
 /* The first returns how many are on disk. The second removes them there and from memory, and returns how many there
    were. */

@@ -1,14 +1,13 @@
 /* The files are in a folder of the user's own (0700). A new one is written beside the old one and renamed. */
 #include "select/ceilings_file.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cache_folder.h"
+#include "select/device_key.h"
 
 enum { PATH_BYTES = 1024, SIZES_FROM = 12, SIZES = 6 };
 static const char *const format_version = "tamis ceilings 2", *const prefix = "ceilings-";
@@ -27,27 +26,12 @@ void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *c) {
     memcpy(c->gather_gbs, numbers + SIZES_FROM + SIZES, sizeof c->gather_gbs);
 }
 
-/* Makes the file's name from the key: letters and digits stay, all else becomes '-'. */
-static bool path_of(const char *key, char *path, size_t bytes) {
-    char folder[PATH_BYTES], name[TAMIS_CEILING_KEY];
-    size_t i = 0;
-    if (!tamis_cache_folder(NULL, folder, sizeof folder)) return false;
-    for (; key[i] && i + 1 < sizeof name; i++) {
-        const char c = key[i];
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        name[i] = plain ? c : '-';
-    }
-    name[i] = 0;
-    const int n = snprintf(path, bytes, "%s/%s%.200s.txt", folder, prefix, name);
-    return n > 0 && (size_t)n < bytes;
-}
-
 bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, double *age) {
-    char path[PATH_BYTES + 256], line[TAMIS_CEILING_KEY + 64];
+    char path[PATH_BYTES + 256], line[TAMIS_DEVICE_KEY + 64];
     double numbers[TAMIS_CEILING_NUMBERS], others = 0;
     struct stat written;
     int threads = 0, doubtful = 0;
-    if (!path_of(key, path, sizeof path)) return false;
+    if (!tamis_device_file(prefix, key, path, sizeof path)) return false;
     FILE *const file = tamis_cache_open(path);
     if (!file) return false;
     bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
@@ -69,7 +53,7 @@ void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings) {
     char path[PATH_BYTES + 256];
     double numbers[TAMIS_CEILING_NUMBERS];
     tamis_cache_draft draft;
-    if (!path_of(key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return;
+    if (!tamis_device_file(prefix, key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return;
     tamis_ceilings_to_numbers(ceilings, numbers);
     fprintf(draft.file, "%s\n%s\n%d threads, %.3f others, %d doubtful\n", format_version, key, ceilings->threads,
             ceilings->others_processors, ceilings->doubtful);
@@ -77,20 +61,4 @@ void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings) {
     tamis_cache_draft_close(&draft);
 }
 
-int64_t tamis_ceilings_files(bool remove) {
-    char folder[PATH_BYTES], path[PATH_BYTES + 288];
-    int64_t count = 0;
-    if (!tamis_cache_folder(NULL, folder, sizeof folder)) return 0;
-    DIR *const listing = opendir(folder);
-    if (!listing) return 0;
-    for (const struct dirent *at = readdir(listing); at; at = readdir(listing)) {
-        const size_t length = strlen(at->d_name);
-        if (strncmp(at->d_name, prefix, strlen(prefix)) != 0 || length < 4 ||
-            strcmp(at->d_name + length - 4, ".txt") != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/%.255s", folder, at->d_name);
-        if (!remove || unlink(path) == 0) count++;
-    }
-    closedir(listing);
-    return count;
-}
+int64_t tamis_ceilings_files(bool remove) { return tamis_device_files(prefix, remove); }

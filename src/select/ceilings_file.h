@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <tamis/ceilings.h>
 
-enum { TAMIS_CEILING_NUMBERS = 2 * 6 + 6 + 2 * 6, TAMIS_CEILING_KEY = 256 };
+enum { TAMIS_CEILING_NUMBERS = 2 * 6 + 6 + 2 * 6 };
 
 /* The ceilings as numbers in the order of the file: rates, except for 12 .. 17, which are sizes of tables. */
 void tamis_ceilings_to_numbers(const tamis_ceilings *ceilings, double *numbers);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "select/corrections.h"
 #include "select/laboratory.h"
 
 /*
@@ -14,6 +15,20 @@
  * fastest was a candidate in all but two (with a factor of 2 in all but 23), and never more than the fourth.
  */
 static const double candidates_within = 3;
+
+/* The prediction of the cost model, corrected by what was measured on this device. */
+static void predict(const tamis_backend *backend, const tamis_problem *problem, const tamis_algorithm *algorithm,
+                    tamis_prediction *prediction) {
+    prediction->call_seconds = prediction->setup_seconds = 0;
+    prediction->reason[0] = 0;
+    backend->predict(algorithm, problem, prediction);
+    const double factor = tamis_correction_factor(problem->evidence->corrections, problem, algorithm->description.name);
+    if (factor == 1) return;
+    prediction->call_seconds *= factor;
+    const size_t used = strlen(prediction->reason);
+    snprintf(prediction->reason + used, sizeof prediction->reason - used, "; times %.2f, as measured on this device",
+             factor);
+}
 
 /* A single call needs no reasons: formatting them would take a part of its time. */
 static void decline(tamis_choice *choice, const tamis_problem *problem, const tamis_algorithm *algorithm,
@@ -45,7 +60,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" declined: %s", name, reason);
         choice->algorithm = algorithm;
         choice->chosen_by = TAMIS_CHOSEN_NAMED;
-        backend->predict(algorithm, problem, &choice->prediction);
+        predict(backend, problem, algorithm, &choice->prediction);
         snprintf(choice->reason, sizeof choice->reason, "requested by name; %s", choice->prediction.reason);
     }
     if (!choice->algorithm && tamis_laboratory_has(backend->location, name))
@@ -107,9 +122,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         } else if (unprepared_only && algorithm->needs_preparation) {
             why = "it needs preparation; make a plan";
         } else if (backend->accepts(algorithm, problem, reason, sizeof reason)) {
-            predictions[i].call_seconds = predictions[i].setup_seconds = 0;
-            predictions[i].reason[0] = 0;
-            backend->predict(algorithm, problem, &predictions[i]);
+            predict(backend, problem, algorithm, &predictions[i]);
             runs[i] = true;
             const double total = calls * predictions[i].call_seconds + predictions[i].setup_seconds;
             if (total < best || !choice->algorithm) {

@@ -15,6 +15,7 @@ endif()
 foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan measured oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)
 endforeach()
+tamis_add_test(NAME test_corrections SOURCES test_corrections.c LIBRARIES tamis_test_support TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c LIBRARIES tamis_test_support
     TIMEOUT ${TAMIS_TIMEOUT})

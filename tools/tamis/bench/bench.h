@@ -114,6 +114,9 @@ typedef struct tool_bench_run {
     tool_bench_report report;
     int64_t cases, done;
     int worst; /* exit code so far */
+    /* NULL, or: takes the results of each case, which are then not reported */
+    void (*observe)(void *context, const tool_bench_case *one, const tool_bench_results *results);
+    void *observer;
 } tool_bench_run;
 
 /* Returns the number of measurements of one matrix by these settings. */

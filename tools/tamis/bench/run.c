@@ -45,7 +45,10 @@ static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
         tool_bench_results results;
         note(run, tool_bench_measure(one, &results));
         if (results.interrupted) return;
-        note(run, tool_bench_report_case(run, one, &results));
+        if (run->observe)
+            run->observe(run->observer, one, &results);
+        else
+            note(run, tool_bench_report_case(run, one, &results));
         run->done++;
     }
     run->done += settings->threads.count - counts;
@@ -162,7 +165,7 @@ void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_d
     note(run, code);
     if (code == 0) {
         matrix->group = input->group;
-        tool_bench_report_matrix(&run->report, matrix, settings->group.devices.count > 0);
+        if (!run->observe) tool_bench_report_matrix(&run->report, matrix, settings->group.devices.count > 0);
         for (int d = 0; d < settings->devices.count && !tool_interrupted(); d++) {
             if (tool_bench_is_place(&devices[d], run->place)) bench_source(run, matrix, &devices[d]);
         }

@@ -1,0 +1,18 @@
+/* What the library keeps of a device on disk: the device's key, and one small text file for each kind of knowledge. */
+#ifndef TAMIS_SELECT_DEVICE_KEY_H
+#define TAMIS_SELECT_DEVICE_KEY_H
+
+#include "backend/backend.h"
+
+enum { TAMIS_DEVICE_KEY = 256 };
+
+/* A line that names a device, its instruction set, threads and caches. False if the device cannot be described. */
+bool tamis_device_key(const tamis_backend *backend, int number, int threads, char key[TAMIS_DEVICE_KEY]);
+
+/* The path of the device's file; its name begins with `prefix`. False if there is no folder. */
+bool tamis_device_file(const char *prefix, const char *key, char *path, size_t bytes);
+
+/* Returns how many files there are whose names begin with `prefix`; with `remove`, removes them. */
+int64_t tamis_device_files(const char *prefix, bool remove);
+
+#endif

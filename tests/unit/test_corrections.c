@@ -1,0 +1,165 @@
+/* Corrections of predictions: what they change, that they are kept, and that a damaged file corrects nothing. */
+#include "cmocka_first.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/cache.h>
+#include <tamis/ceilings.h>
+
+#include "small.h"
+
+static tamis_device *device;
+static char folder[] = "/tmp/tamis-corrections-XXXXXX";
+
+static tamis_correction row(const char *algorithm, tamis_operation operation, int64_t columns, double factor) {
+    tamis_correction r = {.operation = operation, .type = TAMIS_F32, .columns = columns, .cases = 1, .factor = factor};
+    snprintf(r.algorithm, sizeof r.algorithm, "%s", algorithm);
+    return r;
+}
+
+static tamis_plan_report report_of(tamis_operation operation, const char *algorithm) {
+    small s;
+    tamis_plan *plan;
+    tamis_plan_report report;
+    small_make(&s);
+    tamis_options o = small_options(operation);
+    o.algorithm = algorithm;
+    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_OK);
+    assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
+    tamis_plan_destroy(plan);
+    return report;
+}
+
+static double predicted(tamis_operation operation, const char *algorithm) {
+    return report_of(operation, algorithm).predicted_seconds;
+}
+
+static void assert_ratio(double x, double y, double ratio) { assert_true(fabs(x / y / ratio - 1) < 1e-9); }
+
+static int64_t count_of(void) {
+    int64_t count = -1;
+    assert_int_equal(tamis_device_corrections(device, NULL, 0, &count), TAMIS_OK);
+    return count;
+}
+
+static void test_predictions(void **state) {
+    (void)state;
+    const double before[] = {predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), predicted(TAMIS_OP_SDDMM, "cpu-rows"),
+                             predicted(TAMIS_OP_SPMM, "cpu-nonzeros")};
+    const char *const usual = report_of(TAMIS_OP_SDDMM, NULL).algorithm;
+    /* the nearer number of columns counts: small_options has few */
+    const tamis_correction rows[] = {row(usual, TAMIS_OP_SDDMM, 4, 1000), row("cpu-nonzeros", TAMIS_OP_SDDMM, 4, 3),
+                                     row("cpu-nonzeros", TAMIS_OP_SDDMM, 4096, 7)};
+    const bool same = strcmp(usual, "cpu-nonzeros") == 0;
+    assert_int_equal(tamis_device_correct(device, rows + same, 3 - same), TAMIS_OK);
+    assert_int_equal(count_of(), 3 - same);
+    assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), before[0], 3);
+    if (same) assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-rows"), before[1], 3); /* not measured: as the others */
+    assert_ratio(predicted(TAMIS_OP_SPMM, "cpu-nonzeros"), before[2], 1);
+    if (!same) assert_string_not_equal(report_of(TAMIS_OP_SDDMM, NULL).algorithm, usual);
+    const tamis_correction slow = row(usual, TAMIS_OP_SDDMM, 4, 1000), fast = row("cpu-rows", TAMIS_OP_SDDMM, 4, 1);
+    const tamis_correction both[] = {slow, fast};
+    assert_int_equal(tamis_device_correct(device, both, 2), TAMIS_OK);
+    if (strcmp(usual, "cpu-rows") != 0) assert_string_not_equal(report_of(TAMIS_OP_SDDMM, NULL).algorithm, usual);
+    assert_non_null(strstr(report_of(TAMIS_OP_SDDMM, usual).reason, "times 1000.00, as measured on this device"));
+    assert_int_equal(tamis_device_correct(device, NULL, 0), TAMIS_OK);
+    assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), before[0], 1);
+}
+
+/* The file of one number of threads as that of another one, its first `bytes` bytes. */
+static void copy_file(const char *threads, const char *other, long bytes) {
+    char path[512], text[4096] = "", *place;
+    snprintf(path, sizeof path, "%s/tamis", folder);
+    DIR *const listing = opendir(path);
+    assert_non_null(listing);
+    char name[300] = "", wanted[32], name_wanted[32];
+    snprintf(wanted, sizeof wanted, " %s threads", threads);
+    snprintf(name_wanted, sizeof name_wanted, "-%s-threads", threads);
+    for (const struct dirent *at = readdir(listing); at; at = readdir(listing))
+        if (strncmp(at->d_name, "corrections-", 12) == 0 && strstr(at->d_name, name_wanted))
+            snprintf(name, sizeof name, "%s", at->d_name);
+    closedir(listing);
+    snprintf(path, sizeof path, "%s/tamis/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    const size_t read = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    assert_true(read > 0);
+    assert_non_null(place = strstr(text, wanted));
+    place[1] = other[0];
+    assert_non_null(place = strstr(path, name_wanted));
+    place[1] = other[0];
+    assert_non_null(file = fopen(path, "w"));
+    fwrite(text, 1, bytes > 0 ? (size_t)bytes : strlen(text), file);
+    fclose(file);
+}
+
+static void test_files(void **state) {
+    (void)state;
+    const tamis_correction rows[] = {row("cpu-nonzeros", TAMIS_OP_SDDMM, 32, 1.5),
+                                     row("cpu-rows", TAMIS_OP_SPMM, 128, 0.5)};
+    tamis_correction back[2];
+    int64_t count = 0, removed = 0;
+    assert_int_equal(tamis_device_set_threads(device, 2), TAMIS_OK);
+    assert_int_equal(tamis_device_correct(device, rows, 2), TAMIS_OK);
+    copy_file("2", "3", 0);
+    copy_file("2", "4", 60);
+    assert_int_equal(tamis_device_set_threads(device, 3), TAMIS_OK);
+    assert_int_equal(tamis_device_corrections(device, back, 2, &count), TAMIS_OK);
+    assert_int_equal(count, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(back[i].algorithm, rows[i].algorithm);
+        assert_true(back[i].operation == rows[i].operation && back[i].columns == rows[i].columns);
+        assert_true(back[i].factor == rows[i].factor && back[i].cases == 1);
+    }
+    assert_int_equal(tamis_device_set_threads(device, 4), TAMIS_OK);
+    assert_int_equal(count_of(), 0);
+    assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
+    assert_true(removed >= 3);
+    assert_int_equal(tamis_device_set_threads(device, 3), TAMIS_OK);
+    assert_int_equal(count_of(), 0);
+    assert_int_equal(tamis_device_set_threads(device, 1), TAMIS_OK);
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    int64_t count;
+    tamis_correction bad[] = {row("cpu-rows", TAMIS_OP_SDDMM, 32, 0), row("", TAMIS_OP_SDDMM, 32, 1),
+                              row("two words", TAMIS_OP_SDDMM, 32, 1), row("cpu-rows", TAMIS_OP_SDDMM, 0, 1),
+                              row("cpu-rows", TAMIS_OP_SDDMM, 32, NAN)};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(tamis_device_correct(device, &bad[i], 1), TAMIS_ERROR_ARGUMENT);
+        assert_non_null(strstr(tamis_last_error(), "rows[0]"));
+    }
+    assert_int_equal(tamis_device_correct(NULL, bad, 1), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_device_correct(device, NULL, 1), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_device_correct(device, bad, TAMIS_CORRECTIONS_MOST + 1), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_device_corrections(device, NULL, 0, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_device_corrections(device, NULL, 1, &count), TAMIS_ERROR_ARGUMENT);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    unsetenv("TAMIS_PROBE"); /* with 0 nothing is corrected */
+    if (!mkdtemp(folder)) return -1;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    if (tamis_device_open("cpu", &device) != TAMIS_OK) return -1;
+    return tamis_device_set_threads(device, 1) == TAMIS_OK ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    char command[64];
+    (void)state;
+    tamis_device_close(device);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_predictions), cmocka_unit_test(test_files),
+                                       cmocka_unit_test(test_arguments)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

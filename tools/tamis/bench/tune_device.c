@@ -1,0 +1,232 @@
+/*
+ * tamis tune-device: measures every algorithm on generated matrices, and keeps by what factor each prediction is off.
+ *
+ * The factor of an algorithm, operation, type and width is the geometric mean of measured over predicted times. Nothing
+ * is fitted beyond that: the cost model knows how time grows with a matrix, a factor how fast this device does it.
+ */
+#include <tamis/ceilings.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+
+typedef struct settings {
+    int device;
+    tool_chosen types, operations;
+    tool_integers inner;
+    double seconds;
+    bool json, small, reset;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device", AT(device), 0, 0, &tool_devices},
+    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
+    {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
+    {"inner", 'k', TOOL_INTEGERS, "K,...", "32,128", "columns of A and B, or of B for spmm", AT(inner), 1, 1e6, NULL},
+    {"seconds", 's', TOOL_REAL, "S", "1", "time budget of a case", AT(seconds), 0, 1e6, NULL},
+    {"small", 0, TOOL_FLAG, NULL, NULL, "matrices of thousands of nonzeros, to try the command", AT(small), 0, 0, NULL},
+    {"reset", 0, TOOL_FLAG, NULL, NULL, "forget what was measured before, and measure nothing", AT(reset), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* Graphs, meshes, bands, attention and layers, of sizes that people have. */
+static const char *const matrices[] = {
+    "generate:rmat:rows=20000,nnz=200000,name=graph",
+    "generate:rmat:rows=131072,nnz=2000000,name=large-graph",
+    "generate:uniform:rows=30000,nnz=900000,name=uniform",
+    "generate:fem:rows=15000,nnz=600000,block=3,name=mesh",
+    "generate:banded:rows=60000,nnz=360000,band=64,name=band",
+    "generate:scatter:rows=20000,nnz=120000,name=circuit",
+    "generate:window:rows=4096,band=256,global=16,name=window",
+    "generate:uniform:rows=2048,density=0.1,name=layer-10",
+    "generate:uniform:rows=2048,density=0.3,name=layer-30",
+};
+static const char *const small_matrices[] = {"generate:rmat:rows=500,nnz=5000,name=graph",
+                                             "generate:banded:rows=600,nnz=6000,band=20,name=band",
+                                             "generate:uniform:rows=128,density=0.2,name=layer"};
+
+/* The factors under way: sums of logarithms. */
+typedef struct tally {
+    int count;
+    tamis_correction rows[TAMIS_CORRECTIONS_MOST];
+    double logs[TAMIS_CORRECTIONS_MOST], squares[TAMIS_CORRECTIONS_MOST];
+    int cases;
+    double before; /* logarithms of auto's time over that of the fastest */
+    bool full;
+} tally;
+
+static tamis_correction *row_of(tally *t, const tool_problem *problem, const char *algorithm) {
+    for (int i = 0; i < t->count; i++) {
+        tamis_correction *const row = &t->rows[i];
+        if (strcmp(row->algorithm, algorithm) == 0 && row->operation == problem->operation &&
+            row->type == problem->type && row->columns == problem->inner)
+            return row;
+    }
+    if (t->count == TAMIS_CORRECTIONS_MOST) {
+        t->full = true;
+        return NULL;
+    }
+    tamis_correction *const row = &t->rows[t->count++];
+    *row = (tamis_correction){.operation = problem->operation, .type = problem->type, .columns = problem->inner};
+    snprintf(row->algorithm, sizeof row->algorithm, "%s", algorithm);
+    return row;
+}
+
+static void observe(void *context, const tool_bench_case *one, const tool_bench_results *results) {
+    tally *const t = context;
+    double best = INFINITY, chosen = INFINITY, predicted = INFINITY;
+    for (int i = 0; i < results->count; i++) {
+        const tool_bench_result *const result = &results->at[i];
+        if (result->predicted <= 0 || result->time.median <= 0) continue;
+        tamis_correction *const row = row_of(t, &one->problem, result->algorithm);
+        if (row) {
+            const double log_ratio = log(result->time.median / result->predicted);
+            t->logs[row - t->rows] += log_ratio;
+            t->squares[row - t->rows] += log_ratio * log_ratio;
+            row->cases++;
+        }
+        if (result->time.median < best) best = result->time.median;
+        if (result->predicted < predicted) {
+            predicted = result->predicted;
+            chosen = result->time.median;
+        }
+    }
+    if (!isfinite(best)) return;
+    t->before += log(chosen / best);
+    t->cases++;
+}
+
+static void finish(tally *t) {
+    for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
+}
+
+/* How far the ratios of a row are from its factor, as a factor: exp of the standard deviation. */
+static double spread(const tally *t, int i) {
+    const double n = (double)t->rows[i].cases, mean = t->logs[i] / n;
+    return exp(sqrt(fmax(0, t->squares[i] / n - mean * mean)));
+}
+
+/* ------------------------------------------------------------------------------------------ measuring */
+
+static int measure(const settings *set, tool_device *device, tally *t) {
+    const int count =
+        set->small ? (int)(sizeof small_matrices / sizeof *small_matrices) : (int)(sizeof matrices / sizeof *matrices);
+    const tool_bench_settings how = {.operations = set->operations,
+                                     .edges = {.count = 1, .at = {TAMIS_EDGE_SCALE}},
+                                     .types = set->types,
+                                     .devices = {.count = 1, .at = {set->device}},
+                                     .algorithms = {.count = 1, .at = {1}}, /* all */
+                                     .inner = set->inner,
+                                     .threads = {.count = 1, .at = {0}},
+                                     .repeat = 10,
+                                     .calls = 1000,
+                                     .seed = 1,
+                                     .batch = 1,
+                                     .seconds = set->seconds};
+    tool_bench_run run = {.settings = &how, .observe = observe, .observer = t};
+    run.cases = tool_bench_cases(&how) * count;
+    for (int i = 0; i < count && !tool_interrupted(); i++) {
+        char spec[128];
+        snprintf(spec, sizeof spec, "%s", set->small ? small_matrices[i] : matrices[i]);
+        const tool_input input = {.spec = spec};
+        tool_bench_input(&run, &input, device);
+    }
+    tool_bench_close_inputs();
+    tool_progress_clear();
+    return run.worst;
+}
+
+/* ------------------------------------------------------------------------------------------ reporting */
+
+static void print_text(const tally *t) {
+    printf("%-16s %-6s %-5s %6s %8s %8s %6s\n", "algorithm", "op", "type", "K", "factor", "spread", "cases");
+    for (int i = 0; i < t->count; i++) {
+        const tamis_correction *const row = &t->rows[i];
+        printf("%-16s %-6s %-5s %6lld %8.2f %8.2f %6lld\n", row->algorithm, tamis_operation_name(row->operation),
+               tamis_type_name(row->type), (long long)row->columns, row->factor, spread(t, i), (long long)row->cases);
+    }
+    if (t->cases > 0)
+        printf("%d cases; what was predicted fastest took %.2f times the time of the fastest\n", t->cases,
+               exp(t->before / t->cases));
+}
+
+static void print_json(const tally *t) {
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_integer(&json, "cases", t->cases);
+    tool_json_number(&json, "chosen_over_fastest", t->cases > 0 ? exp(t->before / t->cases) : NAN);
+    tool_json_array(&json, "corrections");
+    for (int i = 0; i < t->count; i++) {
+        const tamis_correction *const row = &t->rows[i];
+        tool_json_object(&json, NULL);
+        tool_json_text(&json, "algorithm", row->algorithm);
+        tool_json_text(&json, "operation", tamis_operation_name(row->operation));
+        tool_json_text(&json, "type", tamis_type_name(row->type));
+        tool_json_integer(&json, "columns", row->columns);
+        tool_json_number(&json, "factor", row->factor);
+        tool_json_number(&json, "spread", spread(t, i));
+        tool_json_integer(&json, "cases", row->cases);
+        tool_json_end_object(&json);
+    }
+    tool_json_end_array(&json);
+    tool_json_finish(&json);
+}
+
+/* Predictions must be the model's own while they are compared: earlier corrections are put aside, and come back if
+   nothing new is found. */
+static int tune(const settings *set, tool_device *device) {
+    tally *const t = tool_allocate(1, sizeof *t);
+    tamis_correction *const before = tool_allocate(TAMIS_CORRECTIONS_MOST, sizeof *before);
+    int64_t kept = 0;
+    memset(t, 0, sizeof *t);
+    tamis_status status = tamis_device_corrections(device->device, before, TAMIS_CORRECTIONS_MOST, &kept);
+    if (status == TAMIS_OK) status = tamis_device_correct(device->device, NULL, 0);
+    int code = tool_library_error(status, device->description.name);
+    if (code == 0 && !set->reset) {
+        code = measure(set, device, t);
+        finish(t);
+        const bool whole = code == 0 && !tool_interrupted();
+        status = tamis_device_correct(device->device, whole ? t->rows : before, whole ? t->count : kept);
+        if (status != TAMIS_OK) code = tool_library_error(status, device->description.name);
+        if (tool_interrupted()) {
+            tool_error("interrupted: what was known before is kept");
+            code = TOOL_INTERRUPTED;
+        }
+        if (t->full) tool_warning("only %d corrections are kept: name fewer types or widths", TAMIS_CORRECTIONS_MOST);
+    }
+    if (code == 0 && set->json) print_json(t);
+    if (code == 0 && !set->json && !set->reset) print_text(t);
+    free(before);
+    free(t);
+    return code;
+}
+
+static int run_tune_device(const void *given, int count, char **operands) {
+    const settings *const set = given;
+    tool_device device;
+    (void)count, (void)operands;
+    int code = tool_device_open(set->device, true, &device);
+    if (code) return code;
+    code = tune(set, &device);
+    tool_device_close(&device);
+    return code;
+}
+
+const tool_command tool_tune_device_command = {
+    .name = "tune-device",
+    .summary = "measure algorithms on this device, so that plans choose well on it",
+    .operands = "",
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_tune_device,
+};
