@@ -51,7 +51,7 @@ typedef struct tamis_correction {
     uint64_t reserved[4];
 } tamis_correction;
 
-enum { TAMIS_CORRECTIONS_MOST = 128 };
+#define TAMIS_CORRECTIONS_MOST 128
 
 /* Keeps corrections for this device, its instruction set and its threads, in memory and on disk, in the place of those
    before; count = 0 removes them. Later plans use them, except with TAMIS_PROBE=0. TAMIS_ERROR_FILE: the disk cannot

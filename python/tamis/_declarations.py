@@ -290,6 +290,11 @@ class tamis_ceilings(Structure):
                 ("others_processors", c_double), ("doubtful", c_bool), ("reserved", c_uint64 * 6)]
 
 
+class tamis_correction(Structure):
+    _fields_ = [("algorithm", c_char * 48), ("operation", c_int), ("type", c_int), ("columns", c_int64),
+                ("cases", c_int64), ("factor", c_double), ("reserved", c_uint64 * 4)]
+
+
 class tamis_floor(Structure):
     _fields_ = [("flops", c_double), ("bytes", c_double), ("seconds", c_double), ("memory_bound", c_bool),
                 ("bandwidth", c_double), ("peak", c_double), ("reserved", c_uint64 * 6)]
@@ -591,6 +596,8 @@ TAMIS_FUNCTIONS = {
     "tamis_algorithm_at": (c_int, [c_int, POINTER(tamis_algorithm_description)]),
     "tamis_device_ceilings": (c_int, [c_void_p, POINTER(tamis_ceilings)]),
     "tamis_device_probe": (c_int, [c_void_p, POINTER(tamis_ceilings)]),
+    "tamis_device_correct": (c_int, [c_void_p, POINTER(tamis_correction), c_int64]),
+    "tamis_device_corrections": (c_int, [c_void_p, POINTER(tamis_correction), c_int64, POINTER(c_int64)]),
     "tamis_floor_find": (c_int, [POINTER(tamis_sparse), POINTER(tamis_options), c_bool, POINTER(tamis_ceilings), c_bool,
                                  POINTER(tamis_floor)]),
     "tamis_cache_describe": (c_int, [POINTER(tamis_cache_description)]),

@@ -23,6 +23,7 @@ offered() { # what bash offers for the last word
     printf '%s\n' "${COMPREPLY[@]}"
 }
 # the part of a text from a line with $2 to the next with $3
+section() { awk -v title="$1" '!on && $0 == title { on = 1; next } on && index($0, ".S") { exit } on' "$texts/tamis.1"; }
 part() { awk -v from="$2" -v to="$3" '!on && index($0, from) { on = 1; next } on && index($0, to) { exit } on' "$texts/$1"; }
 # the names in the first column of a section of --help
 names() { awk -v section="$1:" '$0 == section { on = 1; next } on && !NF { exit } on && /^  [^ ]/ { print $1 }'; }
@@ -43,7 +44,7 @@ check_options() { # COMMAND [METHOD]
     checked=$((checked + $(echo "$wanted" | wc -l)))
     compare "bash for tamis $*" "$wanted" "$(offered tamis "$@" -- | sed 's/^--//')"
     compare "what zsh is told for tamis $*" "$wanted" "$(tamis --complete "$@" -- | sed -n 's/^--\(.*\)\t..*/\1/p')"
-    compare "the man page for $title" "$wanted" "$(echo help; part tamis.1 ".Ss $title" '.S' |
+    compare "the man page for $title" "$wanted" "$(echo help; section ".Ss $title" |
         grep -oE 'Fl -[a-z0-9-]+' | sed 's/^Fl -//')"
 }
 
