@@ -23,7 +23,7 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages([str(pathlib.Pa
 
 @pytest.mark.parametrize("page", ["docs/manual/python.md", "docs/manual/python-attention.md", "docs/manual/python-graphs.md",
                                   "docs/manual/python-recommender.md", "docs/manual/python-topics.md", "docs/manual/python-transforms.md",
-                                  "README.md"])
+                                  "README.md", "python/README.md"])
 @pytest.mark.filterwarnings("ignore:Sparse")
 def test_manual(source, page):
     """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch and JAX need them."""

@@ -1,0 +1,73 @@
+"""What the wheel says of itself: its version, description, files and processor."""
+from __future__ import annotations
+
+import base64
+import email.parser
+import hashlib
+import importlib.metadata
+import pathlib
+import platform
+import re
+
+import pytest
+
+import tamis
+
+
+@pytest.fixture
+def wheel() -> importlib.metadata.Distribution:
+    """The installed package, if that is what is imported."""
+    inside = pathlib.Path(tamis.__file__).resolve().parent
+    try:
+        found = importlib.metadata.distribution("tamis")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("this is not an installed package")
+    if pathlib.Path(str(found.locate_file("tamis"))).resolve() != inside:
+        pytest.skip(f"another package is installed than {inside}")
+    return found
+
+
+def test_metadata(wheel, source):
+    said = wheel.metadata
+    assert said["Name"] == "tamis" and said["License-Expression"] == "Apache-2.0" and said["Author"] == "the authors of Tamis"
+    assert said["Description-Content-Type"] == "text/markdown"
+    description = said.get_payload() or said["Description"]
+    assert description.strip() == (source / "python" / "README.md").read_text("utf-8").strip()
+    assert set(said.get_all("Provides-Extra")) == {"scipy", "torch", "jax", "cuda"}
+    assert [line for line in wheel.requires if "extra" not in line] == ["numpy>=1.22"]
+
+
+def test_one_version(wheel, source):
+    version = re.search(r"^project\(tamis VERSION ([0-9.]+)", (source / "CMakeLists.txt").read_text("utf-8"), re.M)[1]
+    assert wheel.version == tamis.__version__ == version
+    lab = (source / "lab" / "python" / "pyproject.toml").read_text("utf-8")
+    assert f'version = "{version}"' in lab
+
+
+def test_what_is_in_it(wheel):
+    """Every file is the one that was recorded, of this processor, and for every Python."""
+    files = {str(path): path for path in wheel.files}
+    for name in ("tamis/py.typed", "tamis/_operations.pyi", "tamis/lib/libtamis.so.1", "tamis/lib/libtamis_ml.so.1", "tamis/lib/libtamis_xla.so.1"):
+        assert name in files
+    assert any(name.endswith("/LICENSE") for name in files)
+    for name, path in files.items():
+        if path.hash is not None:
+            digest = base64.urlsafe_b64encode(hashlib.new(path.hash.mode, path.read_binary()).digest()).decode().rstrip("=")
+            assert digest == path.hash.value, name
+    said = email.parser.Parser().parsestr(wheel.read_text("WHEEL"))
+    assert said["Root-Is-Purelib"] == "false"
+    for tag in said.get_all("Tag"):
+        assert re.fullmatch(r"py3-none-(manylinux_2_17|manylinux2014|linux)_" + platform.machine(), tag)  # linux: of `pip install .`
+
+
+def test_the_description_stands_alone(source):
+    """A package index has no files beside the description: it may link only to addresses."""
+    links = re.findall(r"\]\(([^)]*)\)", (source / "python" / "README.md").read_text("utf-8"))
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_classifiers(source):
+    known = pytest.importorskip("trove_classifiers").classifiers
+    text = (source / "pyproject.toml").read_text("utf-8")
+    named = re.findall(r'"([^"]*)"', re.search(r"^classifiers = \[(.*?)\]", text, re.M | re.S)[1])
+    assert named and [name for name in named if name not in known] == []
