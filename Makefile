@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo python check test test-long test-aarch64 gpu-check bench lab quality results-pages release mutants lint format docs fuzz install clean help
+.PHONY: build demo python wheels check test test-long test-aarch64 gpu-check bench lab quality results-pages release mutants lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -16,8 +16,12 @@ demo: build ## run the three operations on real meshes and an R-MAT stand-in, or
 	@scripts/demo.sh $(BUILD)/tools/tamis/tamis $(FILES)
 
 python: ## the Python package's wheel into build/wheels; installed and tested in an empty environment, with PACKAGES="torch ..." beside it
-	@scripts/install-dependencies.sh build
+	@scripts/install-dependencies.sh build python
 	@scripts/python.sh $(PACKAGES)
+
+wheels: ## the wheels for x86-64 and aarch64, the latter tested under emulation, and both as packages of conda, into build/wheels and build/conda
+	@scripts/install-dependencies.sh build python aarch64
+	@scripts/wheels.sh $(PACKAGES)
 
 check: ## while working: a quick build, the quick tests, lint of what changed; a minute or two
 	@scripts/install-dependencies.sh build test

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing for the groups named: build, test, aarch64, docs, mpi. Says what it installs and
+# Installs the Debian packages that are missing for the groups named: build, test, python, aarch64, docs, mpi. Says what it installs and
 # why, uses sudo when not root, and does nothing when all is there.
 #   scripts/install-dependencies.sh build test
 set -eu
@@ -36,6 +36,10 @@ ocl-icd-libopencl1 finds OpenCL implementations
 opencl-c-headers  to compare our declarations with
 libmetis5         partitions graphs, opened at run time
 oclgrind          finds bad accesses and races in OpenCL kernels'
+
+python='
+python3           the wheel: runs its build and its tests
+python3-venv      folders for both'
 
 aarch64='
 gcc-aarch64-linux-gnu  the compiler for 64-bit ARM
@@ -84,8 +88,8 @@ missing=''
 reasons=''
 for group in "$@"; do
     case $group in
-        build) list=$build ;; test) list=$test ;; docs) list=$docs ;; aarch64) list=$aarch64 ;; mpi) list=$mpi ;;
-        *) echo "install-dependencies.sh: no group '$group'; there are build, test, aarch64, docs, mpi" >&2; exit 2 ;;
+        build) list=$build ;; test) list=$test ;; python) list=$python ;; docs) list=$docs ;; aarch64) list=$aarch64 ;; mpi) list=$mpi ;;
+        *) echo "install-dependencies.sh: no group '$group'; there are build, test, python, aarch64, docs, mpi" >&2; exit 2 ;;
     esac
     while read -r package why; do
         [ -n "$package" ] || continue

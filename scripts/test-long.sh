@@ -36,6 +36,9 @@ check lab-off sh -c "cmake --preset check -B build/lab-off -DTAMIS_LAB=OFF -DBUI
 step 'the Python package: its wheel beside PyTorch, long fuzzing'
 check python sh -c 'TAMIS_FUZZ_EXAMPLES=5000 scripts/python.sh torch'
 
+step 'the wheels for x86-64 and aarch64, and packages of conda'
+check wheels scripts/wheels.sh
+
 step 'fuzzing'
 check fuzz scripts/fuzz.sh 120
 

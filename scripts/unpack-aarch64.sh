@@ -1,0 +1,25 @@
+#!/bin/sh
+# Unpacks, without installing, packages of this machine's Debian for 64-bit ARM: the static libraries that the wheel is built with, and the
+# Python that tests it under emulation, with all that these depend on. Neither root nor `dpkg --add-architecture` is needed: apt gets
+# folders of its own. Does nothing when all is there.
+#   scripts/unpack-aarch64.sh FOLDER
+set -eu
+[ $# -eq 1 ] || { echo 'usage: unpack-aarch64.sh FOLDER' >&2; exit 2; }
+packages='librandom123-dev zlib1g-dev liblzma-dev libzstd-dev python3 libstdc++6'
+[ "$(cat "$1/unpacked" 2>/dev/null || true)" != "$packages" ] || exit 0
+rm -rf "$1"
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+mkdir -p "$temporary/state/lists/partial" "$temporary/cache/archives/partial"
+apt() {
+    apt-get -q -y -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$temporary/state" -o Dir::State::status=/dev/null \
+        -o Dir::Cache="$temporary/cache" -o APT::Sandbox::User="$(id -un)" "$@" >"$temporary/log" 2>&1 || { cat "$temporary/log" >&2; exit 1; }
+}
+apt update
+# shellcheck disable=SC2086
+apt install --no-install-recommends --download-only $packages
+for file in "$temporary"/cache/archives/*.deb; do dpkg-deb -x "$file" "$folder"; done
+echo "$packages" >"$folder/unpacked"
+echo "unpacked for aarch64 into $1: $packages"
