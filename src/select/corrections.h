@@ -17,8 +17,8 @@ bool tamis_corrections_set(const tamis_backend *backend, int number, int threads
 /* Copies at most `most` of them, and returns how many there are. */
 int64_t tamis_corrections_get(int corrections, tamis_correction *rows, int64_t most);
 
-/* What the algorithm's predicted time is multiplied by. One that was not measured gets the mean of the others, so that it
-   is neither preferred nor avoided; 1 if the operation or the type was not measured at all. */
+/* What the algorithm's predicted time is multiplied by. One that was not measured gets the mean of the others, so that
+   it is neither preferred nor avoided; 1 if the operation or the type was not measured at all. */
 double tamis_correction_factor(int corrections, const tamis_problem *problem, const char *algorithm);
 
 /* The first returns how many devices have some on disk; the second removes them, and returns how many there were. */

@@ -222,7 +222,7 @@ static int run_tune_device(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_tune_device_command = {
+const tool_command tool_correct_command = {
     .name = "tune-device",
     .summary = "measure algorithms on this device, so that plans choose well on it",
     .operands = "",
