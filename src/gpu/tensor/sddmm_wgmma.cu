@@ -43,6 +43,7 @@
 #define SUMS        (COLUMNS / 2)           /* of a thread */
 #define VALUED      (HAS_VALUES && EDGE != EDGE_MASK)
 #define AT_ONCE     (COLUMNS / (LATE && (VALUED || INDEX == 64) ? 32 : 16)) /* entries of a lane */
+#define AHEAD       (SIDE == 128 && !ALIGNED) /* entries come from memory more often than from their copy */
 #define EACH_TIME   (32 * ACROSS)           /* entries that warps with the same rows take together */
 #define PITCH       (SIDE == 128 ? 136 : 64) /* floats from row to row of staged products */
 #define SLOT_BYTES  (RESIDENT ? TILE : 2 * TILE)
@@ -338,7 +339,7 @@ typedef struct writing {
     int k, count, none; /* an entry of the warp's own rows, for what is beyond */
     const ushort *entries;
     const cell_notes *noted;
-    int next[AT_ONCE]; /* those at k, unless LATE, which leaves no registers for them */
+    int next[AT_ONCE]; /* those at k, if they are read AHEAD */
 } writing;
 
 FUNCTION void read_entries(int *entry, const writing &of, int k) {
@@ -389,7 +390,7 @@ FUNCTION void write_some(const operands &p, const float *staged, writing &of, el
     float x[AT_ONCE], nothing = 0; /* or NaN */
     index t[AT_ONCE];
     element next[AT_ONCE];
-    if (LATE) read_entries(of.next, of, of.k);
+    if (!AHEAD) read_entries(of.next, of, of.k);
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) entry[i] = of.next[i];
     read_entries(of.next, of, of.k + EACH_TIME * AT_ONCE);
