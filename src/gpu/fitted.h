@@ -60,6 +60,7 @@ typedef struct tamis_gpu_fitted {
         double value_ps;         /* a number of S, if the edge reads it */
         double wide, wide_bytes; /* rows of more bytes leave L1 room for too few: so many times as long */
         double beyond_share;
+        double begin;    /* SDDMM: a launch, its start and end */
         double times[3]; /* of `row`, by operation: SpMM and fused carry sums */
         double sums;     /* SpMM and fused: the chunks that a team walks through; see `alone` */
         double merge;    /* the kernels at the end */

@@ -230,7 +230,7 @@ static void draw_gpu_parameters(run *r, tamis_random *random) {
     if (strcmp(r->algorithm, "gpu-nonzeros") == 0 && r->operation == TAMIS_OP_SDDMM)
         snprintf(r->parameters, sizeof r->parameters, "%s,chunk=%lld,slice=%lld,walk=%lld",
                  nonzeros[tamis_random_below(random, 2)], (long long)(8 + tamis_random_below(random, 90)), slice,
-                 (long long)tamis_random_below(random, 2));
+                 (long long)tamis_random_below(random, 3));
 }
 
 /* Parameters that cut chunks and tiles even in small problems. */

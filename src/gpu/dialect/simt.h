@@ -45,9 +45,11 @@
 #define GROUPS_X           ((long)get_num_groups(0))
 #define LOCAL_ID           ((int)get_local_id(0))
 #if SIMT_CPU
-#define UNROLL _Pragma("nounroll") /* unrolled, compilers for processors take seconds over a kernel, and minutes */
+#define UNROLL      _Pragma("nounroll") /* unrolled, compilers for processors take seconds over a kernel, and minutes */
+#define UNROLL_BY_4 UNROLL
 #else
-#define UNROLL _Pragma("unroll")
+#define UNROLL      _Pragma("unroll")
+#define UNROLL_BY_4 _Pragma("unroll 4")
 #endif
 #define ONE_BY_ONE _Pragma("nounroll") /* a loop whose body is large enough */
 typedef int int32;
@@ -94,6 +96,7 @@ FUNCTION int bits_set(uint32 x) { return (int)popcount(x); }
 #define GROUPS_X                  ((int64)gridDim.x)
 #define LOCAL_ID                  ((int)threadIdx.x)
 #define UNROLL                    _Pragma("unroll")
+#define UNROLL_BY_4               _Pragma("unroll 4")
 #define ONE_BY_ONE                _Pragma("unroll 1") /* a loop whose body is large enough */
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
@@ -475,9 +478,15 @@ FUNCTION void load_indices(index *to, GLOBAL const index *from, int count, int a
     for (int i = 0; i < count; i++) to[i] = from[i];
 }
 
-/* Row number `at` of a matrix. `wide` also promises that a row's distance in bytes fits 31 bits: one instruction. */
+/* Row number `at` of a matrix. `wide` also promises that a row's distance in bytes fits 31 bits: one instruction.
+   PLAIN_ROWS: 1 where it is that in C, too, and rows are read through the read-only path; fused is slower by it. */
+#ifndef PLAIN_ROWS
+#define PLAIN_ROWS 0
+#endif
 FUNCTION GLOBAL const element *row_at(GLOBAL const element *base, index at, int64 stride, int wide) {
 #if !defined(SIMT_OPENCL) && INDEX == 32
+    if (wide && PLAIN_ROWS)
+        return (const element *)((const char *)base + (int64)at * (int32)(stride * (int64)sizeof(element)));
     if (wide) {
         const element *row;
         asm("mad.wide.s32 %0, %1, %2, %3;"
@@ -508,8 +517,12 @@ FUNCTION int64 max64(int64 x, int64 y) { return x > y ? x : y; }
 
 /*
  * TEAM_SETUP(team) among a kernel's first declarations makes the handle that collectives take. Lanes are consecutive
- * work-items. All lanes of a team get the result of a collective.
+ * work-items. All lanes of a team get the result of a collective. TEAMS_TOGETHER: 1 where the teams of a warp always
+ * come to it at the same time, which saves telling who is there.
  */
+#ifndef TEAMS_TOGETHER
+#define TEAMS_TOGETHER 0
+#endif
 typedef struct simt_team {
     int lane; /* within the team */
 #if SIMT_SUBGROUP == 0 && TEAM > 1
@@ -568,7 +581,7 @@ FUNCTION real team_get(simt_team team, real x, int lane) {
 #define TEAM_SETUP(name)                                                                                               \
     simt_team name;                                                                                                    \
     name.lane = LOCAL_ID % TEAM;                                                                                       \
-    name.mask = TEAM == 32 ? 0xffffffffu : ((1u << (TEAM % 32)) - 1u) << (LOCAL_ID % 32 / TEAM * TEAM)
+    name.mask = TEAM == 32 || TEAMS_TOGETHER ? 0xffffffffu : ((1u << (TEAM % 32)) - 1u) << (LOCAL_ID % 32 / TEAM * TEAM)
 FUNCTION real team_xor(simt_team team, real x, int mask) { return __shfl_xor_sync(team.mask, x, mask); }
 FUNCTION real team_get(simt_team team, real x, int lane) { return __shfl_sync(team.mask, x, lane, TEAM); }
 #endif

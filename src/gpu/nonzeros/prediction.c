@@ -42,8 +42,9 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
     const double walk =
         f->launch + fmax(seconds, fmin(f->nonzeros.sums, seconds * f->sparse_times + f->nonzeros.sums / 2));
-    prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? tamis_gpu_filling(p, seconds) : walk) +
-                               f->nonzeros.merge + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1);
+    prediction->call_seconds = p->operation == TAMIS_OP_SDDMM
+                                   ? f->nonzeros.begin + seconds + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1)
+                                   : walk + f->nonzeros.merge;
     if (p->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "

@@ -5,70 +5,76 @@
 #include "gpu/slices.h"
 #include "gpu/structure/order.h"
 
-enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK };
+enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK, REGISTERS };
+
+enum { REGISTERS_ALL = 65536 /* of a multiprocessor */ };
 
 typedef struct nonzeros_state {
     void *row_indices; /* index type: the row of each nonzero; NULL: it is searched for */
 } nonzeros_state;
 
-/* Rows of B that pass in several steps: few lanes a row, four nonzeros at once, small groups. */
-static void walk(int64_t *parameters) {
-    parameters[TEAM_LANES] = 8;
-    parameters[BATCH] = parameters[LOADS] = 4;
-    parameters[PIECES] = parameters[RUN] = parameters[WALK] = 1;
-    parameters[GROUP] = 128;
-    parameters[CHUNK] = 64;
+/*
+ * Where no row of A stays: so many lanes a row of B that each has four pieces of it or fewer, all of which are under
+ * way at once; of rows that eight lanes have a piece of each, eight rows. The limit on registers is above what the
+ * compiler takes by itself: without one it loads two rows, waits for them, and loads the next two.
+ */
+static void walk(const tamis_problem *problem, int64_t pieces, int64_t *v) {
+    const bool short_rows = pieces <= 8, wide = problem->type == TAMIS_F64 || problem->index_type == TAMIS_I64;
+    v[TEAM_LANES] = short_rows ? 4 : 8;
+    while (v[TEAM_LANES] < 32 && v[TEAM_LANES] * (short_rows ? 1 : 4) < pieces) v[TEAM_LANES] *= 2;
+    v[BATCH] = v[LOADS] = short_rows ? 8 : 4;
+    v[PIECES] = v[TEAM_LANES] > 8 ? 2 : 1;
+    v[RUN] = 1;
+    v[GROUP] = 128;
+    v[CHUNK] = 8; /* a round */
+    /* with eight rows at once, few warps have nonzeros of one row of A unless it is long */
+    v[WALK] = short_rows && problem->evidence->profile.mean < 32 ? 1 : 2;
+    v[REGISTERS] = wide ? 128 : short_rows || v[TEAM_LANES] > 8 ? 96 : 80;
 }
 
-/* A row of A is not worth keeping from step to step where it has few nonzeros, or where rows of B that are new take
-   most of the time anyway; that they are near (meshes) is worth large groups. */
-static bool walks(const tamis_problem *problem, int64_t pieces, bool few) {
-    if (few) return false;
+/*
+ * Whether no row of A stays: where there are few nonzeros, and where rows of B that are new take most of the time
+ * anyway or rows of A have few nonzeros. Otherwise, in meshes, groups that take many neighbouring nonzeros find rows of
+ * B in L1.
+ */
+static bool walks(const tamis_problem *problem, int64_t pieces, int64_t multiprocessors) {
+    enum { SOME = 3072, MANY = 16384 /* nonzeros of a multiprocessor */ };
     const double mean = problem->evidence->profile.mean, fresh = problem->evidence->fresh_share;
+    if (problem->nnz < multiprocessors * (pieces > 8 && fresh < 0.3 ? SOME : MANY)) return true;
     if (pieces >= 64) return mean < 16 || mean < 110 * fresh || fresh > 0.4;
-    return pieces >= 32 && fresh > 0.78;
+    return pieces > 8 ? fresh > 0.78 : fresh > 0.3 || mean < 32;
 }
 
 /*
  * A row of B is read by as many lanes as it has pieces, up to sixteen; where it has more than three for each of these
- * (fp64: more than one), by eight, two rows at once, step by step. Groups are small and short where there are few
- * nonzeros, so that every multiprocessor has some.
+ * (fp64: more than one), by eight, two rows at once, step by step.
  */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), slice = tamis_gpu_nonzeros_slice(problem);
-    const int64_t pieces = (slice + piece - 1) / piece;
+    const int64_t pieces = (slice + piece - 1) / piece, multiprocessors = device->limits.multiprocessors;
     int64_t team = 4, group = 128, chunk = 512, loads = 4;
-    while (team < 16 && 2 * team <= pieces) team *= 2;
-    const int64_t multiprocessors = device->limits.multiprocessors, wanted = multiprocessors * 16;
-    const bool few = problem->nnz < multiprocessors * 3000; /* all lanes that a row is worth, then */
-    const bool in_steps = piece == 2 ? pieces > team : piece == 4 && pieces > 3 * team && !few;
-    const bool by_three = piece == 4 && pieces > 2 * team && pieces <= 3 * team;
-    if (in_steps) team = 8;
-    if (piece == 4 && pieces == 16 && !few)
-        team = 8; /* two pieces a lane at K = 64: meshes 1.08, graphs 0.98 times as fast */
     parameters[SLICE] = slice;
-    parameters[WALK] = 0;
-    if (walks(problem, pieces, few) && !device->limits.is_cpu) {
-        walk(parameters);
+    parameters[WALK] = parameters[REGISTERS] = 0;
+    if (!device->limits.is_cpu && walks(problem, pieces, multiprocessors)) {
+        walk(problem, pieces, parameters);
         return;
     }
+    while (team < 16 && 2 * team <= pieces) team *= 2;
+    const bool in_steps = piece == 2 ? pieces > team : piece == 4 && pieces > 3 * team;
+    const bool by_three = piece == 4 && pieces > 2 * team && pieces <= 3 * team;
+    if (in_steps) team = 8;
+    if (piece == 4 && pieces == 16) team = 8; /* two pieces a lane at K = 64: meshes 1.08, graphs 0.98 times as fast */
     const bool long_rows = pieces > 2 * team || pieces > 16;
-    if (long_rows) {
-        /* 8192 nonzeros of 32 pieces are work enough for a multiprocessor; of longer rows fewer */
-        const int64_t enough = pieces > 32 ? 8192 * 32 / pieces : 8192;
+    if (long_rows && by_three) {
         group = 256;
         chunk = 1024;
-        if (problem->nnz >= multiprocessors * (enough > 1024 ? enough : 1024) && !by_three) {
-            /* one group a multiprocessor: neighbouring rows of S find rows of B in L1; and whole rounds of them */
-            const int64_t rounds = problem->nnz / multiprocessors / 8192 + 1;
-            group = 1024;
-            chunk = problem->nnz / multiprocessors / rounds + 1;
-        }
+    } else if (long_rows) {
+        /* one group a multiprocessor: neighbouring rows of S find rows of B in L1; and whole rounds of them */
+        const int64_t rounds = problem->nnz / multiprocessors / 8192 + 1;
+        group = 1024;
+        chunk = problem->nnz / multiprocessors / rounds + 1;
     }
-    /* too few nonzeros for all: smaller groups, and one round for each */
-    while (group > 64 && problem->nnz < wanted * (group / team * 8)) group /= 2;
     const int64_t step = group / team * 8;
-    while (group <= 256 && chunk > step && problem->nnz < wanted * chunk) chunk /= 2;
     parameters[TEAM_LANES] = team;
     parameters[BATCH] = 8;
     parameters[PIECES] = pieces <= 2 * team ? 2 : 4;
@@ -104,6 +110,9 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
     tamis_gpu_define(&definitions, "RUN", v[RUN]);
     tamis_gpu_define(&definitions, "WALK", v[WALK]);
+    tamis_gpu_define(&definitions, "ONE_ROUND", v[CHUNK] == v[GROUP] / v[TEAM_LANES] * v[BATCH]);
+    if (v[REGISTERS] > 0 && REGISTERS_ALL / v[REGISTERS] >= v[GROUP])
+        tamis_gpu_define(&definitions, "GROUPS", REGISTERS_ALL / v[REGISTERS] / v[GROUP]);
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "ROWS_KNOWN", !p->problem.once);
     return tamis_gpu_add_split_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
@@ -116,7 +125,7 @@ static tamis_call_bytes call_bytes(const tamis_problem *problem) {
 }
 
 static tamis_status prepare(tamis_prepared *p) {
-    enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
+    enum { OVER = 8 }; /* so many registers more than it has a compiler saves */
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
     TRY(tamis_gpu_check_powers(p, GROUP, GROUP));
@@ -124,7 +133,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     const int64_t needs = registers_of(p);
-    while (v[GROUP] > 128 && needs > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;
+    while (v[GROUP] > 128 && needs > REGISTERS_ALL / v[GROUP] + OVER) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
     const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
     const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1; /* no more groups than a launch has */
@@ -159,7 +168,8 @@ const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
                    {"chunk", 8, 1 << 20},
                    {"run", 1, 64},
                    {"slice", 0, 1 << 20},
-                   {"walk", 0, 1}},
+                   {"walk", 0, 2},
+                   {"registers", 0, 255}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
