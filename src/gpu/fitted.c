@@ -47,8 +47,18 @@ static const tamis_gpu_fitted h200 = {
              .merge = 3e-6,
              .order = 0.1e-3,
              .order_row = 1e-9},
-    /* Fitted on an H100 on 2026-11-25 to widths of 32 and 128 on 34 matrices of 11 thousand to 36 million nonzeros. */
-    .teams = {.begin = 4e-6, .times = 0.95, .even = 1.25, .large = 1.15, .row_lane_ps = 3.3, .group = 256},
+    /* Fitted on an H100 on 2026-11-25 to widths of 32 and 128 on 29 matrices of 11 thousand to 12 million nonzeros. */
+    .teams =
+        {.begin = 4e-6, .times = 0.95, .even = 1.15, .longs = 1.28, .large = 1.06, .row_lane_ps = 3.3, .group = 256},
+    /* Fitted on an H100 on 2026-11-25 to K = L of 32 and 128 on the same 29, to within 13 % (rms); beyond_share is a
+       guess. */
+    .fused_teams = {.one_ps = 0.95,
+                    .byte_ps = 0.0437,
+                    .byte_new_ps = 0.0545,
+                    .row_byte_ps = 0.42,
+                    .beyond_share = 0.05,
+                    .chain = 0.29,
+                    .large = 1.05},
     /* Derived, not fitted; twelve predictions were 0.92 to 1.43 of what was measured on 2026-11-23. `nonzero` is that
        of SDDMM by gpu-nonzeros, since loads decide, plus the issue slots for exchanging a weight and multiplying once
        more; rows as in gpu-rows, and as much again for a row of A; an exponential for each. */

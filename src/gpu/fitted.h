@@ -89,13 +89,20 @@ typedef struct tamis_gpu_fitted {
         double order, order_row;    /* set-up: rows in order, the lists of cut rows */
     } rows;
 
-    /* gpu-teams: nonzeros and rows of gpu-rows so many `times`; `even` where rows are of about the same length or all
-       long, `large` in groups of more than `group` work-items, whose last team is waited for. */
+    /* gpu-teams: nonzeros and rows of gpu-rows so many `times`; `even` where rows are of about the same length, `longs`
+       where they are long, `large` in groups of more than `group` work-items, whose last team is waited for. */
     struct {
         double begin; /* a launch, its start and end */
-        double times, even, large, group;
+        double times, even, longs, large, group;
         double row_lane_ps; /* a row, and each lane of its team */
     } teams;
+
+    struct {                                 /* fused by gpu-teams */
+        double one_ps, byte_ps, byte_new_ps; /* a nonzero, a byte of its rows, more if they are new */
+        double row_byte_ps;                  /* a byte of a row of A and of E */
+        double beyond_share;                 /* of the new rows, of what they take longer than from L2 */
+        double chain, large; /* share of `chain`; so many times in groups of more than `group` work-items */
+    } fused_teams;
 
     struct { /* gpu-one-pass: a nonzero, whose row is read once for two products; what softmax adds to it; a row */
         tamis_gpu_cost nonzero;

@@ -219,10 +219,14 @@ static void draw_gpu_parameters(run *r, tamis_random *random) {
     if (strcmp(r->algorithm, "gpu-rows") == 0)
         snprintf(r->parameters, sizeof r->parameters, "%s,limit=%lld", teams[tamis_random_below(random, 3)],
                  (long long)(1 + tamis_random_below(random, 60)));
-    if (strcmp(r->algorithm, "gpu-teams") == 0) /* rows of several teams, within a warp and beyond */
-        snprintf(r->parameters, sizeof r->parameters, "share=%d,order=%d,group=%d,slice=%lld",
-                 1 << tamis_random_below(random, 4), (int)tamis_random_below(random, 3),
-                 64 << tamis_random_below(random, 4), slice);
+    if (strcmp(r->algorithm, "gpu-teams") == 0) { /* rows of several teams, within a warp and beyond */
+        const int used = snprintf(r->parameters, sizeof r->parameters, "share=%d,order=%d,group=%d",
+                                  1 << tamis_random_below(random, 4), (int)tamis_random_below(random, 3),
+                                  64 << tamis_random_below(random, 4));
+        snprintf(r->parameters + used, sizeof r->parameters - (size_t)used, ",%s=%lld",
+                 r->operation == TAMIS_OP_SPMM ? "slice" : "batch",
+                 r->operation == TAMIS_OP_SPMM ? slice : 4 + 4 * (long long)tamis_random_below(random, 2));
+    }
     if (strcmp(r->algorithm, "gpu-panels") == 0)
         snprintf(r->parameters, sizeof r->parameters, "panel=%lld,columns=%lld,part=%lld,slice=%lld",
                  (long long)(1 + tamis_random_below(random, 20)), (long long)(1 + tamis_random_below(random, 8)),

@@ -43,6 +43,7 @@ static const struct allowed {
     {"sddmm_panels.simt", 64, "saved around exp and divisions, 16-bit rows of 512"},
     {"chunks.simt", 16, "saved around exp"},
     {"one_pass.simt", 32, "rows of fp64 on sm_80, for which the assembler hands out all registers"},
+    {"fused_teams.simt", 32, "what is known ahead of the loop, where many groups share a multiprocessor"},
     {"split_rows.cu", 8, "columns of 16-bit numbers, where four groups share a multiprocessor"},
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 32, "saved around exp and divisions, of neighbouring columns and long K"},
@@ -103,8 +104,9 @@ static void prepare(const instance *x) {
 /* Whatever is drawn, each kernel comes once: some are softmax's alone, and of methods that do not keep its rows, and
    some methods have no softmax, and of 16-bit types not every result. */
 static void be_sure(instance *x) {
-    static const char *const narrow[] = {"gpu-tensor", "gpu-one-pass"}; /* at most K = 128, and K = L = 256 in fp64 */
-    for (int i = 0; i < 2; i++)
+    /* at most K = 128, K = L = 256 in fp64, and K and L = 256 in fp64 */
+    static const char *const narrow[] = {"gpu-tensor", "gpu-one-pass", "gpu-teams"};
+    for (int i = 0; i < 3; i++)
         if (x->operation == TAMIS_OP_FUSED && strcmp(x->algorithm->description.name, narrow[i]) == 0)
             x->inner = x->width = 64;
     if (x->type != TAMIS_F32 && x->type != TAMIS_F64) return;

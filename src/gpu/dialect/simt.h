@@ -11,7 +11,8 @@
  *   OFFSET      bits of row offsets: 32 or 64
  *   GROUPS      (by a kernel, if at all) groups that shall share a multiprocessor
  *   BATCHED     1: the grid's z is the member of a batch; 0: there is one
- *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
+ *   TEAMS_TOGETHER (by a kernel, if at all) 1: all lanes of a warp reach each collective together: no warp is split for
+ * them SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
  *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
  * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0
@@ -517,8 +518,7 @@ FUNCTION int64 max64(int64 x, int64 y) { return x > y ? x : y; }
 
 /*
  * TEAM_SETUP(team) among a kernel's first declarations makes the handle that collectives take. Lanes are consecutive
- * work-items. All lanes of a team get the result of a collective. TEAMS_TOGETHER: 1 where the teams of a warp always
- * come to it at the same time, which saves telling who is there.
+ * work-items. All lanes of a team get the result of a collective.
  */
 #ifndef TEAMS_TOGETHER
 #define TEAMS_TOGETHER 0
@@ -590,8 +590,10 @@ FUNCTION real team_get(simt_team team, real x, int lane) { return __shfl_sync(te
 #if SIMT_SUBGROUP > 0
 #if defined(SIMT_OPENCL)
 FUNCTION real subgroup_xor(real x, int mask) { return intel_sub_group_shuffle_xor(x, (uint)mask); }
+FUNCTION int32 subgroup_max(int32 x) { return sub_group_reduce_max(x); }
 #else
 FUNCTION real subgroup_xor(real x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+FUNCTION int32 subgroup_max(int32 x) { return __reduce_max_sync(0xffffffffu, x); }
 #endif
 #endif
 

@@ -1,6 +1,7 @@
 /*
- * What rows.simt, teams.simt and one_pass.simt share: the lanes of a team, which exchange a block of columns and take
- * the units of a row of the result in turn, and the tasks of rows that may be cut. The kernels define LANES and UNITS.
+ * What rows.simt, teams.simt, fused_teams.simt and one_pass.simt share: the lanes of a team, which exchange a block of
+ * columns and take the units of a row in turn, and the tasks of rows that may be cut. The kernels define LANES, and
+ * UNITS of a lane's sums.
  */
 
 /* Numbers of nonzeros: 32 bits where a kernel says that they suffice. */
@@ -22,8 +23,31 @@ FUNCTION index block_column(simt_team team, index own, GLOBAL const index *colum
 #endif
 }
 
+/* The same of a block of values. */
+FUNCTION real block_value(simt_team team, real own, GLOBAL const value *values, int has_values, place at, int j) {
+#if SIMT_SUBGROUP == 0
+    return has_values ? real_of_value(values[has_values ? at + j : 0]) : (real)1;
+#else
+    return has_values ? team_get(team, own, j) : (real)1;
+#endif
+}
+
 /* Column of the slice that is first of a lane's unit `u`: the lanes take units in turn. */
 FUNCTION int32 unit_at(int lane, int u) { return (u * LANES + lane) * UNIT; }
+
+/* The lane's `units` of a row, `row` the address of the first, zeros past its end; of these `full` are there in all
+ * lanes. */
+FUNCTION void load_row(const int wide, real *to, GLOBAL const element *row, int lane, int32 across, const int units,
+                       const int full) {
+    UNROLL
+    for (int u = 0; u < units; u++) {
+        const int32 at = u * LANES * UNIT;
+        if (u < full)
+            load_unit(to + u * UNIT, row + at, wide);
+        else
+            load_unit_left(to + u * UNIT, row + at, across - at - lane * UNIT, wide);
+    }
+}
 
 FUNCTION void write_lane(GLOBAL output *row, const real *sum, int lane, int32 left, real alpha, real beta,
                          int aligned) {

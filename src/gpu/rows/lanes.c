@@ -48,14 +48,18 @@ static int64_t lane_pieces(const tamis_prepared *p) {
                          tamis_gpu_ceiling(v[TAMIS_LANES_SLICE], lanes * tamis_gpu_lanes_piece(&p->problem)));
 }
 
-/* Whether a work-item has registers for its sums, and for the elements, address, column and weight of each row under
-   way. BESIDE: so many more that no instance of test_compile spills. */
-static bool registers_suffice(const tamis_prepared *p) {
-    enum { REGISTERS = 65536, BESIDE = 44, ADDRESS = 2 };
+int64_t tamis_gpu_lanes_registers(const tamis_prepared *p) {
+    enum { ADDRESS = 2 };
     const int64_t *const v = p->parameters;
     const int64_t real = p->problem.type == TAMIS_F64 ? 2 : 1, column = p->problem.index_type == TAMIS_I64 ? 2 : 1;
     const int64_t sums = lane_pieces(p) * tamis_gpu_lanes_piece(&p->problem) * real;
-    return v[TAMIS_LANES_LOADS] * (sums + ADDRESS + column + real) + sums + BESIDE < REGISTERS / v[TAMIS_LANES_GROUP];
+    return v[TAMIS_LANES_LOADS] * (sums + ADDRESS + column + real) + sums;
+}
+
+/* Whether a work-item has registers for all that. BESIDE: so many more that no instance of test_compile spills. */
+static bool registers_suffice(const tamis_prepared *p) {
+    enum { REGISTERS = 65536, BESIDE = 44 };
+    return tamis_gpu_lanes_registers(p) + BESIDE < REGISTERS / p->parameters[TAMIS_LANES_GROUP];
 }
 
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices) {

@@ -22,6 +22,9 @@ int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64
 /* Predicted seconds of a nonzero, whose part of a row of B has so many bytes. */
 double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes);
 
+/* Registers that a work-item's sums take, with the elements, address, column and weight of each row under way. */
+int64_t tamis_gpu_lanes_registers(const tamis_prepared *p);
+
 /* Makes the parameters fit the problem and the device, and counts the slices. A slice of 0 becomes `usual_slice`. */
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices);
 

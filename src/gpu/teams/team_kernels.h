@@ -1,0 +1,109 @@
+/*
+ * What teams.simt and fused_teams.simt share: the neighbouring teams of a group that have one row, and how what they
+ * have summed is added: by shuffles within a warp, then through shared memory, in the order of the teams. So the bits
+ * are the same every time. The kernels define LANES and LANE_REALS, what a team has of sums.
+ */
+#define TEAMS (GROUP / TEAM)
+#if SIMT_SUBGROUP > TEAM
+#define HELD (SIMT_SUBGROUP / TEAM) /* teams of a warp */
+#else
+#define HELD 1
+#endif
+#define HOLDERS (TEAMS < HELD ? 1 : TEAMS / HELD)
+#define NOTES   2 /* of softmax: the largest score and the sum of exponentials */
+#define PART    (LANES * LANE_REALS + NOTES)
+
+#if TEAMS > HELD
+#define TEAM_PARTS(name) SHARED(real, name, HOLDERS *PART)
+#else
+#define TEAM_PARTS(name) LOCAL real *const name = 0
+#endif
+
+/* The largest number of nonzeros that a team has of those which take their steps together. */
+FUNCTION place longest_of(GLOBAL const int4 *tasks, int64 base, int64 tasks_count, place own) {
+#if SIMT_SUBGROUP > 0
+    (void)tasks, (void)base, (void)tasks_count;
+    return subgroup_max(own);
+#else
+    for (int other = 0; other < TEAMS; other++) {
+        const int4 task = tasks[min64(base + other, tasks_count - 1)];
+        if (task.z - task.y > own) own = task.z - task.y;
+    }
+    return own;
+#endif
+}
+
+/* The last nonzero of a task, or one near that there is; nobody reads any where the matrix has none. */
+FUNCTION place last_of(place begin, place end) { return end > begin ? end - 1 : begin > 0 ? begin - 1 : 0; }
+
+/* What a team, or several, have of a row. */
+typedef struct row_part {
+    real sum[LANE_REALS], most, total; /* of softmax: the largest score, and the sum of exponentials relative to it */
+} row_part;
+
+/* Factors of two parts that become relative to the higher of their largest scores. */
+typedef struct row_factors {
+    real mine, theirs;
+} row_factors;
+
+FUNCTION row_factors join_scores(const int softmax, row_part *part, real most, real total) {
+    row_factors f;
+    f.mine = f.theirs = 1;
+    if (softmax) {
+        const real higher = most > part->most ? most : part->most;
+        if (part->most > -INFINITY) f.mine = exp(part->most - higher);
+        if (most > -INFINITY) f.theirs = exp(most - higher);
+        part->total = part->total * f.mine + total * f.theirs;
+        part->most = higher;
+    }
+    return f;
+}
+
+/* The first team of each row gets what all of its `teams` have. `own`: the team's number in the group; `most`: teams of
+   the group's first row, which has the most. */
+FUNCTION void add_teams(simt_team team, const int softmax, int own, int teams, int most, row_part *part,
+                        LOCAL real *parts) {
+#if HELD > 1
+    UNROLL
+    for (int distance = 1; distance < HELD; distance *= 2)
+        if (distance < most) { /* the same for all of the group */
+            row_factors f;
+            f.mine = f.theirs = 1;
+            if (softmax) {
+                const real other = subgroup_xor(part->most, distance * TEAM);
+                const real other_total = subgroup_xor(part->total, distance * TEAM);
+                if (distance < teams) f = join_scores(softmax, part, other, other_total);
+            }
+            UNROLL
+            for (int k = 0; k < LANE_REALS; k++) {
+                const real other = subgroup_xor(part->sum[k], distance * TEAM);
+                if (distance < teams) part->sum[k] = part->sum[k] * f.mine + other * f.theirs;
+            }
+        }
+#endif
+#if TEAMS > HELD
+    const int always = SIMT_SUBGROUP == 0; /* PoCL does not see that it is the same for all of the group */
+    if (most > HELD || always) {
+        if (own % HELD == 0 && team.lane < LANES) {
+            LOCAL real *const to = parts + own / HELD * PART;
+            UNROLL
+            for (int k = 0; k < LANE_REALS; k++) to[k * LANES + team.lane] = part->sum[k];
+            if (softmax && team.lane == 0) {
+                to[LANES * LANE_REALS] = part->most;
+                to[LANES * LANE_REALS + 1] = part->total;
+            }
+        }
+        group_barrier();
+        if (own % teams == 0 && team.lane < LANES) {
+            for (int other = own / HELD + 1; other < (own + teams) / HELD; other++) {
+                LOCAL const real *const from = parts + other * PART;
+                const row_factors f = join_scores(softmax, part, softmax ? from[LANES * LANE_REALS] : (real)0,
+                                                  softmax ? from[LANES * LANE_REALS + 1] : (real)0);
+                UNROLL
+                for (int k = 0; k < LANE_REALS; k++)
+                    part->sum[k] = part->sum[k] * f.mine + from[k * LANES + team.lane] * f.theirs;
+            }
+        }
+    }
+#endif
+}
