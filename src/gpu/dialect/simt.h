@@ -11,8 +11,9 @@
  *   OFFSET      bits of row offsets: 32 or 64
  *   GROUPS      (by a kernel, if at all) groups that shall share a multiprocessor
  *   BATCHED     1: the grid's z is the member of a batch; 0: there is one
- *   TEAMS_TOGETHER (by a kernel, if at all) 1: all lanes of a warp reach each collective together: no warp is split for
- * them SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
+ *   TEAMS_TOGETHER (by a kernel, if at all) 1: all lanes of a warp reach each collective together, so that no warp is
+ *               split for it
+ *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
  *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
  * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0
