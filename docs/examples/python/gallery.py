@@ -196,7 +196,7 @@ def main() -> None:
         (given.manual / "pictures" / f"python-{page}.svg").write_text(picture.svg(), encoding="utf-8")
         print(json.dumps({"page": page, "words": picture.words}))
     for name, run_of in TRAINING_STEPS.items():
-        records = given.manual.parent / "results" / "language-model" / f"{run_of}.jsonl"
+        records = given.manual.parent.parent / "lab" / "results" / "language-model" / f"{run_of}.jsonl"
         picture = training_step([json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()])
         (given.manual / "pictures" / f"{name}.svg").write_text(picture.svg(), encoding="utf-8")
 
