@@ -55,13 +55,18 @@ static const char *const small_matrices[] = {"generate:rmat:rows=500,nnz=5000,na
                                              "generate:banded:rows=600,nnz=6000,band=20,name=band",
                                              "generate:uniform:rows=128,density=0.2,name=layer"};
 
+/* One algorithm's times of one case. */
+typedef struct timing {
+    int number, row; /* of the case; of the correction */
+    double predicted, measured;
+} timing;
+
 /* The factors under way: sums of logarithms. */
 typedef struct tally {
-    int count;
+    int count, cases, timed;
     tamis_correction rows[TAMIS_CORRECTIONS_MOST];
     double logs[TAMIS_CORRECTIONS_MOST], squares[TAMIS_CORRECTIONS_MOST];
-    int cases;
-    double before; /* logarithms of auto's time over that of the fastest */
+    timing *timings;
     bool full;
 } tally;
 
@@ -84,30 +89,44 @@ static tamis_correction *row_of(tally *t, const tool_problem *problem, const cha
 
 static void observe(void *context, const tool_bench_case *one, const tool_bench_results *results) {
     tally *const t = context;
-    double best = INFINITY, chosen = INFINITY, predicted = INFINITY;
+    const int before = t->timed;
     for (int i = 0; i < results->count; i++) {
         const tool_bench_result *const result = &results->at[i];
         if (result->predicted <= 0 || result->time.median <= 0) continue;
         tamis_correction *const row = row_of(t, &one->problem, result->algorithm);
-        if (row) {
-            const double log_ratio = log(result->time.median / result->predicted);
-            t->logs[row - t->rows] += log_ratio;
-            t->squares[row - t->rows] += log_ratio * log_ratio;
-            row->cases++;
-        }
-        if (result->time.median < best) best = result->time.median;
-        if (result->predicted < predicted) {
-            predicted = result->predicted;
-            chosen = result->time.median;
-        }
+        if (!row) continue;
+        const double log_ratio = log(result->time.median / result->predicted);
+        const int number = (int)(row - t->rows);
+        t->logs[number] += log_ratio;
+        t->squares[number] += log_ratio * log_ratio;
+        row->cases++;
+        t->timings[t->timed++] = (timing){t->cases, number, result->predicted, result->time.median};
     }
-    if (!isfinite(best)) return;
-    t->before += log(chosen / best);
-    t->cases++;
+    if (t->timed > before) t->cases++;
 }
 
 static void finish(tally *t) {
     for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
+}
+
+/* The time of what is predicted fastest over that of the fastest, geometric mean over the cases; by corrected
+   predictions, or by those of the model alone. */
+static double regret(const tally *t, bool corrected) {
+    double logs = 0;
+    for (int i = 0; i < t->timed;) {
+        double best = INFINITY, chosen = INFINITY, predicted = INFINITY;
+        const int number = t->timings[i].number;
+        for (; i < t->timed && t->timings[i].number == number; i++) {
+            const timing *const at = &t->timings[i];
+            const double seconds = at->predicted * (corrected ? t->rows[at->row].factor : 1);
+            if (at->measured < best) best = at->measured;
+            if (seconds >= predicted) continue;
+            predicted = seconds;
+            chosen = at->measured;
+        }
+        logs += log(chosen / best);
+    }
+    return t->cases > 0 ? exp(logs / t->cases) : NAN;
 }
 
 /* How far the ratios of a row are from its factor, as a factor: exp of the standard deviation. */
@@ -135,6 +154,7 @@ static int measure(const settings *set, tool_device *device, tally *t) {
                                      .seconds = set->seconds};
     tool_bench_run run = {.settings = &how, .observe = observe, .observer = t};
     run.cases = tool_bench_cases(&how) * count;
+    t->timings = tool_allocate((size_t)run.cases * TOOL_BENCH_CONTESTANTS, sizeof *t->timings);
     for (int i = 0; i < count && !tool_interrupted(); i++) {
         char spec[128];
         snprintf(spec, sizeof spec, "%s", set->small ? small_matrices[i] : matrices[i]);
@@ -156,15 +176,16 @@ static void print_text(const tally *t) {
                tamis_type_name(row->type), (long long)row->columns, row->factor, spread(t, i), (long long)row->cases);
     }
     if (t->cases > 0)
-        printf("%d cases; what was predicted fastest took %.2f times the time of the fastest\n", t->cases,
-               exp(t->before / t->cases));
+        printf("%d cases; what auto takes took %.3f times the time of the fastest, and %.3f times with these factors\n",
+               t->cases, regret(t, false), regret(t, true));
 }
 
 static void print_json(const tally *t) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
     tool_json_integer(&json, "cases", t->cases);
-    tool_json_number(&json, "chosen_over_fastest", t->cases > 0 ? exp(t->before / t->cases) : NAN);
+    tool_json_number(&json, "auto_over_fastest", regret(t, false));
+    tool_json_number(&json, "corrected_over_fastest", regret(t, true));
     tool_json_array(&json, "corrections");
     for (int i = 0; i < t->count; i++) {
         const tamis_correction *const row = &t->rows[i];
@@ -196,16 +217,19 @@ static int tune(const settings *set, tool_device *device) {
         code = measure(set, device, t);
         finish(t);
         const bool whole = code == 0 && !tool_interrupted();
-        status = tamis_device_correct(device->device, whole ? t->rows : before, whole ? t->count : kept);
+        const bool better = whole && regret(t, true) < regret(t, false);
+        status = tamis_device_correct(device->device, whole ? t->rows : before, !whole ? kept : better ? t->count : 0);
         if (status != TAMIS_OK) code = tool_library_error(status, device->description.name);
         if (tool_interrupted()) {
             tool_error("interrupted: what was known before is kept");
             code = TOOL_INTERRUPTED;
         }
+        if (whole && !better) tool_warning("the factors do not choose better than the model alone: none is kept");
         if (t->full) tool_warning("only %d corrections are kept: name fewer types or widths", TAMIS_CORRECTIONS_MOST);
     }
     if (code == 0 && set->json) print_json(t);
     if (code == 0 && !set->json && !set->reset) print_text(t);
+    free(t->timings);
     free(before);
     free(t);
     return code;
