@@ -37,10 +37,15 @@ int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
 }
 
 /* Where D is B, a chunk is so short that L1 has its rows the second time; else so long that B and D alternate rarely.
- */
+   If L3 cannot hold both, a thread goes through B for all of its nonzeros, and then through D. */
 int64_t tamis_cpu_choose_chunk(const tamis_problem *problem, int64_t fused) {
+    enum { LONGEST = 1 << 20 };
     if (problem->operation != TAMIS_OP_FUSED) return TAMIS_CPU_CHUNK;
-    const int64_t most = problem->d_is_b ? TAMIS_CPU_SAME_ROWS_CHUNK : fused;
+    const double row_bytes = (double)(problem->inner + problem->width) * (double)tamis_type_size(problem->type);
+    const bool beyond = (double)problem->cols * row_bytes > (double)problem->evidence->cache_l3;
+    const int64_t share = problem->nnz / problem->threads, longest = share < LONGEST ? share : LONGEST;
+    const int64_t apart = beyond && longest > fused ? longest : fused;
+    const int64_t most = problem->d_is_b ? TAMIS_CPU_SAME_ROWS_CHUNK : apart;
     return problem->nnz < most ? problem->nnz + 8 : most;
 }
 

@@ -100,7 +100,9 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     /* if D is B, its rows are read once from afar and once from L1 */
     const double read = problem->d_is_b ? 0.5 * row_bytes : row_bytes, again = row_bytes - read;
     const double table = (double)problem->cols * read;
-    const double far_rate = tamis_cpu_gather_rate(problem, table);
+    /* fused beyond L3 goes through B first, and then through D (tamis_cpu_choose_chunk) */
+    const bool halves = problem->operation == TAMIS_OP_FUSED && table > (double)problem->evidence->cache_l3;
+    const double far_rate = tamis_cpu_gather_rate(problem, halves ? table / 2 : table);
     const double l1_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l1);
     const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
     const double dense = rows * (double)(problem->inner + problem->width) * size;
