@@ -62,6 +62,15 @@ FUNCTION void copy_16(uint32 to, const void *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
+/* The first `bytes` of 16, none to all, and zeros. */
+FUNCTION void copy_16_or_less(uint32 to, const void *from, int bytes) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+FUNCTION void copy_8(uint32 to, const void *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(8) : "memory");
+}
+
 FUNCTION void copy_4(uint32 to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
@@ -98,6 +107,13 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
 /* Keeps the compiler from moving what touches d over this point. */
 #define PRODUCTS_PIN(d, count) _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
 
+/* The type of both factors of products: fp16, or bf16 where a kernel says so. */
+#if defined(FACTORS_BF16) && FACTORS_BF16
+#define FACTORS "bf16.bf16"
+#else
+#define FACTORS "f16.f16"
+#endif
+
 /* The operands of products into 32 and 64 registers of each thread. */
 #define NAMES_32                                                                                                       \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                           \
@@ -114,14 +130,14 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
    d, at i = 0 .. 63, row 16 warp + lane / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (lane % 4) + i % 2. */
 FUNCTION void multiply_64x128(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;}"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;}"
                  : SUMS_32(d, 0), SUMS_32(d, 32)
                  : "l"(a), "l"(b), "r"(add));
 }
 
 FUNCTION void multiply_64x64(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" NAMES_32 "}, %32, %33, add, 1, 1, 0, 0;}"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32 "}, %32, %33, add, 1, 1, 0, 0;}"
                  : SUMS_32(d, 0)
                  : "l"(a), "l"(b), "r"(add));
 }
@@ -129,13 +145,13 @@ FUNCTION void multiply_64x64(float *d, uint64 a, uint64 b, int add) {
 /* The same with b across: 16 rows of K, 128 or 64 columns. */
 FUNCTION void multiply_64x128_across(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 1;}"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 1;}"
                  : SUMS_32(d, 0), SUMS_32(d, 32)
                  : "l"(a), "l"(b), "r"(add));
 }
 FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" NAMES_32 "}, %32, %33, add, 1, 1, 0, 1;}"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32 "}, %32, %33, add, 1, 1, 0, 1;}"
                  : SUMS_32(d, 0)
                  : "l"(a), "l"(b), "r"(add));
 }
@@ -144,7 +160,7 @@ FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
    4 j, 4 j + 2. */
 FUNCTION void multiply_64x64_across_held(float *d, const uint32 *a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %37, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" NAMES_32
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32
                  "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;}"
                  : SUMS_32(d, 0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));

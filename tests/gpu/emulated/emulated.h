@@ -148,6 +148,11 @@ static inline int atomicMax(int *to, int x) {
     if (x > before) *to = x;
     return before;
 }
+static inline unsigned atomicMax(unsigned *to, unsigned x) {
+    const unsigned before = *to;
+    if (x > before) *to = x;
+    return before;
+}
 static inline unsigned atomicOr(unsigned *to, unsigned x) {
     const unsigned before = *to;
     *to |= x;
@@ -171,6 +176,14 @@ static inline void ptx_cvt_f32_f16(float &x, unsigned short bits) { x = float_of
 static inline void ptx_cvt_rn_f16_f32(unsigned short &bits, float x) { bits = half_of_float(x); }
 static inline void ptx_cvt_rn_f16x2_f32(unsigned &both, float high, float low) {
     both = (unsigned)half_of_float(high) << 16 | half_of_float(low);
+}
+static inline unsigned bf16_of_float(float x) {
+    const unsigned bits = __float_as_uint(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return bits >> 16 | 0x40u;
+    return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
+static inline void ptx_cvt_rn_bf16x2_f32(unsigned &both, float high, float low) {
+    both = bf16_of_float(high) << 16 | bf16_of_float(low);
 }
 static inline void ptx_cvt_rna_tf32_f32(unsigned &to, float x) { to = (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
 template <typename T> static inline void ptx_mad_wide_s32(T &to, int x, int y, T z) {
@@ -214,9 +227,15 @@ static inline void ptx_cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_
     memcpy(shared_at(to), from, bytes);
 }
 static inline void ptx_cp_async_cg_shared_global(unsigned to, const void *from) { memcpy(shared_at(to), from, 16); }
-static inline void ptx_cp_async_ca_shared_global(unsigned to, const void *from) { memcpy(shared_at(to), from, 4); }
+static inline void ptx_cp_async_cg_shared_global(unsigned to, const void *from, int bytes) {
+    memset(shared_at(to), 0, 16);
+    memcpy(shared_at(to), from, (size_t)bytes);
+}
+static inline void ptx_cp_async_ca_shared_global(unsigned to, const void *from, int bytes = 4) {
+    memcpy(shared_at(to), from, (size_t)bytes);
+}
 static inline void ptx_cp_async_commit_group(void) {}
-static inline void ptx_cp_async_wait_group(void) {}
+static inline void ptx_cp_async_wait_group(int = 0) {}
 static inline void ptx_fence_proxy_async_shared_cta(void) {}
 static inline void ptx_setmaxnreg_dec_sync_aligned_u32(int) {}
 static inline void ptx_setmaxnreg_inc_sync_aligned_u32(int) {}
@@ -229,6 +248,11 @@ static inline void ptx_st_shared_b16(unsigned at, unsigned short high, unsigned 
 
 static inline void ptx_st_shared_b16(unsigned at, unsigned short high, unsigned number, unsigned count) {
     if (number < count) memcpy(shared_at(at), &high, 2);
+}
+
+static inline void ptx_st_shared_v4_b32(unsigned at, unsigned x, unsigned y, unsigned z, unsigned w) {
+    const unsigned words[4] = {x, y, z, w};
+    memcpy(shared_at(at), words, sizeof words);
 }
 
 static inline void ptx_fence_acq_rel_gpu(void) {}
@@ -247,9 +271,14 @@ static inline void ptx_wgmma_fence_sync_aligned(void) {}
 static inline void ptx_wgmma_commit_group_sync_aligned(void) {}
 static inline void ptx_wgmma_wait_group_sync_aligned(int) {}
 
+/* A factor: fp16, or bf16. */
+template <bool BF16> static inline float factor_of(unsigned bits) {
+    return BF16 ? __uint_as_float(bits << 16) : float_of_half((unsigned short)bits);
+}
+
 /* A number of an operand in shared memory, by its description: rows of 128 bytes, whose 16-byte pieces are exchanged by
    the address; `across`: K from row to row, 64 of the other side in a row, the next 64 `leading` bytes further. */
-static inline float operand_number(unsigned long long what, int row, int k, bool across) {
+template <bool BF16> static inline float operand_number(unsigned long long what, int row, int k, bool across) {
     const unsigned start = (unsigned)(what & 0x3fff) << 4, leading = (unsigned)(what >> 16 & 0x3fff) << 4;
     const unsigned stride = (unsigned)(what >> 32 & 0x3fff) << 4; /* of eight rows */
     unsigned at;
@@ -260,24 +289,25 @@ static inline float operand_number(unsigned long long what, int row, int k, bool
     at ^= (at >> 7 & 7) << 4;
     unsigned short bits;
     memcpy(&bits, shared_at(at), 2);
-    return float_of_half(bits);
+    return factor_of<BF16>(bits);
 }
 
 /* d of this thread: of 64 rows and `columns` columns; its two rows of a. */
+template <bool BF16>
 static inline void emulated_products(float *const *d, int columns, const float (*a)[16], unsigned long long b, int add,
                                      bool across) {
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < columns / 2; i++) {
         const int column = 8 * (i / 4) + 2 * (lane % 4) + i % 2;
         float sum = add ? *d[i] : 0;
-        for (int k = 0; k < 16; k++) sum += a[i / 2 % 2][k] * operand_number(b, column, k, across);
+        for (int k = 0; k < 16; k++) sum += a[i / 2 % 2][k] * operand_number<BF16>(b, column, k, across);
         *d[i] = sum;
     }
 }
 
 /* Numbers of a that threads have in registers: four words of this thread's, of rows lane / 4 (and 8 on) and of K
    2 (lane % 4) (and 8 on). */
-static inline void emulated_rows(float (*a)[16], const unsigned long long *words) {
+template <bool BF16> static inline void emulated_rows(float (*a)[16], const unsigned long long *words) {
     unsigned mine[4] = {(unsigned)words[0], (unsigned)words[1], (unsigned)words[2], (unsigned)words[3]};
     memcpy(emulated_slot(threadIdx.x % 32), mine, sizeof mine);
     emulated_warp();
@@ -285,13 +315,13 @@ static inline void emulated_rows(float (*a)[16], const unsigned long long *words
         memcpy(mine, emulated_slot(threadIdx.x % 32 / 4 * 4 + other), sizeof mine);
         for (int word = 0; word < 4; word++)
             for (int half = 0; half < 2; half++)
-                a[word % 2][word / 2 * 8 + 2 * other + half] = float_of_half((unsigned short)(mine[word] >> 16 * half));
+                a[word % 2][word / 2 * 8 + 2 * other + half] = factor_of<BF16>(mine[word] >> 16 * half & 0xffffu);
     }
     emulated_warp();
 }
 
 /* The sums, then a (where it lies, or four words of it), b, and whether to add. */
-template <typename... T> static inline void emulated_wgmma(bool across, T &&...given) {
+template <bool BF16, typename... T> static inline void emulated_wgmma(bool across, T &&...given) {
     float *d[sizeof...(T)];
     unsigned long long rest[sizeof...(T)];
     int sums = 0, count = 0;
@@ -305,13 +335,13 @@ template <typename... T> static inline void emulated_wgmma(bool across, T &&...g
     float a[2][16];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     if (count == 6) {
-        emulated_rows(a, rest);
+        emulated_rows<BF16>(a, rest);
     } else {
         for (int k = 0; k < 16; k++)
             for (int half = 0; half < 2; half++)
-                a[half][k] = operand_number(rest[0], 16 * warp + lane / 4 + 8 * half, k, false);
+                a[half][k] = operand_number<BF16>(rest[0], 16 * warp + lane / 4 + 8 * half, k, false);
     }
-    emulated_products(d, 2 * sums, a, rest[count - 2], (int)rest[count - 1], across);
+    emulated_products<BF16>(d, 2 * sums, a, rest[count - 2], (int)rest[count - 1], across);
 }
 
 /* 16 x 8 sums of 8 numbers of TF32 each. */

@@ -61,7 +61,7 @@ def translated(match_text):
                 operands.append(found[2])
     if name.startswith("wgmma_mma_async"):  # the last of the numbers behind tells how the second operand lies
         across = re.search(r"(\d+)\s*;", template[template.index("wgmma"):])[1] == "1"
-        return f"emulated_wgmma({str(across).lower()}, {', '.join(operands)})"
+        return f"emulated_wgmma<{str('bf16' in name).lower()}>({str(across).lower()}, {', '.join(operands)})"
     return f"ptx_{name}({', '.join(operands)})"
 
 
