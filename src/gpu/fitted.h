@@ -133,13 +133,23 @@ typedef struct tamis_gpu_fitted {
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
     } fused_wgmma;
-    struct { /* gradients of fused there, with softmax, K and L up to 64: cells of 64 x 64, panels of 64 rows, in both
-                orders */
+    struct { /* and of 16 bits without values: cells, each column of A and B in them, and of D */
+        double cell_ps, column_ps;
+        double gathered; /* so many times a cell of columns that do not lie together */
+        double begin;
+    } fused_narrow;
+    struct { /* gradients of fused there, with softmax, K and L up to 64, of fp32: cells of 64 x 64, panels of 64 rows,
+                in both orders */
         double cell_ps, panel_ps;
-        double highs;    /* share of numbers of 16 bits, or rounded to TF32 */
+        double highs;    /* share of numbers rounded to TF32 */
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
     } backward_wgmma;
+    struct { /* and of 16 bits, K and L up to 128: cells, each column of A and B in them, and of D */
+        double cell_ps, column_ps;
+        double gathered; /* so many times a cell of columns that do not lie together */
+        double begin;
+    } backward_narrow;
     struct { /* softmax.simt */
         double nonzero_ps, row_ps, begin;
     } softmax;

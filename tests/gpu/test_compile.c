@@ -50,6 +50,8 @@ static const struct allowed {
     {"spmm_wgmma.cu", 64,
      "what builders know ahead, of batches and gathered cells; the merging kernel's program has it unused"},
     {"backward_wgmma.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
+    {"backward_narrow.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
+    {"fused_narrow.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
@@ -66,13 +68,9 @@ static const struct allowed {
 static const struct made_for {
     const char *file;
     int architecture;
-} made_for[] = {{"sddmm_wgmma.cu", 90},
-                {"spmm_wgmma.cu", 90},
-                {"fused_wgmma.cu", 90},
-                {"backward_wgmma.cu", 90},
-                {"split_rows.cu", 90},
-                {"cell_entries.cu", 90},
-                {NULL, 0}};
+} made_for[] = {{"sddmm_wgmma.cu", 90},  {"spmm_wgmma.cu", 90},     {"fused_wgmma.cu", 90},
+                {"fused_narrow.cu", 90}, {"backward_wgmma.cu", 90}, {"backward_narrow.cu", 90},
+                {"split_rows.cu", 90},   {"cell_entries.cu", 90},   {NULL, 0}};
 
 static job_list jobs;
 static long prepared, declined, failures, left_out;
@@ -109,7 +107,12 @@ static void be_sure(instance *x) {
     for (int i = 0; i < 3; i++)
         if (x->operation == TAMIS_OP_FUSED && strcmp(x->algorithm->description.name, narrow[i]) == 0)
             x->inner = x->width = 64;
-    if (x->type != TAMIS_F32 && x->type != TAMIS_F64) return;
+    if (x->type != TAMIS_F32 && x->type != TAMIS_F64) {
+        if (x->operation != TAMIS_OP_FUSED || strcmp(x->algorithm->description.name, "gpu-tensor") != 0) return;
+        x->edge = TAMIS_EDGE_SOFTMAX;
+        x->has_values = false;
+        return;
+    }
     x->edge = x->type == TAMIS_F32 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
     x->keep_softmax = false;
 }
@@ -147,14 +150,16 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
  * indices. */
 static void ask_gradient(fake_device *device, uint64_t seed) {
     tamis_random random = tamis_random_start(seed, 1u << 20);
+    static const int64_t widths[][2] = {{64, 64}, {128, 128}, {80, 40}}; /* of 16 bits */
     for (int type = 0; type <= TAMIS_BF16; type++)
-        for (int math = 0; math <= (type == TAMIS_F32); math++) {
+        for (int k = 0; k < (type == TAMIS_F32 ? 2 : type == TAMIS_F64 ? 1 : 3); k++) {
             instance x = instance_draw(device, tamis_gpu_catalogue(0), TAMIS_OP_FUSED, (tamis_type)type, 64, &random);
             x.edge = TAMIS_EDGE_SOFTMAX;
             x.has_values = x.once = false;
-            x.width = 64;
+            x.inner = type == TAMIS_F32 ? 64 : widths[k][0];
+            x.width = type == TAMIS_F32 ? 64 : widths[k][1];
             x.output_type = x.type;
-            x.math = math ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT;
+            x.math = type == TAMIS_F32 && k ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT;
             switch (instance_prepare_back(&x)) {
             case TAMIS_OK: prepared++; break;
             case TAMIS_ERROR_UNSUPPORTED: declined++; break;

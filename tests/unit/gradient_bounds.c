@@ -12,6 +12,8 @@
  *                         the row's mean of dp: the errors of its products, and (n + 8) u of their sizes
  *   product               |x'y' - xy| <= |x| dy + |y| dx + dx dy + 4 u |xy|
  *   sum of n products     the errors of its products, and (n + 8) u times their sizes
+ *   p and dx as factors   of 16 bits, in one piece: v of them, and half a step at 0. In fp16 that is 2^-39 for p, which
+ *                         is times 2^14 then, and 2^-38 of the largest dp for dx
  *   an output             |alpha| times that, 4 u of it, (n + 4) u |beta old|, for old may be the first term of the
  * sum, 2 v of the result and 2 m
  */
@@ -236,6 +238,17 @@ static void bound_values(gradient_case *c, units e, int64_t member, const about 
         bound_output(c, e, OUT_S, member * c->shape.nnz + t, ds[t].is, ds[t].off, 0);
 }
 
+/* Factors of 16 bits. */
+static void round_factors(const gradient_case *c, units e, const samples *a) {
+    double largest = 0;
+    for (int64_t t = 0; t < c->shape.nnz; t++) largest = fmax(largest, fabs(a->dp[t].is) + a->dp[t].off);
+    const double step = c->type == TAMIS_F16 ? 0x1p-39 : e.l;
+    for (int64_t t = 0; t < c->shape.nnz; t++) {
+        a->p[t].off += e.v * (fabs(a->p[t].is) + a->p[t].off) + step;
+        a->dx[t].off += e.v * (fabs(a->dx[t].is) + a->dx[t].off) + 2 * step * largest * fabs(c->options.edge_scale);
+    }
+}
+
 static void bound_member(gradient_case *c, units e, int64_t member, const samples *a) {
     const int64_t *const i = c->row_of, *const j = c->column_of;
     const about alpha = {c->here.alpha, 0};
@@ -266,6 +279,7 @@ static void bound_member(gradient_case *c, units e, int64_t member, const sample
         a->dx[t] = kept(e, a->dx[t]);
         a->p[t] = kept(e, a->p[t]);
     }
+    if (c->rounds_factors) round_factors(c, e, a);
     bound_sums(c, e, OUT_A, member, i, j, a->dx, &in[IN_B], 1);
     bound_sums(c, e, OUT_B, member, j, i, a->dx, &in[IN_A], 1);
     if (fused) bound_sums(c, e, OUT_D, member, j, i, a->p, &in[IN_OUT], c->here.alpha);

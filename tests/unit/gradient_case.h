@@ -45,6 +45,7 @@ typedef struct gradient_case {
     gradient_shape shape;
     tamis_operation operation;
     tamis_type type, value_type; /* of S's values and of dS */
+    bool rounds_factors;         /* p and dx are rounded to the type: softmax in one piece, of 16 bits */
     tamis_options options;
     tamis_execution here, there; /* for the oracle, and for the device */
     gradient_array pattern[3], values;
@@ -78,7 +79,7 @@ void gradient_case_check(gradient_case *c, int wanted, const char *what);
 /* Whether there is a gradient of S's values. */
 bool gradient_case_has_values(const gradient_case *c);
 
-/* Each row of an input times a power of two of its own, 2^-range to 2^range. Of fp32. */
+/* Each row of an input times a power of two of its own, 2^-range to 2^range. */
 void gradient_case_spread(gradient_case *c, int which, int range, tamis_random *dice);
 
 double gradient_real(const gradient_matrix *x, int64_t member, int64_t i, int64_t j); /* of the host's copy */

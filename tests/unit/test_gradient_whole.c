@@ -25,9 +25,15 @@ static tamis_device *device;
 static tamis_random dice;
 static int64_t live;
 
-static gradient_shape draw_shape(int64_t rows, int64_t cols, double kept) {
-    static const int64_t narrow[] = {1, 3, 16, 33, 40, 63, 64, 64}, any[] = {1, 3, 16, 33, 64, 65, 100, 136};
-    const int64_t *const widths = on_cpu ? any : narrow;
+/* K and L, of 16 bits on a GPU up to 128. */
+static int64_t draw_width(tamis_type type) {
+    static const int64_t narrow[] = {1, 3, 16, 33, 40, 63, 64, 64, 65, 80, 96, 120, 127, 128, 128};
+    static const int64_t any[] = {1, 3, 16, 33, 64, 65, 100, 136};
+    const int64_t count = tamis_type_size(type) == 2 ? 15 : 8;
+    return on_cpu ? any[tamis_random_below(&dice, 8)] : narrow[tamis_random_below(&dice, count)];
+}
+
+static gradient_shape draw_shape(tamis_type type, int64_t rows, int64_t cols, double kept) {
     const int form = (int)tamis_random_below(&dice, 4);
     return (gradient_shape){.rows = rows,
                             .cols = cols,
@@ -37,8 +43,8 @@ static gradient_shape draw_shape(int64_t rows, int64_t cols, double kept) {
                             .transpose = form == 3,
                             .index_type = !brief && tamis_random_below(&dice, 2) ? TAMIS_I64 : TAMIS_I32,
                             .offset_type = !brief && tamis_random_below(&dice, 2) ? TAMIS_I64 : TAMIS_I32,
-                            .inner = widths[tamis_random_below(&dice, 8)],
-                            .width = widths[tamis_random_below(&dice, 8)],
+                            .inner = draw_width(type),
+                            .width = draw_width(type),
                             .batch = brief ? 2 : 1 + tamis_random_below(&dice, 3),
                             .shared = tamis_random_below(&dice, 2),
                             .padding = tamis_random_below(&dice, 2) ? tamis_random_below(&dice, 9) : 0};
@@ -50,6 +56,7 @@ static void compare(gradient_case *c) {
     const int some = 1 + (int)tamis_random_below(&dice, ALL);
     c->options.algorithm = algorithm;
     if (on_cpu) c->options.threads = 1 + (int)tamis_random_below(&dice, 5);
+    c->rounds_factors = !on_cpu && tamis_type_size(c->type) == 2;
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     gradient_case_expect(c);
@@ -81,7 +88,7 @@ static void test_shapes(void **state) {
         for (int type = 0; type < (on_cpu ? 4 : 3); type++)
             for (int k = 0; k < 5; k++) {
                 if (brief && !(type == 0 && k == 2) && !(type == 2 && k == 4)) continue;
-                const gradient_shape shape = draw_shape(sizes[k].rows, sizes[k].cols, sizes[k].kept);
+                const gradient_shape shape = draw_shape(types[type], sizes[k].rows, sizes[k].cols, sizes[k].kept);
                 compare(make(types[type], &shape));
             }
 }
@@ -90,7 +97,8 @@ static void test_shapes(void **state) {
 static void test_repeats(void **state) {
     (void)state;
     for (int round = 0; on_cpu && round < rounds; round++) {
-        gradient_shape shape = draw_shape(70 + tamis_random_below(&dice, 60), 1 + tamis_random_below(&dice, 40), 0);
+        gradient_shape shape =
+            draw_shape(TAMIS_F32, 70 + tamis_random_below(&dice, 60), 1 + tamis_random_below(&dice, 40), 0);
         shape.nnz = 1500;
         shape.hub = 0.2;
         compare(make(TAMIS_F32, &shape));
@@ -102,11 +110,17 @@ static void test_spread(void **state) {
     (void)state;
     for (int round = 0; round < rounds; round++)
         for (int which = brief ? IN_OUT : 0; which < INS; which++) {
-            const gradient_shape shape = draw_shape(150, 170, 0.4);
+            const gradient_shape shape = draw_shape(TAMIS_F32, 150, 170, 0.4);
             gradient_case *const c = make(TAMIS_F32, &shape);
             gradient_case_spread(c, which, which < IN_D ? 2 : 30, &dice);
             compare(c);
         }
+    for (int type = TAMIS_F16; type <= TAMIS_BF16 && !brief; type++) { /* of 16 bits all have one scale */
+        const gradient_shape shape = draw_shape((tamis_type)type, 150, 170, 0.4);
+        gradient_case *const c = make((tamis_type)type, &shape);
+        gradient_case_spread(c, IN_OUT, 6, &dice);
+        compare(c);
+    }
 }
 
 /* Factors of scores that the kernel treats apart: negative, none, huge. */
@@ -114,8 +128,14 @@ static void test_scales(void **state) {
     static const double scales[] = {-0.5, 0, 40};
     (void)state;
     for (int k = 0; k < (brief ? 1 : 3); k++) {
-        const gradient_shape shape = draw_shape(100, 100, 0.4);
+        const gradient_shape shape = draw_shape(TAMIS_F32, 100, 100, 0.4);
         gradient_case *const c = make(TAMIS_F32, &shape);
+        c->options.edge_scale = scales[k];
+        compare(c);
+    }
+    for (int k = 0; k < 3 && !brief; k++) {
+        const gradient_shape shape = draw_shape(TAMIS_F16, 100, 100, 0.4);
+        gradient_case *const c = make(k == 1 ? TAMIS_BF16 : TAMIS_F16, &shape);
         c->options.edge_scale = scales[k];
         compare(c);
     }
@@ -125,7 +145,7 @@ static void test_scales(void **state) {
 static void test_steps(void **state) {
     (void)state;
     for (int k = 0; k < 5; k++) {
-        gradient_shape shape = draw_shape(60, 70, 0.5);
+        gradient_shape shape = draw_shape(TAMIS_F32, 60, 70, 0.5);
         if (k == 0) shape.with_values = true;
         if (k == 1) shape.inner = 65;
         if (k == 2) shape.layouts = 2;

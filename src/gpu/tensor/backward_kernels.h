@@ -1,6 +1,6 @@
 /*
  * Products of cells of 64 x 64 and the factors that they are summed with, for backward_wgmma.cu, which defines
- * PRODUCTS, LOWS and LOW_SCALE. Included after hopper.h.
+ * LOWS. Included after hopper.h.
  */
 
 /* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is
@@ -34,12 +34,12 @@ FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, u
     products_begin();
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        if (LOWS ? crossed : PRODUCTS > 1) multiply_64x64_across_held(d, lows + 4 * k, y + 128 * k, k > 0);
-        if (LOWS && crossed) multiply_64x64_across_held(d, highs + 4 * k, z + 128 * k, 1);
+        if (!LOWS || !crossed) continue;
+        multiply_64x64_across_held(d, lows + 4 * k, y + 128 * k, k > 0);
+        multiply_64x64_across_held(d, highs + 4 * k, z + 128 * k, 1);
     }
 #pragma unroll
-    for (int k = 0; k < 4 && !crossed; k++)
-        multiply_64x64_across_held(d, highs + 4 * k, y + 128 * k, k > 0 || (!LOWS && PRODUCTS > 1));
+    for (int k = 0; k < 4 && !crossed; k++) multiply_64x64_across_held(d, highs + 4 * k, y + 128 * k, k > 0);
     products_commit();
 }
 
@@ -54,9 +54,8 @@ FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
 /* Two fp16 numbers for each. */
 FUNCTION void split_two(float y, float z, uint32 &high, uint32 &low) {
     high = halves_of(y, z);
-    low = PRODUCTS == 1 ? 0
-                        : halves_of((y - half_to_float((ushort)high)) * LOW_SCALE,
-                                    (z - half_to_float((ushort)(high >> 16))) * LOW_SCALE);
+    low = LOWS ? halves_of((y - half_to_float((ushort)high)) * 2048, (z - half_to_float((ushort)(high >> 16))) * 2048)
+               : 0;
 }
 
 /* 2^13 over a number, and what undoes it: the powers of two below it. */

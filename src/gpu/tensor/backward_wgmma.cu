@@ -21,10 +21,9 @@
  * several groups share a panel, each leaves partial sums, and the last one adds them up in order. What is not finite, or
  * too small for what fp16 keeps of rows with very small numbers, is computed again in fp32.
  *
- * PRODUCTS: 3 if numbers are two fp16 numbers each; 2 for fp16 and bf16, which one holds; 1 with math = tf32, whose factors
- * are one, too. STAGES: cells in shared memory.
+ * PRODUCTS: 3 if numbers are two fp16 numbers each; 1 with math = tf32. STAGES: cells in shared memory.
  *
- * The right choice where attention's forward pass is: about one score in ten of the cells or more.
+ * The right choice for fp32 where attention's forward pass is: about one score in ten of the cells or more.
  */
 #include "simt.h"
 #include "hopper.h"
@@ -44,7 +43,6 @@
 #define OUTS        32              /* sums of a thread for each of both results */
 #define RESTS       11              /* and what belongs to them, of two rows */
 #define PART        ((2 * OUTS + RESTS) * THREADS) /* floats that a group leaves of a panel */
-#define LOW_SCALE   (LOWS ? 2048.0f : 1.0f) /* of the lower halves of factors, as of what they are added to */
 
 #include "backward_kernels.h"
 

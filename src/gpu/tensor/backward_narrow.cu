@@ -1,0 +1,459 @@
+/*
+ * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores of compute capability 9.0, for operands of 16
+ * bits: the backward pass of attention with any mask. Factors of products are 16-bit numbers of the operands' type, as
+ * in FlashAttention (Dao, "FlashAttention-2", section 3.1): p and p (g - delta) are rounded once, sums are fp32.
+ * Nothing that has an element per nonzero is in memory, and there are no atomic sums.
+ *
+ * With x = scale <A_i, B_j>, g = <dE_i, D_j> and p the softmax of a row's x, three launches:
+ *
+ *   PASS = 0 (SUMS)     by rows: the logarithm of the sum of exponentials of each row, and delta_i = sum p g
+ *   PASS = 1 (ROWS)     by rows: dA_i = scale sum p (g - delta_i) B_j
+ *   PASS = 2 (COLUMNS)  by columns: dB_j = scale sum p (g - delta_i) A_i and dD_j = sum p dE_i
+ *
+ * Own rows are those of which a panel has 64: A and dE, or B and D. The others' rows come with the cells. Rows are read
+ * where they are, in pieces of 16 bytes, in tiles of 64 rows and 64 numbers; what lies beyond K, L or the last row is
+ * zeros there.
+ *
+ * A group of four warps takes a run of cells of a member; GROUPS of them share a multiprocessor, so that one multiplies
+ * while others compute exponentials. A warp has 16 own rows. If several groups share a panel, each leaves partial sums,
+ * and the last one adds them up in order. Results that are not finite are computed again in fp32: what a cell has beside
+ * its nonzeros may be infinite.
+ *
+ * fp16 has few exponents. Shares are times 2^14, and what they are multiplied by is scaled by a power of two that the
+ * largest |g| of the member gives, so that nothing overflows and what is lost is small beside that.
+ *
+ * INNER_STEPS, WIDTH_STEPS: of 16 numbers of K and L. STAGES: cells in shared memory.
+ */
+#include "simt.h"
+#define FACTORS_BF16 (ELEMENT == 116)
+#include "hopper.h"
+#include "cell_kernels.h"
+#include "narrow_kernels.h"
+
+#define SUMS    0
+#define ROWS    1
+#define COLUMNS 2
+
+#define OUTS     (PASS == SUMS ? 6 : PASS == ROWS ? 32 * INNER_TILES : 32 * TILES) /* of a thread */
+#define PART     (OUTS * THREADS) /* floats that a group leaves of a panel */
+#define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what shares are times, as a power of two */
+
+/* What the kernels of a call share. a and e: own rows; b and d: those that come. stats: of all rows of S. */
+typedef struct problem {
+    int64 rows, others, inner, width;
+    const offset *offsets;
+    const index *columns;
+    const element *a, *e, *b, *d;
+    int64 a_stride, e_stride, b_stride, d_stride;
+    output *out[2];
+    int64 out_strides[2];
+    const float2 *stats;
+    float in_log2, by; /* scores in units of log 2; the power of two that differences are times */
+    real factor[2], beta; /* of both results */
+} problem;
+
+/* ------------------------------------------------------------------------------------------ plainly */
+
+/* One number of a row of result `which`, as the tensor cores have it; by all lanes of a warp. */
+FUNCTION float plain_result(const problem &p, int which, int64 row, int64 column, int lane) {
+    const int64 end = p.offsets[row + 1];
+    float result = 0;
+#pragma unroll 1
+    for (int64 t = p.offsets[row] + lane; t < end; t += 32) {
+        const int64 other = (int64)p.columns[t];
+        const float2 stats = p.stats[PASS == COLUMNS ? other : row];
+        const float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
+        const float share = exp2f(fmaf(x, p.in_log2, -stats.x));
+        if (which == 0) {
+            const float g = plain_dot(p.e + row * p.e_stride, p.d + other * p.d_stride, p.width);
+            result = fmaf(share * ((g - stats.y) * p.by), real_of(p.b[other * p.b_stride + column]), result);
+        } else {
+            result = fmaf(share, real_of(p.d[other * p.d_stride + column]), result);
+        }
+    }
+    return sum_of_warp(result);
+}
+
+FUNCTION void write_result(const problem &p, int which, int64 row, int64 column, float x) {
+    output *const at = p.out[which] + row * p.out_strides[which] + column;
+    const float scaled = p.factor[which] * x;
+    *at = output_of(p.beta == 0 ? scaled : scaled + p.beta * real_of_output(*at));
+}
+
+/* ------------------------------------------------------------------------------------------ results */
+
+/* What a thread has of two rows of a result, one by one; what is not finite is computed again. */
+NOINLINE void write_each(const problem &p, int which, int count, const float *sums, int64 row, int lane) {
+    const int64 columns = which == 0 ? p.inner : p.width;
+    uint64 again = 0;
+#pragma unroll 1
+    for (int i = 0; i < count; i++) {
+        if (row + i / 2 % 2 * 8 >= p.rows || column_of(i, lane) >= columns) continue;
+        if (fabsf(sums[i]) < INFINITY)
+            write_result(p, which, row + i / 2 % 2 * 8, column_of(i, lane), sums[i]);
+        else
+            again |= (uint64)1 << i;
+    }
+#pragma unroll 1
+    for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
+        const int64 of_row = row - lane / 4 + of.lane / 4 + of.number / 2 % 2 * 8;
+        const int64 column = column_of(of.number, of.lane);
+        const float x = plain_result(p, which, of_row, column, lane);
+        if (lane != of.lane) continue;
+        write_result(p, which, of_row, column, x);
+        again &= again - 1;
+    }
+}
+
+/* The same in pairs, where nothing is unusual. */
+FUNCTION void write_rows(const problem &p, int which, const float *sums, int64 row, int lane) {
+    const int count = 32 * (which == 0 ? INNER_TILES : WIDTH_TILES);
+    const int64 stride = p.out_strides[which], columns = which == 0 ? p.inner : p.width;
+    const uint64 pair = 2 * sizeof(output);
+    int usual = p.beta == 0 && columns % 2 == 0 && row + 8 < p.rows && (uint64)p.out[which] % pair == 0 && stride % 2 == 0;
+    if (!p.out[which]) return;
+#pragma unroll
+    for (int i = 0; i < count; i++) usual &= fabsf(sums[i]) < INFINITY;
+    if (__all_sync(0xffffffffu, usual)) {
+        output *const out = p.out[which] + row * stride;
+#pragma unroll
+        for (int i = 0; i < count; i += 2)
+            if (column_of(i, lane) < columns)
+                write_pair(out + i / 2 % 2 * 8 * stride + column_of(i, lane), sums[i] * p.factor[which], sums[i + 1] * p.factor[which]);
+    } else {
+        float copy[64]; /* since the sums are to stay in registers */
+#pragma unroll
+        for (int i = 0; i < count; i++) copy[i] = sums[i];
+        write_each(p, which, count, copy, row, lane);
+    }
+}
+
+/* Rows whose panels have no cell. */
+FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, int64 end_panel, int item) {
+    for (int64 row = first_panel * SIDE + item; PASS == SUMS && row < end_panel * SIDE; row += THREADS) stats[row] = make_float2(INFINITY, 0);
+    for (int which = 0; PASS != SUMS && which < 2; which++)
+        for (int64 row = first_panel * SIDE; p.out[which] && row < min64(end_panel * SIDE, p.rows); row++)
+            for (int64 column = item; column < (which == 0 ? p.inner : p.width); column += THREADS)
+                write_result(p, which, row, column, 0);
+}
+
+/* ------------------------------------------------------------------------------------------ rows' sums */
+
+/* What a thread knows of its two rows: the largest score in units of log 2, the sum of exponentials, and of these times
+   g; and the largest |g|. */
+typedef struct row_sums {
+    float most[2], total[2], delta[2], largest;
+} row_sums;
+
+FUNCTION void begin_rows(row_sums &rows) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = 0;
+}
+
+/* Adds what others have of row i. */
+FUNCTION void merge_row(row_sums &rows, int i, float most, float total, float delta) {
+    const float largest = fmaxf(rows.most[i], most), against = largest == -INFINITY ? 0 : largest;
+    const float before = power_of_two(rows.most[i] - against), factor = power_of_two(most - against);
+    rows.most[i] = largest;
+    rows.total[i] = fmaf(factor, total, rows.total[i] * before);
+    rows.delta[i] = fmaf(factor, delta, rows.delta[i] * before);
+}
+
+/* A row's four lanes come to know all of it. */
+FUNCTION void merge_lanes(row_sums &rows) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int other = 1; other < 4; other *= 2) {
+            const float most = __shfl_xor_sync(0xffffffffu, rows.most[i], other), total = __shfl_xor_sync(0xffffffffu, rows.total[i], other),
+                        delta = __shfl_xor_sync(0xffffffffu, rows.delta[i], other);
+            merge_row(rows, i, most, total, delta);
+        }
+}
+
+/* Adds a cell: scores, which in_log2 > 0 brings to units of log 2, -infinity where S has none; outer products, there 0. */
+FUNCTION void add_cell(row_sums &rows, const float *x, const float *g, float in_log2) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float largest = -INFINITY, total = 0, delta = 0;
+#pragma unroll
+        for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(x[i], x[i + 1]));
+        largest = fmaxf(rows.most[half], largest * in_log2);
+        const float against = largest == -INFINITY ? 0 : largest, factor = power_of_two(rows.most[half] - against);
+#pragma unroll
+        for (int i = 2 * half; i < 32; i += 4)
+#pragma unroll
+            for (int k = i; k < i + 2; k++) {
+                const float power = power_of_two(fmaf(x[k], in_log2, -against));
+                total += power;
+                delta = fmaf(power, g[k], delta);
+            }
+        rows.most[half] = largest;
+        rows.total[half] = fmaf(rows.total[half], factor, total);
+        rows.delta[half] = fmaf(rows.delta[half], factor, delta);
+    }
+    if (ELEMENT == 16) {
+#pragma unroll
+        for (int i = 0; i < 32; i++) rows.largest = fmaxf(rows.largest, fabsf(g[i]));
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ copying */
+
+/* The matrices of the own rows, and of those that come. */
+typedef struct sources {
+    source a, e, b, d;
+} sources;
+
+/* Begins to copy a cell into its stage, and the numbers of its rows. */
+FUNCTION void copy_cell(uint32 to, uint32 notes, const sources &from, const float2 *stats, const uint32 *rows, int item) {
+    copy_rows(to, from.b, INNER_TILES, INNER_WHOLE, rows, item);
+    copy_rows(to + INNER_TILES * TILE, from.d, WIDTH_TILES, WIDTH_WHOLE, rows, item);
+    if (PASS == COLUMNS && item % 8 < LINES) {
+        const uint32 row = item % 8 == 0 ? rows[0] : item % 8 == 1 ? rows[1] : item % 8 == 2 ? rows[2] : rows[3];
+        copy_8(notes + (item / 8 + item % 8 * (THREADS / 8)) * 8, stats + row);
+    }
+}
+
+/* Begins to copy the own rows of a panel. */
+FUNCTION void copy_own(uint32 to, const sources &from, int64 panel, int64 count, int item) {
+    uint32 rows[LINES];
+    rows_of_panel(rows, panel, count, item);
+    copy_rows(to, from.a, INNER_TILES, INNER_WHOLE, rows, item);
+    copy_rows(to + INNER_TILES * TILE, from.e, WIDTH_TILES, WIDTH_WHOLE, rows, item);
+}
+
+/* Shares and differences become factors. lse and delta: of rows of S. */
+FUNCTION float share_of(float x, float in_log2, float lse) { return power_of_two(fmaf(x, in_log2, -lse)); }
+FUNCTION float difference_of(float share, float g, float delta, float by) {
+    return ELEMENT == 16 ? share * ((g - delta) * by) : share * (g - delta);
+}
+
+/* The power of two that differences are times, such that shares times these stay below 2^15; 1 of bf16. */
+FUNCTION float scale_of_differences(const uint32 *largest) {
+    if (ELEMENT != 16) return 1;
+    const int exponent = (int)(*largest >> 23);
+    return exponent == 255 ? 1 : float_of_bits((uint32)min(max(253 - exponent, 27), 227) << 23);
+}
+
+KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
+                   IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,
+                   int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),
+                   int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,
+                   real beta, int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
+                   OUT(uint32, largest), int64 counters, IN(index, lists), IN(int32, together), IN(uint32, masks), OUT(float, stats)) {
+    extern __shared__ __align__(1024) char memory[];
+    MEMBER(a, a_batch_stride);
+    MEMBER(b, b_batch_stride);
+    MEMBER(d, d_batch_stride);
+    MEMBER(e, e_batch_stride);
+    MEMBER(first, first_batch_stride);
+    MEMBER(second, second_batch_stride);
+    MEMBER(partials, scratch_batch_stride);
+    MEMBER(arrived, counters);
+    MEMBER(largest, counters);
+    MEMBER(stats, scratch_batch_stride);
+    let_next_launch_begin();
+    const int item = LOCAL_ID, warp = item / 32, lane = item % 32, row_in = warp * 16 + lane / 4;
+    const cell_record *const all = (const cell_record *)records;
+    const int begin = begin_of(all, (int)GROUP_X, each, more), end = begin_of(all, (int)GROUP_X + 1, each, more);
+    const uint32 own = shared_address(memory), first_stage = own + TILES * TILE, first_notes = first_stage + STAGES * (TILES * TILE);
+    wait_for_last_launch();
+    const float by = PASS == SUMS ? 1 : scale_of_differences(largest), shares = ELEMENT == 16 ? 0x1p-14f : 1;
+    const problem p = {rows, others, inner, width, offsets, columns, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
+                       {writes & 1 ? first : 0, writes & 2 ? second : 0}, {first_stride, second_stride}, (const float2 *)stats,
+                       edge_scale * LOG2_E, by, {alpha * edge_scale * shares / by, alpha * shares}, beta};
+    const int64 panel_before = begin > 0 ? all[begin - 1].panel : -1;
+    if (GROUP_X == 0) write_empty(p, (float2 *)stats, 0, all[0].panel, item);
+    const uint64 own_first = operand_of(own), stage_first = operand_of(first_stage), stage_across = operand_across(first_stage, TILE);
+    if (begin >= end) return;
+    const sources from = {source_of(a, a_stride, inner, INNER_TILES, item), source_of(e, e_stride, width, WIDTH_TILES, item),
+                          source_of(b, b_stride, inner, INNER_TILES, item), source_of(d, d_stride, width, WIDTH_TILES, item)};
+    next_record record;
+    uint32 coming[LINES]; /* rows of the cell that is copied next */
+    copy_own(own, from, all[begin].panel, rows, item);
+#pragma unroll
+    for (int i = 0; i < STAGES; i++) { /* the last cell is not copied yet */
+        if (begin + i < end) {
+            load_record(record, records, together, begin + i);
+            load_rows(coming, record, lists, others, item);
+            if (i < STAGES - 1) copy_cell(first_stage + i * (TILES * TILE), first_notes + i * (SIDE * 8), from, p.stats, coming, item);
+        }
+        if (i < STAGES - 1) copies_commit();
+    }
+    if (begin + STAGES < end) load_record(record, records, together, begin + STAGES);
+    int stage = 0, fresh = 1; /* a panel begins */
+    uint32 next_wanted = masks[(int64)begin * THREADS + item];
+    int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
+    float sums[OUTS], lse[2], delta[2];
+    row_sums of;
+    begin_rows(of);
+    of.largest = 0;
+#pragma unroll
+    for (int i = 0; i < OUTS; i++) sums[i] = 0;
+#pragma unroll 1
+    for (int c = begin; c < end; c++) {
+        const uint32 wanted = next_wanted;
+        if (STAGES == 2 || fresh)
+            COPIES_WAIT(0);
+        else
+            COPIES_WAIT(STAGES - 2);
+        proxies_meet();
+        __syncthreads(); /* all have their copies, and are done with the cell before, whose place the next one takes */
+        if (c + STAGES - 1 < end) {
+            const int place = stage == 0 ? STAGES - 1 : stage - 1;
+            copy_cell(first_stage + place * (TILES * TILE), first_notes + place * (SIDE * 8), from, p.stats, coming, item);
+            if (c + STAGES < end) load_rows(coming, record, lists, others, item);
+            if (c + STAGES + 1 < end) load_record(record, records, together, c + STAGES + 1);
+        }
+        copies_commit();
+        if (PASS == ROWS && fresh) {
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                const float2 two = p.stats[panel * SIDE + row_in + 8 * i];
+                lse[i] = two.x;
+                delta[i] = two.y;
+            }
+        }
+        const int tile = stage * TILES;
+        float x[32], g[32];
+        begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
+        begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
+        int64 after = next_panel;
+        if (c + 1 < end) {
+            next_wanted = masks[(int64)(c + 1) * THREADS + item];
+            after = all[c + 1].next_panel;
+        }
+        fresh = panel != next_panel;
+        const int full = __all_sync(0xffffffffu, wanted == 0xffffffffu);
+        PRODUCTS_WAIT(1);
+        PRODUCTS_PIN(x, 32);
+#if PASS == SUMS
+        if (!(p.in_log2 > 0)) { /* then the largest score is not that of the largest product */
+#pragma unroll
+            for (int i = 0; i < 32; i++) x[i] *= p.in_log2;
+        }
+        if (!full) {
+#pragma unroll
+            for (int i = 0; i < 32; i++)
+                if (!(wanted >> i & 1)) x[i] = -INFINITY;
+        }
+        PRODUCTS_WAIT(0);
+        PRODUCTS_PIN(g, 32);
+        if (!full) {
+#pragma unroll
+            for (int i = 0; i < 32; i++)
+                if (!(wanted >> i & 1)) g[i] = 0;
+        }
+        add_cell(of, x, g, p.in_log2 > 0 ? p.in_log2 : 1);
+#else
+        const float4 *const noted = (const float4 *)(memory + (first_notes - own) + stage * (SIDE * 8));
+        if (PASS == ROWS) {
+#pragma unroll
+            for (int i = 0; i < 32; i++) x[i] = share_of(x[i], p.in_log2, lse[i / 2 % 2]);
+        } else {
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                const float4 two = noted[4 * j + lane % 4];
+#pragma unroll
+                for (int i = 4 * j; i < 4 * j + 4; i++) x[i] = share_of(x[i], p.in_log2, i % 2 ? two.z : two.x);
+            }
+        }
+        uint32 factors[2][16]; /* differences times shares, and shares: 0 where S has none, or NaN, if a g is infinite */
+        if (!full) {
+#pragma unroll
+            for (int i = 0; i < 32; i++)
+                if (!(wanted >> i & 1)) x[i] = 0;
+        }
+        if (PASS == COLUMNS) {
+#pragma unroll
+            for (int i = 0; i < 32; i += 2) factors[1][i / 2] = pair_of(x[i], x[i + 1]);
+        }
+        PRODUCTS_WAIT(0);
+        PRODUCTS_PIN(g, 32);
+#if PASS == COLUMNS
+        begin_sums(sums + 32 * INNER_TILES, factors[1], tile_of(stage_across, tile + INNER_TILES), WIDTH_TILES);
+#endif
+        if (PASS == ROWS) {
+#pragma unroll
+            for (int i = 0; i < 32; i++) g[i] = difference_of(x[i], g[i], delta[i / 2 % 2], p.by);
+        } else {
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                const float4 two = noted[4 * j + lane % 4];
+#pragma unroll
+                for (int i = 4 * j; i < 4 * j + 4; i++) g[i] = difference_of(x[i], g[i], i % 2 ? two.w : two.y, p.by);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 32; i += 2) factors[0][i / 2] = pair_of(g[i], g[i + 1]);
+        begin_sums(sums, factors[0], tile_of(stage_across, tile), INNER_TILES);
+        PRODUCTS_WAIT(0);
+        PRODUCTS_PIN(sums, OUTS);
+#endif
+        if (fresh && c + 1 < end) {
+            __syncthreads(); /* all are done with the own rows */
+            copy_own(own, from, next_panel, rows, item);
+            copies_commit();
+        }
+        const int whole = fresh, from_before = panel == panel_before;
+        const int64 ended = panel, following = next_panel;
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
+        panel = next_panel;
+        next_panel = after;
+        if (!whole && c + 1 < end) continue;
+        int mine = 1; /* to write */
+#if PASS == SUMS
+        merge_lanes(of);
+#pragma unroll
+        for (int i = 0; i < 2; i++) sums[i] = of.most[i], sums[2 + i] = of.total[i], sums[4 + i] = of.delta[i];
+#endif
+        if (!whole || from_before) { /* groups share the panel */
+            const int first_group = group_of_cell(all[c].first_cell, each, more), last_group = group_of_cell(all[c].end_cell - 1, each, more);
+            float *const to = partials + (int64)(2 * GROUP_X + !from_before) * PART + item;
+#pragma unroll
+            for (int i = 0; i < OUTS; i++) to[i * THREADS] = sums[i];
+            mine = arrives_last(arrived + first_group * WARPS + warp, last_group - first_group, lane);
+            if (mine) {
+                begin_rows(of);
+#pragma unroll
+                for (int i = 0; i < OUTS; i++) sums[i] = 0;
+#pragma unroll 1
+                for (int g = first_group; g <= last_group; g++) {
+                    const float *const part = partials + (int64)(2 * g + (g == first_group)) * PART + item;
+#if PASS == SUMS
+#pragma unroll
+                    for (int i = 0; i < 2; i++)
+                        merge_row(of, i, __ldcg(part + i * THREADS), __ldcg(part + (2 + i) * THREADS), __ldcg(part + (4 + i) * THREADS));
+#else
+#pragma unroll
+                    for (int i = 0; i < OUTS; i++) sums[i] += __ldcg(part + i * THREADS);
+#endif
+                }
+            }
+        }
+        const int64 row = ended * SIDE + row_in;
+#if PASS == SUMS
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            if (mine && lane % 4 == 0) /* a row without nonzeros has no shares */
+                ((float2 *)stats)[row + 8 * i] = make_float2(of.total[i] == 0 ? INFINITY : of.most[i] + log2f(of.total[i]) - SHARES_LOG,
+                                                             of.total[i] == 0 ? 0 : of.delta[i] / of.total[i]);
+        begin_rows(of);
+#else
+        if (mine) {
+            write_rows(p, 0, sums, row, lane);
+#if PASS == COLUMNS
+            write_rows(p, 1, sums + 32 * INNER_TILES, row, lane);
+#endif
+        }
+#pragma unroll
+        for (int i = 0; i < OUTS; i++) sums[i] = 0;
+#endif
+        if (whole) write_empty(p, (float2 *)stats, ended + 1, following, item);
+    }
+#if PASS == SUMS && ELEMENT == 16
+    const uint32 bits = __reduce_max_sync(0xffffffffu, bits_of_float(of.largest));
+    if (lane == 0) atomicMax(largest, bits);
+#endif
+}

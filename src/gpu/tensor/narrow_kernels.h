@@ -1,0 +1,164 @@
+/*
+ * Shared by the kernels of attention for operands of 16 bits on compute capability 9.0, backward_narrow.cu and
+ * fused_narrow.cu: tiles of rows that are copied from where they are, and products of tiles. The kernels are compiled
+ * with INNER_STEPS and WIDTH_STEPS, of 16 numbers of K and L. Included after hopper.h and cell_kernels.h.
+ */
+#define SIDE                 64           /* rows and columns of a cell */
+#define TILE                 (SIDE * 128) /* bytes */
+#define THREADS              128
+#define WARPS                (THREADS / 32)
+#define LINES                (SIDE / (THREADS / 8)) /* of a tile that a thread copies a piece of */
+#define INNER_TILES          ((INNER_STEPS + 3) / 4)
+#define WIDTH_TILES          ((WIDTH_STEPS + 3) / 4)
+#define TILES                (INNER_TILES + WIDTH_TILES) /* of a cell */
+#define tile_of(first, tile) operand_after(first, (tile)*TILE)
+
+/* Number i of a thread is in row + i / 2 % 2 * 8 and this column. */
+FUNCTION int column_of(int i, int lane) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
+
+NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
+    float sum = 0;
+#pragma unroll 1
+    for (int64 i = 0; i < count; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
+    return sum;
+}
+
+/* ------------------------------------------------------------------------------------------ copying */
+
+#define COPIES_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
+FUNCTION void copies_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+/* A piece whose address is no multiple of 16, of `bytes` that are to be read. */
+FUNCTION void copy_piece(uint32 to, const element *from, int bytes) {
+    uint32 words[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        words[i] = (4 * i < bytes ? (uint32)from[2 * i] : 0) | (4 * i + 2 < bytes ? (uint32)from[2 * i + 1] << 16 : 0);
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+                 "r"(words[3])
+                 : "memory");
+}
+
+/* Rows of a matrix as a thread copies them, a piece of each 64 numbers: the first one; bytes from row to row; bytes of
+   the pieces that are to be read, eight bits for each tile; whether pieces can be copied as they are. */
+typedef struct source {
+    const char *at;
+    int64 stride;
+    uint32 bytes;
+    int straight;
+} source;
+
+FUNCTION source source_of(const element *from, int64 stride, int64 numbers, int tiles, int item) {
+    const int64 apart = stride * (int64)sizeof(element);
+    source x = {(const char *)(from + item % 8 * 8), apart, 0,
+                ((uint64)from | (uint64)apart) % 16 == 0 && apart < ((int64)1 << 32)};
+    for (int tile = 0; tile < tiles; tile++)
+        x.bytes |= (uint32)max(0, min(16, ((int)numbers - tile * SIDE - item % 8 * 8) * (int)sizeof(element)))
+                   << 8 * tile;
+    return x;
+}
+
+/* Begins to copy the pieces of a thread's lines, which are `rows` of the matrix, into tiles. `whole`: all have 16
+ * bytes. */
+FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, const uint32 *rows, int item) {
+    const uint32 place = to + item / 8 * 128 + ((item % 8 ^ item / 8 % 8) << 4);
+    if (from.straight) {
+#pragma unroll
+        for (int line = 0; line < LINES; line++) {
+            const char *const at = from.at + (uint64)rows[line] * (uint32)from.stride;
+#pragma unroll
+            for (int tile = 0; tile < tiles; tile++) {
+                const uint32 into = place + tile * TILE + line * (THREADS / 8 * 128);
+                if (whole)
+                    copy_16(into, at + tile * 128);
+                else
+                    copy_16_or_less(into, at + tile * 128, from.bytes >> 8 * tile & 255);
+            }
+        }
+    } else {
+#pragma unroll 1
+        for (int tile = 0; tile < tiles; tile++)
+#pragma unroll
+            for (int line = 0; line < LINES; line++)
+                copy_piece(place + tile * TILE + line * (THREADS / 8 * 128),
+                           (const element *)(from.at + rows[line] * from.stride + tile * 128),
+                           from.bytes >> 8 * tile & 255);
+    }
+}
+
+/* What a thread needs to know of a cell before it copies it: its rows are read one cell ahead, what these depend on
+ * two. */
+typedef struct next_record {
+    int64 list;
+    int32 last, start; /* start: the first of neighbouring columns; -1: gathered */
+} next_record;
+
+FUNCTION void load_record(next_record &record, const int64 *records, const int32 *together, int c) {
+    const cell_record *const at = (const cell_record *)records + c;
+    record.start = together[c];
+    record.list = at->list;
+    record.last = at->last;
+}
+
+/* The rows of a thread's lines, of `count`: what fills a cell up has the last one, and no nonzeros. */
+FUNCTION void load_rows(uint32 *rows, const next_record &record, const index *lists, int64 count, int item) {
+    if (record.start >= 0) {
+#pragma unroll
+        for (int i = 0; i < LINES; i++)
+            rows[i] = min((uint32)record.start + item / 8 + THREADS / 8 * i, (uint32)count - 1);
+    } else {
+#pragma unroll
+        for (int i = 0; i < LINES; i++)
+            rows[i] = (uint32)lists[record.list + min(item / 8 + THREADS / 8 * i, record.last)];
+    }
+}
+FUNCTION void rows_of_panel(uint32 *rows, int64 panel, int64 count, int item) {
+#pragma unroll
+    for (int i = 0; i < LINES; i++)
+        rows[i] = min((uint32)(panel * SIDE) + item / 8 + THREADS / 8 * i, (uint32)count - 1);
+}
+
+/* Where the cells of a group begin. Panels of no more cells than a group has are not shared: they go to the group that
+   has most of one. */
+FUNCTION int begin_of(const cell_record *cells, int group, int each, int more) {
+    const int at = first_cell(group, each, more);
+    if (at == 0 || at == first_cell((int)GROUPS_X, each, more)) return at;
+    const int first = cells[at].first_cell, end = cells[at].end_cell;
+    return end - first > each ? at : at - first < end - at ? first : end;
+}
+
+/* ------------------------------------------------------------------------------------------ multiplying */
+
+/* d = 64 own rows by 64 that come. What is begun here ends after PRODUCTS_WAIT. */
+FUNCTION void begin_dots(float *d, uint64 own, uint64 other, int steps) {
+    PRODUCTS_PIN(d, 32);
+    products_begin();
+#pragma unroll
+    for (int k = 0; k < steps; k++)
+        multiply_64x64(d, operand_after(own, k / 4 * TILE + k % 4 * 32),
+                       operand_after(other, k / 4 * TILE + k % 4 * 32), k > 0);
+    products_commit();
+}
+
+/* Adds factors of 64 own rows and 64 that come, times the latter's tiles. */
+FUNCTION void begin_sums(float *sums, const uint32 *factors, uint64 across, int tiles) {
+    PRODUCTS_PIN(sums, 32 * tiles);
+    products_begin();
+#pragma unroll
+    for (int tile = 0; tile < tiles; tile++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            multiply_64x64_across_held(sums + 32 * tile, factors + 4 * k, operand_after(across, tile * TILE + k * 2048),
+                                       1);
+    products_commit();
+}
+
+FUNCTION uint32 pair_of(float x, float y) { /* x in the lower half */
+#if ELEMENT == 16
+    return halves_of(x, y);
+#else
+    uint32 both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
+    return both;
+#endif
+}
