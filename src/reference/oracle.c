@@ -49,7 +49,9 @@
  * or b may count as 0 as above, h (|B_j| + |s_ij|) of each entry more. fused, a row E_i of T entries: r = sqrt((sum_j
  * e_ij^2 |D_j|^2 + g(T)^2 max(|E_i|^2, sum_j p_ij^2 |D_j|^2)) / L), and T h. Softmax has its c_j alone in r, and exp(c)
  * r + expm1(c) |E_i| / sqrt(L), since all p of the row share the denominator. Never more than sum_j (e_ij + g(T)
- * |p_ij|) |D_j| + T h, which bounds each element however its errors conspire. alpha and beta, unless they are 1 and 0,
+ * |p_ij|) |D_j| + T h, which bounds each element however its errors conspire. Softmax of a half type may round p_ij to
+ * the type before it is multiplied by D_j, as attention on tensor cores does: c_j and e_ij have the half of a unit in
+ * the last place of p_ij more. alpha and beta, unless they are 1 and 0,
  * round three times: 3 v (|alpha E| + |beta C|). C may be the first term of a row's sum, which makes another g(T) |beta
  * C|.
  *
@@ -210,6 +212,17 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
     oracle->first_term[i] = g;
 }
 
+/* Adds that softmax's values may be rounded to the operands' type on the way to a sum. */
+static void round_factors(const problem *p, const entries *a) {
+    const double digits = p->options.type == TAMIS_F16 ? 11 : 8;
+    if (p->options.edge != TAMIS_EDGE_SOFTMAX || tamis_type_size(p->options.type) != 2) return;
+    for (int64_t t = 0; t < p->part.nnz; t++) {
+        const double rounding = isfinite(a->p[t]) ? fabs(a->p[t]) * exp2(-digits) : 0;
+        a->own[t] += rounding;
+        a->e[t] += rounding;
+    }
+}
+
 static void row_bounds(const problem *p, const entries *a, const tamis_dense *last, tamis_oracle *oracle) {
     find_norms(p, last);
     for (int64_t i = 0; i < p->part.rows; i++) row_bound(p, a, i, oracle);
@@ -233,6 +246,7 @@ static tamis_status compute_edges(const problem *p, const entries *a, tamis_orac
     edge_bounds(p, a);
     if (p->options.operation == TAMIS_OP_FUSED) {
         TRY(tamis_reference_fused(&p->part.view, &p->A, p->B, p->D, &p->options, NULL, oracle->reference));
+        round_factors(p, a);
         row_bounds(p, a, p->D, oracle);
     } else if (nnz > 0) {
         memcpy(oracle->reference, a->p, nnz * sizeof *a->p);

@@ -1,7 +1,8 @@
 /*
- * Host side of fused_wgmma.cu. Scratch: the scales of the rows of A and B, and these rows split; the scales of D's
- * rows, and these split; partial rows of panels that several groups share, and the number of groups that have written
- * theirs.
+ * Host side of fused_wgmma.cu, and of fused_narrow.cu, which takes operands of 16 bits without values of S. Scratch of
+ * both: partial rows of panels that several groups share, and the number of groups that have written theirs. Before
+ * them, of the former: the scales of the rows of A and B, and these rows split; the scales of D's rows, and these
+ * split.
  */
 #include <math.h>
 
@@ -10,7 +11,7 @@
 #include "gpu/tensor/split.h"
 #include "gpu/tensor/wgmma.h"
 
-enum { ATTEND, SPLIT }; /* kernels */
+enum { ATTEND, SPLIT, CLEAR = SPLIT }; /* kernels */
 enum { SIDE = 64, BLOCK = 64, LINE = 128 /* bytes */, TILE = SIDE * LINE, GROUP = 160, MULTIPLIERS = 4 /* warps */ };
 
 typedef struct fused_state {
@@ -20,7 +21,11 @@ typedef struct fused_state {
     int64_t resident, blocks, slots, shared_bytes;
     int64_t sharing; /* groups on a multiprocessor */
     int64_t groups;  /* that share the cells of a member */
+    int64_t part;    /* bytes that a group leaves of a panel */
 } fused_state;
+
+/* Operands of 16 bits are read where they are; values of S are fused_wgmma.cu's alone. */
+static bool is_narrow(const tamis_problem *p) { return tamis_type_size(p->type) == 2 && !p->has_values; }
 
 static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : p->type == TAMIS_F32 ? 1 : 2; }
 static int64_t slice(const tamis_problem *p) {
@@ -44,9 +49,19 @@ double tamis_fused_wgmma_cells(const tamis_problem *p) {
     return fmin((double)most, tamis_gpu_cells_about(p, SIDE) + (double)panels / 2);
 }
 
+static double narrow_seconds(const tamis_problem *p, double cells) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
+    const double cell = f->fused_narrow.cell_ps + f->fused_narrow.column_ps * columns;
+    const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_narrow.gathered;
+    return tamis_gpu_filling(p, tamis_gpu_issue(p, cells * cell * gathered)) + f->fused_narrow.begin;
+}
+
 /* Rows of A, B and D are split in memory first: read, and written in as many bytes. */
 double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    *cells = tamis_fused_wgmma_cells(p);
+    if (is_narrow(p)) return narrow_seconds(p, *cells);
     const double inner = (double)tamis_gpu_round_up(p->inner, slice(p)),
                  width = (double)tamis_gpu_round_up(p->width, BLOCK);
     const double bytes = 2 * (double)tamis_type_size(p->type);
@@ -55,7 +70,6 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_wgmma.gathered;
     const double cell =
         f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
-    *cells = tamis_fused_wgmma_cells(p);
     const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
                                (double)panels * f->fused_wgmma.panel_ps;
     return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds)) + f->fused_wgmma.begin;
@@ -75,6 +89,29 @@ static tamis_status compile(tamis_prepared *p, const fused_state *s) {
     return tamis_gpu_add_kernel(p, ATTEND, "fused_wgmma.cu", "fused_wgmma", &definitions, s->shared_bytes);
 }
 
+static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
+    enum { MOST = 228 << 10, RESERVED = 1 << 10, STAGES_MOST = 3, THREADS = MULTIPLIERS * 32 };
+    const int64_t inner_steps = tamis_gpu_ceiling(p->problem.inner, 16);
+    const int64_t width_steps = tamis_gpu_ceiling(p->problem.width, 16);
+    const int64_t own = s->resident * TILE, cell = own + s->blocks * TILE;
+    tamis_gpu_definitions definitions = {.used = 0};
+    s->sharing = s->blocks == 1 ? 3 : 2; /* four have too few registers */
+    while (MOST / s->sharing - RESERVED < own + 2 * cell) s->sharing--;
+    const int64_t stages = tamis_gpu_min(STAGES_MOST, (MOST / s->sharing - RESERVED - own) / cell);
+    s->shared_bytes = own + stages * cell;
+    s->part = (32 * s->blocks + 4) * THREADS * 4;
+    tamis_gpu_define_problem(&definitions, p, THREADS, 32);
+    tamis_gpu_define(&definitions, "INNER_STEPS", inner_steps);
+    tamis_gpu_define(&definitions, "WIDTH_STEPS", width_steps);
+    tamis_gpu_define(&definitions, "INNER_WHOLE", p->problem.inner % SIDE == 0);
+    tamis_gpu_define(&definitions, "WIDTH_WHOLE", p->problem.width % SIDE == 0);
+    tamis_gpu_define(&definitions, "STAGES", stages);
+    tamis_gpu_define(&definitions, "GROUPS", s->sharing);
+    tamis_gpu_define(&definitions, "KEEP_SOFTMAX", p->problem.keep_softmax);
+    TRY(tamis_gpu_add_kernel(p, ATTEND, "fused_narrow.cu", "fused_narrow", &definitions, s->shared_bytes));
+    return tamis_gpu_add_kernel(p, CLEAR, "fused_narrow.cu", "fused_narrow_clear", &definitions, 0);
+}
+
 /* Three groups on a multiprocessor, whose threads have 136 registers, where results have 64 columns; else two. */
 static void choose_memory(fused_state *s) {
     enum { MOST = 228 << 10, RESERVED = 1 << 10, NOTES = 3 * (3 * SIDE * 4 + TAMIS_GPU_CELL_RECORD + 16), GATES = 256 };
@@ -82,6 +119,7 @@ static void choose_memory(fused_state *s) {
     s->sharing = s->blocks == 1 && s->resident <= 2 ? 3 : 2;
     s->slots = (MOST / s->sharing - RESERVED - rest) / TILE;
     s->shared_bytes = rest + s->slots * TILE;
+    s->part = (32 * s->blocks + 6) * MULTIPLIERS * 32 * 4;
 }
 
 /* Bytes, each a multiple of 16. */
@@ -91,12 +129,11 @@ static int64_t split_bytes(const tamis_problem *p, const fused_state *s) {
 }
 static int64_t d_scales_bytes(const tamis_problem *p) { return filled(p) * 4; }
 static int64_t d_split_bytes(const tamis_problem *p, const fused_state *s) { return filled(p) * d_lines(p, s) * LINE; }
-static int64_t partial_bytes(const fused_state *s) {
-    return 2 * s->groups * (32 * s->blocks + 6) * MULTIPLIERS * 32 * 4;
-}
+static int64_t partial_bytes(const fused_state *s) { return 2 * s->groups * s->part; }
 static int64_t counters(const fused_state *s) { return s->groups * MULTIPLIERS; } /* of four bytes */
 
 static size_t scratch_bytes(const tamis_problem *p, const fused_state *s) {
+    if (is_narrow(p)) return (size_t)(partial_bytes(s) + counters(s) * 4);
     return (size_t)(scales_bytes(p) + split_bytes(p, s) + d_scales_bytes(p) + d_split_bytes(p, s) + partial_bytes(s) +
                     counters(s) * 4);
 }
@@ -125,16 +162,20 @@ static tamis_status prepare(tamis_prepared *p) {
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->resident = tamis_gpu_round_up(problem->inner, slice(problem)) / slice(problem);
     s->blocks = tamis_gpu_round_up(problem->width, BLOCK) / BLOCK;
-    choose_memory(s);
-    TRY(compile(p, s)); /* while the cells are made */
-    TRY(tamis_split_compile_three(p, SPLIT,
-                                  &(tamis_split){.numbers = longest(problem, s), .lows = tamis_splits(problem)}));
+    if (is_narrow(problem)) { /* while the cells are made */
+        TRY(compile_narrow(p, s));
+    } else {
+        choose_memory(s);
+        TRY(compile(p, s));
+        TRY(tamis_split_compile_three(p, SPLIT,
+                                      &(tamis_split){.numbers = longest(problem, s), .lows = tamis_splits(problem)}));
+    }
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     const tamis_gpu_cell_masks masks = {.filled = filled(problem),
                                         .masks = &s->masks,
                                         .together = &s->together,
-                                        .row_masks = &s->row_masks,
-                                        .firsts = &s->firsts};
+                                        .row_masks = is_narrow(problem) ? NULL : &s->row_masks,
+                                        .firsts = is_narrow(problem) ? NULL : &s->firsts};
     TRY(tamis_gpu_tensor_cells_mask(p, &s->cells, &masks));
     share_cells(p, s);
     p->scratch_bytes = scratch_bytes(problem, s);
@@ -143,9 +184,30 @@ static tamis_status prepare(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ executing */
 
+static tamis_status execute_narrow(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const fused_state *const s = p->state;
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_place arrived = tamis_gpu_after(x->scratch, partial_bytes(s));
+    const tamis_gpu_launch clear = {.groups = {1, 1}, .group_size = MULTIPLIERS * 32};
+    const tamis_gpu_launch by_cells = {
+        .groups = {s->groups, 1}, .group_size = MULTIPLIERS * 32, .shared_bytes = s->shared_bytes, .early = true};
+    TRY(tamis_gpu_launch_kernel(
+        p, stream, CLEAR, clear, &common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_place("arrived", arrived), tamis_gpu_integer("clears", counters(s)))));
+    return tamis_gpu_launch_kernel(
+        p, stream, ATTEND, by_cells, &common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("others", p->problem.cols),
+                            tamis_gpu_integer("each", s->cells.count / s->groups),
+                            tamis_gpu_integer("more", s->cells.count % s->groups),
+                            tamis_gpu_memory("records", s->cells.records), tamis_gpu_place("partials", x->scratch),
+                            tamis_gpu_place("arrived", arrived), tamis_gpu_memory("lists", s->cells.lists),
+                            tamis_gpu_memory("together", s->together), tamis_gpu_memory("masks", s->masks)));
+}
+
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const fused_state *const s = p->state;
+    if (is_narrow(problem)) return execute_narrow(p, stream, x);
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_place split = tamis_gpu_after(x->scratch, scales_bytes(problem));
     const tamis_place d_scales = tamis_gpu_after(split, split_bytes(problem, s));
