@@ -35,13 +35,13 @@ static int64_t usual_team(const tamis_problem *problem) {
 
 /* Nonzeros of a team: fewer where there are few, so that all multiprocessors are busy, and where rows differ much. */
 static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow) {
-    enum { MANY = 1024 /* nonzeros of a multiprocessor */, MOST = 256, LEVEL = 8 };
+    enum { SOME = 1024 /* nonzeros of a multiprocessor */ };
+    const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors);
     const double each = (double)problem->nnz / (double)multiprocessors;
-    const bool level = (double)problem->evidence->profile.max < LEVEL * problem->evidence->profile.mean;
-    const double much = level ? 8 * MANY : 16 * MANY;
-    if (each > much) return each > 2 * much ? MOST : MOST / 2;
-    if (each <= MANY) return narrow ? 16 : 32;
-    return narrow && each <= (level ? 2 * MANY : 4 * MANY) ? 32 : 64;
+    const double more = tamis_gpu_tasks_level(&problem->evidence->profile) ? 2 * SOME : 4 * SOME;
+    if (large > 0) return large;
+    if (narrow && each <= SOME) return 16;
+    return each <= (narrow ? more : SOME) ? 32 : 64;
 }
 
 /* The best of 50 sets of parameters on an H100, on 29 matrices of 11 thousand to 11 million nonzeros and K = L of 32

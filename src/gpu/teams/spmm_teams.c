@@ -25,6 +25,15 @@ static int64_t usual_slice(const tamis_problem *problem) {
     return tamis_gpu_lanes_slice(problem, BYTES);
 }
 
+/* Nonzeros of a team: of narrow rows fewer where there are few, so that all multiprocessors are busy. */
+static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow) {
+    enum { FEWEST = 16, MOST = 64, TEAMS = 64 /* of a multiprocessor */ };
+    const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors);
+    int64_t share = narrow ? FEWEST : MOST;
+    while (share < MOST && problem->nnz > share * TEAMS * multiprocessors) share *= 2;
+    return large > 0 ? large : share;
+}
+
 /* The best of 60 sets of parameters on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and
    128 columns. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
@@ -39,7 +48,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[GROUP] = device->limits.is_cpu ? 64 : tamis_gpu_tasks_group(problem, v[TEAM_LANES], narrow ? 32 : 64);
     v[LOADS] = mean >= (narrow ? SHORT : LONG) ? 8 : 4;
     v[SLICE] = slice;
-    v[SHARE] = narrow ? tamis_gpu_tasks_share(problem, device->limits.multiprocessors) : 64;
+    v[SHARE] = usual_share(problem, device->limits.multiprocessors, narrow);
     v[ORDER] = TAMIS_TASKS_BY_LENGTH;
 }
 

@@ -29,11 +29,16 @@ int64_t tamis_gpu_tasks_group(const tamis_problem *problem, int64_t lanes, int64
     return group;
 }
 
-int64_t tamis_gpu_tasks_share(const tamis_problem *problem, int64_t multiprocessors) {
-    enum { FEWEST = 16, MOST = 64, TEAMS = 64 /* of a multiprocessor */ };
-    int64_t share = FEWEST;
-    while (share < MOST && problem->nnz > share * TEAMS * multiprocessors) share *= 2;
-    return share;
+bool tamis_gpu_tasks_level(const tamis_profile *profile) {
+    enum { LEVEL = 8 };
+    return (double)profile->max < LEVEL * profile->mean;
+}
+
+int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multiprocessors) {
+    enum { MANY = 8192 /* nonzeros of a multiprocessor */, LARGE = 128 };
+    const double many = tamis_gpu_tasks_level(&problem->evidence->profile) ? MANY : 2 * MANY;
+    const double each = (double)problem->nnz / (double)multiprocessors;
+    return each <= many ? 0 : each <= 2 * many ? LARGE : 2 * LARGE;
 }
 
 int64_t tamis_gpu_tasks_sharing(const tamis_prepared *p, int64_t group, int64_t lanes, int64_t registers, bool ragged) {

@@ -29,8 +29,11 @@ bool tamis_gpu_tasks_even(const tamis_profile *profile);
  */
 int64_t tamis_gpu_tasks_group(const tamis_problem *problem, int64_t lanes, int64_t most);
 
-/* Nonzeros of a team: fewer where there are too few to keep all multiprocessors busy. */
-int64_t tamis_gpu_tasks_share(const tamis_problem *problem, int64_t multiprocessors);
+/* Nonzeros of a team where there are more than enough to keep all multiprocessors busy; 0 where there are not. */
+int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multiprocessors);
+
+/* Whether no row is much longer than the others are. */
+bool tamis_gpu_tasks_level(const tamis_profile *profile);
 
 /* Groups that shall share a multiprocessor (GROUPS of simt.h): as many as leave each work-item so many registers, and
    more for other types than fp32 and where some lanes have less of a row (`ragged`), so that no instance of
