@@ -1,0 +1,11 @@
+/* The second step of gpu-rounded's SpMM: rows of fp16 that halves.simt has written. */
+#ifndef TAMIS_GPU_ROUNDED_ROUNDED_H
+#define TAMIS_GPU_ROUNDED_ROUNDED_H
+
+#include "gpu/method.h"
+
+/* Its problem has fp16 operands beside values and results of fp32. Operands: `a` is the factor that undoes the scaling,
+   `b` the rows of fp16, `d` B itself. */
+extern const tamis_gpu_method tamis_gpu_spmm_rounded;
+
+#endif
