@@ -53,7 +53,8 @@
  * the type before it is multiplied by D_j, as attention on tensor cores does: c_j and e_ij have the half of a unit in
  * the last place of p_ij more. alpha and beta, unless they are 1 and 0,
  * round three times: 3 v (|alpha E| + |beta C|). C may be the first term of a row's sum, which makes another g(T) |beta
- * C|.
+ * C|. With S (in fused p) and B (D) rounded to TF32 g(T) + t(T) takes the place of g(T) but in this last term, as
+ * above.
  *
  * Inputs of half types are rounded before the oracle sees them; their outputs add one rounding to nearest: half the
  * distance of neighbours of the type, where the element may lie. A bound relative to the element would be up to twice
@@ -184,6 +185,7 @@ static void edge_bounds(const problem *p, const entries *a) {
 static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracle *oracle) {
     const int64_t begin = p->part.offsets[i], end = p->part.offsets[i + 1];
     const double g = tamis_sum_tolerance(p->options.type, (double)(end - begin));
+    const double rounded = g + tamis_rounding_tolerance(p->options.math, (double)(end - begin));
     const double least = tamis_arithmetic_of(p->options.type).least;
     const bool softmax = a->e && p->options.edge == TAMIS_EDGE_SOFTMAX;
     double vanished = (double)(end - begin) * least;
@@ -195,7 +197,7 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
         if (!a->e) vanished += tamis_flushed(p->options.type, norm, weight) * least;
         tamis_squares_add(&errors, (softmax ? a->own[t] : error) * norm);
         tamis_squares_add(&terms, weight * norm);
-        worst += (error + g * weight) * norm;
+        worst += (error + rounded * weight) * norm;
         largest += (softmax ? 1 : weight) * norm;
     }
     for (int64_t l = 0; l < oracle->width; l++) {
@@ -203,7 +205,7 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
         if (isfinite(value)) tamis_squares_add(&row, value);
     }
     const double root = sqrt((double)(oracle->width > 0 ? oracle->width : 1)), size = tamis_squares_norm(&row);
-    tamis_squares_add(&errors, g * fmax(size, tamis_squares_norm(&terms)));
+    tamis_squares_add(&errors, rounded * fmax(size, tamis_squares_norm(&terms)));
     double likely = tamis_squares_norm(&errors) / root;
     if (softmax) likely += a->shared[i] * (likely + size / root);
     oracle->bound[i] = fmin(likely, worst) + vanished;

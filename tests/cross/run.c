@@ -21,6 +21,7 @@ typedef struct run {
     bool known;             /* takes.c says what the algorithms decline */
     bool any_order;         /* sums may differ in the last bits from run to run */
     double **want, **bound; /* of each member */
+    double **bounds[2];     /* by math: bound is one of them */
     cross_counts *counts;
 } run;
 
@@ -140,6 +141,9 @@ static void run_plans(run *r, tamis_device *device, const char *old, tamis_rando
     o.d_layout = p->D.layout;
     o.output_layout = p->out.layout;
     o.no_workspace = tamis_random_below(random, 4) == 0;
+    if (r->bounds[TAMIS_MATH_TF32][0] &&
+        (strcmp(r->algorithm, "gpu-rounded") == 0 || tamis_random_below(random, 3) == 0))
+        o.math = TAMIS_MATH_TF32;
     /* with a plan's word, and without it, by the views alone */
     o.d_is_b = r->operation == TAMIS_OP_FUSED && p->options.d_is_b &&
                (strcmp(r->algorithm, "gpu-one-pass") == 0 || tamis_random_below(random, 2));
@@ -155,6 +159,9 @@ static void run_plans(run *r, tamis_device *device, const char *old, tamis_rando
     } else if (made != TAMIS_OK || tamis_plan_create(device, &r->on->S, &o, &plans[1]) != TAMIS_OK) {
         report(r, tamis_last_error(), 0, 0, -1);
     } else {
+        tamis_plan_report about;
+        if (tamis_plan_describe(plans[0], &about) != TAMIS_OK) abort();
+        r->bound = r->bounds[about.math];
         for (int i = 0; i < 3; i++) { /* twice the first plan, once the second */
             outputs[i] = fresh_output(r, old);
             if (execute(r, device, plans[i / 2], o.no_workspace, outputs[i]) != TAMIS_OK)
@@ -178,6 +185,7 @@ static void run_once(run *r, tamis_device *device, const char *old) {
     mirror *const m = r->on;
     char *const out = fresh_output(r, old);
     test_call call = r->call;
+    r->bound = r->bounds[TAMIS_MATH_EXACT];
     tamis_status status = TAMIS_ERROR_INTERNAL;
     void *const to = mirror_output(m, out);
     const tamis_dense P = samples_of(&m->S, to, r->p->options.type);
@@ -336,6 +344,7 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
     const int64_t total = output_elements(&r);
     char *const old = malloc((size_t)total * tamis_type_size(type) + (total == 0));
     double *members[3] = {NULL, NULL, NULL}, *want[3] = {NULL, NULL, NULL}, *bound[3] = {NULL, NULL, NULL};
+    double *same[3] = {NULL, NULL, NULL}, *rounded[3] = {NULL, NULL, NULL}; /* what math = tf32 allows */
     if (!old) abort();
     for (int64_t i = 0; i < total; i++) test_store(old, type, i, 2 * tamis_random_uniform(random) - 1);
     for (int64_t m = 0; m < p.options.batch; m++) {
@@ -344,9 +353,14 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
         for (int64_t i = 0; i < member_elements(&r); i++)
             members[m][i] = test_load(old, type, output_position(&r, m, i));
         expect_member(&p, operation, &r.call, m, members[m], &want[m], &bound[m]);
+        if (type != TAMIS_F32 || strcmp(device_name, "cpu") == 0) continue;
+        test_call loose = r.call;
+        loose.options.math = TAMIS_MATH_TF32;
+        expect_member(&p, operation, &loose, m, members[m], &same[m], &rounded[m]);
     }
     r.want = want;
-    r.bound = bound;
+    r.bound = r.bounds[TAMIS_MATH_EXACT] = bound;
+    r.bounds[TAMIS_MATH_TF32] = rounded;
     count_special(&r);
     r.isa = device_name;
     r.known = strcmp(device_name, "cpu") == 0;
@@ -382,6 +396,8 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
         free(members[m]);
         free(want[m]);
         free(bound[m]);
+        free(same[m]);
+        free(rounded[m]);
     }
     free(old);
     problem_free(&p);

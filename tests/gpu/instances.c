@@ -4,6 +4,7 @@
 #include "instances.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/edges.h"
 #include "base/status.h"
@@ -96,7 +97,8 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
     if (tamis_random_below(random, 4) == 0 && operation == TAMIS_OP_FUSED) x.width = other;
     x.batch = tamis_random_below(random, 4) == 0 ? 4 : 1;
     x.output_type = tamis_type_size(type) == 2 && tamis_random_below(random, 4) == 0 ? TAMIS_F32 : type;
-    if (tamis_random_below(random, 3) == 0 && type == TAMIS_F32) x.math = TAMIS_MATH_TF32;
+    const bool rounds = strcmp(algorithm->description.name, "gpu-rounded") == 0; /* with that alone */
+    if ((tamis_random_below(random, 3) == 0 || rounds) && type == TAMIS_F32) x.math = TAMIS_MATH_TF32;
     x.keep_softmax = x.hub && x.edge == TAMIS_EDGE_SOFTMAX;
     instance_set_pattern(&x, (instance_pattern)tamis_random_below(random, INSTANCE_PATTERNS));
     return x;

@@ -143,6 +143,7 @@ static const char *products; /* what the last kernel of gpu-tensor was compiled 
 static tamis_status see_products(fake_device *self, const char *name, const char *source, const char *definitions) {
     (void)self;
     (void)source;
+    if (strcmp(name, "sddmm_rounded.simt") == 0) products = "one"; /* rounded before */
     if (strcmp(name, "sddmm_tensor.cu") != 0 && strcmp(name, "sddmm_wgmma.cu") != 0) return TAMIS_OK;
     products = strstr(definitions, "-D PRODUCTS=1 ") ? "one" : strstr(definitions, "-D PRODUCTS=3 ") ? "three" : "none";
     return TAMIS_OK;
@@ -183,6 +184,8 @@ static void check_math(void) {
                    0) { /* the first of which is gpu-tensor here */
             math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_FUSED, TAMIS_MATH_EXACT, "three");
             math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_FUSED, TAMIS_MATH_TF32, "one");
+        } else if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-rounded") == 0) {
+            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one");
         } else if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-panels") == 0) {
             math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "no");
         }

@@ -14,6 +14,7 @@
 #include "instances.h"
 
 static bool is_to_decline(const char *name, tamis_operation operation, tamis_type type, tamis_edge edge) {
+    if (strcmp(name, "gpu-rounded") == 0) return type != TAMIS_F32;
     if (strcmp(name, "gpu-tensor") == 0)
         return type == TAMIS_F64 || (operation == TAMIS_OP_FUSED && edge != TAMIS_EDGE_SOFTMAX);
     if (strcmp(name, "study-fused-dense-grid") == 0) return operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX;
@@ -35,7 +36,8 @@ static bool is_taken(const tamis_algorithm *algorithm, tamis_operation operation
     x.calls = 1000;
     x.has_values = true;
     x.hub = x.once = x.keep_softmax = false;
-    x.math = TAMIS_MATH_EXACT;
+    const bool rounds = strcmp(algorithm->description.name, "gpu-rounded") == 0;
+    x.math = rounds ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT; /* others take either */
     const tamis_status status = instance_prepare(&x, &p);
     tamis_gpu_prepared_release(p);
     return status == TAMIS_OK;

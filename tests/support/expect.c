@@ -82,12 +82,17 @@ static double *norms_of(const double *x, int64_t rows, int64_t cols) {
     return norm;
 }
 
+/* What rounding both inputs of each of `terms` products to TF32 adds, of the sum of their magnitudes. */
+static double rounding_of(const tamis_options *options, double terms) {
+    return options->math == TAMIS_MATH_TF32 ? 0x1p-10 + (terms + 64) * 0x1p-26 : 0;
+}
+
 /* dx of a dot product x: `size` is the sum of |a||b|, `norms` is |a||b|. */
-static double dot_error(const problem *p, double x, double size, double norms) {
+static double dot_error(const problem *p, const tamis_options *options, double x, double size, double norms) {
     const double K = (double)p->options.inner, u = unit_of_sums(p->options.type);
     const double rule = 1e-6 * 0x1p24 * u * sqrt(K / 128 + 1);
     if (!isfinite(x) || K == 0) return 0;
-    return fmin((K + 8) * u * size, 8 * rule * fmax(fabs(x), norms / sqrt(K)));
+    return fmin((K + 8) * u * size, 8 * rule * fmax(fabs(x), norms / sqrt(K))) + rounding_of(options, K) * size;
 }
 
 static double edge_of(const tamis_options *options, double x, double s) {
@@ -148,7 +153,7 @@ static void edges_of(const problem *p, const tamis_options *options, int64_t mem
         const double s = S->values ? test_load(one.values, S->value_type, t) : 1;
         row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
         const double norms = a_norm[row] * b_norm[tamis_index_load(S->columns, S->index_type, t)];
-        const double dx = dot_error(p, x[t], size[t], norms);
+        const double dx = dot_error(p, options, x[t], size[t], norms);
         if (options->edge != TAMIS_EDGE_SOFTMAX) {
             de[t] = edge_error(p, options, x[t], s, e[t], dx);
             continue;
@@ -216,7 +221,7 @@ void expect_member(const problem *p, tamis_operation operation, const test_call 
         }
         for (int64_t t = 0, row = 0; t < S->nnz; t++) {
             row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
-            weight[t] = de[t] + (row_count[row] + 8) * u * fabs(e[t]);
+            weight[t] = de[t] + ((row_count[row] + 8) * u + rounding_of(&call->options, row_count[row])) * fabs(e[t]);
         }
         error = product(S, weight, size, cols, width);
         free(d);

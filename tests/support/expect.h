@@ -17,6 +17,7 @@
  *   edge                |e' - e| <= de = max |e(x +- dx) - e(x)| + 16 u |e|    (e is monotonic or smooth near x)
  *   softmax of n        |p' - p| <= p * (expm1(2 max ds) + (n + 20) u), ds = scale dx + 4 u (|scale x| + |s|)
  *   sum of n products   |c' - c| <= sum de |d| + (n + 8) u sum |e||d|
+ *   math = TF32         dx and the sum of n products: t(n) * sum of the magnitudes more, t(n) = 2^-10 + (n + 64) 2^-26
  *   result              |alpha| * that + 4 u |alpha e| + (n + 4) u |beta old| + twice the smallest normal number of the
  *                       sums; n = 0 for a sample, else old may be the first term of its row's sum
  * That is before the result is stored in its type, which rounds once, to nearest: see expect_fits().
