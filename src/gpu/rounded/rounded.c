@@ -41,8 +41,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     const char *why = NULL;
     if (problem->type != TAMIS_F32 || problem->math != TAMIS_MATH_TF32)
         why = "it rounds fp32 to eleven bits: math = tf32 allows that";
-    else if (length_of(problem) > LENGTH_MOST || length_of(problem) == 0)
-        why = "it is made for rows of B of 1 to 1024 numbers";
+    else if (length_of(problem) > LENGTH_MOST || length_of(problem) == 0 || problem->cols == 0)
+        why = "it is made for one and more rows of B, of 1 to 1024 numbers";
     if (!why) return true;
     snprintf(reason, bytes, "%s", why);
     return false;
@@ -112,7 +112,7 @@ static tamis_status prepare_sddmm(tamis_prepared *p) {
 static tamis_status prepare(tamis_prepared *p) {
     p->math = TAMIS_MATH_TF32;
     p->scratch_bytes = (size_t)halves_bytes(&p->problem);
-    if (p->problem.cols == 0 || p->problem.rows == 0) return TAMIS_OK;
+    if (p->problem.rows == 0) return TAMIS_OK;
     TRY(compile_halves(p));
     if (p->problem.operation == TAMIS_OP_SDDMM) return p->problem.nnz > 0 ? prepare_sddmm(p) : TAMIS_OK;
     const tamis_problem half = halved(&p->problem);
@@ -154,7 +154,7 @@ static tamis_status execute_sddmm(const tamis_prepared *p, void *stream, const t
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_place halves = tamis_gpu_after(x->scratch, HEAD);
-    if (p->problem.cols > 0) TRY(write_halves(p, stream, x, halves));
+    TRY(write_halves(p, stream, x, halves));
     if (p->problem.operation == TAMIS_OP_SDDMM) return execute_sddmm(p, stream, x, halves);
     tamis_operands rounded = *x;
     rounded.a = x->scratch;
