@@ -100,7 +100,7 @@ TAMIS_API tamis_status tamis_device_download(tamis_device *device, void *stream,
 
 /* ---------------------------------------------------------------------------------------------- options */
 
-/* exact: fp32 arithmetic is fp32. tf32: tensor cores may round fp32 inputs to TF32. */
+/* exact: fp32 arithmetic is fp32. tf32: GPUs may round fp32 inputs to the eleven bits of TF32. */
 typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math;
 
 /* How a plan chooses its algorithm. estimate: by the cost model. measure: it times the best candidates, or takes what

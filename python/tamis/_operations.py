@@ -23,7 +23,7 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     edge: what becomes of the product x and S's value s: "scale" s x, "mask" x, "residual" s - x, "quotient" s / max(x, epsilon),
     "sigmoid", "exp", "leaky_relu" (with `scale` and `slope`), "softmax" of a row. cuSPARSE and PyTorch mean "mask".
     out: the array of samples to write, (..., nnz); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
-    math: "tf32" lets tensor cores round fp32 operands.
+    math: "tf32" lets GPUs round fp32 operands to eleven bits.
     convert: S may have any format (BSR, DIA, LIL, DOK, a dense array, lists, a data frame, a graph of networkx), and S and the operands any real
     type and strides: they are copied into what the library reads. Their type is then the widest floating-point type among them, or float64.
 

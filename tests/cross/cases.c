@@ -48,6 +48,8 @@ const cross_case cross_cases[] = {
      CASE_ALPHA_ZERO | CASE_BETA, 0},
     {"NaN", "not a number spreads as in the oracle, no further", 30, 30, 120, 21, 21, SHAPE_UNIFORM, 0, NAN},
     {"infinity", "masked tails must not make NaN of it", 30, 30, 120, 21, 37, SHAPE_UNIFORM, 0, INFINITY},
+    {"far smaller", "a scale that suits most numbers of a matrix leaves some too few bits", 30, 30, 300, 40, 40,
+     SHAPE_UNIFORM, 0, 1e-12},
     {"K = 127", "one less than a round width", 20, 30, 250, 127, 127, SHAPE_UNIFORM, 0, 0},
     {"K = 128", "the round width", 20, 30, 250, 128, 128, SHAPE_UNIFORM, 0, 0},
     {"K = 129", "one more", 20, 30, 250, 129, 129, SHAPE_UNIFORM, 0, 0},

@@ -15,11 +15,11 @@
 
 enum { EACH = 8 /* numbers in 16 bytes */, HEAD = 64 /* bytes of scratch before the rows: what undoes the scaling */ };
 enum { HALVES, SAMPLES }; /* kernels */
-enum { HALVES_GROUP = 256, GROUP = 128, BATCH = 8, LOADS = 4 };
+enum { HALVES_GROUP = 256, GROUP = 128, REGISTERS = 65536 /* of a multiprocessor */ };
 
 typedef struct rounded_state {
-    void *row_indices; /* SDDMM: the row of each nonzero */
-    int64_t team, pieces, run, chunk;
+    void *row_indices;                                               /* SDDMM: the row of each nonzero */
+    int64_t team, pieces, batch, loads, run, chunk, walk, registers; /* how its kernel is built */
 } rounded_state;
 
 static int64_t length_of(const tamis_problem *p) { return p->operation == TAMIS_OP_SDDMM ? p->inner : p->width; }
@@ -83,9 +83,11 @@ static tamis_status compile_samples(tamis_prepared *p, const rounded_state *s) {
     tamis_gpu_define(&definitions, "PIECES", s->pieces);
     tamis_gpu_define(&definitions, "EXACT", fast && inner % (s->team * s->pieces * EACH) == 0);
     tamis_gpu_define(&definitions, "ONE_STEP", inner <= s->team * s->pieces * EACH);
-    tamis_gpu_define(&definitions, "BATCH", BATCH);
-    tamis_gpu_define(&definitions, "LOADS", LOADS);
+    tamis_gpu_define(&definitions, "BATCH", s->batch);
+    tamis_gpu_define(&definitions, "LOADS", s->loads);
     tamis_gpu_define(&definitions, "RUN", s->run);
+    tamis_gpu_define(&definitions, "WALK", s->walk);
+    if (s->registers > 0) tamis_gpu_define(&definitions, "GROUPS", REGISTERS / s->registers / GROUP);
     return tamis_gpu_add_split_kernel(p, SAMPLES, "sddmm_rounded.simt", "sddmm_rounded", &definitions, 0);
 }
 
@@ -97,8 +99,10 @@ static tamis_status prepare_sddmm(tamis_prepared *p) {
     const int64_t wanted = p->device->limits.multiprocessors * 16;
     s->team = pieces <= 4 ? 4 : 8;
     s->pieces = pieces <= s->team ? 1 : 2;
-    const int64_t step = GROUP / s->team * BATCH;
+    s->batch = 8;
+    s->loads = 4;
     s->chunk = 512;
+    const int64_t step = GROUP / s->team * s->batch;
     while (s->chunk > step && p->problem.nnz < wanted * s->chunk) s->chunk /= 2;
     s->run = s->chunk / step >= 4 ? 4 : 1;
     const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1;

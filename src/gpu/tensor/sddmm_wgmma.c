@@ -28,11 +28,13 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Rows are split in memory first: read, and written in as many bytes. */
+/* Rows are split in memory first: read, and written as lines, which of numbers that are not split hold twice as many.
+ */
 static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
     const tamis_gpu_fitted_cells *const f = &tamis_gpu_fitted_for(p)->wgmma[side == SMALL];
-    const double bytes = 2 * (double)tamis_type_size(p->type), inner = (double)(slices_of(p) * slice(p));
-    const double split = f->split * bytes * (double)(p->rows + p->cols) * inner;
+    const double inner = (double)(slices_of(p) * slice(p));
+    const double bytes = (double)p->inner * (double)tamis_type_size(p->type) + (double)(slices_of(p) * LINE);
+    const double split = f->split * bytes * (double)(p->rows + p->cols);
     const double share = tamis_splits(p) ? 1 : f->highs;
     const double wide = slices_of(p) > RESIDENT_MOST ? f->wide : 1;
     const double cell = f->cell_ps + share * wide * f->cell_column_ps * inner;
