@@ -150,6 +150,12 @@ typedef struct tamis_gpu_fitted {
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
     } backward_narrow;
+    /* gpu-rounded: the launch that rounds B, and so many times what gpu-nonzeros and gpu-rows would take with rows of
+     * fp16 */
+    struct {
+        double begin, sddmm, spmm;
+    } rounded;
+
     struct { /* softmax.simt */
         double nonzero_ps, row_ps, begin;
     } softmax;

@@ -50,13 +50,14 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 
 /* B is read and written in half as many bytes by a launch of its own; then what rows of fp16 take. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const double launch = 3e-6, numbers = (double)p->cols * (double)stride_of(p);
-    const double rounding = launch + tamis_gpu_streamed(p, 6 * numbers);
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double rounding = f->rounded.begin + tamis_gpu_streamed(p, 6 * (double)p->cols * (double)stride_of(p));
     const tamis_problem half = halved(p);
     if (p->operation == TAMIS_OP_SDDMM)
         tamis_gpu_predict_nonzeros(&half, prediction);
     else
         tamis_gpu_rows.predict(&half, prediction);
+    prediction->call_seconds *= p->operation == TAMIS_OP_SDDMM ? f->rounded.sddmm : f->rounded.spmm;
     prediction->call_seconds += rounding;
     if (p->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason,
