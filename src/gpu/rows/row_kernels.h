@@ -1,6 +1,6 @@
 /*
- * SpMM by whole rows, or pieces of those that are cut, which rows.simt and spmm_rounded.simt share: what a team sums and
- * leaves. sum_kernels.h has the constants.
+ * SpMM by whole rows, or pieces of those that are cut, which rows.simt and spmm_rounded.simt share: what a team sums
+ * and leaves. sum_kernels.h has the constants.
  */
 #include "sum_kernels.h"
 
@@ -58,8 +58,7 @@ FUNCTION void body(const int wide, simt_team team, place begin, place end, GLOBA
 
 FUNCTION void write_partial(GLOBAL real *to, const real *sum, int lane, int32 left) {
     UNROLL
-    for (int u = 0; u < UNITS; u++)
-        UNROLL
-        for (int i = 0; i < UNIT; i++)
-            if (unit_at(lane, u) + i < left) to[unit_at(lane, u) + i] = sum[u * UNIT + i];
+    for (int u = 0; u < UNITS; u++) UNROLL
+    for (int i = 0; i < UNIT; i++)
+        if (unit_at(lane, u) + i < left) to[unit_at(lane, u) + i] = sum[u * UNIT + i];
 }

@@ -37,7 +37,7 @@ static double seconds_of(const tamis_problem *problem, const tamis_prediction *p
 
 /* What the two steps can be made of, beside the laboratory's methods that have a prediction of their own. */
 static const tamis_gpu_algorithm *const parts[] = {&tamis_gpu_nonzeros, &tamis_gpu_panels, &tamis_gpu_tensor,
-                                                   &tamis_gpu_rows, &tamis_gpu_teams, &tamis_gpu_rounded};
+                                                   &tamis_gpu_rows,     &tamis_gpu_teams,  &tamis_gpu_rounded};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 /* The fastest of them. */
