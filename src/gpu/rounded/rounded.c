@@ -10,7 +10,7 @@
 #include "gpu/model.h"
 #include "gpu/nonzeros/prediction.h"
 #include "gpu/plan.h"
-#include "gpu/rounded/rounded.h"
+#include "gpu/rounded/spmm_rounded.h"
 #include "gpu/structure/order.h"
 
 enum { EACH = 8 /* numbers in 16 bytes */, HEAD = 64 /* bytes of scratch before the rows: what undoes the scaling */ };

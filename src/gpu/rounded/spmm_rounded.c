@@ -1,7 +1,7 @@
 /* Host side of spmm_rounded.simt: gpu-rows' parameters, tasks and merging. */
+#include "gpu/rounded/spmm_rounded.h"
 #include "base/status.h"
 #include "gpu/methods.h"
-#include "gpu/rounded/rounded.h"
 #include "gpu/rows/cuts.h"
 #include "gpu/rows/lanes.h"
 

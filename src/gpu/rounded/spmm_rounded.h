@@ -1,6 +1,6 @@
 /* The second step of gpu-rounded's SpMM: rows of fp16 that halves.simt has written. */
-#ifndef TAMIS_GPU_ROUNDED_ROUNDED_H
-#define TAMIS_GPU_ROUNDED_ROUNDED_H
+#ifndef TAMIS_GPU_ROUNDED_SPMM_ROUNDED_H
+#define TAMIS_GPU_ROUNDED_SPMM_ROUNDED_H
 
 #include "gpu/method.h"
 
