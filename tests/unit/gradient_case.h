@@ -45,7 +45,7 @@ typedef struct gradient_case {
     gradient_shape shape;
     tamis_operation operation;
     tamis_type type, value_type; /* of S's values and of dS */
-    bool rounds_factors;         /* p and dx are rounded to the type: softmax in one piece, of 16 bits */
+    bool rounds_factors;         /* p and dx may be rounded to the type: attention of 16 bits on tensor cores */
     tamis_options options;
     tamis_execution here, there; /* for the oracle, and for the device */
     gradient_array pattern[3], values;

@@ -213,7 +213,8 @@ static void check_sums(const gradient_case *c, const facts *f, const kept *k, co
         }
         for (int64_t i = 0; i < all; i++)
             check_output(what, c, output_at(c, k, m, i / width, i % width), sum[i],
-                         2 * size[i] * f->rows[m * c->rows + i / width].relative);
+                         2 * size[i] * f->rows[m * c->rows + i / width].relative +
+                             (c->rounds_factors ? storage_unit(c->type) * size[i] : 0));
     }
     free(sum);
     free(size);

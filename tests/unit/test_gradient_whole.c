@@ -56,7 +56,6 @@ static void compare(gradient_case *c) {
     const int some = 1 + (int)tamis_random_below(&dice, ALL);
     c->options.algorithm = algorithm;
     if (on_cpu) c->options.threads = 1 + (int)tamis_random_below(&dice, 5);
-    c->rounds_factors = !on_cpu && tamis_type_size(c->type) == 2;
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     gradient_case_expect(c);
