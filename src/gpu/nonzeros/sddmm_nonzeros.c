@@ -19,7 +19,8 @@ typedef struct nonzeros_state {
  * compiler takes by itself: without one it loads two rows, waits for them, and loads the next two.
  */
 static void walk(const tamis_problem *problem, int64_t pieces, int64_t *v) {
-    const bool short_rows = pieces <= 8, wide = problem->type == TAMIS_F64 || problem->index_type == TAMIS_I64;
+    const bool short_rows = pieces <= 8, halves = tamis_type_size(problem->type) == 2;
+    const bool wide = problem->type == TAMIS_F64 || problem->index_type == TAMIS_I64 || (short_rows && halves);
     v[TEAM_LANES] = short_rows ? 4 : 8;
     while (v[TEAM_LANES] < 32 && v[TEAM_LANES] * (short_rows ? 1 : 4) < pieces) v[TEAM_LANES] *= 2;
     v[BATCH] = v[LOADS] = short_rows ? 8 : 4;
