@@ -48,17 +48,25 @@ static const tamis_gpu_fitted h200 = {
              .order = 0.1e-3,
              .order_row = 1e-9},
     /* Fitted on an H100 on 2026-11-25 to widths of 32 and 128 on 29 matrices of 11 thousand to 12 million nonzeros. */
-    .teams =
-        {.begin = 4e-6, .times = 0.95, .even = 1.15, .longs = 1.28, .large = 1.06, .row_lane_ps = 3.3, .group = 256},
-    /* Fitted on an H100 on 2026-11-25 to K = L of 32 and 128 on the same 29, to within 13 % (rms); beyond_share is a
-       guess. */
+    .teams = {.begin = 4e-6,
+              .times = 0.95,
+              .even = 1.15,
+              .longs = 1.28,
+              .large = 1.06,
+              .hubs = 1.45,
+              .row_lane_ps = 3.3,
+              .group = 256},
+    /* Fitted on an H100 on 2026-11-25 to K = L of 32 and 128 on the same 29, to within 13 % (rms); beyond_share to
+       one graph of 2.6 million rows. */
     .fused_teams = {.one_ps = 0.95,
                     .byte_ps = 0.0437,
                     .byte_new_ps = 0.0545,
                     .row_byte_ps = 0.42,
-                    .beyond_share = 0.05,
+                    .beyond_share = 0.3,
                     .chain = 0.29,
                     .large = 1.05},
+    /* On the H100 as well: seven graphs took 1.07 to 1.47 times their steps at K = 128. */
+    .two_steps_apart = 1.15,
     /* Derived, not fitted; twelve predictions were 0.92 to 1.43 of what was measured on 2026-11-23. `nonzero` is that
        of SDDMM by gpu-nonzeros, since loads decide, plus the issue slots for exchanging a weight and multiplying once
        more; rows as in gpu-rows, and as much again for a row of A; an exponential for each. */

@@ -90,10 +90,11 @@ typedef struct tamis_gpu_fitted {
     } rows;
 
     /* gpu-teams: nonzeros and rows of gpu-rows so many `times`; `even` where rows are of about the same length, `longs`
-       where they are long, `large` in groups of more than `group` work-items, whose last team is waited for. */
+       where they are long, `large` in groups of more than `group` work-items, whose last team is waited for, `hubs` if
+       such a matrix is large, too. */
     struct {
         double begin; /* a launch, its start and end */
-        double times, even, longs, large, group;
+        double times, even, longs, large, hubs, group;
         double row_lane_ps; /* a row, and each lane of its team */
     } teams;
 
@@ -103,6 +104,8 @@ typedef struct tamis_gpu_fitted {
         double beyond_share;                 /* of the new rows, of what they take longer than from L2 */
         double chain, large; /* share of `chain`; so many times in groups of more than `group` work-items */
     } fused_teams;
+
+    double two_steps_apart; /* gpu-two-steps: so many times its steps, if the first is by nonzeros */
 
     struct { /* gpu-one-pass: a nonzero, whose row is read once for two products; what softmax adds to it; a row */
         tamis_gpu_cost nonzero;

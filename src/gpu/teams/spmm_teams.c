@@ -125,10 +125,13 @@ double tamis_gpu_spmm_teams_seconds(const tamis_problem *p, int64_t *teams) {
     *teams = v[GROUP] / v[TEAM_LANES];
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
     const double row = tamis_gpu_issue(p, f->rows.row_ps + f->teams.row_lane_ps * (double)v[TEAM_LANES]);
-    const double times = profile->mean >= LONG               ? f->teams.longs
-                         : even                              ? f->teams.even
-                         : (double)v[GROUP] > f->teams.group ? f->teams.large
-                                                             : f->teams.times;
+    const tamis_gpu_device *const device = p->device;
+    const bool large = tamis_gpu_tasks_large_share(p, device->limits.multiprocessors) > 0;
+    const double times = profile->mean >= LONG                ? f->teams.longs
+                         : even                               ? f->teams.even
+                         : (double)v[GROUP] <= f->teams.group ? f->teams.times
+                         : large                              ? f->teams.hubs
+                                                              : f->teams.large;
     const double chain = even ? 0 : tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
     return f->teams.begin + times * slices * ((double)p->nnz * each + (double)p->rows * row) + chain;
 }

@@ -63,7 +63,9 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     tamis_prediction samples = {.setup_seconds = 0}, products = {.setup_seconds = 0};
     const tamis_gpu_algorithm *const sampler = choose(&first, &samples), *const multiplier = choose(&second, &products);
     const double softmax = problem->edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_seconds(problem) : 0;
-    prediction->call_seconds = samples.call_seconds + softmax + products.call_seconds;
+    /* each step of a sparse pattern finds L2 full of what the other one read */
+    const double apart = sampler == &tamis_gpu_nonzeros ? tamis_gpu_fitted_for(problem)->two_steps_apart : 1;
+    prediction->call_seconds = apart * (samples.call_seconds + products.call_seconds) + softmax;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
     if (problem->once) return; /* no one reads the reason */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
