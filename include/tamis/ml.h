@@ -103,6 +103,14 @@ typedef bool (*tamis_iteration_callback)(void *context, const tamis_iteration *i
 
 /* ---------------------------------------------------------------------------------------------- options */
 
+/* What a use r of implicit-als counts, with its sign. */
+typedef enum tamis_use_weights {
+    TAMIS_WEIGHTS_LINEAR = 0, /* |r| */
+    TAMIS_WEIGHTS_LOG = 1,    /* log2(1 + |r|), so that one stays one */
+    TAMIS_WEIGHTS_BM25 = 2,   /* less in long rows and for frequent columns: Okapi BM25 with K1 = 100, B = 0.8 */
+    TAMIS_WEIGHTS_ONES = 3    /* 1 */
+} tamis_use_weights;
+
 /* What to fit. Initialise with tamis_model_options_init, which sets the defaults of a method. Fields of other methods
    are ignored. */
 typedef struct tamis_model_options {
@@ -120,13 +128,14 @@ typedef struct tamis_model_options {
                               itself, of an item of sfa times the number of users */
     bool biases;           /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors */
     int cg_steps;          /* conjugate-gradient steps per half iteration: als 6, implicit-als 3, sfa 5 */
-    double confidence;     /* implicit-als: an entry r has weight 1 + confidence * |r|; r < 0 is a known dislike (1) */
-    int inner_rounds;      /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
-    bool nonnegative;      /* ccd: factors clamped at 0 (false) */
-    double row_prior;      /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's
-                              factors (1), above 1 with a scale alone */
-    double column_prior;   /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors;
-                              0 means none (infinite) */
+    double confidence; /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
+                          is a known dislike (1) */
+    int inner_rounds;  /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
+    bool nonnegative;  /* ccd: factors clamped at 0 (false) */
+    double row_prior;  /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's
+                          factors (1), above 1 with a scale alone */
+    double column_prior; /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors;
+                            0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
     int64_t batch_rows;        /* lda, sfa, gap: rows per mini-batch; 0 means all (gap), or a default from the data */
     double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
@@ -142,11 +151,13 @@ typedef struct tamis_model_options {
                                   model in memory is as it would be without; if another fails, the fit goes on */
     tamis_iteration_callback callback;
     void *callback_context;
-    double rate_offset;     /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
-    bool learn_row_prior;   /* lda: learn alpha, one for each topic, from row_prior on (false) */
-    bool elbo;              /* lda: also compute the evidence lower bound, which takes time (false) */
-    bool reserved_flags[6]; /* false */
-    uint64_t reserved[10];
+    double rate_offset;        /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
+    bool learn_row_prior;      /* lda: learn alpha, one for each topic, from row_prior on (false) */
+    bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
+    bool reserved_flags[6];    /* false */
+    tamis_use_weights weights; /* implicit-als: what a use counts (TAMIS_WEIGHTS_LOG) */
+    int unused;                /* 0 */
+    uint64_t reserved[9];
 } tamis_model_options;
 
 /* Sets the defaults of a method. */

@@ -101,6 +101,10 @@ TAMIS_GAP = 5
 TAMIS_DATA_RATINGS = 0
 TAMIS_DATA_USES = 1
 TAMIS_DATA_COUNTS = 2
+TAMIS_WEIGHTS_LINEAR = 0
+TAMIS_WEIGHTS_LOG = 1
+TAMIS_WEIGHTS_BM25 = 2
+TAMIS_WEIGHTS_ONES = 3
 
 
 class tamis_sparse(Structure):
@@ -346,7 +350,8 @@ class tamis_model_options(Structure):
                 ("column_regularization", c_double), ("threads", c_int), ("algorithms", c_char_p),
                 ("checkpoint", c_char_p), ("checkpoint_seconds", c_double), ("callback", tamis_iteration_callback),
                 ("callback_context", c_void_p), ("rate_offset", c_double), ("learn_row_prior", c_bool),
-                ("elbo", c_bool), ("reserved_flags", c_bool * 6), ("reserved", c_uint64 * 10)]
+                ("elbo", c_bool), ("reserved_flags", c_bool * 6), ("weights", c_int), ("unused", c_int),
+                ("reserved", c_uint64 * 9)]
 
 
 class tamis_held_out(Structure):

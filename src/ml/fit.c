@@ -15,6 +15,7 @@
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/score.h"
+#include "ml/share.h"
 
 void ml_begin_iteration(tamis_model *model) {
     model->report = (tamis_iteration){.method = model->options.method,
@@ -62,6 +63,35 @@ tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, 
     return *go_on ? ml_checkpoint(model, false) : TAMIS_OK;
 }
 
+void ml_model_empty(tamis_model *model) {
+    ml_dense_free(model, &model->row_factors);
+    ml_dense_free(model, &model->column_factors);
+    for (int i = 0; i < ML_STATES; i++) ml_dense_free(model, &model->states[i]);
+    model->rows = model->cols = model->nnz = model->steps = model->batches_done = 0;
+    model->data_sum = 0;
+    model->iterations_done = 0;
+    model->loss = model->metric = NAN;
+}
+
+tamis_status ml_check_finite(tamis_model *model) {
+    static const char *const advice[] = {
+        [TAMIS_DATA_RATINGS] = "use a larger regularization, or ratings that are closer to each other",
+        [TAMIS_DATA_USES] = "use a larger regularization, less confidence, or weights that are logarithms",
+        [TAMIS_DATA_COUNTS] = "use larger priors, or smaller counts"};
+    const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
+    double sums[2] = {0, 0};
+    for (int i = 0; i < 2; i++)
+        if (factors[i]->rows > 0 && factors[i]->cols > 0)
+            TRY(tamis_dense_dot(model->device, NULL, model->workspace, factors[i], factors[i], &sums[i]));
+    TRY(ml_add_ranks(model, sums, 2));
+    if (isfinite(sums[0]) && isfinite(sums[1])) return TAMIS_OK;
+    const int iteration = model->iterations_done + 1;
+    ml_model_empty(model); /* what is not finite is no model */
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "iteration %d: the factors of %s are not finite numbers: %s%s", iteration,
+                      isfinite(sums[0]) ? "columns" : "rows", advice[model->method->about.data],
+                      model->options.type == TAMIS_F32 ? "; or fp64" : "");
+}
+
 tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out) {
     tamis_iteration *const report = &model->report;
     TRY(tamis_stream_synchronize(model->device, NULL));
@@ -73,6 +103,7 @@ tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out
     report->sddmm_share = seconds[TAMIS_OP_SDDMM] / report->seconds;
     report->spmm_share = seconds[TAMIS_OP_SPMM] / report->seconds;
     report->fused_share = seconds[TAMIS_OP_FUSED] / report->seconds;
+    TRY(ml_check_finite(model));
     const double before = model->loss;
     model->loss = model->metric = NAN;
     if (!model->options.skip_loss) {
@@ -183,11 +214,13 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
         model->cols = cols;
         return status;
     }
-    const tamis_sparse *const view = tamis_owned_sparse_view(data);
+    tamis_sparse given = *tamis_owned_sparse_view(data), *const view = &given;
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, take_data(model, view));
     TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
+    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(model, view, true));
+    if (!ml_begun(model)) TRY_GOTO(done, ml_share_choose(model, view, &model->share));
     /* a method that keeps no rows finds those of held-out ratings from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->about.row_factors) own.observed = view;

@@ -12,6 +12,10 @@ void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches);
 tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on);
 /* Waits, takes times, loss and metric, tells the callback, saves a checkpoint when it is due. */
 tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out);
+/* Unless all factors are finite, makes the model an empty one and fails, naming the iteration and what to change. */
+tamis_status ml_check_finite(tamis_model *model);
+/* Makes the model one that was just made. */
+void ml_model_empty(tamis_model *model);
 /* Saves the checkpoint, where there is one to be made, when it is due or `now`. */
 tamis_status ml_checkpoint(tamis_model *model, bool now);
 static inline bool ml_begun(const tamis_model *model) { return model->iterations_done > 0 || model->batches_done > 0; }

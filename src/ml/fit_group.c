@@ -18,6 +18,7 @@
 #include "ml/model_header.h"
 #include "ml/numbers.h"
 #include "ml/place.h"
+#include "ml/share.h"
 
 /* ------------------------------------------------------------------------------------------ what must be equal */
 
@@ -211,14 +212,24 @@ static tamis_status run(joining *j) {
     return ml_group_take_whole(model);
 }
 
-/* Makes the model one that was just made: parts of its factors are on other ranks. */
-static void empty(tamis_model *model) {
-    ml_dense_free(model, &model->row_factors);
-    ml_dense_free(model, &model->column_factors);
-    model->rows = model->cols = model->nnz = 0;
-    model->data_sum = 0;
-    model->iterations_done = 0;
-    model->loss = model->metric = NAN;
+/* Rewrites the values as the method wants them. The share of lambda is the first rank's, found by its rows. */
+static tamis_status prepare(joining *j) {
+    tamis_model *const model = j->model;
+    tamis_group *const group = j->rank.group;
+    tamis_sparse data = *tamis_owned_sparse_view(j->data);
+    tamis_status status = TAMIS_OK;
+    if (model->method->prepare) {
+        model->rank = &j->rank;
+        status = model->method->prepare(model, &data, true);
+        model->rank = NULL;
+    }
+    TRY(tamis_group_share(group, status, NULL, 0));
+    if (ml_begun(model)) return TAMIS_OK;
+    double share = ML_SHARE;
+    if (j->rank.number == 0) status = ml_share_choose(model, &data, &share);
+    TRY(tamis_group_share(group, status, &share, sizeof share));
+    memcpy(&model->share, tamis_group_shared(group, 0, sizeof share), sizeof share);
+    return TAMIS_OK;
 }
 
 static tamis_status fit(joining *j) {
@@ -226,6 +237,7 @@ static tamis_status fit(joining *j) {
     whole_data whole;
     TRY(meet(j, &whole));
     TRY(take_data(j, &whole));
+    TRY(prepare(j));
     TRY(ml_group_columns(&j->rank, tamis_owned_sparse_view(j->data)));
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
@@ -233,7 +245,7 @@ static tamis_status fit(joining *j) {
     ml_end(model);
     model->rank = NULL;
     if (status == TAMIS_OK) return TAMIS_OK;
-    empty(model);
+    ml_model_empty(model); /* parts of its factors are on other ranks */
     return tamis_group_abort(j->rank.group, status);
 }
 

@@ -44,6 +44,7 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
     TRY(step(model, batch, "batch", 0, &rows));
     double seconds[3];
     TRY(ml_times_take(model, seconds));
+    TRY(ml_check_finite(model));
     model->loss = model->parts[1] > 0 ? model->parts[0] / model->parts[1] : NAN;
     model->parts[0] = model->parts[1] = 0;
     return TAMIS_OK;

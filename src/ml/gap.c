@@ -4,7 +4,8 @@
  * Kullback-Leibler divergence (Lee and Seung 2001). X is documents x topics, Y words x topics. An iteration is
  *   inner_rounds times  X = (X o E + a - 1) / (column sums of Y + 1 / b),  E = quotient(F, X Y^T) Y     one fused call
  *   Y = Y o (quotient(F, X Y^T)^T X) / column sums of X           one fused call on the transpose: A = Y, B = D = X
- * where the quotient edge computes F / P. For a < 1, negative results are replaced by 0.
+ * where the quotient edge computes F / P. For a < 1, which only old files have, negative results are
+ * replaced by 0.
  *
  * Mini-batches only limit the scratch memory: each keeps its rows of X from pass to pass, and Y changes at the end of a
  * pass by the sums over all of them, so that the objective decreases as with all rows at once. For mini-batches of a
@@ -75,6 +76,11 @@ static tamis_status check(const tamis_model_options *options) {
 /* Refuses what a file of an older version may have. The loss has no minimum there: with rows times c and columns
    divided by it, it falls without end as c grows. */
 static tamis_status check_new(const tamis_model_options *options) {
+    if (options->row_prior < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "row_prior = %g, expected 1 or more: with a shape below 1 the loss has no minimum, it falls "
+                          "without end as a factor nears 0",
+                          options->row_prior);
     if (options->row_prior > 1 && options->column_prior == 0)
         return tamis_fail(
             TAMIS_ERROR_ARGUMENT,

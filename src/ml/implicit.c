@@ -2,11 +2,12 @@
  * Implicit ALS (Hu, Koren, Volinsky 2008) by conjugate gradients: for counts of use, where a missing pair means no
  * preference.
  *
- * It minimises  sum over all pairs c_ui (p_ui - x_u.y_i)^2 + lambda (sum |x_u|^2 + sum |y_i|^2).  A stored r has the
- * weight c = 1 + confidence |r| and the preference p = 1 (r > 0) or 0 (r <= 0, a dislike); all other pairs have c = 1
- * and p = 0. For fixed Y each x_u solves (Y^T Y + lambda + sum over u's items of (c - 1) y_i y_i^T) x_u = sum over u's
- * items of c p y_i. The pairs that are not stored are covered by the small dense matrix G = Y^T Y + lambda
- * (tamis_dense_gram, and one product with it per step). The rest of the operator is one fused call, edge scale, with c
+ * It minimises  sum over all pairs c_ui (p_ui - x_u.y_i)^2 + lambda (sum |x_u|^2 + sum |y_i|^2).  A stored r (a count
+ * after weights.c) has the weight c = 1 + confidence |r| and the preference p = 1 (r > 0) or 0 (r <= 0, a dislike); all
+ * other pairs have c = 1 and p = 0. For fixed Y each x_u solves (Y^T Y + lambda + sum over u's items of (c - 1) y_i
+ * y_i^T) x_u = sum over u's items of c p y_i. The pairs that are not stored are covered by the small dense matrix G =
+ * Y^T Y + lambda (tamis_dense_gram, and one product with it per step). The rest of the operator is one fused call, edge
+ * scale, with c
  * - 1 as values; the right-hand side is SpMM with c p as values. Each half makes cg_steps steps from the last x_u, with
  * a step length for each row; no step increases the sum.
  *
@@ -26,6 +27,7 @@
 #include "ml/numbers.h"
 #include "ml/operands.h"
 #include "ml/place.h"
+#include "ml/weights.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
 typedef struct side {
@@ -49,6 +51,7 @@ static void defaults(tamis_model_options *options) {
     options->regularization = 0; /* found by the noise */
     options->cg_steps = 3;
     options->confidence = 1;
+    options->weights = TAMIS_WEIGHTS_LOG;
 }
 
 static tamis_status check(const tamis_model_options *options) {
@@ -57,7 +60,11 @@ static tamis_status check(const tamis_model_options *options) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
     if (!(options->confidence >= 0) || !isfinite(options->confidence))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "confidence = %g, expected 0 or more", options->confidence);
-    return TAMIS_OK;
+    return ml_weights_check(options);
+}
+
+static void states(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]) {
+    ml_weights_state(options, cols, sizes[0]);
 }
 
 /* ------------------------------------------------------------------------------------------ one side */
@@ -171,14 +178,14 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(ml_times_reserve(model, 2.0 * (2 + model->options.cg_steps)));
     for (int i = 0; i < 2; i++)
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
-    double squares = 0;
+    double logarithms = 0, uses = 0;
     for (int64_t t = 0; t < data->nnz; t++) {
         const double r = ml_value(data, t), weight = 1 + model->options.confidence * r;
-        if (r > 0) work->weighted += weight, squares += weight * weight;
+        if (r > 0) work->weighted += weight, logarithms += log(weight), uses++;
     }
     /* not by `fresh`: a begin() that failed may have left factors without content */
     if (model->iterations_done > 0) return TAMIS_OK;
-    if (ml_finds_lambda(model)) TRY(ml_noise_of_uses(model, squares));
+    if (ml_finds_lambda(model)) TRY(ml_noise_of_uses(model, logarithms, uses));
     return make_first(model, &work->sides[1]);
 }
 
@@ -232,7 +239,7 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
 }
 
 static const tamis_method_option own_options[] = {
-    {"regularization", NULL}, {"cg_steps", NULL}, {"confidence", NULL}, {NULL, NULL}};
+    {"regularization", NULL}, {"cg_steps", NULL}, {"confidence", NULL}, {"weights", NULL}, {NULL, NULL}};
 
 const ml_method ml_implicit_als = {
     .about = {.method = TAMIS_IMPLICIT_ALS,
@@ -245,6 +252,8 @@ const ml_method ml_implicit_als = {
     .noise = true,
     .defaults = defaults,
     .check = check,
+    .states = states,
+    .prepare = ml_weights_apply,
     .begin = begin,
     .iterate = iterate,
     .loss = loss,

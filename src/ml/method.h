@@ -30,6 +30,10 @@ typedef struct ml_method {
        Zeros stand for a state that may be missing or has any size. NULL: there are none. */
     void (*states)(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]);
 
+    /* Rewrites the values of data before anything else is done with them: fit: of those of a fit, else of new rows.
+       Data are compared as they were given. NULL: they stay. */
+    tamis_status (*prepare)(tamis_model *model, tamis_sparse *data, bool fit);
+
     /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always there,
        offsets int64; it lives until the work is freed. begin() makes what the model has not yet (factors, states: see
        factors.h) and keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: all

@@ -7,6 +7,7 @@
  *   canonical.c  data as methods take them      place.c       matrices on the device
  *   calls.c      plans and timed calls          sums.c        sums that stay on the device
  *   fit.c        the loop over iterations       fit_stream.c  partial_fit, fits of streams
+ *   noise.h share.h  lambda by the noise        weights.h     what uses count
  *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
  *   operands.c   predictions as products        predict.c recommend.c topics.c score.c  using a model
  *   model_file.h saving and loading
@@ -54,6 +55,8 @@ struct tamis_model {
     double scale;                /* ratings are fitted as (r - mean) / scale; 1 where the model is of an old file */
     double prior_ratings;        /* a weighted lambda counts so many ratings more than a row has; 0 of an old file */
     double lambda;               /* where options.regularization is 0: of the last iteration, see noise.h; else 0 */
+    double share;                /* of the noise that lambda is, see share.h */
+    bool fixed_share;            /* it is not to be chosen */
     uint64_t data_sum;           /* fingerprint of the data, 0: none (streams) */
     int iterations_done;
     int64_t batches_done;   /* of the iteration that is under way */

@@ -9,6 +9,7 @@
 #include "ml/model.h"
 #include "ml/model_file.h"
 #include "ml/model_header.h"
+#include "ml/share.h"
 
 /* A value, up to the line's end or a blank. */
 typedef struct cursor {
@@ -163,6 +164,7 @@ tamis_status ml_header_read(const char *path, int version, const char *text, int
     int section = -1;
     model->scale = 1; /* what version 1 does not say: ratings were fitted as they are, with lambda times their number */
     model->prior_ratings = 0;
+    model->share = ML_SHARE;
     for (int i = field_from(0, version); at < end; i = field_from(i + 1, version)) {
         const char *const stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) return refuse(path, "an unterminated line", at, end);

@@ -4,7 +4,7 @@
  * noise alone with deviation s, that norm is about s (sqrt a + sqrt b) / sqrt(w v), with a and b ratings in a row and
  * in a column (the largest singular value of a random matrix). So
  *
- *   lambda = SHARE s (sqrt a + sqrt b) / sqrt((a + 40) (b + 40)),   a = nnz / rows, b = nnz / columns
+ *   lambda = share s (sqrt a + sqrt b) / sqrt((a + 40) (b + 40)),   a = nnz / rows, b = nnz / columns
  *
  * lets factors be found that stand out of the noise, and few others: one rule for dense and sparse ratings, for strong
  * signals and for none. s is estimated before each iteration from what the factors leave over:
@@ -15,8 +15,10 @@
  * deviation of all ratings; so lambda falls as factors are found.
  *
  * implicit-als has weights c p at what was used and nothing elsewhere: as if each use were drawn at random, they are
- * the noise, with a root of their mean square in place of s. lambda is not multiplied there, and is the same in all
- * iterations.
+ * the noise, with their geometric mean in place of s: one count of a million among ones leaves it as it is. lambda is
+ * not multiplied there, and is the same in all iterations.
+ *
+ * The share is 0.9 unless an inner split finds a better one (share.c).
  *
  * This is the square-root form of nuclear-norm regularisation (Klopp 2014, "Noisy low-rank matrix completion with
  * general sampling distribution", for unknown variance), with the degrees of freedom beside it.
@@ -30,10 +32,6 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 #include "ml/place.h"
-
-/* Tried from 0.75 to 1 on 16 sets: below 0.85 noise is followed, at 1 factors are shrunk too much
-   (lab/results/quality.md). */
-static const double SHARE = 0.9;
 
 /* Noise counts as at least this share of the ratings' deviation, so that lambda is never 0. */
 static const double LEAST = 1e-3;
@@ -116,7 +114,7 @@ static tamis_status find(tamis_model *model, const ml_noise *noise, double squar
     }
     const double rows = nnz / sizes[0], cols = nnz / sizes[1];
     const double deviation = fmax(sqrt(squares / (nnz - fmin(taken, TAKEN_MOST * nnz))), LEAST);
-    model->lambda = SHARE * norm_of(model, deviation) / sqrt(weight_of(model, rows) * weight_of(model, cols));
+    model->lambda = model->share * norm_of(model, deviation) / sqrt(weight_of(model, rows) * weight_of(model, cols));
     if (!(model->lambda > 0) || !isfinite(model->lambda))
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "regularization = 0: no noise can be found where the ratings' errors add up to %g", squares);
@@ -132,10 +130,12 @@ tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double s
     return find(model, noise, squares, features, last_is_bias);
 }
 
-tamis_status ml_noise_of_uses(tamis_model *model, double squares) {
-    TRY(ml_add_ranks(model, &squares, 1));
-    model->lambda = squares > 0 ? SHARE * norm_of(model, sqrt(squares / (double)model->nnz)) : 1;
+tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses) {
+    double sums[] = {logarithms, uses};
+    TRY(ml_add_ranks(model, sums, 2));
+    model->lambda = sums[1] > 0 ? model->share * norm_of(model, exp(sums[0] / sums[1])) : 1;
     if (!isfinite(model->lambda))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = 0: the squares of the weights add up to %g", squares);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = 0: the logarithms of the weights add up to %g",
+                          sums[0]);
     return TAMIS_OK;
 }

@@ -24,7 +24,7 @@ tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data);
 tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
                              const tamis_dense *const features[2], bool last_is_bias);
 
-/* Sets it for implicit-als: `squares` is the sum of this rank's squared weights c p. */
-tamis_status ml_noise_of_uses(tamis_model *model, double squares);
+/* Sets it for implicit-als: the sum of the logarithms of this rank's weights c p, and how many there are. */
+tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses);
 
 #endif

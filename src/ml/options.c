@@ -8,6 +8,7 @@
 #include "ml/method.h"
 #include "ml/methods.h"
 #include "ml/model.h"
+#include "ml/share.h"
 
 static tamis_status check_method(tamis_method method) {
     if (!ml_method_of(method))
@@ -89,6 +90,7 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->loss = model->metric = NAN;
     model->scale = 1;
     model->prior_ratings = ML_PRIOR_RATINGS;
+    model->share = ML_SHARE;
     char *checkpoint = NULL;
     tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
     if (status == TAMIS_OK) status = tamis_text_copy(options->checkpoint, "a path", &checkpoint);

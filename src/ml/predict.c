@@ -88,7 +88,8 @@ tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char 
     memcpy(seconds, model->times.seconds, sizeof seconds);
     TRY_GOTO(done, ml_canonical(model, S, what, &data));
     TRY_GOTO(done, ml_model_workspace(model));
-    const tamis_sparse *const view = tamis_owned_sparse_view(data);
+    tamis_sparse rows = *tamis_owned_sparse_view(data), *const view = &rows;
+    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(model, view, false));
     TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
     if (view->rows > 0) TRY_GOTO(done, model->method->transform(model, view, &on_device));
     status = ml_dense_fetch(model, &on_device, W);

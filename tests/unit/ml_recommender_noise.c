@@ -93,13 +93,14 @@ void test_noise(void **state) {
 void test_noise_of_uses(void **state) {
     (void)state;
     table t = table_of_rank(50, 40, 2, 0.3, 6);
-    double squares = 0;
+    double sum = 0, count = 0;
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F64, 4, 2);
     options.regularization = 0;
     options.confidence = 3;
-    for (int64_t n = 0; n < t.nnz; n++) squares += t.values[n] > 0 ? pow(1 + 3 * t.values[n], 2) : 0;
+    for (int64_t n = 0; n < t.nnz; n++)
+        if (t.values[n] > 0) sum += log(1 + 3 * t.values[n]), count++;
     tamis_model *const model = fitted(&options, &t);
-    const double expected = SHARE * sqrt(squares / (double)t.nnz) * norm_of(&t, false);
+    const double expected = SHARE * exp(sum / count) * norm_of(&t, false);
     assert_true(fabs(model->lambda - expected) <= 1e-12 * expected);
     tamis_model_free(model);
     table_free(&t);

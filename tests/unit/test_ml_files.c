@@ -297,9 +297,9 @@ static void notices_what_is_missing(void **state) {
     memcpy(longer, b.data, b.size);
     refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
     refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
-    longer[8] = 5;
+    longer[8] = 6;
     const char *const message = refuse_bytes(longer, b.size, "version");
-    assert_non_null(strstr(message, ": the model has version 5 of the format, this library reads 1 to 4"));
+    assert_non_null(strstr(message, ": the model has version 6 of the format, this library reads 1 to 5"));
     free(longer);
     free(b.data);
 }
@@ -418,7 +418,7 @@ static void refuses_what_cannot_be(void **state) {
     free(good.data);
 }
 
-/* Version 3 has no lambda by noise, version 2 no rate_offset, version 1 neither scale nor prior_ratings: its ratings
+/* Version 4 has no weights of uses, version 3 no lambda by noise, version 2 no rate_offset, version 1 neither scale nor prior_ratings: its ratings
  * were fitted as they are, under lambda times their number.
  */
 static void reads_version_1(void **state) {
@@ -451,6 +451,13 @@ static void reads_version_1(void **state) {
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
     tamis_model_free(of_second);
     free(third.data);
+    good.data[8] = 4;
+    const bytes fourth = changed(&good, strstr(begin, "weights="), "");
+    write_bytes(in_folder("old"), fourth.data, fourth.size);
+    EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
+    assert_int_equal(of_second->options.weights, TAMIS_WEIGHTS_LINEAR);
+    tamis_model_free(of_second);
+    free(fourth.data);
     good.data[8] = 2;
     write_bytes(in_folder("old"), old.data, old.size);
     tamis_model *const expected = whole_model(TAMIS_F32), *loaded;

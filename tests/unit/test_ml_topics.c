@@ -261,7 +261,7 @@ static void gap_is_right(void **state) {
         const int64_t k = topics[variant / 4];
         tamis_model_options options = options_of(TAMIS_GAP, k, variant & 1 ? TAMIS_F64 : TAMIS_F32);
         options.batch_rows = variant & 2 ? 17 : 0;
-        options.row_prior = variant % 3 == 0 ? 1 : variant % 3 == 1 ? 1.5 : 0.8;
+        options.row_prior = variant % 3 == 0 ? 1 : variant % 3 == 1 ? 1.5 : 1.1;
         options.column_prior = variant % 3 == 0 ? 0 : 2.5;
         options.inner_rounds = 1 + variant % 2;
         options.iterations = 2;
@@ -568,6 +568,10 @@ static void refusals(void **state) {
     refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
     refuses((o = gap, o.row_prior = 0, o),
             "row_prior = 0, expected a positive number: it is the shape of a gamma distribution");
+    refuses(
+        (o = gap, o.row_prior = 0.8, o),
+        "row_prior = 0.8, expected 1 or more: with a shape below 1 the loss has no minimum, it falls without end as a "
+        "factor nears 0");
     refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
     refuses((o = gap, o.row_prior = 1.5, o),
             "row_prior = 1.5 with column_prior = 0: a shape above 1 needs a scale, without it the loss has no minimum");

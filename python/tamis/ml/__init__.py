@@ -53,6 +53,9 @@ def _not_fitted(name: str) -> Exception:
     return type("NotFittedError", (_errors.ArgumentError, exceptions.NotFittedError), {})(message)
 
 
+_WEIGHTS = ("linear", "log", "bm25", "ones")
+
+
 def _places(given: Any, name: str) -> numpy.ndarray:
     """Numbers of rows or columns."""
     array = numpy.asarray(given)
@@ -151,6 +154,10 @@ class Estimator(TransformerMixin, BaseEstimator):
                 if number not in (_types.F32, _types.F64):
                     raise _errors.ArgumentError(f"dtype = {value}: expected float32 or float64")
                 options.type = number
+            elif name == "weights":
+                if value not in _WEIGHTS:
+                    raise _errors.ArgumentError(f"weights = {value!r}: expected one of {', '.join(_WEIGHTS)}")
+                options.weights = _WEIGHTS.index(value)
             elif name not in ("device", "devices", "random_state") and value is not None:
                 if kinds[name] is ctypes.c_bool and not (isinstance(value, (bool, numpy.bool_)) or value in (0, 1)):
                     raise _errors.ArgumentError(f"{name} = {value!r}: expected True or False")
@@ -511,7 +518,8 @@ class Estimator(TransformerMixin, BaseEstimator):
             raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
         for name in cls._names():
             if name not in ("device", "devices", "dtype", "threads", "random_state"):
-                setattr(made, name, getattr(described.options, name))
+                kept = getattr(described.options, name)
+                setattr(made, name, _WEIGHTS[kept] if name == "weights" else kept)
         made.dtype = made._type
         return made
 
@@ -588,6 +596,8 @@ class ALS(Estimator):
 class ImplicitALS(Estimator):
     """Counts of uses: missing entries count as zeros with little weight (Hu, Koren, Volinsky). Parameters as in `ALS`.
 
+    weights: what a count r is taken for: "log", log2(1 + r); "linear", r; "ones", 1; "bm25", less in long rows and for frequent columns.
+
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ImplicitALS
     >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [0, 5, 2]]))
@@ -599,7 +609,7 @@ class ImplicitALS(Estimator):
     _uses = True
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
-                 confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 confidence: float = 1.0, weights: str = "log", cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 

@@ -1,0 +1,221 @@
+/* Uses of implicit-als: what counts become, lambda by an inner split beside the most popular, and what is not finite.
+ */
+#include "cmocka_first.h"
+
+#include <tamis/data.h>
+#include <unistd.h>
+
+#include "test_ml_models.h"
+
+static tamis_device *device;
+
+static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, options, &model));
+    EXPECT_OK(tamis_model_fit(model, S, NULL));
+    return model;
+}
+
+/* ------------------------------------------------------------------------------------------ weights */
+
+/* Okapi BM25 of rows as documents, with the K1 and B of the manual. */
+static void bm25(const data *d, const data *of_fit, double *weights) {
+    const int64_t rows = of_fit->view.rows, cols = of_fit->view.cols;
+    double *const having = calloc((size_t)cols, sizeof *having), total = 0;
+    for (int64_t t = 0; t < of_fit->view.nnz; t++) {
+        having[of_fit->columns[t]]++;
+        total += of_fit->values[t];
+    }
+    for (int64_t i = 0; i < d->view.rows; i++) {
+        double length = 0;
+        for (int64_t t = d->offsets[i]; t < d->offsets[i + 1]; t++) length += d->values[t];
+        for (int64_t t = d->offsets[i]; t < d->offsets[i + 1]; t++) {
+            const double n = having[d->columns[t]], idf = log(1 + ((double)rows - n + 0.5) / (n + 0.5));
+            const double norm = 0.2 + 0.8 * length / (total / (double)rows);
+            weights[t] = idf * d->values[t] * 101 / (100 * norm + d->values[t]);
+        }
+    }
+    free(having);
+}
+
+static void weigh(tamis_use_weights how, const data *d, const data *of_fit, double *weights) {
+    for (int64_t t = 0; t < d->view.nnz; t++)
+        weights[t] = how == TAMIS_WEIGHTS_LOG ? log2(1 + d->values[t]) : how == TAMIS_WEIGHTS_ONES ? 1 : d->values[t];
+    if (how == TAMIS_WEIGHTS_BM25) bm25(d, of_fit, weights);
+}
+
+static void close_to(const double *found, const double *expected, int64_t count, double tolerance) {
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs(found[i] - expected[i]) <= tolerance)) fail_msg("%g, expected %g", found[i], expected[i]);
+}
+
+/* A fit with weights is a plain one of the weighted numbers, to new rows too, also from a file. */
+static void weights_are_those_of_the_manual(void **state) {
+    (void)state;
+    data fitted = data_make(70, 40, 6, 3), fresh = data_make(9, 40, 8, 4);
+    for (int64_t t = 0; t < fitted.view.nnz; t++) fitted.values[t] *= t % 5 == 0 ? 1000 : 1;
+    double *const weights = malloc((size_t)fitted.view.nnz * sizeof *weights);
+    double *const fresh_plain = malloc((size_t)fresh.view.nnz * sizeof *fresh_plain);
+    for (int how = TAMIS_WEIGHTS_LINEAR; how <= TAMIS_WEIGHTS_ONES; how++) {
+        tamis_model_options options;
+        EXPECT_OK(tamis_model_options_init(&options, TAMIS_IMPLICIT_ALS));
+        options.type = TAMIS_F64;
+        options.factors = 5;
+        options.iterations = 4;
+        options.threads = 1;
+        options.weights = (tamis_use_weights)how;
+        tamis_model *model = fit_to(&options, &fitted.view), *loaded;
+        weigh((tamis_use_weights)how, &fitted, &fitted, weights);
+        weigh((tamis_use_weights)how, &fresh, &fitted, fresh_plain);
+        tamis_sparse weighted = fitted.view, fresh_weighted = fresh.view;
+        weighted.values = weights;
+        fresh_weighted.values = fresh_plain;
+        options.weights = TAMIS_WEIGHTS_LINEAR;
+        tamis_model *const expected = fit_to(&options, &weighted);
+        assert_true(fabs(model->lambda - expected->lambda) <= 1e-12 * expected->lambda);
+        close_to(model->column_factors.data, expected->column_factors.data, 40 * 5, 1e-9);
+        EXPECT_OK(tamis_model_save(model, "/tmp/tamis-weights.model"));
+        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-weights.model", &loaded));
+        unlink("/tmp/tamis-weights.model");
+        assert_int_equal(loaded->options.weights, how);
+        double found[9 * 5], wanted[9 * 5];
+        const tamis_dense W = {.rows = 9, .cols = 5, .type = TAMIS_F64, .data = found},
+                          V = {.rows = 9, .cols = 5, .type = TAMIS_F64, .data = wanted};
+        EXPECT_OK(tamis_model_transform(loaded, &fresh.view, &W));
+        EXPECT_OK(tamis_model_transform(expected, &fresh_weighted, &V));
+        close_to(found, wanted, 9 * 5, 1e-9);
+        tamis_model_free(model);
+        tamis_model_free(loaded);
+        tamis_model_free(expected);
+    }
+    free(weights), free(fresh_plain);
+    data_free(&fitted);
+    data_free(&fresh);
+}
+
+/* ------------------------------------------------------------------------------------------ lambda */
+
+/* Uses of items: with `groups`, four of five in the row's own group; the first items of each are used most. */
+static data draw_uses(int64_t rows, int64_t cols, int a_row, int groups, uint64_t seed) {
+    const int64_t most = rows * a_row;
+    data d = {.offsets = calloc((size_t)rows + 1, sizeof *d.offsets),
+              .columns = calloc((size_t)most, sizeof *d.columns),
+              .values = calloc((size_t)most, sizeof *d.values)};
+    char *const used = calloc((size_t)cols, 1);
+    tamis_random random = tamis_random_start(seed, 9);
+    const int64_t size = cols / groups;
+    int64_t t = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        memset(used, 0, (size_t)cols);
+        for (int n = 0; n < a_row; n++) {
+            const int64_t rank = (int64_t)(pow((double)size + 1, tamis_random_uniform(&random))) - 1;
+            const bool own = tamis_random_below(&random, 5) > 0;
+            const int64_t group = own ? i % groups : tamis_random_below(&random, groups);
+            used[(rank < size ? rank : size - 1) * groups + group] = 1;
+        }
+        for (int64_t j = 0; j < cols; j++)
+            if (used[j]) {
+                d.columns[t] = j;
+                d.values[t++] = 1;
+            }
+        d.offsets[i + 1] = t;
+    }
+    free(used);
+    d.view = (tamis_sparse){.format = TAMIS_CSR,
+                            .rows = rows,
+                            .cols = cols,
+                            .nnz = t,
+                            .index_type = TAMIS_I64,
+                            .offset_type = TAMIS_I64,
+                            .value_type = TAMIS_F64,
+                            .offsets = d.offsets,
+                            .columns = d.columns,
+                            .values = d.values};
+    return d;
+}
+
+/* The recall of what is held out of the uses with the defaults, and of the most popular. */
+static void measure(const data *d, double *recall, double *popular) {
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    split.kind = TAMIS_SPLIT_LEAVE_ONE;
+    split.seed = 77;
+    tamis_owned_sparse *kept, *held;
+    EXPECT_OK(tamis_split(&d->view, &split, &kept, &held));
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_IMPLICIT_ALS));
+    options.threads = 1;
+    options.factors = 16; /* sooner done */
+    tamis_model *const model = fit_to(&options, tamis_owned_sparse_view(kept));
+    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
+    tamis_score score;
+    EXPECT_OK(tamis_model_score(model, &out, false, 10, &score));
+    *recall = score.recall;
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, out.observed, out.entries, popular));
+    tamis_model_free(model);
+    tamis_owned_sparse_free(kept);
+    tamis_owned_sparse_free(held);
+}
+
+/* Where popularity is all there is, the model is no worse; where there are groups, it finds them, in sparse catalogues
+   too; and one count of a million spoils nothing. */
+static void defaults_are_not_below_the_most_popular(void **state) {
+    (void)state;
+    static const struct {
+        int64_t rows, cols;
+        int a_row, groups;
+        double least; /* times the most popular's recall */
+    } cases[] = {{2000, 200, 6, 1, 0.98}, {1000, 300, 14, 6, 1.5}, {1500, 3000, 9, 60, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        data d = draw_uses(cases[i].rows, cases[i].cols, cases[i].a_row, cases[i].groups, 5 + i);
+        double recall, popular, spoiled;
+        measure(&d, &recall, &popular);
+        if (!(recall >= cases[i].least * popular))
+            fail_msg("case %zu: recall %g, the most popular %g", i, recall, popular);
+        d.values[7] = 1e6;
+        measure(&d, &spoiled, &popular);
+        if (!(spoiled >= 0.95 * recall)) fail_msg("case %zu: recall %g, with an outlier %g", i, recall, spoiled);
+        data_free(&d);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ not finite */
+
+static void what_is_not_finite_is_no_model(void **state) {
+    (void)state;
+    data d = data_make(70, 40, 6, 3);
+    for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] *= 1e25;
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_IMPLICIT_ALS));
+    options.weights = TAMIS_WEIGHTS_LINEAR;
+    options.regularization = 1e-3;
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "iteration 1: the factors of "));
+    assert_non_null(strstr(tamis_last_error(), "are not finite numbers: use a larger regularization, less confidence"));
+    assert_int_equal(tamis_model_save(model, "/tmp/tamis-weights.model"), TAMIS_ERROR_ARGUMENT);
+    tamis_model_free(model);
+    options.weights = TAMIS_WEIGHTS_LOG;
+    tamis_model_free(fit_to(&options, &d.view));
+    data_free(&d);
+}
+
+static int open_device(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
+}
+
+static int close_device(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_those_of_the_manual),
+        cmocka_unit_test(defaults_are_not_below_the_most_popular),
+        cmocka_unit_test(what_is_not_finite_is_no_model),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
