@@ -117,7 +117,7 @@ typedef struct tamis_model_options {
     tamis_method method;
     int64_t factors;       /* features or topics, 1 to 1024 (32); 20 topics */
     tamis_type type;       /* TAMIS_F32 (default) or TAMIS_F64 */
-    int iterations;        /* passes over the data (als, implicit-als, ccd 15; lda, gap, sfa 20) */
+    int iterations;        /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; gap 50) */
     uint64_t seed;         /* of the initial factors and of the order of mini-batches (1) */
     double tolerance;      /* stop if the loss decreases by less than this share of itself in an iteration; 0
                               (default): never */
@@ -132,10 +132,10 @@ typedef struct tamis_model_options {
                           is a known dislike (1) */
     int inner_rounds;  /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
     bool nonnegative;  /* ccd: factors clamped at 0 (false) */
-    double row_prior;  /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's
-                          factors (1), above 1 with a scale alone */
-    double column_prior; /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors;
-                            0 means none (infinite) */
+    double row_prior;  /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
+                          1 or more (1.1), above 1 with a scale alone */
+    double column_prior; /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors
+                            (1); 0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
     int64_t batch_rows;        /* lda, sfa, gap: rows per mini-batch; 0 means all (gap), or a default from the data */
     double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
@@ -255,7 +255,8 @@ TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense
    the n columns with the largest predictions, best first, without the columns in that row of `seen` (NULL: none).
    columns and scores have count * n entries; if fewer columns are left, the rest are -1 and NaN. Scores are those of
    tamis_model_predict. Columns are ranked before clamping, so that those beyond the range of ratings keep their order.
-   Of equal ones, the lower column is first. */
+   Of equal ones, the lower column is first; but a row of implicit-als without uses, whose scores are all 0, gets the
+   columns that most rows of the fit used. */
 TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);

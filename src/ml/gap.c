@@ -50,10 +50,10 @@ typedef struct gap {
 
 static void defaults(tamis_model_options *options) {
     options->factors = 20;
-    options->iterations = 20;
+    options->iterations = 50;
     options->inner_rounds = 1;
-    options->row_prior = 1;
-    options->column_prior = 0;
+    options->row_prior = 1.1; /* on held-out words of KOS 6 % better than 1 without a scale, and 50 passes than 20 */
+    options->column_prior = 1;
     options->rate_decay = 0.5;
     options->rate_offset = 1;
 }

@@ -27,6 +27,7 @@
 #include "ml/numbers.h"
 #include "ml/operands.h"
 #include "ml/place.h"
+#include "ml/popular.h"
 #include "ml/weights.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
@@ -65,6 +66,11 @@ static tamis_status check(const tamis_model_options *options) {
 
 static void states(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]) {
     ml_weights_state(options, cols, sizes[0]);
+}
+
+static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
+    if (fit && model->iterations_done == 0) TRY(ml_popular_learn(model, data));
+    return ml_weights_apply(model, data, fit);
 }
 
 /* ------------------------------------------------------------------------------------------ one side */
@@ -253,7 +259,7 @@ const ml_method ml_implicit_als = {
     .defaults = defaults,
     .check = check,
     .states = states,
-    .prepare = ml_weights_apply,
+    .prepare = prepare,
     .begin = begin,
     .iterate = iterate,
     .loss = loss,

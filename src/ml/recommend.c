@@ -24,6 +24,7 @@
 #include "ml/model.h"
 #include "ml/operands.h"
 #include "ml/place.h"
+#include "ml/popular.h"
 #include "ml/predict.h"
 #include "ml/scan.h"
 #include "ml/seen.h"
@@ -312,6 +313,7 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
     }
 done:
     scorer_free(&s);
+    if (status == TAMIS_OK) status = ml_popular_fill(model, operands, s.seen, n, columns, scores);
     tamis_owned_sparse_free(sorted);
     return status;
 }

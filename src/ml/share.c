@@ -17,7 +17,7 @@
 #include "ml/options.h"
 #include "ml/score.h"
 
-enum { LEAST = 4096, MOST = 1 << 19, ROUNDS = 8, STEPS_DOWN = 4, STEPS_UP = 2 };
+enum { LEAST = 4096, MOST = 1 << 19, ROUNDS = 8, ROUNDS_OF_RATINGS = 15, STEPS_DOWN = 4, STEPS_UP = 2 };
 static const double RANKED = 5e7; /* rows that are ranked, times columns */
 
 /* What is tried: the next share is `factor` of the last, and counts as better if the error falls by more than `gain`
@@ -28,7 +28,7 @@ typedef struct ladder {
 } ladder;
 
 static ladder ladder_of(const ml_method *method) {
-    if (method->about.data == TAMIS_DATA_RATINGS) return (ladder){.factor = 0.65, .gain = 0.0005, .down = 2, .up = 0};
+    if (method->about.data == TAMIS_DATA_RATINGS) return (ladder){.factor = 0.85, .gain = 0.001, .down = 3, .up = 0};
     return (ladder){.factor = 0.5, .gain = 0.002, .down = STEPS_DOWN, .up = STEPS_UP};
 }
 
@@ -74,7 +74,8 @@ static tamis_status measure(const chooser *c, double share, double *error) {
     tamis_model_options options = c->model->options;
     double metric, weight;
     tamis_model *inner;
-    options.iterations = ROUNDS;
+    /* ratings show only after as many as a fit has that their noise is followed */
+    options.iterations = uses ? ROUNDS : ROUNDS_OF_RATINGS;
     options.tolerance = 0;
     options.skip_loss = true;
     options.weights = TAMIS_WEIGHTS_LINEAR; /* they are in the data already */

@@ -573,7 +573,7 @@ static void refusals(void **state) {
         "row_prior = 0.8, expected 1 or more: with a shape below 1 the loss has no minimum, it falls without end as a "
         "factor nears 0");
     refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
-    refuses((o = gap, o.row_prior = 1.5, o),
+    refuses((o = gap, o.row_prior = 1.5, o.column_prior = 0, o),
             "row_prior = 1.5 with column_prior = 0: a shape above 1 needs a scale, without it the loss has no minimum");
     refuses((o = gap, o.rate_decay = NAN, o), "rate_decay = nan, expected 0 to 1");
     for (int m = 0; m < 2; m++) {

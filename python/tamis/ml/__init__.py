@@ -674,7 +674,7 @@ class SFA(BatchEstimator):
 
 
 class GaP(BatchEstimator):
-    """Counts by gamma-Poisson factors; without a scale, non-negative factors that minimise the Kullback-Leibler divergence.
+    """Counts by gamma-Poisson factors; with row_prior=1 and column_prior=0, non-negative factors that minimise the Kullback-Leibler divergence.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import GaP
@@ -687,8 +687,8 @@ class GaP(BatchEstimator):
     _method = c.TAMIS_GAP
     _counts = True
 
-    def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
-                 row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, rate_offset: float = 1.0,
+    def __init__(self, factors: int = 20, iterations: int = 50, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
+                 row_prior: float = 1.1, column_prior: float = 1.0, batch_rows: int = 0, rate_decay: float = 0.5, rate_offset: float = 1.0,
                  dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())

@@ -92,7 +92,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     options.columns = request->columns_of;
     options.users = data->rows;
     options.items = data->columns;
-    options.known_only = known_rows && request->columns;
+    options.known_only = known_rows && request->columns && !request->unknown_too;
     options.progress = tool_progress_reading;
     options.progress_context = data->name;
     bool titles = false;
@@ -105,12 +105,12 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     if (titles && request->column_count == 0) tool_note(TOOL_TITLES_NOTE, request->spec);
     data->rows = rows;
     data->columns = columns;
-    data->S = *tamis_owned_sparse_view(data->matrix);
+    data->S = data->whole = *tamis_owned_sparse_view(data->matrix);
     const int64_t total = data->S.nnz + skipped;
     if (request->column_count > 0) {
         trim(data, request->row_count > 0 ? request->row_count : data->S.rows, request->column_count);
     }
-    return report_left_out(request->spec, total - data->S.nnz, total);
+    return request->unknown_too ? 0 : report_left_out(request->spec, total - data->S.nnz, total);
 }
 
 /* Ids as indices. What has no size of its own gets the model's. */
@@ -152,13 +152,16 @@ int tool_data_open_pair(const tool_data_request *request, const char *known_spec
         const int read = tool_data_open(request, known);
         if (read) return read;
         data->S = known->S;
-        const tamis_status status = known->rows ? tamis_names_copy(known->rows, &data->rows) : TAMIS_OK;
+        data->whole = known->whole;
+        tamis_status status = known->rows ? tamis_names_copy(known->rows, &data->rows) : TAMIS_OK;
+        if (status == TAMIS_OK && known->columns) status = tamis_names_copy(known->columns, &data->columns);
         if (status != TAMIS_OK) tool_data_close(known);
         return tool_library_error(status, NULL);
     }
     if (known_spec) {
         tool_data_request of_known = *request;
         of_known.spec = known_spec;
+        of_known.unknown_too = false;
         const int code = tool_data_open(&of_known, known);
         if (code) return code;
         if (request->new_rows) {

@@ -15,10 +15,12 @@ typedef struct tool_data_request {
     int64_t row_count, column_count;   /* of the model; 0 rows: any, 0 columns: a new model, which takes any names */
     bool sum;                          /* repeated entries add up, else the last one counts */
     bool new_rows;                     /* the rows are not the model's: they get names of their own */
+    bool unknown_too; /* what the model does not know is kept in tool_data.whole, with names, where data have names */
 } tool_data_request;
 
 typedef struct tool_data {
     tamis_sparse S;
+    tamis_sparse whole;          /* with unknown_too: S and rows and columns behind those of the model */
     tamis_names *rows, *columns; /* the data's own; NULL where ids are indices */
     char name[128];
     double seconds; /* reading took */

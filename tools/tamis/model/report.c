@@ -123,6 +123,15 @@ bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
     if (iteration->checkpoint_failure && !report->last.checkpoint_failure) {
         tool_warning("%s; training continues without this checkpoint", iteration->checkpoint_failure);
     }
+    const bool follows = report->last.iteration > 0 && report->last.iteration + 1 == iteration->iteration &&
+                         iteration->batch == iteration->batches;
+    if (follows && !report->rose && !tool_method_about(iteration->method)->mini_batches &&
+        iteration->loss > report->loss + 1e-3 * fabs(report->loss)) {
+        report->rose = true;
+        tool_warning("iteration %d: the loss rose from %.6g to %.6g: use a larger --regularization, or --type fp64",
+                     iteration->iteration, report->loss, iteration->loss);
+    }
+    if (iteration->batch == iteration->batches) report->loss = iteration->loss;
     report->last = *iteration;
     if (iteration->batch == iteration->batches) {
         const double seconds = finite_or_zero(iteration->seconds);

@@ -15,6 +15,8 @@ typedef struct tool_training_report {
     tool_lines lines;
     int written; /* the exit code of writing the lines */
     tamis_iteration last;
+    double loss;       /* of the last iteration */
+    bool rose;         /* a loss was larger than the one before, which was told */
     double elbo;       /* of the last iteration; NaN: not asked for */
     double seconds[4]; /* in sddmm, spmm, fused and in all, of this run */
     double start;      /* when the fitting began, */

@@ -58,12 +58,22 @@ static void add_row(tool_table *table, int64_t topic, int count, const int64_t *
     tool_text_free(&words);
 }
 
+/* Whether a topic of documents has no words: they are all alike in it. */
+static bool is_empty(const tool_use *use, const double *weights) {
+    return tool_method_of_documents(use->method) && weights[0] * (double)use->description.cols < 1.5;
+}
+
 static void write_topics(const tool_use *use, int count, const int64_t *columns, const double *weights,
                          const tamis_names *names) {
     tool_table table;
     tool_table_start(&table, 2, (tool_column[]){{"topic", true, 0}, {"words and their weights", false, 0}});
+    int64_t empty = 0;
     for (int64_t topic = 0; topic < use->description.options.factors; topic++) {
         const int64_t at = topic * count;
+        if (count > 0 && is_empty(use, weights + at)) {
+            empty++;
+            continue;
+        }
         if (use->settings->json) {
             write_json(use->out, topic, count, columns + at, weights + at, names);
         } else {
@@ -71,6 +81,9 @@ static void write_topics(const tool_use *use, int count, const int64_t *columns,
         }
     }
     if (!use->settings->json) tool_table_print(&table, use->out, 0);
+    if (empty > 0)
+        tool_note("%s: %s of %s topics are empty, and left out: fewer --topics, or more --inner-rounds", use->path,
+                  tool_word_count(empty).text, tool_word_count(use->description.options.factors).text);
 }
 
 static int show_topics(const tool_use *use, const void *given, int operand_count, char **operands) {

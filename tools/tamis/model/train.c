@@ -153,6 +153,19 @@ static tamis_status next_batch(void *context, const tamis_sparse **batch) {
     return TAMIS_OK;
 }
 
+/* Pairs without ratings are uses: with ratings that are all 1 a model of ratings has nothing to learn. */
+static int check_rated(const training *run) {
+    const tamis_sparse *const S = &run->data.S;
+    if (run->settings.stream || tool_method_of_counts(run->method) || S->nnz < 2) return 0;
+    for (int64_t t = 0; t < S->nnz; t++)
+        if (S->values && tool_element_get(S->values, S->value_type, t) != 1) return 0;
+    tool_error(
+        "%s: all ratings are 1: %s models ratings that differ; 'tamis train implicit-als' models uses, purchases "
+        "and clicks",
+        run->data_spec, tamis_method_name(run->method));
+    return TOOL_FILE;
+}
+
 static int open_data(training *run) {
     const tool_train_settings *set = &run->settings;
     const double start = tool_seconds();
@@ -176,6 +189,8 @@ static int open_data(training *run) {
     if (set->vocabulary && run->data.columns) {
         return tool_usage_error("--vocabulary: %s already has names", run->data_spec);
     }
+    code = check_rated(run);
+    if (code) return code;
     code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
     run->data.S.cols = run->columns;
     if (code == 0 && !set->stream && run->data.S.nnz == 0 && run->columns > 0 && tool_rank_number() == 0)

@@ -1,0 +1,78 @@
+/* See popular.h. */
+#include "ml/popular.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "ml/factors.h"
+#include "ml/group.h"
+#include "ml/numbers.h"
+#include "ml/place.h"
+#include "ml/predict.h"
+
+tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data) {
+    double *counts;
+    bool fresh;
+    TRY(ml_model_state(model, ML_POPULARITY, data->cols, 1, &fresh));
+    TRY(tamis_allocate_zeroed(data->cols, sizeof *counts, "the popularity of columns", (void **)&counts));
+    for (int64_t t = 0; t < data->nnz; t++) counts[ml_column(data, t)] += ml_value(data, t) > 0;
+    tamis_status status = ml_add_ranks(model, counts, data->cols);
+    if (status == TAMIS_OK) status = ml_dense_write_doubles(model, &model->states[ML_POPULARITY], counts);
+    tamis_release(counts);
+    return status;
+}
+
+typedef struct popular {
+    int64_t column;
+    double count;
+} popular;
+
+static int by_count(const void *a, const void *b) {
+    const popular *x = a, *y = b;
+    if (x->count > y->count || x->count < y->count) return x->count < y->count ? 1 : -1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+static tamis_status make_order(const tamis_model *model, popular **order) {
+    double *counts;
+    const int64_t cols = model->states[ML_POPULARITY].rows;
+    TRY(ml_dense_read_doubles(model, &model->states[ML_POPULARITY], &counts));
+    const tamis_status status = tamis_allocate(cols, sizeof **order, "the popularity of columns", (void **)order);
+    for (int64_t j = 0; status == TAMIS_OK && j < cols; j++) (*order)[j] = (popular){j, counts[j]};
+    tamis_release(counts);
+    if (status == TAMIS_OK) qsort(*order, (size_t)cols, sizeof **order, by_count);
+    return status;
+}
+
+static bool is_zero(const tamis_dense *A, int64_t row) {
+    for (int64_t k = 0; k < A->cols; k++)
+        if (ml_element(A, row, k) != 0) return false;
+    return true;
+}
+
+static bool has_seen(const tamis_sparse *seen, int64_t row, int64_t column) {
+    if (!seen) return false;
+    const int64_t *const offsets = seen->offsets;
+    const int64_t at = tamis_index_first(seen->columns, TAMIS_I64, offsets[row], offsets[row + 1], column);
+    return at < offsets[row + 1] && ((const int64_t *)seen->columns)[at] == column;
+}
+
+tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const tamis_sparse *seen, int n,
+                             int64_t *columns, double *scores) {
+    const tamis_dense *const A = &operands->A.host;
+    const int64_t cols = model->states[ML_POPULARITY].rows;
+    popular *order = NULL;
+    if (model->method->about.data != TAMIS_DATA_USES || cols == 0) return TAMIS_OK;
+    for (int64_t i = 0; i < A->rows; i++) {
+        if (!is_zero(A, i)) continue;
+        if (!order) TRY(make_order(model, &order));
+        int kept = 0;
+        for (int64_t k = 0; k < cols && kept < n; k++) {
+            if (has_seen(seen, i, order[k].column)) continue;
+            columns[i * n + kept] = order[k].column;
+            scores[i * n + kept++] = ml_expectation(operands, 0);
+        }
+    }
+    tamis_release(order);
+    return TAMIS_OK;
+}
