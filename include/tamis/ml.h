@@ -73,10 +73,11 @@ TAMIS_API tamis_status tamis_method_at(int index, tamis_method_description *desc
 
 /* Reads a file of data for a method as `tamis train` does: ratings and lists of uses with any ids, whose names become
    *row_names and *column_names, and any other format of tamis_read_sparse, where these become NULL. Of repeated entries
-   the last counts for methods of ratings, and their sum for others. columns: as in tamis_ratings_options, or NULL. The
-   caller must free all three. */
+   the last counts for methods of ratings, and their sum for others. columns and times: as in tamis_ratings_options,
+   or NULL. The caller must free all of them. */
 TAMIS_API tamis_status tamis_read_data(tamis_method method, const char *path, const char *columns,
-                                       tamis_owned_sparse **data, tamis_names **row_names, tamis_names **column_names);
+                                       tamis_owned_sparse **data, tamis_names **row_names, tamis_names **column_names,
+                                       tamis_owned_sparse **times);
 
 /* ---------------------------------------------------------------------------------------------- progress */
 

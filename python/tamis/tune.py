@@ -28,9 +28,9 @@ SPACES: dict[str, dict[str, list[Any]]] = {
     "als": {"factors": [8, 16, 32, 64], "regularization": _LAMBDAS, "biases": [True, False]},
     "ccd": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "biases": [True, False]},
     "sfa": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "column_regularization": _LAMBDAS},
-    "implicit-als": {"factors": [16, 32, 64], "regularization": [0.01, 1.0, 10.0, 30.0], "confidence": [0.1, 1.0, 10.0, 40.0]},
+    "implicit-als": {"factors": [16, 32, 64], "regularization": [1.0, 10.0, 30.0, 100.0], "confidence": [1.0, 10.0, 40.0], "weights": ["log", "bm25"]},
     "lda": {**_TOPICS, "row_prior": [0.01, 0.1, 0.5], "column_prior": [0.01, 0.1, 0.5]},
-    "gap": {**_TOPICS, "column_prior": [0.0, 1.0, 10.0]},
+    "gap": {**_TOPICS, "row_prior": [1.05, 1.1, 1.3], "column_prior": [0.3, 1.0, 10.0]},
 }
 TOP = 10
 
@@ -76,7 +76,8 @@ def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(space, values)) for values in itertools.product(*space.values())]
 
 
-SHARE = 0.095  # the share of a full grid's cost that a search may take; cost is iterations times factors over all fits
+SHARE = 0.075  # the share of a full grid's cost that the rounds may take; cost is iterations times factors over all fits
+FEW = 8  # candidates that are all fitted to the end, on all folds
 
 
 def rungs(weights: list[float], iterations: int, folds: int) -> list[tuple[int, float]]:
@@ -128,7 +129,19 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
     def weights() -> list[float]:
         return [float(values.get("factors", fixed.get("factors", method().factors))) for values in alive]
 
+    def measured(values: dict[str, Any], steps: int, folds: int) -> dict[str, Any]:
+        """A row of results; what is not there yet is fitted."""
+        found = []
+        for fold in range(folds):
+            name = (values, steps, fold)
+            if results.get(name) is None:
+                results.put(name, fit((*name, devices[0])))
+            found.append(results.get(name)["error"])
+        mean = float(numpy.mean(found))
+        return {"values": values, "iterations": steps, "folds": folds, "error": mean if numpy.isfinite(mean) else float("inf")}
+
     alive = candidates(space)
+    grid = grid or len(alive) <= FEW
     used = folds if grid else 1
     plan = [(iterations, iterations * sum(weights()))] if grid else rungs(weights(), iterations, folds)
     rows: list[dict[str, Any]] = []
@@ -146,15 +159,42 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
                 some = missing[first:first + len(devices)]
                 for name, found in zip(some, pool.map(fit, [(*name, devices[i]) for i, name in enumerate(some)])):
                     results.put(name, found)
-            rows = []
-            for values in alive:
-                found = [results.get((values, steps, fold)) for fold in range(used)]
-                mean = float(numpy.mean([one["error"] for one in found]))
-                rows.append({"values": values, "iterations": steps, "folds": used, "error": mean if numpy.isfinite(mean) else float("inf")})
+            rows = [measured(values, steps, used) for values in alive]
             rows.sort(key=lambda row: row["error"])
             alive = [row["values"] for row in rows]
             report(f"{len(rows)} candidates, {steps} iterations, {used} fold{'' if used == 1 else 's'}: best {rows[0]['error']:.6g} with {_words(alive[0])}")
+        rows = _refined(rows, space, lambda values: measured(values, rows[0]["iterations"], used), report)
+        alive = [row["values"] for row in rows]
     return {"best": alive[0], "error": rows[0]["error"], "rows": rows, "cost": results.total("cost"), "seconds": results.total("seconds")}
+
+
+REFINED = ("regularization", "column_regularization", "confidence")
+
+
+def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: Callable[[dict[str, Any]], dict[str, Any]],
+             report: Callable[[str], None]) -> list[dict[str, Any]]:
+    """The rows, and what is found by steps from the best one: between it and its neighbours on the list, and beyond the end of a list as long as that helps.
+    A list of one value stays as it is."""
+    rows, start = list(rows), rows[0]["values"]
+    for name in REFINED:
+        numbers = sorted(value for value in space.get(name, []) if not isinstance(value, bool) and value > 0)
+        value = start.get(name)
+        if len(numbers) < 2 or value not in numbers:
+            continue
+        at = numbers.index(value)
+        steps = [(numbers[at + 1] / value) ** 0.5 if at + 1 < len(numbers) else value / numbers[at - 1],
+                 (numbers[at - 1] / value) ** 0.5 if at > 0 else value / numbers[at + 1]]
+        for step, end in zip(steps, (at + 1 == len(numbers), at == 0)):
+            tried, helps = value, True
+            while helps:
+                tried *= step
+                row = measured({**rows[0]["values"], name: tried})
+                helps = end and row["error"] < rows[0]["error"]
+                rows.append(row)
+                rows.sort(key=lambda one: one["error"])
+    if rows[0]["values"] != start:
+        report(f"refined: best {rows[0]['error']:.6g} with {_words(rows[0]['values'])}")
+    return rows
 
 
 class _State:
@@ -195,13 +235,13 @@ class _State:
 # -------------------------------------------------------------------- the command
 
 def _words(values: dict[str, Any]) -> str:
-    return " ".join(("--" if value is not False else "--no-") + name.replace("_", "-") + ("" if isinstance(value, bool) else f" {value:g}")
+    return " ".join(("--" if value is not False else "--no-") + name.replace("_", "-") + ("" if isinstance(value, bool) else f" {value}" if isinstance(value, str) else f" {value:g}")
                     for name, value in values.items())
 
 
 def _numbers(text: str) -> tuple[str, list[Any]]:
     name, _, values = text.partition("=")
-    words = {"yes": True, "no": False}
+    words: dict[str, Any] = {"yes": True, "no": False, **{one: one for one in ml.WEIGHTS}}
     try:
         found = [words[one] if one in words else int(one) if one.lstrip("-").isdigit() else float(one) for one in values.split(",")]
     except ValueError:
@@ -234,7 +274,7 @@ def main(given: argparse.Namespace) -> int:
         _command.error(f"--values {unknown[0]}: {given.method} has no such option" if unknown else f"--folds {given.folds}: expected 2 or more")
         return _command.USAGE
     fixed = {} if given.iterations is None else {"iterations": given.iterations}
-    X, _, _ = ml.read(given.data, method, columns=given.columns)
+    X = ml.read(given.data, method, columns=given.columns).X
     found = tune(method, X, space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
                  state=given.state, grid=given.grid, report=lambda line: print(line, file=sys.stderr))
     if given.json:

@@ -7,7 +7,7 @@
 #include "ml/methods.h"
 
 tamis_status tamis_read_data(tamis_method method, const char *path, const char *columns, tamis_owned_sparse **data,
-                             tamis_names **row_names, tamis_names **column_names) {
+                             tamis_names **row_names, tamis_names **column_names, tamis_owned_sparse **times) {
     tamis_clear_error();
     const ml_method *const row = ml_method_of(method);
     if (!row) return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid method", (int)method);
@@ -18,11 +18,13 @@ tamis_status tamis_read_data(tamis_method method, const char *path, const char *
                           : !row_names ? "row_names"
                                        : "column_names");
     *row_names = *column_names = NULL;
+    if (times) *times = NULL;
     const bool sum = row->about.data != TAMIS_DATA_RATINGS, documents = row->about.data == TAMIS_DATA_COUNTS;
     if (columns || tamis_file_shape_by_name(path, documents) == TAMIS_SHAPE_IDS) {
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
         options.columns = columns;
         options.sum = sum;
+        options.times = times;
         return tamis_read_ratings(path, &options, data, row_names, column_names, NULL);
     }
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;

@@ -83,16 +83,16 @@ def test_data_are_those_of_training(tmp_path):
     import gzip
     uses = tmp_path / "uses.txt"
     uses.write_text("".join(f"u{i % 7} i{i % 5}\n" for i in range(60)))
-    X, users, items = ml.read(uses, ml.ImplicitALS)
+    X, users, items, times = ml.read(uses, ml.ImplicitALS)
     assert X.shape == (7, 5) and X.sum() == 60 and X.max() > 1 and users[:2] == ["u0", "u1"] and items[1] == "i1"
-    assert ml.read(uses, ml.ALS)[0].max() == 1
+    assert ml.read(uses, ml.ALS).X.max() == 1
     packed = tmp_path / "stars.csv.gz"
     with gzip.open(packed, "wt") as file:
-        file.write("stars;film;who\n" + "".join(f"{i % 5},5;f{i % 11};w{i % 13}\n" for i in range(143)))
-    X, users, items = ml.read(packed, ml.ALS)
+        file.write("stars;film;user\n" + "".join(f"{i % 5},5;f{i % 11};w{i % 13}\n" for i in range(143)))
+    X, users, items, times = ml.read(packed, ml.ALS)
     assert X.shape == (13, 11) and X.max() == 4.5 and users[0] == "w0"
-    columns = "user=who,item=film"
-    assert ml.read(packed, ml.ALS, columns=columns)[0].max() == 1
+    columns = "user=user,item=film"
+    assert ml.read(packed, ml.ALS, columns=columns).X.max() == 1
     with pytest.raises(ValueError, match="expected a line of titles with 'when'"):
         ml.read(packed, ml.ALS, columns=columns + ",time=when")
     done = subprocess.run([sys.executable, "-m", "tamis.tune", "als", str(packed), "--columns", columns + ",rating=stars", "--iterations", "2",

@@ -32,8 +32,8 @@ from .._streams import settle
 from .._views import dense, view
 from . import _held
 from ._conventions import BaseEstimator, TransformerMixin, check_names, names_of, seed_of
-from ._read import read
-from ._split import EntrySplit
+from ._read import Data, read
+from ._split import EntrySplit, last_out, leave_one_out, split_entries, split_time
 
 
 def must(status: int) -> None:
@@ -53,7 +53,7 @@ def _not_fitted(name: str) -> Exception:
     return type("NotFittedError", (_errors.ArgumentError, exceptions.NotFittedError), {})(message)
 
 
-_WEIGHTS = ("linear", "log", "bm25", "ones")
+WEIGHTS = ("linear", "log", "bm25", "ones")
 
 
 def _places(given: Any, name: str) -> numpy.ndarray:
@@ -155,9 +155,9 @@ class Estimator(TransformerMixin, BaseEstimator):
                     raise _errors.ArgumentError(f"dtype = {value}: expected float32 or float64")
                 options.type = number
             elif name == "weights":
-                if value not in _WEIGHTS:
-                    raise _errors.ArgumentError(f"weights = {value!r}: expected one of {', '.join(_WEIGHTS)}")
-                options.weights = _WEIGHTS.index(value)
+                if value not in WEIGHTS:
+                    raise _errors.ArgumentError(f"weights = {value!r}: expected one of {', '.join(WEIGHTS)}")
+                options.weights = WEIGHTS.index(value)
             elif name not in ("device", "devices", "random_state") and value is not None:
                 if kinds[name] is ctypes.c_bool and not (isinstance(value, (bool, numpy.bool_)) or value in (0, 1)):
                     raise _errors.ArgumentError(f"{name} = {value!r}: expected True or False")
@@ -519,7 +519,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         for name in cls._names():
             if name not in ("device", "devices", "dtype", "threads", "random_state"):
                 kept = getattr(described.options, name)
-                setattr(made, name, _WEIGHTS[kept] if name == "weights" else kept)
+                setattr(made, name, WEIGHTS[kept] if name == "weights" else kept)
         made.dtype = made._type
         return made
 
@@ -694,4 +694,4 @@ class GaP(BatchEstimator):
         self._set(locals())
 
 
-__all__ = ["ALS", "BatchEstimator", "CCD", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "LDA", "SFA", "read"]
+__all__ = ["ALS", "BatchEstimator", "CCD", "Data", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "LDA", "SFA", "last_out", "leave_one_out", "read", "split_entries", "split_time"]

@@ -1,7 +1,7 @@
 """Splits of a matrix for cross-validation."""
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import numpy
 
@@ -88,4 +88,89 @@ class EntrySplit:
             yield tuple(scipy.sparse.csr_array((values[part], (rows[part], columns[part])), s.shape) for part in (of != fold, of == fold))  # type: ignore
 
 
-__all__: list[str] = ["EntrySplit"]
+def _parts(X: Any, held: Callable[[numpy.ndarray, numpy.ndarray], numpy.ndarray]) -> tuple[Any, Any]:
+    """X without the entries for which `held`, given their rows and places in X's CSR, says true; and these."""
+    import scipy.sparse
+    csr = scipy.sparse.csr_array(X)
+    csr.sort_indices()
+    rows = numpy.repeat(numpy.arange(csr.shape[0]), numpy.diff(csr.indptr))
+    away = held(rows, csr.indptr)
+    return tuple(scipy.sparse.csr_array((csr.data[part], (rows[part], csr.indices[part])), csr.shape) for part in (~away, away))  # type: ignore
+
+
+def _times_of(X: Any, times: Any) -> numpy.ndarray:
+    import scipy.sparse
+    csr, of = scipy.sparse.csr_array(X), scipy.sparse.csr_array(times)
+    for one in (csr, of):
+        one.sort_indices()
+    if csr.shape != of.shape or not (numpy.array_equal(csr.indptr, of.indptr) and numpy.array_equal(csr.indices, of.indices)):
+        raise _errors.ArgumentError("times has other entries than X: expected a time for each, as `read` returns them")
+    return of.data
+
+
+def split_entries(X: Any, share: float = 0.2, *, random_state: int = 1) -> tuple[Any, Any]:
+    """X without a share of each row's entries, and X with these alone. Every row keeps an entry.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import split_entries
+    >>> train, test = split_entries(scipy.sparse.csr_array(np.ones((4, 10), "float32")))
+    >>> train.nnz, test.nnz
+    (32, 8)
+    """
+    if not 0 < share < 1:
+        raise _errors.ArgumentError(f"share = {share}: expected between 0 and 1")
+
+    def held(rows: numpy.ndarray, ends: numpy.ndarray) -> numpy.ndarray:
+        draw, counts = numpy.random.default_rng(random_state), numpy.diff(ends)
+        take = numpy.minimum(numpy.floor(share * counts + draw.random(len(counts))), numpy.maximum(counts - 1, 0))
+        return _held.places(rows, draw.random(len(rows))) < take[rows]
+    return _parts(X, held)
+
+
+def leave_one_out(X: Any, *, random_state: int = 1) -> tuple[Any, Any]:
+    """X without one entry of each row that has two or more, drawn at random, and X with these alone.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import leave_one_out
+    >>> train, test = leave_one_out(scipy.sparse.csr_array(np.float32([[1, 1, 1], [0, 1, 0]])))
+    >>> train.nnz, test.nnz
+    (3, 1)
+    """
+    def held(rows: numpy.ndarray, ends: numpy.ndarray) -> numpy.ndarray:
+        draw = numpy.random.default_rng(random_state)
+        return (_held.places(rows, draw.random(len(rows))) == 0) & (numpy.diff(ends)[rows] > 1)
+    return _parts(X, held)
+
+
+def last_out(X: Any, times: Any) -> tuple[Any, Any]:
+    """X without the last entry of each row that has two or more, by their times, and X with these alone. times: a matrix of the same entries.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import last_out
+    >>> X = scipy.sparse.csr_array(np.float32([[1, 1, 1], [0, 1, 0]]))
+    >>> last_out(X, X * np.float32([3, 9, 5]))[1].indices
+    array([1], dtype=int32)
+    """
+    of = _times_of(X, times)
+    return _parts(X, lambda rows, ends: (_held.places(rows, -of) == 0) & (numpy.diff(ends)[rows] > 1))
+
+
+def split_time(X: Any, times: Any, start: Any) -> tuple[Any, Any]:
+    """X with the entries before `start`, and X with those from then on: a time, or a date such as "2024-01-01".
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import split_time
+    >>> X = scipy.sparse.csr_array(np.float32([[1, 1, 1], [0, 1, 0]]))
+    >>> [part.nnz for part in split_time(X, X * np.float32([3, 9, 5]), 5)]
+    [1, 3]
+    """
+    of = _times_of(X, times)
+    if isinstance(start, str):
+        try:
+            start = float(numpy.datetime64(start, "s").astype("int64"))
+        except ValueError:
+            raise _errors.ArgumentError(f"start = {start!r}: expected a date such as 2024-01-01, or a number") from None
+    return _parts(X, lambda rows, ends: of >= start)
+
+
+__all__: list[str] = ["EntrySplit", "last_out", "leave_one_out", "split_entries", "split_time"]

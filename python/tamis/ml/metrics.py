@@ -1,4 +1,5 @@
-"""How good rankings are: precision, recall, NDCG and MAP of the first k, where items that were seen are left out.
+"""How good rankings are: precision, recall, NDCG and MAP of the first k, where items that were seen are left out; coverage; errors of predictions; and
+baselines, popularity and biases.
 
 Each function takes a ranking, columns (rows, n) with the best first, as `recommend` returns them (-1: none is left), and the entries that were held out, a sparse
 matrix of as many rows. Relevant are its entries of at least `threshold`, or above 0 if that is None. Columns in `seen` are left out of the ranking, and are
@@ -29,8 +30,8 @@ def _rows_of(matrix: Any, name: str, count: Optional[int] = None, columns: Optio
     return rows, places, values, numpy.array(s.shape)
 
 
-def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[float]) -> tuple[numpy.ndarray, list[numpy.ndarray]]:
-    """For each row with relevant columns: the values of the first k (0: not relevant) and those of all that are relevant, largest first."""
+def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[float]) -> tuple[numpy.ndarray, list[numpy.ndarray], numpy.ndarray]:
+    """For each row with relevant columns: the values of the first k (0: not relevant), those of all that are relevant, largest first, and its number."""
     k = _whole(k)
     ranks = numpy.asarray(ranking)
     if ranks.ndim != 2 or ranks.dtype.kind not in "iu":
@@ -47,7 +48,7 @@ def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[fl
     relevant = (values > 0 if threshold is None else values >= threshold) & ~numpy.isin(keys, out)
     keys, values, rows = keys[relevant], values[relevant], rows[relevant]
     ends = numpy.searchsorted(rows, numpy.arange(len(ranks) + 1))
-    found, all_of = [], []
+    found, all_of, numbers = [], [], []
     for row in numpy.flatnonzero(numpy.diff(ends)):
         places = ranks[row][ranks[row] >= 0].astype("int64")
         if len(numpy.unique(places)) != len(places):
@@ -62,9 +63,30 @@ def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[fl
         hit[:len(given)] = mine[at] == given
         found.append(numpy.stack([hit.astype("float64"), line]))
         all_of.append(numpy.sort(worth)[::-1])
+        numbers.append(row)
     if not found:
         raise _errors.ArgumentError("held_out has no relevant entry that is not in seen: nothing can be measured")
-    return numpy.stack(found), all_of
+    return numpy.stack(found), all_of, numpy.array(numbers)
+
+
+def _precisions(found: numpy.ndarray, all_of: list[numpy.ndarray]) -> numpy.ndarray:
+    return found[:, 0].mean(1)
+
+
+def _recalls(found: numpy.ndarray, all_of: list[numpy.ndarray]) -> numpy.ndarray:
+    return found[:, 0].sum(1) / numpy.array([len(worth) for worth in all_of])
+
+
+def _gains(found: numpy.ndarray, all_of: list[numpy.ndarray], graded: bool = False) -> numpy.ndarray:
+    discount = 1 / numpy.log2(numpy.arange(2, found.shape[2] + 2))
+    best = [(worth[:len(discount)] if graded else numpy.ones(min(len(worth), len(discount)))) @ discount[:len(worth)] for worth in all_of]
+    return found[:, int(graded)] @ discount / numpy.array(best)
+
+
+def _average_precisions(found: numpy.ndarray, all_of: list[numpy.ndarray]) -> numpy.ndarray:
+    hits = found[:, 0]
+    precision = numpy.cumsum(hits, 1) / numpy.arange(1, hits.shape[1] + 1)
+    return (precision * hits).sum(1) / numpy.array([min(len(worth), hits.shape[1]) for worth in all_of])
 
 
 def precision_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None) -> float:
@@ -76,8 +98,7 @@ def precision_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None
     >>> precision_at_k([[0, 1, 2, 3]], held_out, k=2)
     0.5
     """
-    found, _ = _hits(ranking, held_out, k, seen, threshold)
-    return float(found[:, 0].mean(1).mean())
+    return float(_precisions(*_hits(ranking, held_out, k, seen, threshold)[:2]).mean())
 
 
 def recall_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None) -> float:
@@ -89,8 +110,7 @@ def recall_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, t
     >>> recall_at_k([[1, 0, 2, 3]], held_out, k=3, seen=scipy.sparse.csr_array(np.float32([[0, 1, 0, 0]])))
     1.0
     """
-    found, all_of = _hits(ranking, held_out, k, seen, threshold)
-    return float(numpy.mean(found[:, 0].sum(1) / [len(worth) for worth in all_of]))
+    return float(_recalls(*_hits(ranking, held_out, k, seen, threshold)[:2]).mean())
 
 
 def ndcg_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None, graded: bool = False) -> float:
@@ -102,12 +122,10 @@ def ndcg_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, thr
     >>> ndcg_at_k([[0, 2, 1, 3]], held_out, k=2)
     1.0
     """
-    found, all_of = _hits(ranking, held_out, k, seen, threshold)
-    discount = 1 / numpy.log2(numpy.arange(2, found.shape[2] + 2))
+    found, all_of, _ = _hits(ranking, held_out, k, seen, threshold)
     if graded and any(worth[-1] < 0 or worth[0] == 0 for worth in all_of):
         raise _errors.ArgumentError("held_out has relevant values that are not above 0: expected graded=False, or a threshold above 0")
-    best = [(worth[:len(discount)] if graded else numpy.ones(min(len(worth), len(discount)))) @ discount[:len(worth)] for worth in all_of]
-    return float(numpy.mean(found[:, int(graded)] @ discount / best))
+    return float(_gains(found, all_of, graded).mean())
 
 
 def map_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None) -> float:
@@ -119,10 +137,7 @@ def map_at_k(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, thre
     >>> map_at_k([[0, 1, 3, 2]], held_out, k=4)
     0.75
     """
-    found, all_of = _hits(ranking, held_out, k, seen, threshold)
-    hits = found[:, 0]
-    precision = numpy.cumsum(hits, 1) / numpy.arange(1, hits.shape[1] + 1)
-    return float(numpy.mean((precision * hits).sum(1) / [min(len(worth), hits.shape[1]) for worth in all_of]))
+    return float(_average_precisions(*_hits(ranking, held_out, k, seen, threshold)[:2]).mean())
 
 
 def rank(scores: Any, k: int = 10, *, seen: Any = None) -> numpy.ndarray:
@@ -147,7 +162,96 @@ def rank(scores: Any, k: int = 10, *, seen: Any = None) -> numpy.ndarray:
     return ranking
 
 
-_ALL: dict[str, Callable[..., float]] = {"precision": precision_at_k, "recall": recall_at_k, "ndcg": ndcg_at_k, "map": map_at_k}
+def coverage(ranking: Any, columns: int) -> float:
+    """The share of all columns that is in any row's ranking.
+
+    >>> from tamis.ml.metrics import coverage
+    >>> coverage([[0, 1], [1, -1]], 4)
+    0.5
+    """
+    ranks = numpy.asarray(ranking)
+    return len(numpy.unique(ranks[ranks >= 0])) / columns
+
+
+def rmse(predictions: Any, values: Any) -> float:
+    """The root of the mean squared error of predictions.
+
+    >>> from tamis.ml.metrics import rmse
+    >>> rmse([1, 2], [1, 4]) ** 2
+    2.0000000000000004
+    """
+    return float(numpy.sqrt(numpy.mean((numpy.asarray(predictions, "float64") - numpy.asarray(values, "float64")) ** 2)))
+
+
+def mae(predictions: Any, values: Any) -> float:
+    """The mean absolute error of predictions.
+
+    >>> from tamis.ml.metrics import mae
+    >>> mae([1, 2], [1, 4])
+    1.0
+    """
+    return float(numpy.mean(numpy.abs(numpy.asarray(predictions, "float64") - numpy.asarray(values, "float64"))))
+
+
+def popular(train: Any, k: int = 10) -> numpy.ndarray:
+    """The ranking of what most rows have, without what a row has already: what a model has to be better than.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml.metrics import popular
+    >>> popular(scipy.sparse.csr_array(np.float32([[1, 0, 0], [1, 0, 1], [0, 1, 1]])), k=1)
+    array([[2],
+           [1],
+           [0]])
+    """
+    k, (rows, columns, values, shape) = _whole(k), _rows_of(train, "train")
+    order = numpy.argsort(-numpy.bincount(columns[values > 0], minlength=int(shape[1])), kind="stable")
+    ends = numpy.searchsorted(rows, numpy.arange(shape[0] + 1))
+    ranking = numpy.full((int(shape[0]), k), -1)
+    for row in range(int(shape[0])):
+        mine = columns[ends[row]:ends[row + 1]]
+        left = order[:k + len(mine)]
+        left = left[~numpy.isin(left, mine)][:k]
+        ranking[row, :len(left)] = left
+    return ranking
+
+
+def biases(train: Any, held_out: Any) -> numpy.ndarray:
+    """Predictions of the entries of held_out, row by row, by the mean of train and damped biases of its rows and columns: what a model of ratings has to be
+    better than. It is the program's baseline.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml.metrics import biases
+    >>> train = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1]]))
+    >>> biases(train, scipy.sparse.csr_array(np.float32([[0, 0, 2], [0, 3, 0]]))).round(2)
+    array([3.32, 3.4 ])
+    """
+    rows, columns, values, (height, width) = _rows_of(train, "train")
+    mean = values.mean()
+    of_rows, of_columns = numpy.zeros(height), numpy.zeros(width)
+    for _ in range(5):
+        of_columns = numpy.bincount(columns, values - mean - of_rows[rows], width) / (numpy.bincount(columns, minlength=width) + 10)
+        of_rows = numpy.bincount(rows, values - mean - of_columns[columns], height) / (numpy.bincount(rows, minlength=height) + 10)
+    rows, columns, _, _ = _rows_of(held_out, "held_out", int(height), int(width))
+    return mean + of_rows[rows] + of_columns[columns]
+
+
+_ALL: dict[str, Callable[..., numpy.ndarray]] = {"precision": _precisions, "recall": _recalls, "ndcg": _gains, "map": _average_precisions}
+
+
+def ranking_scores(ranking: Any, held_out: Any, k: int = 10, *, seen: Any = None, threshold: Optional[float] = None,
+                   by_row: bool = False) -> dict[str, Any]:
+    """All four of a ranking. by_row: arrays with a number for each row that has relevant entries, and "row", which rows these are.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml.metrics import ranking_scores
+    >>> held_out = scipy.sparse.csr_array(np.float32([[1, 0, 1, 0], [0, 0, 0, 0]]))
+    >>> scores = ranking_scores([[0, 1], [0, 1]], held_out, k=2, by_row=True)
+    >>> scores["row"], scores["recall"]
+    (array([0]), array([0.5]))
+    """
+    found, all_of, numbers = _hits(ranking, held_out, k, seen, threshold)
+    scores = {name: function(found, all_of) for name, function in _ALL.items()}
+    return {"row": numbers, **scores} if by_row else {name: float(one.mean()) for name, one in scores.items()}
 
 
 def evaluate(model: Any, held_out: Any, k: int = 10, *, seen: Any = None, factors: Optional[numpy.ndarray] = None,
@@ -177,7 +281,7 @@ def evaluate(model: Any, held_out: Any, k: int = 10, *, seen: Any = None, factor
         raise _errors.ArgumentError(f"held_out has {held.shape[0]} rows, and {'the model' if factors is None else 'factors'} {count}: for other rows than those of "
                                     f"the fit give factors=model.transform(seen)")
     ranking, _ = model.recommend(n=k, seen=seen, factors=factors)
-    return {name: function(ranking, held_out, k, seen=seen, threshold=threshold) for name, function in _ALL.items()}
+    return ranking_scores(ranking, held_out, k, seen=seen, threshold=threshold)
 
 
-__all__ = ["evaluate", "map_at_k", "ndcg_at_k", "precision_at_k", "rank", "recall_at_k"]
+__all__ = ["biases", "coverage", "evaluate", "mae", "map_at_k", "ndcg_at_k", "popular", "precision_at_k", "rank", "ranking_scores", "recall_at_k", "rmse"]

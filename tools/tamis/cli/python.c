@@ -51,10 +51,10 @@ int tool_python_command(const char *module) {
 }
 
 typedef struct settings {
-    const char *output, *title, *values, *columns, *state, *devices;
-    double threshold;
+    const char *output, *title, *values, *columns, *state, *devices, *set, *split, *test_from, *relevant, *where;
+    double threshold, hold_out;
     int device;
-    int64_t folds, iterations, seed;
+    int64_t folds, iterations, seed, top;
     bool json, drift, no_clobber, grid;
 } settings;
 
@@ -143,4 +143,31 @@ const tool_command tool_tune_command = {
     .options = tune_options,
     .settings_size = sizeof(settings),
     .module = "tamis.tune",
+};
+
+static const tool_option evaluate_options[] = {
+    TOOL_DATA_COLUMNS(AT(columns)),
+    {"set", 0, TOOL_NAME, "NAME=VALUE", NULL, "an option of the method, such as factors=64; may be repeated", AT(set),
+     0, 0, NULL},
+    {"split", 0, TOOL_NAME, "HOW", "random", "what is held out: random, leave-one-out, last (by time) or date",
+     AT(split), 0, 0, NULL},
+    {"hold-out", 0, TOOL_REAL, "SHARE", "0.2", "of each row's entries, for random", AT(hold_out), 0, 0.99, NULL},
+    {"test-from", 0, TOOL_NAME, "DATE", NULL, "hold out the entries from this date or time on", AT(test_from), 0, 0,
+     NULL},
+    {"top", 0, TOOL_INTEGER, "N", "10", "number of recommendations", AT(top), 1, 1e6, NULL},
+    {"relevant", 0, TOOL_NAME, "X", NULL, "held-out entries of at least this value are the relevant ones", AT(relevant),
+     0, 0, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the split", AT(seed), 0, 9e18, NULL},
+    {"device", 0, TOOL_NAME, "DEVICE", "cpu", "the device to use", AT(where), 0, 0, NULL},
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of a table", AT(json), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const tool_command tool_evaluate_command = {
+    .name = "evaluate",
+    .summary = "measure a method on held-out entries of data, beside popularity and biases",
+    .operands = "METHOD DATA",
+    .options = evaluate_options,
+    .settings_size = sizeof(settings),
+    .module = "tamis.evaluate",
 };

@@ -1,0 +1,92 @@
+"""tamis.evaluate and its command, the splits, and the metrics beside plain definitions."""
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+sparse = pytest.importorskip("scipy.sparse")
+from tamis import evaluate, ml  # noqa: E402
+from tamis.ml import metrics  # noqa: E402
+
+
+def data(rows=150, cols=60, seed=3, density=0.4):
+    random = np.random.default_rng(seed)
+    exact = random.normal(size=(rows, 2)) @ random.normal(size=(2, cols)) + 0.3 * random.normal(size=(rows, cols))
+    kept = random.random((rows, cols)) < density * np.linspace(1.5, 0.3, cols)
+    return sparse.csr_matrix(np.where(kept, np.clip(np.round(3 + exact), 1, 5), 0).astype("float32"))
+
+
+def test_splits_are_parts():
+    X = data()
+    times = X.copy()
+    times.data = np.random.default_rng(1).permutation(X.nnz).astype("float64")
+    for train, test in (ml.split_entries(X), ml.leave_one_out(X), ml.last_out(X, times), ml.split_time(X, times, X.nnz // 2)):
+        assert abs(train + test - X).nnz == 0 and train.nnz + test.nnz == X.nnz and test.nnz > 0
+    train, test = ml.split_entries(X, 0.2)
+    assert abs(test.nnz / X.nnz - 0.2) < 0.02 and (np.diff(train.indptr)[np.diff(X.indptr) > 0] > 0).all()
+    assert abs(test - ml.split_entries(X, 0.2)[1]).nnz == 0 and abs(test - ml.split_entries(X, 0.2, random_state=2)[1]).nnz > 0
+    assert (np.diff(ml.leave_one_out(X)[1].indptr) == (np.diff(X.indptr) > 1)).all()
+    _, last = ml.last_out(X, times)
+    for row in range(X.shape[0]):
+        if X.indptr[row + 1] - X.indptr[row] > 1:
+            part = slice(X.indptr[row], X.indptr[row + 1])
+            assert last.indices[last.indptr[row]] == X.indices[part][np.argmax(times.data[part])]
+    day = times.copy()
+    day.data = np.where(times.data < 100, 86400.0 * 364, 86400.0 * 366)
+    assert ml.split_time(X, day, "1971-01-01")[0].nnz == 100
+    with pytest.raises(ValueError, match="expected a date"):
+        ml.split_time(X, times, "soon")
+    with pytest.raises(ValueError, match="times has other entries"):
+        ml.last_out(X, times[:, ::-1])
+
+
+def test_baselines_are_the_program_s():
+    """Popularity and biases are those that training prints."""
+    import ctypes
+    from tamis import _declarations as c
+    from tamis._library import models, must
+    from tamis._samples import samples
+    train, test = ml.split_entries(data())
+    baseline = ctypes.c_double()
+    for method in (c.TAMIS_ALS, c.TAMIS_IMPLICIT_ALS):
+        must(models().tamis_baseline(method, ctypes.byref(samples(train).struct), ctypes.byref(samples(test).struct), baseline))
+        if method == c.TAMIS_ALS:
+            assert metrics.rmse(metrics.biases(train, test), test.data) == pytest.approx(baseline.value, rel=1e-9)
+        else:
+            ranking = metrics.popular(train, 10)
+            hits = sum(len(set(ranking[row]) & set(test.indices[test.indptr[row]:test.indptr[row + 1]])) for row in range(test.shape[0]))
+            assert hits / test.nnz == pytest.approx(baseline.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", list(evaluate.METHODS.values()))
+def test_evaluate(method):
+    train, test = ml.split_entries(data())
+    found = evaluate.evaluate(method(threads=1), train, test, 5)
+    ranking = metrics.popular(train, 5)
+    assert found["popularity"]["recall"] == metrics.recall_at_k(ranking, test, 5, seen=train)
+    assert found["popularity"]["ndcg"] == metrics.ndcg_at_k(ranking, test, 5, seen=train)
+    assert ("rmse" in found["model"]) == ("biases" in found)
+    by_row = metrics.ranking_scores(ranking, test, 5, seen=train, by_row=True)
+    assert by_row["map"].mean() == pytest.approx(metrics.map_at_k(ranking, test, 5, seen=train)) and len(by_row["row"]) == len(by_row["map"])
+    if "biases" in found:
+        assert found["model"]["rmse"] < found["biases"]["rmse"]
+
+
+def test_command(tmp_path):
+    path = tmp_path / "events.csv"
+    X = data().tocoo()
+    path.write_text("when,who,what,stars\n" + "".join(f"20{20 + n % 5}-0{1 + n % 9}-11,u{u},i{i},{r:g}\n" for n, (u, i, r) in enumerate(zip(X.row, X.col, X.data))))
+    command = [sys.executable, "-m", "tamis.evaluate", "als", str(path), "--columns", "user=who,item=what,rating=stars,time=when", "--set", "factors=4"]
+    done = subprocess.run([*command, "--test-from", "2024-01-01", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["split"] == "date" and found["held_out"] == pytest.approx(X.nnz / 5, abs=1) and found["model"]["rmse"] < 2
+    done = subprocess.run([*command, "--split", "last"], capture_output=True, text=True)
+    assert done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()[2:]] == ["als", "popularity", "biases"], done.stderr
+    assert subprocess.run([*command, "--split", "date"], capture_output=True, text=True).returncode == 2
+    assert subprocess.run([*command, "--set", "topics=3"], capture_output=True, text=True).returncode == 2
+    timeless = command[:5] + ["--columns", "user=who,item=what,rating=stars"]
+    done = subprocess.run([*timeless, "--split", "last"], capture_output=True, text=True)
+    assert done.returncode == 3 and "no time for each entry" in done.stderr
