@@ -12,6 +12,7 @@
 #include "ml/group.h"
 #include "ml/group_columns.h"
 #include "ml/group_factors.h"
+#include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/methods.h"
 #include "ml/model.h"

@@ -8,6 +8,7 @@
 #include "ml/calls.h"
 #include "ml/canonical.h"
 #include "ml/fit.h"
+#include "ml/loop.h"
 #include "ml/model.h"
 
 static tamis_status check_streams(const tamis_model *model) {

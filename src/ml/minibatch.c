@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "ml/calls.h"
-#include "ml/fit.h"
+#include "ml/loop.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
 #include "ml/place.h"

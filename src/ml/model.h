@@ -6,7 +6,8 @@
  *   options.c    defaults, checks, making       factors.c     what a model keeps; describing, freeing
  *   canonical.c  data as methods take them      place.c       matrices on the device
  *   calls.c      plans and timed calls          sums.c        sums that stay on the device
- *   fit.c        the loop over iterations       fit_stream.c  partial_fit, fits of streams
+ *   loop.c       the loop over iterations       fit.c         fits of data in memory
+ *   fit_stream.c partial_fit, fits of streams   data.c ratings.c  reading
  *   noise.h share.h  lambda by the noise        weights.h     what uses count
  *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
  *   operands.c   predictions as products        predict.c recommend.c topics.c score.c  using a model
@@ -35,6 +36,9 @@ static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200
  * dense (Jester), a twentieth of them, and generated ones of 20 to 100 a row (lab/results/quality.md).
  */
 enum { ML_PRIOR_RATINGS = 40 };
+
+/* The share of the noise that lambda is where there is too little to choose one by (share.h). */
+static const double ML_SHARE = 0.9;
 
 /* Time in sparse calls, by events in the stream that are read when an iteration is over. */
 typedef struct ml_times {

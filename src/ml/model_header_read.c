@@ -9,7 +9,6 @@
 #include "ml/model.h"
 #include "ml/model_file.h"
 #include "ml/model_header.h"
-#include "ml/share.h"
 
 /* A value, up to the line's end or a blank. */
 typedef struct cursor {

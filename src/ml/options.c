@@ -8,7 +8,6 @@
 #include "ml/method.h"
 #include "ml/methods.h"
 #include "ml/model.h"
-#include "ml/share.h"
 
 static tamis_status check_method(tamis_method method) {
     if (!ml_method_of(method))

@@ -11,7 +11,7 @@
 #include <tamis/data.h>
 
 #include "ml/canonical.h"
-#include "ml/fit.h"
+#include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/numbers.h"
 #include "ml/options.h"

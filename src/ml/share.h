@@ -4,9 +4,6 @@
 
 #include "ml/model.h"
 
-/* The share where there is too little to choose by. */
-static const double ML_SHARE = 0.9;
-
 /* Sets *share for a fit of the model to `data`, as methods take them. */
 tamis_status ml_share_choose(const tamis_model *model, const tamis_sparse *data, double *share);
 
