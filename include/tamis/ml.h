@@ -1,5 +1,6 @@
 /*
- * Factorisations and topic models of sparse data: ALS, implicit ALS, CCD++, LDA, SFA and GaP. Each is built from the
+ * Factorisations and topic models of sparse data: ALS, implicit ALS, CCD++, LDA, SFA and GaP, and models of pairs of
+ * items: nearest neighbours and EASE. Each is built from the
  * SDDMM, SpMM and fused calls of <tamis/tamis.h>, so it runs on every device. Library: libtamis_ml, on top of libtamis.
  *
  *   S is rows x columns: users x items, or documents x words. A model has a vector of `factors` numbers (features or
@@ -33,10 +34,13 @@ typedef enum tamis_method {
     TAMIS_CCD = 2,          /* explicit ratings, CCD++: one feature at a time (Nisa et al., algorithm 1) */
     TAMIS_LDA = 3,          /* latent Dirichlet allocation, online variational Bayes in mini-batches */
     TAMIS_SFA = 4,          /* sparse factor analysis of ratings: users by CG, items by ADAGRAD, in mini-batches */
-    TAMIS_GAP = 5 /* gamma-Poisson factors of counts; with shape 1 and no scale: non-negative KL factorisation */
+    TAMIS_GAP = 5,      /* gamma-Poisson factors of counts; with shape 1 and no scale: non-negative KL factorisation */
+    TAMIS_ITEM_KNN = 6, /* usage counts: nearest neighbours of items by cosine or BM25 */
+    TAMIS_EASE = 7      /* usage counts: a weight for each pair of items (Steck 2019) */
 } tamis_method;
 
-/* "als", "implicit-als", "ccd", "lda", "sfa", "gap"; "unknown" for other numbers. And the reverse. */
+/* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease"; "unknown" for other numbers. And the reverse.
+ */
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
 
@@ -63,7 +67,9 @@ typedef struct tamis_method_description {
     bool row_factors;                   /* the model keeps factors of the rows that it was fitted to */
     bool mini_batches;                  /* tamis_model_partial_fit and tamis_model_fit_stream work */
     bool groups;                        /* tamis_model_fit_group works */
-    bool reserved_flags[5];
+    bool pairs;                         /* the model is of pairs of columns: it has no factors, and scores of all
+                                           columns in place of a row's (width is the number of columns) */
+    bool reserved_flags[4];
     uint64_t reserved[8];
 } tamis_method_description;
 
@@ -157,7 +163,7 @@ typedef struct tamis_model_options {
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
     bool reserved_flags[6];    /* false */
     tamis_use_weights weights; /* implicit-als: what a use counts (TAMIS_WEIGHTS_LOG) */
-    int unused;                /* 0 */
+    int neighbours;            /* item-knn: the columns near each column that are kept (20) */
     uint64_t reserved[9];
 } tamis_model_options;
 
@@ -312,7 +318,8 @@ TAMIS_API const char *tamis_baseline_name(tamis_method method);
 typedef struct tamis_model_description {
     tamis_model_options options; /* strings and the callback are NULL */
     int64_t rows, cols, nnz;     /* of the data; rows is 0 if no row factors are kept (lda, sfa, streams) */
-    int64_t width;               /* numbers per row or column: factors, plus one with biases */
+    int64_t width;               /* numbers per row or column: factors, plus one with biases; of models of pairs of
+                                    columns, for a row: the number of columns */
     int iterations_done;
     double loss, metric;      /* of the last iteration; NaN if there is none */
     double mean, least, most; /* of the fitted values */

@@ -98,6 +98,8 @@ TAMIS_CCD = 2
 TAMIS_LDA = 3
 TAMIS_SFA = 4
 TAMIS_GAP = 5
+TAMIS_ITEM_KNN = 6
+TAMIS_EASE = 7
 TAMIS_DATA_RATINGS = 0
 TAMIS_DATA_USES = 1
 TAMIS_DATA_COUNTS = 2
@@ -327,7 +329,7 @@ class tamis_method_option(Structure):
 class tamis_method_description(Structure):
     _fields_ = [("method", c_int), ("data", c_int), ("name", c_char_p), ("summary", c_char_p),
                 ("options", POINTER(tamis_method_option)), ("row_factors", c_bool), ("mini_batches", c_bool),
-                ("groups", c_bool), ("reserved_flags", c_bool * 5), ("reserved", c_uint64 * 8)]
+                ("groups", c_bool), ("pairs", c_bool), ("reserved_flags", c_bool * 4), ("reserved", c_uint64 * 8)]
 
 
 class tamis_iteration(Structure):
@@ -350,7 +352,7 @@ class tamis_model_options(Structure):
                 ("column_regularization", c_double), ("threads", c_int), ("algorithms", c_char_p),
                 ("checkpoint", c_char_p), ("checkpoint_seconds", c_double), ("callback", tamis_iteration_callback),
                 ("callback_context", c_void_p), ("rate_offset", c_double), ("learn_row_prior", c_bool),
-                ("elbo", c_bool), ("reserved_flags", c_bool * 6), ("weights", c_int), ("unused", c_int),
+                ("elbo", c_bool), ("reserved_flags", c_bool * 6), ("weights", c_int), ("neighbours", c_int),
                 ("reserved", c_uint64 * 9)]
 
 

@@ -21,7 +21,7 @@ import numpy
 from . import _command, ml
 from ._command import ResultsError
 
-METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
+METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "item-knn": ml.ItemKNN, "ease": ml.EASE, "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
 _LAMBDAS = [0.02, 0.05, 0.1, 0.2]
 _TOPICS = {"factors": [10, 20, 50, 100]}
 SPACES: dict[str, dict[str, list[Any]]] = {
@@ -29,6 +29,8 @@ SPACES: dict[str, dict[str, list[Any]]] = {
     "ccd": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "biases": [True, False]},
     "sfa": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "column_regularization": _LAMBDAS},
     "implicit-als": {"factors": [16, 32, 64], "regularization": [1.0, 10.0, 30.0, 100.0], "confidence": [1.0, 10.0, 40.0], "weights": ["log", "bm25"]},
+    "item-knn": {"neighbours": [10, 20, 50, 100, 200], "weights": ["bm25", "ones", "log"]},
+    "ease": {"regularization": [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]},
     "lda": {**_TOPICS, "row_prior": [0.01, 0.1, 0.5], "column_prior": [0.01, 0.1, 0.5]},
     "gap": {**_TOPICS, "row_prior": [1.05, 1.1, 1.3], "column_prior": [0.3, 1.0, 10.0]},
 }
@@ -63,9 +65,9 @@ def error(model: Any, fitted: Any, held: Any, known: Any) -> float:
     """Smaller is better: RMSE of ratings, perplexity of words, 1 - recall of the first ten of uses."""
     if known is not None:
         return float(numpy.exp(-model.score(held, observed=known)))
-    if not isinstance(model, ml.ImplicitALS):
+    if not model._uses:
         return -float(model.score(held, observed=fitted if isinstance(model, ml.SFA) else None))
-    top, _ = model.recommend(None, min(TOP, held.shape[1]), seen=fitted)
+    top, _ = model.recommend(None, min(TOP, held.shape[1]), seen=fitted, factors=model.transform(fitted) if model._rows == 0 else None)
     hits = [numpy.isin(held.indices[a:b], top[row]).mean() for row, (a, b) in enumerate(zip(held.indptr, held.indptr[1:])) if b > a]
     return 1 - float(numpy.mean(hits))
 
@@ -112,7 +114,9 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
     """
     X = X.tocsr()
     fixed, devices = dict(fixed or {}), list(devices)
-    iterations = fixed.pop("iterations", method().iterations)
+    steady = "iterations" not in method._names()  # its fits have no iterations: each is whole
+    iterations = fixed.pop("iterations", 1 if steady else method().iterations)
+    iterations = 1 if steady else iterations
     key = hashlib.sha256(repr((method.__name__, X.shape, space, fixed, iterations, folds, seed, grid)).encode())
     for part in (X.indptr, X.indices, X.data):
         key.update(numpy.ascontiguousarray(part).tobytes())
@@ -122,12 +126,16 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
     def fit(job: tuple[dict[str, Any], int, int, str]) -> dict[str, Any]:
         values, steps, fold, device = job
         start = time.perf_counter()
-        model = method(**fixed, **values, iterations=steps, device=device, seed=seed).fit(parts[fold][0])
+        whole = {} if steady else {"iterations": steps}
+        model = method(**fixed, **values, **whole, device=device, seed=seed).fit(parts[fold][0])
         found = error(model, *parts[fold])
-        return {"error": found, "seconds": time.perf_counter() - start, "cost": steps * values.get("factors", model.factors)}
+        return {"error": found, "seconds": time.perf_counter() - start, "cost": steps * weight(values)}
+
+    def weight(values: dict[str, Any]) -> float:
+        return float(values.get("factors", fixed.get("factors", getattr(method(), "factors", 1))))
 
     def weights() -> list[float]:
-        return [float(values.get("factors", fixed.get("factors", method().factors))) for values in alive]
+        return [weight(values) for values in alive]
 
     def measured(values: dict[str, Any], steps: int, folds: int) -> dict[str, Any]:
         """A row of results; what is not there yet is fitted."""
@@ -141,7 +149,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         return {"values": values, "iterations": steps, "folds": folds, "error": mean if numpy.isfinite(mean) else float("inf")}
 
     alive = candidates(space)
-    grid = grid or len(alive) <= FEW
+    grid = grid or steady or len(alive) <= FEW
     used = folds if grid else 1
     plan = [(iterations, iterations * sum(weights()))] if grid else rungs(weights(), iterations, folds)
     rows: list[dict[str, Any]] = []
@@ -280,7 +288,7 @@ def main(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(found))
         return _command.OK
-    what = "perplexity" if method._counts else "1 - recall" if method is ml.ImplicitALS else "RMSE"
+    what = "perplexity" if method._counts else "1 - recall" if method._uses else "RMSE"
     print(f"{what:>12}  options")
     for row in found["rows"][:10]:
         print(f"{row['error']:12.6g}  {_words(row['values'])}")

@@ -84,7 +84,7 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     if (!ml_begun(model)) TRY_GOTO(done, ml_share_choose(model, view, &model->share));
     /* a method that keeps no rows finds those of held-out ratings from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
-    if (!own.observed && !model->method->about.row_factors) own.observed = view;
+    if (!own.observed && !model->method->about.row_factors) own.observed = model->method->prepare ? S : view;
     status = ml_run(model, view, held_out ? &own : NULL);
     ml_end(model);
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);

@@ -16,10 +16,11 @@ enum { ML_STATES = 4, ML_PARTS = 4 };
 
 typedef struct ml_method {
     tamis_method_description about;
-    bool biases;      /* with options.biases the factors end in a bias */
-    bool nonnegative; /* with options.nonnegative there are no biases, and ratings are not centred */
-    bool noise;       /* options.regularization = 0 finds lambda by the noise of the data */
-    bool masses;      /* a topic's weights add up to the topic's share of the words, not to 1 */
+    bool biases;         /* with options.biases the factors end in a bias */
+    bool nonnegative;    /* with options.nonnegative there are no biases, and ratings are not centred */
+    bool noise;          /* options.regularization = 0 finds lambda by the noise of the data */
+    int64_t chosen_most; /* with noise: of more columns its share is not chosen by an inner split; 0: no limit */
+    bool masses;         /* a topic's weights add up to the topic's share of the words, not to 1 */
 
     void (*defaults)(tamis_model_options *options);
     /* Check the method's own options: always, and those of a new model, as files of older versions may have others.
@@ -29,6 +30,9 @@ typedef struct ml_method {
     /* Sets rows and columns of the states that every model of the method has in its file, whose columns are `cols`.
        Zeros stand for a state that may be missing or has any size. NULL: there are none. */
     void (*states)(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]);
+
+    /* Returns how many numbers the model keeps of a column, where that is not the factors and a bias. NULL: it is. */
+    int64_t (*column_width)(const tamis_model_options *options, int64_t cols);
 
     /* Rewrites the values of data before anything else is done with them: fit: of those of a fit, else of new rows.
        Data are compared as they were given. NULL: they stay. */

@@ -108,7 +108,8 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
                           by_noise ? "a positive number" : "0: it is not found by the noise");
     if (!(model->share > 0 && isfinite(model->share)))
         return tamis_fail(status, "%s: share = %g, expected a positive number", path, model->share);
-    const int64_t width = ml_width(model->method, o);
+    const bool pairs = model->method->column_width != NULL;
+    const int64_t width = pairs ? model->cols : ml_width(model->method, o);
     if (model->width != width)
         return tamis_fail(status, "%s: width = %lld, but the options make it %lld", path, (long long)model->width,
                           (long long)width);
@@ -116,8 +117,9 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     for (int i = 0; i < 2; i++) {
         const int64_t lines = i == 0 ? model->rows : model->cols;
         if (i == 0 && sections[i].rows == 0) continue; /* fitted to a stream: its rows are not kept */
-        if (sections[i].present && (sections[i].rows != lines || sections[i].cols != width))
-            return disagree(status, path, i, &sections[i], lines, width);
+        const int64_t numbers = pairs ? model->method->column_width(o, model->cols) : width;
+        if (sections[i].present && (sections[i].rows != lines || sections[i].cols != numbers))
+            return disagree(status, path, i, &sections[i], lines, numbers);
     }
     int64_t states[ML_STATES][2] = {{0}};
     if (model->method->states) model->method->states(o, model->cols, states);

@@ -23,7 +23,7 @@ typedef struct ml_field {
 } ml_field;
 
 /* The keys in the order of the file. The method comes first, because it says what the rest means. */
-enum { ML_FIELDS = 44 };
+enum { ML_FIELDS = 45 };
 extern const ml_field ml_fields[ML_FIELDS];
 
 typedef struct ml_header {

@@ -111,6 +111,8 @@ static void take_over(const tamis_model *from, tamis_model *model) {
     model->scale = from->scale;
     model->prior_ratings = from->prior_ratings;
     model->lambda = from->lambda;
+    model->share = from->share;
+    model->width = from->width; /* of models of pairs that of the data */
     model->least = from->least;
     model->most = from->most;
     model->data_sum = from->data_sum;

@@ -17,6 +17,7 @@ typedef struct ml_operand {
 typedef struct ml_operands {
     ml_operand A, B;
     double offset, scale, least, most;
+    bool direct; /* A has the predictions themselves, a number for each column, and B has nothing */
 } ml_operands;
 
 /* Sets A (W, or the model's own rows) and B to the factors as they are; the rest of *operands stays. */

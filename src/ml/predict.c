@@ -177,8 +177,22 @@ static void expect(const ml_operands *operands, tamis_type type, const void *dot
     for (int64_t t = 0; t < count; t++) predictions[t] = ml_expectation(operands, ml_number(dots, type, t));
 }
 
+/* Reads the predictions at the places of S's entries. */
+static void look_up(const tamis_dense *A, const tamis_sparse *S, double *predictions) {
+    int64_t row = 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        if (S->format == TAMIS_COO) row = tamis_index_load(S->row_indices, S->index_type, t);
+        while (S->format == TAMIS_CSR && ml_offset(S, row + 1) - ml_offset(S, 0) <= t) row++;
+        predictions[t] = ml_element(A, row, ml_column(S, t));
+    }
+}
+
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions) {
     if (S->nnz == 0) return TAMIS_OK;
+    if (operands->direct) {
+        look_up(&operands->A.host, S, predictions);
+        return TAMIS_OK;
+    }
     tamis_status status;
     copies c = {.model = model};
     tamis_sparse pattern;

@@ -22,6 +22,7 @@
 #include "base/threads.h"
 #include "ml/best.h"
 #include "ml/model.h"
+#include "ml/numbers.h"
 #include "ml/operands.h"
 #include "ml/place.h"
 #include "ml/popular.h"
@@ -226,6 +227,23 @@ static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int 
     return TAMIS_OK;
 }
 
+/* Picks the best of scores that are there already. */
+static void pick_rows(const scorer *s, int n, int64_t *columns, double *scores) {
+    const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
+    const int64_t *const seen = s->seen ? s->seen->columns : NULL;
+    for (int64_t row = 0; row < s->A->rows; row++) {
+        ml_best best = {.columns = columns + row * n, .scores = scores + row * n, .n = n};
+        int64_t t = offsets ? offsets[row] : 0;
+        const int64_t end = offsets ? offsets[row + 1] : 0;
+        for (int64_t j = 0; j < s->A->cols; j++) {
+            while (t < end && seen[t] < j) t++;
+            if (t < end && seen[t] == j) continue;
+            ml_best_offer(&best, j, ml_element(s->A, row, j));
+        }
+        ml_best_finish(&best);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------ making ready */
 
 static void scorer_free(scorer *s) {
@@ -301,6 +319,11 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
     if (seen) {
         TRY(ml_seen(seen, rows, s.A->rows, &sorted));
         s.seen = tamis_owned_sparse_view(sorted);
+    }
+    if (operands->direct) {
+        pick_rows(&s, n, columns, scores);
+        status = TAMIS_OK;
+        goto done;
     }
     if (s.on_host && s.A->rows <= SCAN_MOST) {
         status = scan_rows(&s, operands, n, columns, scores);

@@ -178,6 +178,10 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
     tamis_clear_error();
     TRY(ml_check_fitted(model));
     const tamis_dense *X = rows ? &model->row_factors : &model->column_factors;
+    if (model->method->about.pairs)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "%s has no factors to compare: its weights of pairs are in tamis_model_column_factors",
+                          model->method->about.name);
     if (X->cols == 0 || (rows && X->rows != model->rows))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors", model->method->about.name);
     if (count < 0 || n < 0)

@@ -127,6 +127,8 @@ static tamis_status choose(chooser *c, const tamis_sparse *data, double *share) 
 tamis_status ml_share_choose(const tamis_model *model, const tamis_sparse *data, double *share) {
     *share = ML_SHARE;
     if (!ml_by_noise(model->method, &model->options) || model->fixed_share || data->nnz < LEAST) return TAMIS_OK;
+    const int64_t most = model->method->chosen_most;
+    if (most > 0 && data->cols > most) return TAMIS_OK;
     chooser c = {.model = model};
     const tamis_status status = choose(&c, data, share);
     tamis_owned_sparse_free(c.kept);

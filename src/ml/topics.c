@@ -41,6 +41,8 @@ tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, dou
     tamis_clear_error();
     int64_t entries;
     TRY(ml_check_fitted(model));
+    if (model->method->about.pairs)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s has no factors, and so no topics", model->method->about.name);
     if (n < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "n = %d is negative", n);
     if (n == 0) return TAMIS_OK;
     if (!columns || !weights) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "weights" : "columns");

@@ -33,6 +33,8 @@ def test_defaults_are_the_librarys(method):
     for name, value in method().get_params().items():
         if name == "dtype":
             assert value == "float32" and options.type == c.TAMIS_F32
+        elif name == "weights":
+            assert options.weights == ml.WEIGHTS.index(value)
         elif name not in ("device", "devices", "random_state"):
             assert getattr(options, name) == pytest.approx(value), name
 

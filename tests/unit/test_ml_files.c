@@ -106,6 +106,7 @@ static tamis_model *whole_model(tamis_type type) {
     model->mean = -0.1;
     model->scale = 1. / 7;
     model->prior_ratings = 2.5;
+    model->share = 1. / 3;
     model->least = -INFINITY;
     model->most = INFINITY;
     model->data_sum = 0xfedcba9876543210;
@@ -189,6 +190,7 @@ static void same_model(const tamis_model *found, const tamis_model *expected) {
     same_double(found->mean, expected->mean);
     same_double(found->scale, expected->scale);
     same_double(found->prior_ratings, expected->prior_ratings);
+    same_double(found->share, expected->share);
     same_double(found->least, expected->least);
     same_double(found->most, expected->most);
     assert_true(found->data_sum == expected->data_sum);
@@ -418,7 +420,8 @@ static void refuses_what_cannot_be(void **state) {
     free(good.data);
 }
 
-/* Version 4 has no weights of uses, version 3 no lambda by noise, version 2 no rate_offset, version 1 neither scale nor prior_ratings: its ratings
+/* Version 4 has no weights of uses, version 3 no lambda by noise, version 2 no rate_offset, version 1 neither scale nor
+ * prior_ratings: its ratings
  * were fitted as they are, under lambda times their number.
  */
 static void reads_version_1(void **state) {
@@ -451,7 +454,7 @@ static void reads_version_1(void **state) {
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
     tamis_model_free(of_second);
     free(third.data);
-    good.data[8] = 4;
+    good.data[8] = 4; /* and 4 before this */
     const bytes fourth = changed(&good, strstr(begin, "weights="), "");
     write_bytes(in_folder("old"), fourth.data, fourth.size);
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
@@ -463,6 +466,7 @@ static void reads_version_1(void **state) {
     tamis_model *const expected = whole_model(TAMIS_F32), *loaded;
     expected->scale = 1;
     expected->prior_ratings = 0;
+    expected->share = ML_SHARE;
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
     same_model(loaded, expected);
     EXPECT_OK(tamis_model_save(loaded, in_folder("old"))); /* as the latest version, which says so */

@@ -216,7 +216,18 @@ static inline tamis_owned_dense *copy_of_operand(const tamis_model *model, ml_op
     EXPECT_OK(ml_operand_fetch(model, operand));
     const tamis_dense *const X = &operand->host;
     EXPECT_OK(tamis_owned_dense_create(X->rows, X->cols, X->type, TAMIS_ROW_MAJOR, &copy));
-    memcpy(tamis_owned_dense_view(copy)->data, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
+    void *const to = tamis_owned_dense_view(copy)->data;
+    if (X->data) {
+        memcpy(to, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
+        return copy;
+    }
+    for (int64_t i = 0; i < X->rows * X->cols; i++) { /* what are scores already meets the unit matrix */
+        const double one = i / X->cols == i % X->cols ? 1 : 0;
+        if (X->type == TAMIS_F64)
+            ((double *)to)[i] = one;
+        else
+            ((float *)to)[i] = (float)one;
+    }
     return copy;
 }
 

@@ -1,4 +1,4 @@
-"""Factorisations and topic models with scikit-learn's conventions: ALS, ImplicitALS, CCD, LDA, SFA, GaP.
+"""Factorisations and topic models with scikit-learn's conventions: ALS, ImplicitALS, ItemKNN, EASE, CCD, LDA, SFA, GaP.
 
 X is a sparse matrix of SciPy in CSR or COO, rows x columns: users x items with ratings or counts of uses, documents x words with
 counts. Other formats, integers, dense arrays and data frames are converted, as in scikit-learn; zeros of a dense X are missing entries.
@@ -86,6 +86,7 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     _method = -1
     _counts = False  # whether X's values may not be negative
+    _pairs = False  # whether it is of pairs of columns, and has scores in place of factors
     _uses = False  # whether missing entries of X count as zeros
     _scores_rows = False  # whether `score` takes rows for those of the fit
     _remembered: Optional[_held.Remembered] = None
@@ -614,6 +615,46 @@ class ImplicitALS(Estimator):
         self._set(locals())
 
 
+class ItemKNN(Estimator):
+    """Uses by nearest neighbours of items. `transform` gives a row's scores of all columns; `recommend` needs them as factors=, as no rows are kept.
+
+    weights: "bm25" finds neighbours by products of BM25 weights, others by the cosine of weighted uses, see `ImplicitALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ItemKNN
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [2, 5, 2]]))
+    >>> model = ItemKNN(neighbours=2, weights="ones").fit(plays)
+    >>> model.recommend([1], n=1, seen=plays, factors=model.transform(plays))[0]
+    array([[1]])
+    """
+
+    _method = c.TAMIS_ITEM_KNN
+    _uses = _pairs = True
+
+    def __init__(self, neighbours: int = 20, weights: str = "bm25", dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None):
+        self._set(locals())
+
+
+class EASE(Estimator):
+    """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 is a share of the mean uses of an item.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import EASE
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [2, 5, 2]]))
+    >>> model = EASE(regularization=1.0).fit(plays)
+    >>> bool(abs(np.diag(model.components_)).max() == 0)
+    True
+    """
+
+    _method = c.TAMIS_EASE
+    _uses = _pairs = True
+
+    def __init__(self, regularization: float = 0.0, weights: str = "ones", dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None):
+        self._set(locals())
+
+
 class CCD(Estimator):
     """Ratings by CCD++, one feature at a time. Parameters as in `ALS`.
 
@@ -694,4 +735,4 @@ class GaP(BatchEstimator):
         self._set(locals())
 
 
-__all__ = ["ALS", "BatchEstimator", "CCD", "Data", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "LDA", "SFA", "last_out", "leave_one_out", "read", "split_entries", "split_time"]
+__all__ = ["ALS", "BatchEstimator", "CCD", "Data", "EASE", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "ItemKNN", "LDA", "SFA", "last_out", "leave_one_out", "read", "split_entries", "split_time"]

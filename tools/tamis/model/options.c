@@ -23,6 +23,7 @@ enum {
     BATCHES = 1 << 8,
     GROUPS = 1 << 9,
     OWN = 1 << 10,
+    FACTORS = 1 << 11,   /* those that are no documents, and no pairs of items */
     MAY_CHANGE = 1 << 16 /* of a training that goes on: it does not change what the numbers are */
 };
 
@@ -35,7 +36,7 @@ static const struct {
     {ALL, {"output", 'o', TOOL_OUTPUT, "MODEL", NULL, "the model file to write", AT(output), 0, 0, NULL}},
     {ALL, TOOL_NO_CLOBBER(AT(no_clobber))},
     /* the model */
-    {FEATURES,
+    {FACTORS,
      {"factors", 'k', TOOL_INTEGER, "K", NULL, "features of a user and an item", MODEL(factors), 1, 1024, NULL}},
     {COUNTS, {"factors", 'k', TOOL_INTEGER, "K", NULL, "topics", MODEL(factors), 1, 1024, NULL}},
     {COUNTS, {"topics", 0, TOOL_INTEGER, "K", NULL, "the same as --factors", MODEL(factors), 1, 1024, NULL}},
@@ -57,6 +58,8 @@ static const struct {
     {OWN,
      {"confidence", 0, TOOL_REAL, "X", NULL, "an entry r has weight 1 + X * |r|; a negative r is a known dislike",
       MODEL(confidence), 0, 0, NULL}},
+    {OWN,
+     {"neighbours", 0, TOOL_INT, "N", NULL, "items near each item that are kept", MODEL(neighbours), 1, 4096, NULL}},
     {OWN,
      {"weights", 0, TOOL_CHOICE, "HOW", NULL, "what a use r counts: r, its logarithm, as in BM25, or 1", MODEL(weights),
       0, 0, &tool_use_weights}},
@@ -201,7 +204,8 @@ static const tamis_method_option *find_own(const tamis_method_description *metho
 static bool has_option(const tamis_method_description *method, int row) {
     const int who = rows[row].who;
     return who & 1 << method->data || (who & BATCHES && method->mini_batches) || (who & GROUPS && method->groups) ||
-           (who & OWN && find_own(method, &rows[row].option));
+           (who & OWN && find_own(method, &rows[row].option)) ||
+           (who & FACTORS && method->data != TAMIS_DATA_COUNTS && !method->pairs);
 }
 
 /* A flag that is on unless it is turned off has a default, others none. */

@@ -164,7 +164,8 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     } else {
         printf("a stream, %s columns)", tool_word_count(description->cols).text);
     }
-    printf(", %s factors, %s\n", tool_word_count(options->factors).text, tamis_type_name(options->type));
+    if (!tool_method_about(options->method)->pairs) printf(", %s factors", tool_word_count(options->factors).text);
+    printf(", %s\n", tamis_type_name(options->type));
     printf("  %d iterations", description->iterations_done);
     if (isfinite(description->loss)) printf(", loss %s", number(description->loss).text);
     if (isfinite(report->elbo)) printf(", elbo %s", number(report->elbo).text);

@@ -1,0 +1,162 @@
+/*
+ * Nearest neighbours of columns: the score of column j for a row is the sum over the row's entries r_i of s_ij, where j
+ * is one of the `neighbours` columns most similar to i. Similar is the cosine of the columns of weighted uses; with
+ * weights bm25 their product, since these weights already take from rows and columns that are in everything (as
+ * implicit's BM25Recommender). All products of columns are X^T X, some columns at a time by SpMM (items.c).
+ *
+ * The model keeps for each column the numbers of its neighbours, as numbers of its type, and their similarities.
+ */
+#include <math.h>
+
+#include "ml/best.h"
+#include "ml/factors.h"
+#include "ml/items.h"
+#include "ml/method.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/popular.h"
+#include "ml/weights.h"
+
+enum { NEIGHBOURS = 20, NEIGHBOURS_MOST = 4096, COLUMNS_MOST = 1 << 24 /* whole numbers that fp32 has */ };
+
+typedef struct item_knn {
+    ml_items items;
+    double *norms;
+} item_knn;
+
+static void defaults(tamis_model_options *options) {
+    options->factors = 1;
+    options->iterations = 1;
+    options->neighbours = NEIGHBOURS;
+    options->weights = TAMIS_WEIGHTS_BM25;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (options->neighbours < 1 || options->neighbours > NEIGHBOURS_MOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "neighbours = %d, expected 1 to %d", options->neighbours,
+                          NEIGHBOURS_MOST);
+    return ml_weights_check(options);
+}
+
+static void states(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]) {
+    ml_weights_state(options, cols, sizes[0]);
+}
+
+static int64_t column_width(const tamis_model_options *options, int64_t cols) {
+    (void)cols;
+    return 2 * (int64_t)options->neighbours;
+}
+
+/* The uses of a row that is scored count as they are with bm25, whose weights are for finding neighbours. */
+static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
+    if (fit) TRY(ml_popular_learn(model, data));
+    return fit || model->options.weights != TAMIS_WEIGHTS_BM25 ? ml_weights_apply(model, data, fit) : TAMIS_OK;
+}
+
+static void free_work(const tamis_model *model, void *given) {
+    item_knn *const work = given;
+    ml_items_free(model, &work->items);
+    tamis_release(work->norms);
+    tamis_release(work);
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    if (data->cols > COLUMNS_MOST)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.cols = %lld, item-knn has at most %d columns",
+                          (long long)data->cols, COLUMNS_MOST);
+    item_knn *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of item-knn", (void **)&work));
+    model->work = work;
+    TRY(ml_items_factors(model, data->cols, column_width(&model->options, data->cols)));
+    TRY(tamis_allocate_zeroed(data->cols, sizeof *work->norms, "norms of columns", (void **)&work->norms));
+    for (int64_t t = 0; t < data->nnz; t++) work->norms[ml_column(data, t)] += ml_value(data, t) * ml_value(data, t);
+    const bool plain = model->options.weights == TAMIS_WEIGHTS_BM25;
+    for (int64_t j = 0; j < data->cols; j++) work->norms[j] = plain || work->norms[j] == 0 ? 1 : sqrt(work->norms[j]);
+    return ml_items_make(model, data, &work->items);
+}
+
+/* Keeps the neighbours of the columns of a block. */
+static void keep_best(const tamis_model *model, const item_knn *work, int64_t first, double *kept, int64_t *columns,
+                      double *scores) {
+    const int64_t cols = model->cols, block = work->items.block, n = model->options.neighbours;
+    for (int64_t j = first; j < cols && j < first + block; j++) {
+        ml_best best = {.columns = columns, .scores = scores, .n = (int)n};
+        for (int64_t i = 0; i < cols; i++) {
+            const double product = ml_number(work->items.host_C, model->options.type, i * block + (j - first));
+            if (i != j && product > 0) ml_best_offer(&best, i, product / (work->norms[i] * work->norms[j]));
+        }
+        ml_best_finish(&best);
+        for (int64_t k = 0; k < n; k++) {
+            kept[j * 2 * n + k] = (double)best.columns[k];
+            kept[j * 2 * n + n + k] = best.columns[k] < 0 ? 0 : best.scores[k];
+        }
+    }
+}
+
+static tamis_status iterate(tamis_model *model) {
+    item_knn *const work = model->work;
+    const int64_t n = model->options.neighbours;
+    double *kept = NULL, *scores = NULL;
+    int64_t *columns = NULL;
+    tamis_status status;
+    TRY_GOTO(done, tamis_allocate(model->cols * 2 * n, sizeof *kept, "neighbours", (void **)&kept));
+    TRY_GOTO(done, tamis_allocate(n, sizeof *columns, "neighbours", (void **)&columns));
+    TRY_GOTO(done, tamis_allocate(n, sizeof *scores, "neighbours", (void **)&scores));
+    for (int64_t first = 0; first < model->cols; first += work->items.block) {
+        TRY_GOTO(done, ml_items_products(model, &work->items, first));
+        keep_best(model, work, first, kept, columns, scores);
+    }
+    status = ml_dense_write_doubles(model, &model->column_factors, kept);
+done:
+    tamis_release(kept);
+    tamis_release(columns);
+    tamis_release(scores);
+    return status;
+}
+
+static tamis_status loss(tamis_model *model, double *result) {
+    (void)model;
+    *result = (double)NAN;
+    return TAMIS_OK;
+}
+
+/* Scores rows on the host: a row has few entries, and each of them few neighbours. */
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    const int64_t n = model->options.neighbours, cols = model->cols;
+    double *kept = NULL, *scores = NULL;
+    tamis_status status;
+    TRY_GOTO(done, ml_dense_read_doubles(model, &model->column_factors, &kept));
+    TRY_GOTO(done, tamis_allocate_zeroed(data->rows * cols, sizeof *scores, "scores", (void **)&scores));
+    for (int64_t i = 0; i < data->rows; i++)
+        for (int64_t t = ml_offset(data, i); t < ml_offset(data, i + 1); t++) {
+            const double *const of = kept + ml_column(data, t) * 2 * n, r = ml_value(data, t);
+            for (int64_t k = 0; k < n && of[k] >= 0; k++) scores[i * cols + (int64_t)of[k]] += r * of[n + k];
+        }
+    status = ml_dense_write_doubles(model, W, scores);
+done:
+    tamis_release(kept);
+    tamis_release(scores);
+    return status;
+}
+
+static const tamis_method_option own_options[] = {{"neighbours", NULL}, {"weights", NULL}, {NULL, NULL}};
+
+const ml_method ml_item_knn = {
+    .about = {.method = TAMIS_ITEM_KNN,
+              .data = TAMIS_DATA_USES,
+              .name = "item-knn",
+              .summary = "uses: items near those that a user has",
+              .options = own_options,
+              .pairs = true},
+    .defaults = defaults,
+    .check = check,
+    .states = states,
+    .column_width = column_width,
+    .prepare = prepare,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .free_work = free_work,
+    .transform = transform,
+    .operands = ml_items_operands,
+};

@@ -1,0 +1,264 @@
+/* Models of pairs of items, item-knn and ease, against their definitions in double; predicting, recommending, files. */
+#include "cmocka_first.h"
+
+#include <tamis/data.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "test_ml_models.h"
+
+enum { ROWS = 70, COLS = 40 };
+
+static tamis_device *device;
+
+static tamis_model_options options_of(tamis_method method, tamis_type type) {
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, method));
+    options.type = type;
+    options.threads = 2;
+    return options;
+}
+
+static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, options, &model));
+    EXPECT_OK(tamis_model_fit(model, S, NULL));
+    return model;
+}
+
+static double *scores_of(tamis_model *model, const tamis_sparse *S) {
+    tamis_model_description d;
+    EXPECT_OK(tamis_model_describe(model, &d));
+    assert_int_equal(d.width, COLS);
+    assert_int_equal(d.rows, 0);
+    const size_t count = (size_t)(S->rows * COLS);
+    float *const narrow = malloc(count * sizeof *narrow);
+    double *const scores = malloc(count * sizeof *scores);
+    const bool wide = d.options.type == TAMIS_F64;
+    const tamis_dense W = {
+        .rows = S->rows, .cols = COLS, .type = d.options.type, .data = wide ? (void *)scores : narrow};
+    EXPECT_OK(tamis_model_transform(model, S, &W));
+    for (size_t i = 0; !wide && i < count; i++) scores[i] = (double)narrow[i];
+    free(narrow);
+    return scores;
+}
+
+static void dense_of(const data *d, double *X) {
+    memset(X, 0, ROWS * COLS * sizeof *X);
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t t = d->offsets[i]; t < d->offsets[i + 1]; t++) X[i * COLS + d->columns[t]] = d->values[t];
+}
+
+static void close_to(const char *what, const double *found, const double *expected, double tolerance) {
+    double largest = 0;
+    for (int64_t i = 0; i < ROWS * COLS; i++) largest = fmax(largest, fabs(expected[i]));
+    for (int64_t i = 0; i < ROWS * COLS; i++)
+        if (!(fabs(found[i] - expected[i]) <= tolerance * largest))
+            fail_msg("%s: row %d, column %d: %g, expected %g", what, (int)(i / COLS), (int)(i % COLS), found[i],
+                     expected[i]);
+}
+
+/* Scores by the n largest cosines of each column (of equal ones, those with the lower number). */
+static void neighbours(const double *X, int n, double *scores) {
+    memset(scores, 0, ROWS * COLS * sizeof *scores);
+    for (int j = 0; j < COLS; j++) {
+        double cosines[COLS];
+        for (int i = 0; i < COLS; i++) {
+            double both = 0, own = 0, other = 0;
+            for (int r = 0; r < ROWS; r++) {
+                both += X[r * COLS + i] * X[r * COLS + j];
+                own += X[r * COLS + j] * X[r * COLS + j];
+                other += X[r * COLS + i] * X[r * COLS + i];
+            }
+            cosines[i] = i == j || both == 0 ? 0 : both / sqrt(own * other);
+        }
+        for (int k = 0; k < n; k++) {
+            int best = 0;
+            for (int i = 1; i < COLS; i++)
+                if (cosines[i] > cosines[best]) best = i;
+            for (int r = 0; r < ROWS; r++) scores[r * COLS + best] += X[r * COLS + j] * cosines[best];
+            cosines[best] = 0;
+        }
+    }
+}
+
+static void item_knn_is_right(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 11);
+    static double X[ROWS * COLS], expected[ROWS * COLS];
+    for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] += 0.001 * (double)t; /* no two cosines are equal */
+    for (int n = 0; n < 4; n++) {
+        tamis_model_options options = options_of(TAMIS_ITEM_KNN, n & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.weights = TAMIS_WEIGHTS_LINEAR;
+        options.neighbours = n & 2 ? 5 : COLS + 3;
+        tamis_model *const model = fit_to(&options, &d.view);
+        double *const found = scores_of(model, &d.view);
+        dense_of(&d, X);
+        neighbours(X, n & 2 ? 5 : COLS, expected);
+        close_to("item-knn", found, expected, n & 1 ? 1e-12 : 1e-5);
+        free(found);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+}
+
+/* The inverse by Gauss-Jordan elimination, entry by entry. */
+static void ease(const double *X, double lambda, double *scores) {
+    static double A[COLS * COLS], P[COLS * COLS];
+    memset(P, 0, sizeof P);
+    for (int i = 0; i < COLS; i++) {
+        P[i * COLS + i] = 1;
+        for (int j = 0; j < COLS; j++) {
+            A[i * COLS + j] = i == j ? lambda : 0;
+            for (int r = 0; r < ROWS; r++) A[i * COLS + j] += X[r * COLS + i] * X[r * COLS + j];
+        }
+    }
+    for (int k = 0; k < COLS; k++) {
+        const double pivot = A[k * COLS + k];
+        for (int j = 0; j < COLS; j++) A[k * COLS + j] /= pivot, P[k * COLS + j] /= pivot;
+        for (int i = 0; i < COLS; i++) {
+            const double factor = i == k ? 0 : A[i * COLS + k];
+            for (int j = 0; j < COLS && i != k; j++)
+                A[i * COLS + j] -= factor * A[k * COLS + j], P[i * COLS + j] -= factor * P[k * COLS + j];
+        }
+    }
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < COLS; j++) {
+            scores[r * COLS + j] = 0;
+            for (int i = 0; i < COLS; i++)
+                if (i != j) scores[r * COLS + j] -= X[r * COLS + i] * P[i * COLS + j] / P[j * COLS + j];
+        }
+}
+
+static void ease_is_right(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 12);
+    static double X[ROWS * COLS], expected[ROWS * COLS];
+    for (int n = 0; n < 4; n++) {
+        tamis_model_options options = options_of(TAMIS_EASE, n & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.weights = n & 2 ? TAMIS_WEIGHTS_ONES : TAMIS_WEIGHTS_LINEAR;
+        options.regularization = n & 2 ? 0 : 7;
+        tamis_model *const model = fit_to(&options, &d.view);
+        double *const found = scores_of(model, &d.view), trace = 0;
+        dense_of(&d, X);
+        for (int i = 0; i < ROWS * COLS && n & 2; i++) trace += X[i] = X[i] != 0;
+        const double lambda = n & 2 ? 0.9 * trace / COLS : 7;
+        tamis_model_description description;
+        EXPECT_OK(tamis_model_describe(model, &description));
+        assert_true(fabs(description.regularization - lambda) <= 1e-9 * lambda);
+        ease(X, lambda, expected);
+        close_to("ease", found, expected, n & 1 ? 1e-12 : 1e-5);
+        free(found);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+}
+
+/* Predictions are the scores, recommendations the largest of them that were not seen; from a file too, and of one row.
+ */
+static void scores_are_used(void **state) {
+    (void)state;
+    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
+    data d = data_make(ROWS, COLS, 9, 13);
+    for (int m = 0; m < 2; m++) {
+        const tamis_model_options options = options_of(methods[m], TAMIS_F64);
+        tamis_model *const fitted = fit_to(&options, &d.view), *model;
+        EXPECT_OK(tamis_model_save(fitted, "/tmp/tamis-items.model"));
+        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-items.model", &model));
+        unlink("/tmp/tamis-items.model");
+        double *const before = scores_of(fitted, &d.view), *const scores = scores_of(model, &d.view);
+        assert_memory_equal(before, scores, ROWS * COLS * sizeof *scores);
+        const tamis_dense W = {.rows = ROWS, .cols = COLS, .type = TAMIS_F64, .data = scores};
+        double *const predictions = calloc((size_t)d.view.nnz, sizeof *predictions);
+        EXPECT_OK(tamis_model_predict(model, &W, &d.view, predictions));
+        for (int64_t i = 0; i < ROWS; i++)
+            for (int64_t t = d.offsets[i]; t < d.offsets[i + 1]; t++)
+                assert_true(predictions[t] == scores[i * COLS + d.columns[t]]);
+        int64_t columns[ROWS * 3];
+        double best[ROWS * 3];
+        EXPECT_OK(tamis_model_recommend(model, &W, NULL, ROWS, &d.view, 3, columns, best));
+        for (int64_t i = 0; i < ROWS; i++) {
+            bool seen[COLS] = {false};
+            if (d.offsets[i] == d.offsets[i + 1]) continue; /* it gets the most popular, see test_ml_uses.c */
+            for (int64_t t = d.offsets[i]; t < d.offsets[i + 1]; t++) seen[d.columns[t]] = true;
+            for (int k = 0; k < 3; k++) {
+                const int64_t j = columns[i * 3 + k];
+                assert_true(j >= 0 && !seen[j] && best[i * 3 + k] == scores[i * COLS + j]);
+                seen[j] = true;
+                for (int64_t other = 0; other < COLS; other++)
+                    assert_true(seen[other] || scores[i * COLS + other] <= scores[i * COLS + j]);
+            }
+        }
+        int64_t one[3];
+        const int64_t row = 4;
+        EXPECT_OK(tamis_model_recommend(model, &W, &row, 1, &d.view, 3, one, best));
+        assert_memory_equal(one, columns + 4 * 3, sizeof one);
+        EXPECT_REFUSED(
+            tamis_model_recommend(model, NULL, NULL, 1, NULL, 3, columns, best), TAMIS_ERROR_ARGUMENT,
+            m ? "W is NULL, but the model (ease) stores no row factors: compute them with tamis_model_transform"
+              : "W is NULL, but the model (item-knn) stores no row factors: compute them with "
+                "tamis_model_transform");
+        assert_int_equal(tamis_model_similar(model, false, NULL, 1, 3, columns, best), TAMIS_ERROR_UNSUPPORTED);
+        assert_int_equal(tamis_model_topics(model, 3, columns, best), TAMIS_ERROR_UNSUPPORTED);
+        free(before), free(scores), free(predictions);
+        tamis_model_free(fitted);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+}
+
+static void failing_memory_leaks_nothing(void **state) {
+    (void)state;
+    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
+    data d = data_make(ROWS, COLS, 9, 14);
+    for (int m = 0; m < 2; m++) {
+        const tamis_model_options options = options_of(methods[m], TAMIS_F32);
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        tamis_model_free(fit_to(&options, &d.view)); /* what the device keeps is there */
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_model *model = NULL;
+            tamis_memory_fail_at(n);
+            status = tamis_model_create(device, &options, &model);
+            if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
+            tamis_memory_fail_at(0);
+            assert_true(n < 10000 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+            tamis_model_free(model);
+            assert_int_equal(tamis_memory_live(), live);
+        }
+    }
+    data_free(&d);
+}
+
+static void wrong_options_are_refused(void **state) {
+    (void)state;
+    tamis_model *model;
+    tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F32);
+    options.neighbours = 0;
+    EXPECT_REFUSED(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT,
+                   "neighbours = 0, expected 1 to 4096");
+    options = options_of(TAMIS_EASE, TAMIS_F32);
+    options.weights = TAMIS_WEIGHTS_BM25;
+    EXPECT_REFUSED(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT,
+                   "weights = bm25: ease has linear, log or ones");
+}
+
+static int open_device(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
+}
+
+static int close_device(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(item_knn_is_right),         cmocka_unit_test(ease_is_right),
+        cmocka_unit_test(scores_are_used),           cmocka_unit_test(failing_memory_leaks_nothing),
+        cmocka_unit_test(wrong_options_are_refused),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
