@@ -14,6 +14,7 @@ void tamis_model_free(tamis_model *model) {
     ml_dense_free(model, &model->row_factors);
     ml_dense_free(model, &model->column_factors);
     for (int i = 0; i < ML_STATES; i++) ml_dense_free(model, &model->states[i]);
+    ml_dense_free(model, &model->gram);
     tamis_dense_workspace_destroy(model->workspace);
     ml_times_free(model);
     tamis_names_free(model->row_names);

@@ -66,6 +66,7 @@ void ml_model_empty(tamis_model *model) {
     ml_dense_free(model, &model->row_factors);
     ml_dense_free(model, &model->column_factors);
     for (int i = 0; i < ML_STATES; i++) ml_dense_free(model, &model->states[i]);
+    ml_dense_free(model, &model->gram);
     model->rows = model->cols = model->nnz = model->steps = model->batches_done = 0;
     model->data_sum = 0;
     model->iterations_done = 0;

@@ -70,8 +70,9 @@ struct tamis_model {
 
     tamis_dense row_factors, column_factors; /* on the device, packed; data NULL: none */
     tamis_dense states[ML_STATES];           /* the same */
-    tamis_dense_workspace *workspace;        /* for tamis/dense.h, of `width` + 2 columns or more */
-    tamis_names *row_names, *column_names;   /* NULL: none */
+    tamis_dense gram;                      /* of the columns' factors, for new rows (implicit.c); data NULL: not made */
+    tamis_dense_workspace *workspace;      /* for tamis/dense.h, of `width` + 2 columns or more */
+    tamis_names *row_names, *column_names; /* NULL: none */
 
     void *work;           /* the method's, from begin() to ml_end() */
     struct ml_rank *rank; /* during a fit on a group, see group.h; else NULL: one device has everything */
