@@ -21,7 +21,8 @@ int tool_choices_find(const tool_choices *choices, const char *name, size_t leng
 extern const tool_choices tool_types, tool_kept_types, tool_value_columns, tool_operations, tool_edges, tool_maths,
     tool_efforts, tool_overlaps, tool_links, tool_exchanges, tool_transports, tool_partitions, tool_spreads,
     tool_formats, tool_index_types, tool_kinds, tool_file_formats, tool_written_formats, tool_values, tool_duplicates,
-    tool_operand_values, tool_arrangements, tool_cache_actions, tool_tiers, tool_model_types, tool_repeats, tool_use_weights;
+    tool_operand_values, tool_arrangements, tool_cache_actions, tool_tiers, tool_model_types, tool_repeats,
+    tool_use_weights;
 /* 0 is "auto", 1 is "all"; then the names of the registry, each once. The second list lacks "all". */
 extern const tool_choices tool_algorithms, tool_algorithms_one;
 extern const tool_choices tool_devices; /* 0 is "best" */
