@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 LINE_LENGTH = 76
 
@@ -63,7 +64,7 @@ def option_entry(option, methods="", presets=""):
     text = capitalised(option["help"]) + (": " + ", ".join(option["choices"]) if option["choices"] else "")
     lines = [head, *([f"({methods})"] if methods else []), *prose(text if text.endswith(".") else text + ".")]
     if presets:
-        return lines + [f"Default: {presets}."]
+        return lines + ["Default:", *textwrap.wrap(f"{presets}.", 76)]
     if negatable:
         return lines + ["Default: on." if option["preset"] == "yes" else "Default: off."]
     return lines + (["Default:", f".Cm {option['preset']} ."] if option["preset"] else [])
