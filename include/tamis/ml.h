@@ -215,7 +215,8 @@ TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S
  *
  * During the fit a rank has the factors of its own rows and of some columns, those whose ratings it then has as well.
  * When the call returns TAMIS_OK or TAMIS_ERROR_CANCELLED, each rank's model is the whole model, the same bits on all
- * of them, and that of one device but for rounding. Until then callbacks must not use the model. Each rank's callback
+ * of them, and that of one device but for rounding (an automatic lambda is chosen from the first rank's rows, so it may
+ * differ from one device's). Until then callbacks must not use the model. Each rank's callback
  * is told, with the loss and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0
  * alone, to its options.checkpoint, and is the whole model: to go on, each rank loads it, on as many ranks as there are
  * then, or one device does. One that a version before this call wrote goes on on one device alone.
