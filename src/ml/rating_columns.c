@@ -168,7 +168,8 @@ tamis_status ml_rating_columns_find(const tamis_bounded_text *text, const ml_rat
    their end. */
 static double days_of(int year, int month, int day) {
     const int y = month > 2 ? year : year - 1, m = month > 2 ? month - 3 : month + 9;
-    return 365.0 * y + (double)(y / 4 - y / 100 + y / 400) + (double)((153 * m + 2) / 5) + day - 719469;
+    const int leap_days = y / 4 - y / 100 + y / 400, before_month = (153 * m + 2) / 5;
+    return 365.0 * y + leap_days + before_month + day - 719469;
 }
 
 static bool take_digits(const char **p, const char *end, int digits, int most, int *value) {

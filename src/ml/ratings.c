@@ -112,7 +112,7 @@ static void take_time(rating_reader *reader, const ml_rating_field *fields, int 
 static tamis_status take_line(rating_reader *reader, const char *line) {
     ml_rating_field fields[ML_FIELDS_MOST];
     int count = 0;
-    double rating;
+    double rating = 0;
     int64_t user, item;
     TRY(split_line(reader, line, fields, &count, &rating));
     ml_rating_field *const of_user = &fields[reader->columns_of.at[ML_USER]],

@@ -108,7 +108,7 @@ static tamis_status compile_narrow(tamis_prepared *p, back_state *s, int number,
     const int64_t tiles = (inner_tiles + width_tiles) * TILE; /* of a cell, and of the own rows */
     const int64_t outs[] = {6, 32 * inner_tiles, 32 * (inner_tiles + width_tiles)};
     int64_t sharing = kind == BY_SUMS ? 4 : kind == BY_ROWS && inner_tiles == 1 ? 3 : 2;
-    while (MOST_BYTES / sharing - RESERVED < tiles + 2 * (tiles + NOTES)) sharing--;
+    while (sharing > 1 && MOST_BYTES / sharing - RESERVED < tiles + 2 * (tiles + NOTES)) sharing--;
     const int64_t stages = tamis_gpu_min(STAGES_MOST, (MOST_BYTES / sharing - RESERVED - tiles) / (tiles + NOTES));
     tamis_gpu_definitions definitions = {.used = 0};
     s->passes[number] =

@@ -96,7 +96,7 @@ static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
     const int64_t own = s->resident * TILE, cell = own + s->blocks * TILE;
     tamis_gpu_definitions definitions = {.used = 0};
     s->sharing = s->blocks == 1 ? 3 : 2; /* four have too few registers */
-    while (MOST / s->sharing - RESERVED < own + 2 * cell) s->sharing--;
+    while (s->sharing > 1 && MOST / s->sharing - RESERVED < own + 2 * cell) s->sharing--;
     const int64_t stages = tamis_gpu_min(STAGES_MOST, (MOST / s->sharing - RESERVED - own) / cell);
     s->shared_bytes = own + stages * cell;
     s->part = (32 * s->blocks + 4) * THREADS * 4;
