@@ -20,7 +20,9 @@ static tamis_correction row(const char *algorithm, tamis_operation operation, in
     return r;
 }
 
+/* The texts of the report live until the next call. */
 static tamis_plan_report report_of(tamis_operation operation, const char *algorithm) {
+    static char reason[1024];
     small s;
     tamis_plan *plan;
     tamis_plan_report report;
@@ -29,6 +31,8 @@ static tamis_plan_report report_of(tamis_operation operation, const char *algori
     o.algorithm = algorithm;
     assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_OK);
     assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
+    snprintf(reason, sizeof reason, "%s", report.reason);
+    report.reason = reason;
     tamis_plan_destroy(plan);
     return report;
 }

@@ -39,7 +39,12 @@ def _matrix(owned: ctypes.c_void_p) -> Any:
 
 
 class Data(NamedTuple):
-    """What `read` returns."""
+    """What `read` returns.
+
+    >>> from tamis.ml import Data
+    >>> Data._fields
+    ('X', 'rows', 'columns', 'times')
+    """
 
     X: Any
     rows: Optional[list[str]]
