@@ -36,6 +36,7 @@ void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operan
 
 tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,
                               tamis_owned_dense **wide) {
+    if (from->rows > 0 && !from->data) return tamis_fail(TAMIS_ERROR_INTERNAL, "factors are not there");
     TRY(tamis_owned_dense_create(from->rows, from->cols + 1, from->type, TAMIS_ROW_MAJOR, wide));
     const tamis_dense *const to = tamis_owned_dense_view(*wide);
     for (int64_t i = 0; i < from->rows; i++) {
@@ -62,6 +63,7 @@ static tamis_status narrow(const tamis_model *model, ml_operands *operands) {
     TRY(ml_operand_fetch(model, &operands->A));
     const tamis_dense *const from = &operands->A.host;
     tamis_owned_dense *line;
+    if (!from->data) return tamis_fail(TAMIS_ERROR_INTERNAL, "factors are not there");
     TRY(tamis_owned_dense_create(1, from->cols, from->type, TAMIS_ROW_MAJOR, &line));
     const tamis_dense *const to = tamis_owned_dense_view(line);
     for (int64_t j = 0; j < from->cols; j++) ml_put_element(to, 0, j, j < from->cols - 1 ? ml_element(from, 0, j) : 1);
