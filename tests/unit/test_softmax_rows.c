@@ -17,6 +17,7 @@
 #include "named_device.h"
 #include "softmax_kept.h"
 #include "sparse/element.h"
+#include "support/algorithms.h"
 #include "support/brief.h"
 
 static const char *name = "cpu";
@@ -83,8 +84,7 @@ static const choice choices[] = {
 };
 enum { CHOICES = sizeof choices / sizeof choices[0] };
 
-/* Cells have no place for values of S. */
-static bool without_values(const choice *by) { return by->algorithm && strcmp(by->algorithm, "cpu-cells") == 0; }
+static bool without_values(const choice *by) { return by->algorithm && !cpu_takes_values(by->algorithm); }
 
 /* False where the algorithm does not take the problem, for reasons of its own. */
 static bool forward_by(gradient_case *c, const choice *by) {

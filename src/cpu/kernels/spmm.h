@@ -222,4 +222,29 @@ static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partia
     sum(&arguments, &all, 1, NULL);
 }
 
+/* out = scale * sums + beta * out, elements in the order of columns. */
+INLINE void finish_row(char *out, tamis_type type, const real *sums, int64_t width, real scale, real beta) {
+    const int64_t size = element_bytes(type);
+    for (int64_t k = 0; k < width; k += LANES) {
+        vector y = scale * *(const vector_anywhere *)(const void *)(sums + k);
+        if (width - k < LANES) {
+            const int tail = (int)(width - k);
+            if (beta != 0) y += beta * vector_load_tail(out + k * size, type, tail);
+            vector_store_tail(out + k * size, type, tail, y);
+        } else {
+            if (beta != 0) y += beta * vector_load(out + k * size, type);
+            vector_store(out + k * size, type, y);
+        }
+    }
+}
+
+/* Writes a finished row of C or E. `scale` divides by the sum of softmax's exponentials. */
+INLINE void finish_output(const tamis_cpu_job *job, int64_t row, const real *sums, real scale) {
+    char *const out = job->out + row * job->out_stride;
+    if (TAMIS_KERNEL_TYPE != REAL && job->real_out)
+        finish_row(out, REAL, sums, job->width, scale, (real)job->beta);
+    else
+        finish_row(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
+}
+
 #endif

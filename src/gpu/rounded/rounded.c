@@ -15,11 +15,11 @@
 
 enum { EACH = 8 /* numbers in 16 bytes */, HEAD = 64 /* bytes of scratch before the rows: what undoes the scaling */ };
 enum { HALVES, SAMPLES }; /* kernels */
-enum { HALVES_GROUP = 256, GROUP = 128, REGISTERS = 65536 /* of a multiprocessor */ };
+enum { HALVES_GROUP = 256, GROUP = 128 };
 
 typedef struct rounded_state {
-    void *row_indices;                                               /* SDDMM: the row of each nonzero */
-    int64_t team, pieces, batch, loads, run, chunk, walk, registers; /* how its kernel is built */
+    void *row_indices;                              /* SDDMM: the row of each nonzero */
+    int64_t team, pieces, batch, loads, run, chunk; /* how its kernel is built */
 } rounded_state;
 
 static int64_t length_of(const tamis_problem *p) { return p->operation == TAMIS_OP_SDDMM ? p->inner : p->width; }
@@ -87,8 +87,6 @@ static tamis_status compile_samples(tamis_prepared *p, const rounded_state *s) {
     tamis_gpu_define(&definitions, "BATCH", s->batch);
     tamis_gpu_define(&definitions, "LOADS", s->loads);
     tamis_gpu_define(&definitions, "RUN", s->run);
-    tamis_gpu_define(&definitions, "WALK", s->walk);
-    if (s->registers > 0) tamis_gpu_define(&definitions, "GROUPS", REGISTERS / s->registers / GROUP);
     return tamis_gpu_add_split_kernel(p, SAMPLES, "sddmm_rounded.simt", "sddmm_rounded", &definitions, 0);
 }
 

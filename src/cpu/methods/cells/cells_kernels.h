@@ -162,22 +162,6 @@ static int cell_copy_block(real *to, real *turned, const char *from, int64_t str
     return cell_is_finite(check);
 }
 
-/* Writes a row: factor * sums + beta * what was there. */
-INLINE void cell_finish(char *out, tamis_type type, const real *sums, int64_t width, real factor, real beta) {
-    const int64_t size = element_bytes(type);
-    for (int64_t k = 0; k < width; k += LANES) {
-        vector y = factor * cell_load(sums + k);
-        if (width - k < LANES) {
-            const int tail = (int)(width - k);
-            if (beta != 0) y += beta * vector_load_tail(out + k * size, type, tail);
-            vector_store_tail(out + k * size, type, tail, y);
-        } else {
-            if (beta != 0) y += beta * vector_load(out + k * size, type);
-            vector_store(out + k * size, type, y);
-        }
-    }
-}
-
 /* ------------------------------------------------------------------------------------------ scores */
 
 /* Sets the lanes of those of a vector's rows that have the column. */
@@ -298,16 +282,12 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
     }
     for (int64_t r = 0; r < rows; r++) {
         real factor = (real)job->alpha;
-        char *const out = job->out + (row + r) * job->out_stride;
         if (softmax) {
             const real l = sum[r / LANES][r % LANES];
             keep_softmax_row(job, row + r, most[r / LANES][r % LANES], l);
             factor /= softmax_sum(l);
         }
-        if (TAMIS_KERNEL_TYPE != REAL && job->real_out)
-            cell_finish(out, REAL, s->sums + r * width, job->width, factor, (real)job->beta);
-        else
-            cell_finish(out, TAMIS_KERNEL_TYPE, s->sums + r * width, job->width, factor, (real)job->beta);
+        finish_output(job, row + r, s->sums + r * width, factor);
     }
 }
 

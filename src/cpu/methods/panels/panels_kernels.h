@@ -197,22 +197,6 @@ static void panel_add(const tamis_cpu_job *job, const char *b, int64_t b_stride,
     }
 }
 
-/* out = scale * sums + beta * out, elements in the order of columns. */
-INLINE void panel_finish_row(char *out, tamis_type type, const real *sums, int64_t width, real scale, real beta) {
-    const int64_t size = element_bytes(type);
-    for (int64_t k = 0; k < width; k += LANES) {
-        vector y = scale * *(const vector_anywhere *)(const void *)(sums + k);
-        if (width - k < LANES) {
-            const int tail = (int)(width - k);
-            if (beta != 0) y += beta * vector_load_tail(out + k * size, type, tail);
-            vector_store_tail(out + k * size, type, tail, y);
-        } else {
-            if (beta != 0) y += beta * vector_load(out + k * size, type);
-            vector_store(out + k * size, type, y);
-        }
-    }
-}
-
 /* ------------------------------------------------------------------------------------------ sampled dot products */
 
 typedef struct panel_dot {
@@ -401,15 +385,6 @@ INLINE const real *panel_weights(const tamis_cpu_job *job, tamis_type type, int6
     return chunk;
 }
 
-/* Writes a finished row of a panel. `scale` divides by the sum of softmax's exponentials. */
-static void panel_finish(const tamis_cpu_job *job, int64_t row, const real *sums, real scale) {
-    char *const out = job->out + row * job->out_stride;
-    if (TAMIS_KERNEL_TYPE != REAL && job->real_out)
-        panel_finish_row(out, REAL, sums, job->width, scale, (real)job->beta);
-    else
-        panel_finish_row(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
-}
-
 /* Turns the scores of one whole row into weights; returns the factor for its sum. */
 static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_t n) {
     const real most = run_max(x, n), shift = most == -(real)__builtin_inff() ? 0 : most;
@@ -469,7 +444,7 @@ INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
         }
         memset(sums, 0, (size_t)((end_row - row) * stride) * sizeof(real));
         panel_add(job, dots ? job->d : job->b, dots ? job->d_stride : job->b_stride, runs, entries, weights, sums);
-        for (int64_t r = row; r < end_row; r++) panel_finish(job, r, sums + (r - row) * stride, scale[r - row]);
+        for (int64_t r = row; r < end_row; r++) finish_output(job, r, sums + (r - row) * stride, scale[r - row]);
     }
 }
 
