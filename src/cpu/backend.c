@@ -27,17 +27,19 @@ static tamis_status describe(int number, tamis_device_description *description) 
     const tamis_cpu_variant *variant;
     (void)number;
     TRY(tamis_cpu_variant_choose(&variant));
-    const tamis_cpu_machine *const machine = tamis_cpu_machine_read();
-    *description = (tamis_device_description){.name = "cpu",
-                                              .model = machine->model,
-                                              .instruction_set = variant->name,
-                                              .threads = tamis_threads_default(),
-                                              .cache_l1 = machine->cache_l1,
-                                              .cache_l2 = machine->cache_l2,
-                                              .cache_l3 = machine->cache_l3,
-                                              .memory = machine->memory,
-                                              .location = TAMIS_HOST,
-                                              .driver = ""};
+    const tamis_cpu_machine *const m = tamis_cpu_machine_read();
+    const int threads = tamis_threads_default();
+    *description =
+        (tamis_device_description){.name = "cpu",
+                                   .model = m->model,
+                                   .instruction_set = variant->name,
+                                   .threads = threads,
+                                   .cache_l1 = tamis_cpu_cache_of_thread(m->cache_l1, m->sharers_l1, threads),
+                                   .cache_l2 = tamis_cpu_cache_of_thread(m->cache_l2, m->sharers_l2, threads),
+                                   .cache_l3 = m->cache_l3,
+                                   .memory = m->memory,
+                                   .location = TAMIS_HOST,
+                                   .driver = ""};
     return TAMIS_OK;
 }
 
@@ -45,8 +47,7 @@ static tamis_status ceilings(int number, int threads, tamis_ceilings *out) {
     const tamis_cpu_variant *variant;
     (void)number;
     TRY(tamis_cpu_variant_choose(&variant));
-    const tamis_cpu_machine *const machine = tamis_cpu_machine_read();
-    return tamis_cpu_measure_ceilings(variant, threads, machine->cache_l1, machine->cache_l2, machine->cache_l3, out);
+    return tamis_cpu_measure_ceilings(variant, threads, out);
 }
 
 /* A server core of the 2020s; only the ratios matter to the choice. */

@@ -1,4 +1,4 @@
-/* The machine's ceilings, measured with the kernels' own instruction set in about a third of a second. */
+/* The machine's ceilings, measured with the kernels' own instruction set in about half a second. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -7,30 +7,55 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "cpu/parts.h"
+#include "sparse/structure.h"
 
-enum { GATHER_ROWS = 1 << 14 };
+enum {
+    ROWS_LEAST = 1 << 14, /* random rows of a run */
+    ROWS_MOST = 1 << 20,
+    TABLES = 6
+};
+static const int64_t MEMORY_LEAST = 128 << 20; /* bytes; of one thread, too */
+
+/* What the threads do in one run. */
+typedef enum task {
+    TOUCH,      /* each writes its part of the buffer, so that the pages lie near it */
+    MULTIPLY,   /* fused multiply-adds */
+    READ_OWN,   /* each reads a piece of its own, `bytes` long, again and again */
+    READ_ALL,   /* each reads the same `bytes`, and each begins elsewhere */
+    READ_PARTS, /* together they read the `bytes` once */
+    GATHER      /* each reads random rows of the same table, as threads share B, and each begins elsewhere */
+} task;
 
 typedef struct measurement {
     const tamis_cpu_probe *probe;
-    char *buffer; /* `bytes` of it for each thread */
+    task task;
+    char *buffer;
     int64_t bytes;
-    const uint32_t *rows; /* GATHER_ROWS random row numbers below bytes / 512; NULL: read in order */
-    int64_t repeats;
-    bool arithmetic;
+    const uint32_t *rows; /* `count` random numbers of rows of the table */
+    int64_t count, repeats;
     double done[TAMIS_CEILING_THREADS];
 } measurement;
 
 static void body(void *context, int thread, int threads) {
     measurement *const m = context;
-    (void)threads;
-    char *const mine = m->buffer + thread * m->bytes;
+    const int64_t begin = tamis_partition_even(m->bytes / 4096, threads, thread) * 4096;
+    const int64_t end = tamis_partition_even(m->bytes / 4096, threads, thread + 1) * 4096;
+    const int64_t first = tamis_partition_even(m->count, threads, thread);
     double done = 0;
-    if (m->arithmetic) {
-        done = m->probe->multiply_add(m->repeats);
-    } else if (m->rows) {
-        for (int64_t r = 0; r < m->repeats; r++) done += m->probe->gather(mine, m->rows, GATHER_ROWS);
-    } else {
-        done = m->probe->read(mine, m->bytes, m->repeats);
+    switch (m->task) {
+    case TOUCH: memset(m->buffer + begin, 1, (size_t)(end - begin)); break;
+    case MULTIPLY: done = m->probe->multiply_add(m->repeats); break;
+    case READ_OWN: done = m->probe->read(m->buffer + thread * m->bytes, m->bytes, m->repeats); break;
+    case READ_ALL:
+        for (int64_t r = 0; r < m->repeats; r++)
+            done += m->probe->read(m->buffer + begin, m->bytes - begin, 1) + m->probe->read(m->buffer, begin, 1);
+        break;
+    case READ_PARTS: done = m->probe->read(m->buffer + begin, end - begin, 1); break;
+    case GATHER:
+        for (int64_t r = 0; r < m->repeats; r++)
+            done += m->probe->gather(m->buffer, m->rows + first, m->count - first) +
+                    m->probe->gather(m->buffer, m->rows, first);
+        break;
     }
     m->done[thread] = done;
 }
@@ -53,55 +78,78 @@ static double best_rate(measurement *m, int threads, double seconds) {
     return best;
 }
 
-tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, int64_t cache_l1,
-                                        int64_t cache_l2, int64_t cache_l3, tamis_ceilings *ceilings) {
-    tamis_status status = TAMIS_OK;
-    char *buffer = NULL;
-    uint32_t *rows = NULL;
-    if (threads > TAMIS_CEILING_THREADS) threads = TAMIS_CEILING_THREADS;
-    const int64_t largest = 128 << 20; /* a thread's part at most; greater than the L3 of known processors */
-    const int64_t per_thread = largest / (threads > 8 ? threads / 8 : 1);
-    *ceilings = (tamis_ceilings){.measured = true, .threads = threads};
-    TRY_GOTO(done, tamis_allocate(per_thread * threads, 1, "the probe of the memory bandwidth", (void **)&buffer));
-    TRY_GOTO(done, tamis_allocate(GATHER_ROWS, sizeof *rows, "the probe of random rows", (void **)&rows));
-    memset(buffer, 1, (size_t)(per_thread * threads));
+static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
-    const int64_t levels[4] = {cache_l1 / 2, cache_l2 / 2, cache_l3 / 2 / threads, per_thread};
-    const int64_t tables[6] = {cache_l1 / 2, cache_l2 / 2, 4 * cache_l2, 16 << 20, 64 << 20, 128 << 20};
-    double *const level_rates[4] = {ceilings->l1_gbs, ceilings->l2_gbs, ceilings->l3_gbs, ceilings->memory_gbs};
-    for (int many = 0; many < 2; many++) {
-        const int used = many ? threads : 1;
-        measurement m = {.probe = variant->probe[0], .buffer = buffer, .arithmetic = true};
-        ceilings->fp32_gflops[many] = best_rate(&m, used, 0.004);
-        m.probe = variant->probe[1];
-        ceilings->fp64_gflops[many] = best_rate(&m, used, 0.004);
-        m.probe = variant->probe[0];
-        m.arithmetic = false;
-        for (int i = 0; i < 4; i++) {
-            m.bytes = levels[i] < 4096 ? 4096 : levels[i] > per_thread ? per_thread : levels[i];
-            level_rates[i][many] = best_rate(&m, used, i == 3 ? 0.05 : 0.006);
-        }
-        m.rows = rows;
-        for (int i = 0; i < 6; i++) {
-            /* all threads share one table, as they share B: with m.bytes = 0 they read the same memory */
-            const int64_t table = tables[i] < 16384 ? 16384 : tables[i] > per_thread ? per_thread : tables[i];
-            for (int k = 0; k < GATHER_ROWS; k++)
-                rows[k] = (uint32_t)(tamis_random_at(1, (uint64_t)i, (uint64_t)k) % (uint64_t)(table / 512));
-            m.bytes = 0;
-            ceilings->gather_bytes[i] = tables[i];
-            ceilings->gather_gbs[many][i] = best_rate(&m, used, 0.006);
-        }
+/* Returns so many bytes that these caches keep little of them. */
+static int64_t beyond(int64_t caches, const tamis_cpu_machine *machine) {
+    const int64_t most = greater(machine->memory / 8, MEMORY_LEAST);
+    return less(greater(4 * caches, MEMORY_LEAST), most);
+}
+
+/* The rates of `threads` threads, into index `many`; `all` threads are the most that are measured. */
+static tamis_status measure(const tamis_cpu_variant *variant, int threads, int all, int many,
+                            tamis_ceilings *ceilings) {
+    tamis_status status = TAMIS_OK;
+    const tamis_cpu_machine *const machine = tamis_cpu_machine_read();
+    const int64_t l1 = tamis_cpu_cache_of_thread(machine->cache_l1, machine->sharers_l1, all);
+    const int64_t l2 = tamis_cpu_cache_of_thread(machine->cache_l2, machine->sharers_l2, all), l3 = machine->cache_l3;
+    const int64_t caches = less(threads, (machine->processors + machine->sharers_l3 - 1) / machine->sharers_l3);
+    const int64_t memory = greater(beyond(caches * l3, machine), threads * l2);
+    const int64_t tables[TABLES] = {l1 / 2, l2 / 2, 4 * l2, 16 << 20, 64 << 20, beyond(l3, machine)};
+    uint32_t *rows = NULL;
+    measurement m = {.probe = variant->probe[0], .task = TOUCH, .bytes = memory};
+    TRY_GOTO(done, tamis_allocate(memory, 1, "the probe of the memory bandwidth", (void **)&m.buffer));
+    TRY_GOTO(done, tamis_allocate(ROWS_MOST, sizeof *rows, "the probe of random rows", (void **)&rows));
+    tamis_threads_run(threads, body, &m);
+
+    m.task = MULTIPLY;
+    ceilings->fp32_gflops[many] = best_rate(&m, threads, 0.004);
+    m.probe = variant->probe[1];
+    ceilings->fp64_gflops[many] = best_rate(&m, threads, 0.004);
+    m.probe = variant->probe[0];
+    m.task = READ_OWN;
+    m.bytes = l1 / 2;
+    ceilings->l1_gbs[many] = best_rate(&m, threads, 0.006);
+    m.bytes = l2 / 2;
+    ceilings->l2_gbs[many] = best_rate(&m, threads, 0.006);
+    m.task = READ_ALL;
+    m.bytes = less(greater(l3 / 4, 4 * l2), l3 / 2);
+    ceilings->l3_gbs[many] = best_rate(&m, threads, 0.006);
+    m.task = READ_PARTS;
+    m.bytes = memory;
+    ceilings->memory_gbs[many] = best_rate(&m, threads, 0.05);
+
+    m.task = GATHER;
+    m.rows = rows;
+    for (int i = 0; i < TABLES; i++) {
+        m.bytes = i > 0 ? greater(tables[i], ceilings->gather_bytes[i - 1]) : greater(tables[i], 16384);
+        m.count = less(greater(m.bytes / 512, ROWS_LEAST), ROWS_MOST);
+        for (int64_t k = 0; k < m.count; k++)
+            rows[k] = (uint32_t)(tamis_random_at(1, (uint64_t)i, (uint64_t)k) % (uint64_t)(m.bytes / 512));
+        ceilings->gather_bytes[i] = m.bytes;
+        ceilings->gather_gbs[many][i] = best_rate(&m, threads, 0.006);
     }
+done:
+    tamis_release(m.buffer);
+    tamis_release(rows);
+    return status;
+}
+
+tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, tamis_ceilings *ceilings) {
+    if (threads > TAMIS_CEILING_THREADS) threads = TAMIS_CEILING_THREADS;
+    *ceilings = (tamis_ceilings){.measured = true, .threads = threads};
+    /* threads that take turns on a processor have no more than one */
+    const int busy = (int)less(threads, tamis_cpu_machine_read()->processors);
+    TRY(measure(variant, 1, busy, 0, ceilings));
+    TRY(measure(variant, busy, busy, 1, ceilings));
     /* other work can only lower a rate, and all threads together are not slower than one */
     double *const pairs[6] = {ceilings->fp32_gflops, ceilings->fp64_gflops, ceilings->l1_gbs,
                               ceilings->l2_gbs,      ceilings->l3_gbs,      ceilings->memory_gbs};
     for (int i = 0; i < 6; i++)
         if (pairs[i][1] < pairs[i][0]) pairs[i][1] = pairs[i][0];
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < TABLES; i++)
         if (ceilings->gather_gbs[1][i] < ceilings->gather_gbs[0][i])
             ceilings->gather_gbs[1][i] = ceilings->gather_gbs[0][i];
-done:
-    tamis_release(buffer);
-    tamis_release(rows);
-    return status;
+    return TAMIS_OK;
 }

@@ -10,11 +10,10 @@ static inline char *tamis_cpu_address(tamis_place place) {
     return place.base ? (char *)place.base + place.bytes : NULL;
 }
 
-/* ceilings.c: fills *ceilings for one thread and for `threads`. It takes about a third of a second and 128 MiB per
-   thread. */
+/* ceilings.c: fills *ceilings for one thread and for `threads`, of which each touches its own part of the memory. It
+   takes about half a second and four times the L3 caches, 128 MiB at least. */
 enum { TAMIS_CEILING_THREADS = 256 };
-tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, int64_t cache_l1,
-                                        int64_t cache_l2, int64_t cache_l3, tamis_ceilings *ceilings);
+tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, tamis_ceilings *ceilings);
 
 /* dense.c, edges.c: the dense companions; edges of samples that have been computed, and their derivatives. */
 extern const tamis_dense_functions tamis_cpu_dense_functions;
@@ -24,9 +23,15 @@ extern const tamis_edge_functions tamis_cpu_edge_functions;
    usual values. */
 typedef struct tamis_cpu_machine {
     char model[96];
-    int64_t cache_l1, cache_l2, cache_l3, memory;
+    int processors;                         /* that this process may use */
+    int64_t cache_l1, cache_l2, cache_l3;   /* bytes of one cache */
+    int sharers_l1, sharers_l2, sharers_l3; /* processors that share it */
+    int64_t memory;
 } tamis_cpu_machine;
 const tamis_cpu_machine *tamis_cpu_machine_read(void);
+
+/* Returns what one of so many threads has of a cache of this machine that `sharers` processors share. */
+int64_t tamis_cpu_cache_of_thread(int64_t bytes, int sharers, int threads);
 
 /* pattern.c: checks, orders and profiles a pattern in host memory. */
 tamis_status tamis_cpu_validate(void *device, void *stream, int threads, const tamis_sparse *S);

@@ -7,11 +7,11 @@
 #include "cpu/variants.h"
 #include "sparse/index.h"
 
-/* The rate of `threads` cores, from the measured rates of one core and of all. */
+/* The rate of `threads` cores, from the measured rates of one core and of all: each adds its own until they reach the
+   rate of all, such as that of the memory. */
 static double at_threads(const double rate[2], int threads, int all) {
     if (threads <= 1 || all <= 1) return rate[0];
-    if (threads >= all) return rate[1];
-    return rate[0] + (rate[1] - rate[0]) * (threads - 1) / (all - 1);
+    return threads >= all ? rate[1] : fmin(rate[0] * threads, rate[1]);
 }
 
 double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes) {

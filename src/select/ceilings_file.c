@@ -10,7 +10,7 @@
 #include "select/device_key.h"
 
 enum { PATH_BYTES = 1024, SIZES_FROM = 12, SIZES = 6 };
-static const char *const format_version = "tamis ceilings 2", *const prefix = "ceilings-";
+static const char *const format_version = "tamis ceilings 3", *const prefix = "ceilings-";
 
 void tamis_ceilings_to_numbers(const tamis_ceilings *c, double *numbers) {
     const double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
