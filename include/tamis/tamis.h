@@ -56,7 +56,7 @@ typedef struct tamis_device_description {
     const char *model;                    /* the name of the chip */
     const char *instruction_set;          /* the target of the kernels: "x86-64-v4", "neon", "sm_90", ... */
     int threads;                          /* default number of threads of a call */
-    int64_t cache_l1, cache_l2, cache_l3; /* L1 data and L2 of a core, the shared L3; L1 and L2 of a GPU */
+    int64_t cache_l1, cache_l2, cache_l3; /* a thread's part of L1 data and L2, an L3; L1 and L2 of a GPU */
     int64_t memory;                       /* bytes of main or device memory */
     tamis_location location;              /* where the data of views must be: a GPU uses its own memory */
     const char *driver;                   /* driver and run-time compiler of a GPU, "" on the CPU */
@@ -156,7 +156,7 @@ typedef struct tamis_options {
                                same device, plan and inputs give the same bits */
     bool trust_input;       /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
     tamis_math math;        /* exact by default */
-    int threads;            /* CPU threads; 0 (the default): the device's setting */
+    int threads;            /* CPU threads; 0 (the default): the device's setting, or fewer for little work */
     const char *algorithm;  /* a name from the registry; NULL (the default) or "auto": Tamis chooses */
     const char *parameters; /* "name=value,name=value" for the algorithm; NULL (the default): its own choice */
     tamis_layout a_layout, b_layout, d_layout,

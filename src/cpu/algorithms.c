@@ -1,12 +1,14 @@
 /* The CPU's table of algorithms: the rows of methods.def, and what it takes to prepare one of them for a problem. */
 #include "cpu/algorithms.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/method.h"
+#include "cpu/predict.h"
 #include "cpu/variants.h"
 
 #define ROW(method, kernels) &(method),
@@ -42,7 +44,11 @@ tamis_call_bytes tamis_cpu_call_bytes(const tamis_problem *problem) {
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-enum { THREADS_MOST = 1024 /* the size of execute.c's list of partial rows */, FUSED_CHUNK = 4096 };
+enum {
+    FUSED_CHUNK = 4096,
+    RANGE_BYTES = 256 << 10, /* of rows of B and D, that a range reads at least where a thread has several */
+    RANGES_MOST = 8          /* of a thread */
+};
 
 void tamis_cpu_release(tamis_prepared *prepared) {
     if (!prepared) return;
@@ -87,6 +93,7 @@ static tamis_status parse_parameters(tamis_prepared *p) {
 static void size_scratch(tamis_prepared *p) {
     const tamis_problem *const problem = &p->problem;
     const bool sddmm = problem->operation == TAMIS_OP_SDDMM, softmax = problem->edge == TAMIS_EDGE_SOFTMAX;
+    const int64_t ranges = p->cuts || softmax ? (int64_t)p->threads * p->ranges_of_thread : 0;
     if (!sddmm || softmax) p->partial_stride = p->kernels->partial_bytes(sddmm ? 0 : problem->width);
     if (p->chunk_bytes == 0 && problem->operation == TAMIS_OP_FUSED) {
         /* if rows are short, the list of pieces fills up first */
@@ -95,8 +102,19 @@ static void size_scratch(tamis_prepared *p) {
             tamis_cpu_chunk_bytes(p, p->job.chunk) + (p->job.segments * p->kernels->segment_bytes + 63) / 64 * 64;
     }
     p->thread_scratch = p->partial_stride * p->rows_kept + p->chunk_bytes;
-    p->scratch_bytes = (size_t)p->thread_scratch * (size_t)p->threads;
+    p->samples_at = p->threads * p->thread_scratch + 2 * ranges * p->partial_stride;
+    p->scratch_bytes = (size_t)p->samples_at;
     if (sddmm && softmax) p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
+}
+
+/* So many ranges that a thread which falls behind leaves some to others, and so few that each is worth taking. Fused
+   beyond L3 goes through B once for each range, and then through D. */
+static int choose_ranges(const tamis_prepared *p) {
+    if (p->threads == 1 || p->method->blocks || p->job.chunk > FUSED_CHUNK) return 1;
+    const int fit = TAMIS_CPU_RANGES / p->threads, most = fit < RANGES_MOST ? fit : RANGES_MOST;
+    const double bytes = (double)p->problem.nnz * tamis_cpu_row_bytes(&p->problem) / p->threads;
+    const int worthwhile = (int)fmin(bytes / RANGE_BYTES, most);
+    return worthwhile < 1 ? 1 : worthwhile;
 }
 
 static tamis_status split(tamis_prepared *p) {
@@ -104,13 +122,15 @@ static tamis_status split(tamis_prepared *p) {
     /* so many blocks that the last one is short, and so few that handing them out costs nothing */
     const int64_t pieces = (int64_t)p->threads * 64;
     p->grain = problem->rows / pieces < 1 ? 1 : problem->rows / pieces > 1024 ? 1024 : problem->rows / pieces;
-    TRY(tamis_cpu_keep(p, p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
+    p->ranges_of_thread = choose_ranges(p);
+    const int ranges = p->threads * p->ranges_of_thread;
+    TRY(tamis_cpu_keep(p, ranges, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
     if (p->method->split)
         p->method->split(p, p->ranges);
     else
         tamis_cpu_partition(p, p->ranges);
-    for (int t = 0; t < p->threads; t++)
-        p->cuts |= p->ranges[t].tail_cut && !p->method->blocks && problem->operation != TAMIS_OP_SDDMM;
+    for (int i = 0; i < ranges; i++)
+        p->cuts |= p->ranges[i].tail_cut && !p->method->blocks && problem->operation != TAMIS_OP_SDDMM;
     return TAMIS_OK;
 }
 
@@ -123,8 +143,9 @@ static tamis_status prepare(tamis_prepared *p) {
     p->job.state = p->state;
     TRY(parse_parameters(p));
     if (p->method->prepare) TRY(p->method->prepare(p));
+    TRY(split(p));
     size_scratch(p);
-    return split(p);
+    return TAMIS_OK;
 }
 
 tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_problem *problem,
@@ -142,8 +163,8 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
                           .kernels = kernels,
                           .kernel = kernels->methods[number][problem->operation],
                           .job = job_of(problem),
-                          .threads = problem->threads < THREADS_MOST ? problem->threads : THREADS_MOST,
-                          .rows_kept = 3,
+                          .threads = problem->threads < TAMIS_CPU_RANGES ? problem->threads : TAMIS_CPU_RANGES,
+                          .rows_kept = 1,
                           .prepared_bytes = sizeof *p};
     const tamis_status status = prepare(p);
     if (status != TAMIS_OK) {
@@ -160,7 +181,7 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     *sizes = (tamis_prepared_sizes){
         .scratch_bytes = p->scratch_bytes, .prepared_bytes = p->prepared_bytes, .math = TAMIS_MATH_EXACT};
     char *const text = sizes->parameters;
-    for (int i = 0; i < p->method->reported; i++) {
+    for (int i = 0; i < p->method->reported && !p->problem.once; i++) { /* nobody reads those of single calls */
         const tamis_parameter *const parameter = &p->method->parameters[i];
         const size_t used = strlen(text);
         if (p->parameters[i] < parameter->least) continue; /* not set */

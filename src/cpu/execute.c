@@ -1,6 +1,9 @@
 /*
- * One execution: fills the job from the plan and the operands, runs the threads, and merges the rows that were cut.
- * Nothing is allocated here.
+ * One execution: fills the job from the plan and the operands, and runs the threads. Nothing is allocated here.
+ *
+ * The nonzeros are cut into ranges, some for each thread. A thread that has computed its own takes those that others
+ * have not begun. If ranges share a row, the thread that ends the last of them merges their parts, in order, so that
+ * results do not depend on who came last.
  *
  * The threads are started once for all members of a batch if no rows have to be merged. Otherwise they are started for
  * one member after another, since the members share the scratch.
@@ -22,6 +25,8 @@ typedef struct execution {
     char *scratch;
     int stage;         /* of softmax_rows */
     atomic_llong next; /* the next block of rows to hand out; the blocks of one member follow those of the one before */
+    atomic_int *begun; /* of each thread's ranges, how many were begun */
+    atomic_int *arrived; /* of the ranges that share a row, how many ended; at the first of them */
 } execution;
 
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
@@ -36,14 +41,16 @@ static tamis_cpu_job job_of(const execution *run, int64_t member) {
     return job;
 }
 
-static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
+/* Range number `number`, in the hands of a thread. */
+static tamis_cpu_range range_with_scratch(const execution *run, int thread, int number) {
     const tamis_prepared *const p = run->prepared;
     char *const mine = run->scratch + thread * p->thread_scratch;
-    tamis_cpu_range range = p->ranges[thread];
-    range.head = mine;
-    range.tail = mine + p->partial_stride;
-    range.carry = mine + 2 * p->partial_stride;
-    range.block = mine + 3 * p->partial_stride;
+    char *const parts = run->scratch + p->threads * p->thread_scratch + 2 * number * p->partial_stride;
+    tamis_cpu_range range = p->ranges[number];
+    range.head = parts;
+    range.tail = parts + p->partial_stride;
+    range.carry = mine;
+    range.block = mine + p->partial_stride;
     range.chunk = mine + p->thread_scratch - p->chunk_bytes;
     return range;
 }
@@ -55,18 +62,73 @@ static void run_range(const execution *run, int64_t member, const tamis_cpu_rang
     run->prepared->kernel(&job, range);
 }
 
+/* The first of the ranges that share the row at the begin of range `number`. */
+static int first_of_row(const tamis_prepared *p, int number) {
+    const int64_t row = p->ranges[number].row_begin;
+    while (p->ranges[number].head_cut && p->ranges[number].row_begin == row) number--;
+    return number;
+}
+
+/* Collects the parts of the row that is cut at the end of range `first`; returns how many there are. A range that
+   begins inside the row has its part in head. */
+static int parts_of_row(const execution *run, int first, int64_t *row, void **partials) {
+    const tamis_prepared *const p = run->prepared;
+    int count = 0, i = first;
+    *row = p->ranges[first].row_end - 1;
+    partials[count++] = range_with_scratch(run, 0, first).tail;
+    do partials[count++] = range_with_scratch(run, 0, ++i).head;
+    while (p->ranges[i].tail_cut && p->ranges[i].row_end - 1 == *row);
+    return count;
+}
+
+/* A range has ended that shares the row at the end of range `first`. The last to arrive merges. */
+static void arrive(execution *run, int first) {
+    void *partials[TAMIS_CPU_RANGES];
+    int64_t row;
+    const int count = parts_of_row(run, first, &row, partials);
+    if (atomic_fetch_add(&run->arrived[first], 1) + 1 == count)
+        run->prepared->kernels->merge_row(&run->first, row, partials, count);
+}
+
+static void merge_range(execution *run, int number) {
+    const tamis_cpu_range *const range = &run->prepared->ranges[number];
+    const bool inside = range->head_cut && range->tail_cut && range->row_end - range->row_begin == 1;
+    if (range->head_cut) arrive(run, first_of_row(run->prepared, number));
+    if (range->tail_cut && !inside) arrive(run, number);
+}
+
+/* Takes the next range that nobody has begun, the thread's own first; -1 if none is left. *victim: whose ranges it
+   looks at, which begins at 0 for its own. */
+static int next_range(execution *run, int thread, int *victim) {
+    const tamis_prepared *const p = run->prepared;
+    for (; *victim < p->threads; ++*victim) {
+        const int whose = (thread + *victim) % p->threads;
+        if (atomic_load_explicit(&run->begun[whose], memory_order_relaxed) >= p->ranges_of_thread) continue;
+        const int begun = atomic_fetch_add_explicit(&run->begun[whose], 1, memory_order_relaxed);
+        if (begun < p->ranges_of_thread) return whose * p->ranges_of_thread + begun;
+    }
+    return -1;
+}
+
 static void body_ranges(void *context, int thread, int threads) {
-    const execution *const run = context;
+    execution *const run = context;
+    int victim = 0;
     (void)threads;
-    const tamis_cpu_range range = range_with_scratch(run, thread);
-    for (int64_t member = 0; member < run->members; member++) run_range(run, member, &range);
+    for (int number; (number = next_range(run, thread, &victim)) >= 0;) {
+        const tamis_cpu_range range = range_with_scratch(run, thread, number);
+        for (int64_t member = 0; member < run->members; member++) run_range(run, member, &range);
+        if (run->prepared->cuts) merge_range(run, number);
+    }
 }
 
 static void body_softmax(void *context, int thread, int threads) {
     const execution *const run = context;
+    const int each = run->prepared->ranges_of_thread;
     (void)threads;
-    const tamis_cpu_range range = range_with_scratch(run, thread);
-    run->prepared->kernels->softmax_rows(&run->first, &range, run->stage);
+    for (int i = 0; i < each; i++) {
+        const tamis_cpu_range range = range_with_scratch(run, thread, thread * each + i);
+        run->prepared->kernels->softmax_rows(&run->first, &range, run->stage);
+    }
 }
 
 /* Takes the next block of rows and its member; false if none is left. */
@@ -85,37 +147,33 @@ static void body_blocks(void *context, int thread, int threads) {
     execution *const run = context;
     const tamis_prepared *const p = run->prepared;
     (void)threads;
-    tamis_cpu_range range = range_with_scratch(run, thread);
+    tamis_cpu_range range = range_with_scratch(run, thread, thread);
     for (int64_t member, begin, end; next_block(run, &member, &begin, &end);) {
         tamis_cpu_whole_rows(&p->problem, begin, end, &range);
         run_range(run, member, &range);
     }
 }
 
-enum { MERGE_MOST = 1024 };
-
-/* Merges every row that several ranges share from its partial rows, in order. */
-static void merge_cut_rows(execution *run, bool softmax_of_p) {
+/* Merges the largest scores and the sums of the rows that ranges share. */
+static void merge_softmax(execution *run) {
     const tamis_prepared *const p = run->prepared;
-    void *partials[MERGE_MOST];
-    for (int t = 0; t + 1 < p->threads;) {
-        if (!p->ranges[t].tail_cut) {
-            t++;
-            continue;
-        }
-        const int64_t row = p->ranges[t].row_end - 1;
-        int count = 0;
-        const tamis_cpu_range first = range_with_scratch(run, t);
-        partials[count++] = first.head_cut && first.row_begin == row ? first.head : first.tail;
-        do { /* a range that begins inside the row has its part in head */
-            t++;
-            partials[count++] = range_with_scratch(run, t).head;
-        } while (t + 1 < p->threads && p->ranges[t].tail_cut && p->ranges[t].row_end - 1 == row);
-        if (softmax_of_p)
-            p->kernels->merge_softmax(&run->first, row, partials, count);
-        else
-            p->kernels->merge_row(&run->first, row, partials, count);
+    void *partials[TAMIS_CPU_RANGES];
+    const int ranges = p->threads * p->ranges_of_thread;
+    for (int i = 0; i < ranges; i++) {
+        const tamis_cpu_range *const range = &p->ranges[i];
+        if (!range->tail_cut || (range->head_cut && range->row_end - range->row_begin == 1)) continue;
+        int64_t row;
+        const int count = parts_of_row(run, i, &row, partials);
+        p->kernels->merge_softmax(&run->first, row, partials, count);
     }
+}
+
+static void start_ranges(execution *run) {
+    const tamis_prepared *const p = run->prepared;
+    for (int t = 0; t < p->threads; t++) atomic_init(&run->begun[t], 0);
+    for (int i = 0; p->cuts && i < p->threads * p->ranges_of_thread; i++) atomic_init(&run->arrived[i], 0);
+    atomic_init(&run->next, 0);
+    run->stage = 0;
 }
 
 tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands) {
@@ -125,8 +183,11 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     const int64_t out_size = (int64_t)tamis_type_size(problem->output_type);
     const int64_t value_size = (int64_t)tamis_type_size(problem->value_type);
     const tamis_batch_strides *const strides = &operands->batch_stride;
+    atomic_int begun[TAMIS_CPU_RANGES], arrived[TAMIS_CPU_RANGES];
     execution run = {
         .prepared = prepared,
+        .begun = begun,
+        .arrived = arrived,
         .batch_stride = {strides->values * value_size, strides->a * size, strides->b * size, strides->d * size,
                          strides->out * out_size},
         .scratch = tamis_cpu_address(operands->scratch),
@@ -145,7 +206,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     job->alpha = operands->alpha;
     job->beta = operands->beta;
     job->softmax_rows = tamis_cpu_address(operands->softmax_rows);
-    job->samples = run.scratch + prepared->threads * prepared->thread_scratch;
+    job->samples = run.scratch + prepared->samples_at;
     /* short pieces and chunks read the rows of B again, as those of D, while they are in L1 */
     job->d_is_b = problem->operation == TAMIS_OP_FUSED && tamis_d_is_b(problem, operands);
     if (job->d_is_b && job->chunk > TAMIS_CPU_SAME_ROWS_CHUNK) job->chunk = TAMIS_CPU_SAME_ROWS_CHUNK;
@@ -154,17 +215,14 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     const int64_t at_once = softmax_of_p || prepared->cuts ? 1 : operands->batch;
     run.members = at_once;
     for (int64_t member = 0; member < operands->batch; member += at_once) {
-        run.stage = 0;
-        atomic_init(&run.next, 0);
+        start_ranges(&run);
         tamis_threads_run(prepared->threads, body, &run);
         if (softmax_of_p) { /* the scores are stored; p is computed from them by equal nonzeros, whichever algorithm
                                made the scores */
             tamis_threads_run(prepared->threads, body_softmax, &run);
-            merge_cut_rows(&run, true);
+            merge_softmax(&run);
             run.stage = 1;
             tamis_threads_run(prepared->threads, body_softmax, &run);
-        } else if (prepared->cuts) {
-            merge_cut_rows(&run, false);
         }
         run.first = job_of(&run, at_once);
     }

@@ -73,38 +73,50 @@ tamis_status tamis_cpu_walk_prepare(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ threads */
 
+/* Where a range ends: before nonzero z, in rows before `row`. `cut`: row - 1 has nonzeros behind z. */
+typedef struct boundary {
+    int64_t z, row;
+    bool cut;
+} boundary;
+
+static boundary boundary_at(const tamis_problem *problem, int ranges, int range, int64_t longest_whole) {
+    const int64_t z = tamis_partition_even(problem->nnz, ranges, range);
+    if (range == ranges) return (boundary){problem->nnz, problem->rows, false};
+    /* empty rows at a boundary belong to the later range */
+    const int64_t row = tamis_index_first(problem->offsets, problem->offset_type, 0, problem->rows, z);
+    const int64_t end = tamis_cpu_offset(problem, row);
+    if (end == z || row == 0) return (boundary){z, row, false};
+    const int64_t begin = tamis_cpu_offset(problem, row - 1);
+    if (end - begin > longest_whole) return (boundary){z, row, true};
+    return end - z <= z - begin ? (boundary){end, row, false} : (boundary){begin, row - 1, false};
+}
+
 void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges) {
+    enum { WAIT = 32 }; /* a row that is such a part of a thread's nonzeros makes others wait little */
     const tamis_problem *const problem = &p->problem;
-    int64_t row = 0, z = 0;
-    bool cut = false;
-    for (int t = 0; t < p->threads; t++) {
-        const bool last = t + 1 == p->threads;
-        const int64_t next_z = tamis_partition_even(problem->nnz, p->threads, t + 1);
-        /* if a boundary lies inside a row, both ranges have that row; empty rows at a boundary belong to the later
-         * range */
-        const int64_t next_row =
-            last ? problem->rows : tamis_index_first(problem->offsets, problem->offset_type, 0, problem->rows, next_z);
-        const bool next_cut = !last && tamis_cpu_offset(problem, next_row) > next_z;
-        ranges[t] = (tamis_cpu_range){.nonzero_begin = z,
-                                      .nonzero_end = next_z,
-                                      .row_begin = cut ? row - 1 : row,
-                                      .row_end = next_row,
-                                      .head_cut = cut,
-                                      .tail_cut = next_cut};
-        z = next_z;
-        row = next_row;
-        cut = next_cut;
+    const int count = p->threads * p->ranges_of_thread;
+    boundary begin = {0, 0, false};
+    for (int i = 0; i < count; i++) {
+        const boundary end = boundary_at(problem, count, i + 1, problem->nnz / p->threads / WAIT);
+        ranges[i] = (tamis_cpu_range){.nonzero_begin = begin.z,
+                                      .nonzero_end = end.z,
+                                      .row_begin = begin.cut ? begin.row - 1 : begin.row,
+                                      .row_end = end.row,
+                                      .head_cut = begin.cut,
+                                      .tail_cut = end.cut};
+        begin = end;
     }
 }
 
 void tamis_cpu_split_whole(const tamis_prepared *p, int64_t together, tamis_cpu_range *ranges) {
     const tamis_problem *const problem = &p->problem;
+    const int count = p->threads * p->ranges_of_thread;
     tamis_cpu_partition(p, ranges);
     int64_t row = 0;
-    for (int t = 0; t < p->threads; t++) {
-        const int64_t near = (ranges[t].row_end + together / 2) / together * together;
-        const int64_t end = t + 1 == p->threads || near > problem->rows ? problem->rows : near < row ? row : near;
-        tamis_cpu_whole_rows(problem, row, end, &ranges[t]);
+    for (int i = 0; i < count; i++) {
+        const int64_t near = (ranges[i].row_end + together / 2) / together * together;
+        const int64_t end = i + 1 == count || near > problem->rows ? problem->rows : near < row ? row : near;
+        tamis_cpu_whole_rows(problem, row, end, &ranges[i]);
         row = end;
     }
 }

@@ -16,6 +16,9 @@ enum { /* the operations that a method serves */
 
 enum { TAMIS_CPU_PARAMETERS = 5, TAMIS_CPU_KEPT = 6 };
 
+/* Ranges of all threads, at most. */
+enum { TAMIS_CPU_RANGES = 1024 };
+
 /* At the end of a parameter's range, this means TAMIS_CPU_CHUNK, or 2^20 for fused. */
 enum { TAMIS_CPU_CHUNK_MOST = -1 };
 
@@ -29,7 +32,7 @@ typedef struct tamis_cpu_method {
     void (*defaults)(tamis_prepared *prepared);
     /* checks the parameters, and sets what differs in prepared->job and in the scratch; NULL: nothing does */
     tamis_status (*prepare)(tamis_prepared *prepared);
-    /* the rows of each thread; NULL: equal nonzeros, which may cut rows */
+    /* the rows of each range; NULL: equal nonzeros, which may cut rows */
     void (*split)(const tamis_prepared *prepared, tamis_cpu_range *ranges);
     bool blocks;        /* threads take blocks of whole rows until none is left, instead of that split */
     size_t state_bytes; /* what its kernels read as job->state: a structure of its own, zeroed */
@@ -48,14 +51,16 @@ struct tamis_prepared {
     void *state;
     tamis_cpu_job job; /* without operands: what all executions have in common */
     int threads;
-    int64_t grain;           /* rows of a block that threads take */
-    tamis_cpu_range *ranges; /* one per thread */
-    bool cuts;               /* threads share rows, whose parts are merged */
-    int64_t rows_kept;       /* partial rows of a thread: head, tail, carry, and those of `block` */
+    int64_t grain; /* rows of a block that threads take */
+    int ranges_of_thread;
+    tamis_cpu_range *ranges; /* ranges_of_thread of each thread */
+    bool cuts;               /* ranges share rows, whose parts are merged */
+    int64_t rows_kept;       /* partial rows of a thread: carry, and those of `block` */
     int64_t partial_stride;  /* bytes of one */
     int64_t chunk_bytes;     /* of range->chunk, at the end of a thread's scratch */
     int64_t thread_scratch;
-    size_t scratch_bytes; /* all threads, then the samples of softmax */
+    int64_t samples_at;   /* where the samples of softmax are */
+    size_t scratch_bytes; /* that of the threads, head and tail of the ranges, the samples of softmax */
     size_t prepared_bytes;
     void *kept[TAMIS_CPU_KEPT]; /* memory that is released with the plan */
     int kept_count;
@@ -92,14 +97,14 @@ enum { TAMIS_CPU_WALK_PREFETCH, TAMIS_CPU_WALK_CHUNK, TAMIS_CPU_WALK_STREAM };
 void tamis_cpu_walk_defaults(tamis_prepared *p);
 tamis_status tamis_cpu_walk_prepare(tamis_prepared *p);
 
-/* Cuts the nonzeros into equal ranges, one a thread; tamis_cpu_range says how cut rows are handled. Every empty row
-   belongs to exactly one range. */
+/* Cuts the nonzeros into about equal ranges; tamis_cpu_range says how cut rows are handled. Only rows are cut that are
+   so long that a thread would wait for them. Every empty row belongs to exactly one range. */
 void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges);
 
 /* Equal nonzeros, but each range begins with a multiple of `together` rows, and no row is cut. */
 void tamis_cpu_split_whole(const tamis_prepared *p, int64_t together, tamis_cpu_range *ranges);
 
-/* Makes range t the rows begin .. end - 1, which no other thread shares. */
+/* Makes *range the rows begin .. end - 1, which no other range shares. */
 void tamis_cpu_whole_rows(const tamis_problem *problem, int64_t begin, int64_t end, tamis_cpu_range *range);
 
 #endif

@@ -24,10 +24,11 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
 }
 
 static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
-    const int64_t rows = p->problem.rows, share = (rows + p->threads - 1) / p->threads;
-    for (int t = 0; t < p->threads; t++) {
-        const int64_t begin = share * t < rows ? share * t : rows;
-        tamis_cpu_whole_rows(&p->problem, begin, begin + share < rows ? begin + share : rows, &ranges[t]);
+    const int count = p->threads * p->ranges_of_thread;
+    const int64_t rows = p->problem.rows, share = (rows + count - 1) / count;
+    for (int i = 0; i < count; i++) {
+        const int64_t begin = share * i < rows ? share * i : rows;
+        tamis_cpu_whole_rows(&p->problem, begin, begin + share < rows ? begin + share : rows, &ranges[i]);
     }
 }
 
