@@ -202,13 +202,23 @@ static tamis_status prepare(tamis_plan *plan) {
     return device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared);
 }
 
+/* Of the device's setting, so few threads that each reads enough rows of B and D to be worth waking. */
+static int worthwhile_threads(const tamis_options *o, int64_t nnz) {
+    enum { THREAD_BYTES = 128 << 10 };
+    const double row_bytes = (double)(o->inner + o->width + 2) * (double)tamis_type_size(o->type);
+    const double worthwhile = (double)nnz * (double)o->batch * row_bytes / THREAD_BYTES;
+    return worthwhile < 1 ? 1 : worthwhile < o->threads ? (int)worthwhile : o->threads;
+}
+
 static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     const tamis_device *const device = plan->device;
     TRY(tamis_options_read(options, device, &plan->options));
-    plan->problem = tamis_problem_of(device, &plan->options, &plan->evidence);
-    plan->problem.once = once;
     TRY(tamis_device_check_stream(device, plan->options.stream));
     TRY(tamis_plan_check_view(device, S, &plan->options));
+    if (options->threads == 0 && device->backend->location == TAMIS_HOST)
+        plan->options.threads = worthwhile_threads(&plan->options, S->nnz);
+    plan->problem = tamis_problem_of(device, &plan->options, &plan->evidence);
+    plan->problem.once = once;
     /* a single call that trusts S trusts its addresses too */
     if (!once || !plan->options.trust_input || tamis_device_asks_for_places()) TRY(tamis_plan_check_places(device, S));
     if (device->backend->check_stream) TRY(device->backend->check_stream(device->handle, plan->options.stream));

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/memory.h"
+#include "cpu/predict.h"
 #include "sparse/index.h"
 #include "sparse/locality.h"
 #include "sparse/order.h"
@@ -79,7 +80,8 @@ done:
     return status;
 }
 
-/* The profile of the rows is exact; that of the columns comes from a sample. */
+/* The profile of the rows is exact; that of the columns comes from a sample. Single calls do without what they do not
+   choose by, since sampling takes as long as a small call. */
 tamis_status tamis_cpu_profile(const tamis_problem *p, tamis_evidence *evidence) {
     const tamis_sparse csr = {.format = TAMIS_CSR,
                               .rows = p->rows,
@@ -90,9 +92,15 @@ tamis_status tamis_cpu_profile(const tamis_problem *p, tamis_evidence *evidence)
                               .value_type = p->type,
                               .offsets = p->offsets,
                               .columns = p->columns};
-    tamis_profile_rows(&csr, p->threads, &evidence->profile);
     const int64_t wider = p->inner > p->width ? p->inner : p->width;
     const int64_t row_bytes = wider * (int64_t)tamis_type_size(p->type);
+    if (p->once)
+        tamis_profile_lengths(&csr, p->threads, &evidence->profile);
+    else
+        tamis_profile_rows(&csr, p->threads, &evidence->profile);
+    const bool near = (double)p->cols * tamis_cpu_row_bytes(p) <= 0.75 * (double)evidence->cache_l2;
+    evidence->fresh_share = 1;
+    if (p->once && near) return TAMIS_OK; /* L2 keeps all rows, new or not */
     evidence->fresh_share =
         tamis_fresh_share(p->columns, p->index_type, p->nnz, row_bytes > 0 ? evidence->cache_l2 / row_bytes : 2048);
     return TAMIS_OK;

@@ -85,8 +85,7 @@ static void estimate_columns(const tamis_sparse *S, tamis_profile *profile) {
     profile->mean_span = seen ? spans / (double)seen : 0;
 }
 
-/* Sets everything that follows from the sizes and the lengths of rows. */
-static void profile_lengths(const tamis_sparse *S, int threads, tamis_profile *profile) {
+void tamis_profile_lengths(const tamis_sparse *S, int threads, tamis_profile *profile) {
     const double cells = (double)S->rows * (double)S->cols;
     *profile = (tamis_profile){.rows = S->rows,
                                .cols = S->cols,
@@ -116,7 +115,7 @@ static void profile_lengths(const tamis_sparse *S, int threads, tamis_profile *p
 }
 
 void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profile) {
-    profile_lengths(S, threads, profile);
+    tamis_profile_lengths(S, threads, profile);
     estimate_columns(S, profile);
 }
 
@@ -165,7 +164,7 @@ static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profil
     rows.format = TAMIS_CSR;
     rows.offsets = offsets;
     rows.offset_type = TAMIS_I64;
-    profile_lengths(&rows, 0, profile);
+    tamis_profile_lengths(&rows, 0, profile);
     if (ordered) {
         tamis_profile_columns(&rows, 0, profile);
     } else {
@@ -190,7 +189,7 @@ tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile) {
         tamis_sparse view;
         void *own = NULL;
         TRY(tamis_slice_rebase(S, &view, &own));
-        profile_lengths(&view, 0, &result);
+        tamis_profile_lengths(&view, 0, &result);
         tamis_profile_columns(&view, 0, &result);
         tamis_release(own);
     } else {

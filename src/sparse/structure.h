@@ -16,6 +16,8 @@ tamis_status tamis_validate_threads(const tamis_sparse *S, int threads);
  * bandwidth and mean_span are estimates from at most 1024 rows. sorted is false and duplicates -1, which means unknown.
  */
 void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profile);
+/* The same without bandwidth and mean_span, which are 0. */
+void tamis_profile_lengths(const tamis_sparse *S, int threads, tamis_profile *profile);
 
 /* Computes the rest of a profile of a valid CSR, exactly, in one pass over the columns: bandwidth, mean_span, sorted
    and duplicates. tamis_profile_rows must have set *profile before. */
