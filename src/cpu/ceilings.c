@@ -12,6 +12,7 @@
 enum {
     ROWS_LEAST = 1 << 14, /* random rows of a run */
     ROWS_MOST = 1 << 20,
+    AHEAD = 32, /* rows: 16 KiB, as in tamis_cpu_choose_prefetch */
     TABLES = 6
 };
 static const int64_t MEMORY_LEAST = 128 << 20; /* bytes; of one thread, too */
@@ -32,7 +33,7 @@ typedef struct measurement {
     char *buffer;
     int64_t bytes;
     const uint32_t *rows; /* `count` random numbers of rows of the table */
-    int64_t count, repeats;
+    int64_t count, ahead, repeats;
     double done[TAMIS_CEILING_THREADS];
 } measurement;
 
@@ -53,8 +54,8 @@ static void body(void *context, int thread, int threads) {
     case READ_PARTS: done = m->probe->read(m->buffer + begin, end - begin, 1); break;
     case GATHER:
         for (int64_t r = 0; r < m->repeats; r++)
-            done += m->probe->gather(m->buffer, m->rows + first, m->count - first) +
-                    m->probe->gather(m->buffer, m->rows, first);
+            done += m->probe->gather(m->buffer, m->rows + first, m->count - first, m->ahead) +
+                    m->probe->gather(m->buffer, m->rows, first, m->ahead);
         break;
     }
     m->done[thread] = done;
@@ -127,6 +128,7 @@ static tamis_status measure(const tamis_cpu_variant *variant, int threads, int a
         m.count = less(greater(m.bytes / 512, ROWS_LEAST), ROWS_MOST);
         for (int64_t k = 0; k < m.count; k++)
             rows[k] = (uint32_t)(tamis_random_at(1, (uint64_t)i, (uint64_t)k) % (uint64_t)(m.bytes / 512));
+        m.ahead = m.bytes > 4 * l2 ? AHEAD : 0;
         ceilings->gather_bytes[i] = m.bytes;
         ceilings->gather_gbs[many][i] = best_rate(&m, threads, 0.006);
     }

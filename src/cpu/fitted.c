@@ -3,7 +3,7 @@
 
 /* Fitted on 2026-11-21 to the cases of lab/notes/cpu.md: segments on uniform matrices of 6 to 300 nonzeros each,
    waits at K = 32 and 128 with 10 to 410, `unseen` over the suites at K = 32. Pairs on 2026-11-23, K = 128 from L1, on
-   a core of family 25 with AVX512_BF16. Panels, `short_row`, `beyond` and `crowded` that day too, one thread of
+   a core of family 25 with AVX512_BF16. Panels, `short_row` and `crowded` that day too, one thread of
    family 25 with AVX-512, the matrices of "SpMM beside a specialised loop". */
 const tamis_cpu_fitted tamis_cpu_fit = {
     .chip = "AMD EPYC, 2 cores, x86-64-v4",
@@ -11,7 +11,6 @@ const tamis_cpu_fitted tamis_cpu_fit = {
     .row = 20e-9,
     .short_row = 5e-9,
     .fp16 = 2.2,
-    .beyond = 1.9,
     .crowded = 1.12,
     .pairs = {.dots = 2, .sums = 1.5},
     .prefetch = {.bytes = 10240, .same_bytes = 8192, .least = 4, .short_least = 6, .short_row = 256},

@@ -10,7 +10,6 @@ typedef struct tamis_cpu_fitted {
     double short_row;   /* the same for SpMM, which only begins and ends sums */
     double crowded;     /* a factor: SpMM with a table that fills half of L2 */
     double fp16;        /* a factor: multiply-adds whose operands are converted */
-    double beyond;      /* a factor: SpMM with rows of B from memory */
     struct {
         double dots, sums; /* how many times the measured arithmetic rate, if products are made in pairs */
     } pairs;

@@ -70,11 +70,6 @@ double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
     return widened * 2 * (double)problem->nnz * (dots + sums) / tamis_cpu_peak(problem);
 }
 
-double tamis_cpu_beyond_l3(const tamis_problem *problem, double table) {
-    const bool near = table < (double)problem->evidence->cache_l3 || problem->evidence->fresh_share < 0.25;
-    return near ? 1 : tamis_cpu_fit.beyond;
-}
-
 /* The table fits into L2, which S and C use as well, or the rows are still there from before. */
 double tamis_cpu_near_seconds(const tamis_problem *problem, double table, double bytes) {
     const double l2 = (double)problem->evidence->cache_l2;
@@ -115,8 +110,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
                      far = nnz * read * fresh / far_rate;
         const double rest =
             dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) + beside;
-        return fmax(tamis_cpu_beyond_l3(problem, table) * (far + fmax(near, rest)), flops) +
-               rows * tamis_cpu_fit.short_row / problem->threads;
+        return fmax(far + fmax(near, rest), flops) + rows * tamis_cpu_fit.short_row / problem->threads;
     }
     const double fresh = problem->evidence->fresh_share;
     const double moved = nnz * read * (fresh / far_rate + (1 - fresh) / near_rate) + nnz * again / l1_rate +

@@ -19,9 +19,8 @@ double tamis_cpu_arithmetic_seconds(const tamis_problem *problem);
 /* Seconds to move S, and the samples if they are stored, once through memory. */
 double tamis_cpu_stream_seconds(const tamis_problem *problem);
 
-/* Rows of B, of a table of so many bytes: by what factor SpMM is slower since S and C get in the way of rows from
-   memory; the share of the rows that come from beyond L2; seconds to read `bytes` of those that do not. */
-double tamis_cpu_beyond_l3(const tamis_problem *problem, double table);
+/* Rows of B, of a table of so many bytes: the share of the rows that come from beyond L2; seconds to read `bytes` of
+   those that do not. */
 double tamis_cpu_far_share(const tamis_problem *problem, double table);
 double tamis_cpu_near_seconds(const tamis_problem *problem, double table, double bytes);
 

@@ -93,9 +93,10 @@ typedef struct tamis_cpu_kernels {
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
 typedef struct tamis_cpu_probe {
-    double (*multiply_add)(int64_t repeats);                                  /* returns the flops done */
-    double (*read)(const void *data, int64_t bytes, int64_t repeats);         /* returns the bytes read */
-    double (*gather)(const void *table, const uint32_t *rows, int64_t count); /* 512-byte rows; returns bytes */
+    double (*multiply_add)(int64_t repeats);                          /* returns the flops done */
+    double (*read)(const void *data, int64_t bytes, int64_t repeats); /* returns the bytes read */
+    /* 512-byte rows, prefetched so many rows ahead, as kernels do beyond L2 (0: not); returns the bytes read */
+    double (*gather)(const void *table, const uint32_t *rows, int64_t count, int64_t ahead);
 } tamis_cpu_probe;
 
 /* One compiled variant: tables by element type. They are used only if tamis_cpu_variant_runs() says that it runs here.

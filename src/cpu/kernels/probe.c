@@ -52,9 +52,14 @@ static double probe_read(const void *data, int64_t bytes, int64_t repeats) {
     return (double)read;
 }
 
-static double probe_gather(const void *table, const uint32_t *rows, int64_t count) {
+static double probe_gather(const void *table, const uint32_t *rows, int64_t count, int64_t ahead) {
     for (int64_t t = 0; t < count; t++) {
         const char *const p = (const char *)table + 512 * (int64_t)rows[t];
+        if (ahead > 0 && t + ahead < count) {
+            const char *const next = (const char *)table + 512 * (int64_t)rows[t + ahead];
+#pragma GCC unroll 8
+            for (int line = 0; line < 8; line++) __builtin_prefetch(next + 64 * line);
+        }
 #pragma GCC unroll 8
         for (int u = 0; u < 512 / VECTOR_BYTES; u++) {
             vector x = vector_load(p + u * VECTOR_BYTES, REAL);

@@ -53,7 +53,7 @@ static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_sha
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
     const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
     const double fresh = tamis_cpu_far_share(problem, table);
-    const double far_rate = tamis_cpu_gather_rate(problem, table) / tamis_cpu_beyond_l3(problem, table);
+    const double far_rate = tamis_cpu_gather_rate(problem, table);
     const double dense = rows * (double)(problem->inner + problem->width) * size;
     const double flops = 2 * row_bytes / size / tamis_cpu_peak(problem);
     const double load = row_bytes * fresh / far_rate + tamis_cpu_near_seconds(problem, table, row_bytes * (1 - fresh));
