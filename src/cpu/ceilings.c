@@ -144,7 +144,7 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
     /* threads that take turns on a processor have no more than one */
     const int busy = (int)less(threads, tamis_cpu_machine_read()->processors);
     TRY(measure(variant, 1, busy, 0, ceilings));
-    TRY(measure(variant, busy, busy, 1, ceilings));
+    if (busy > 1) TRY(measure(variant, busy, busy, 1, ceilings));
     /* other work can only lower a rate, and all threads together are not slower than one */
     double *const pairs[6] = {ceilings->fp32_gflops, ceilings->fp64_gflops, ceilings->l1_gbs,
                               ceilings->l2_gbs,      ceilings->l3_gbs,      ceilings->memory_gbs};
