@@ -4,7 +4,8 @@ set(TAMIS_CPU_INLINE ON CACHE STRING "kernels of the CPU specialised by inlining
 of the time, or some instruction sets, as v3;neon, or of one some types, as v4_f32;v4_bf16_pairs")
 option(TAMIS_LAB "the laboratory: the papers' algorithms beside our own, in the same libraries" OFF)
 option(TAMIS_PROGRAM "the program `tamis` beside the libraries; the tests need it" ON)
-set(TAMIS_CPU_ISA "" CACHE STRING "of x86-64, the instruction sets that kernels are compiled for, as v2;v3; all without")
+set(TAMIS_CPU_ISA "" CACHE STRING "the instruction sets that kernels are compiled for, of v4;v3;v2 \
+on x86-64, of sve512;sve256;sve128;neon on aarch64; those of other processors count for nothing, and without one all are")
 set(TAMIS_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them: address,undefined or thread")
 foreach(library ZLIB LZMA ZSTD)
     set(TAMIS_WITH_${library} AUTO CACHE STRING "compressed files through ${library}: AUTO, ON or OFF")

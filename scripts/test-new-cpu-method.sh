@@ -9,7 +9,7 @@ rm -rf "$tree"
 mkdir -p "$tree"
 tar -cf - CMakeLists.txt CMakePresets.json LICENSE README.md cmake include lab src | tar -xf - -C "$tree"
 scripts/new-method-files.py docs/manual/new-method.md "$tree" "$tree"
-{ cmake -S "$tree" --preset release -B "$folder/build" -DCMAKE_C_FLAGS_RELEASE=-O0 -DTAMIS_CPU_INLINE=OFF -DTAMIS_CPU_ISA=v2 \
+{ cmake -S "$tree" --preset release -B "$folder/build" -DCMAKE_C_FLAGS_RELEASE=-O0 -DTAMIS_CPU_INLINE=OFF '-DTAMIS_CPU_ISA=v2;neon' \
     -DTAMIS_PROGRAM=OFF -DTAMIS_MPI=OFF -DBUILD_TESTING=OFF &&
     cmake --build "$folder/build" --target tamis_shared; } >"$folder/build.log" 2>&1 || { tail -40 "$folder/build.log"; exit 1; }
 export LD_LIBRARY_PATH="$folder/build/src" TAMIS_PROBE=0

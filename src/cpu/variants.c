@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#endif
+
 #include "base/status.h"
 
 typedef struct variant_row {
@@ -31,6 +36,9 @@ UNUSED static bool runs_always(void) { return true; }
 DECLARE(v4)
 DECLARE(v3)
 DECLARE(v2)
+DECLARE(sve512)
+DECLARE(sve256)
+DECLARE(sve128)
 DECLARE(neon)
 DECLARE(generic)
 extern const tamis_cpu_kernels tamis_cpu_v4_bf16_pairs;
@@ -60,6 +68,19 @@ UNUSED static bool runs_v4(void) {
 UNUSED static bool runs_v4_bf16(void) { return runs_v4() && __builtin_cpu_supports("avx512bf16"); }
 #endif
 
+#if defined(HWCAP_SVE) && defined(PR_SVE_GET_VL)
+/* SVE whose registers have so many bytes. A thread's are as long as those of the thread that made it, so this is true
+   of all unless the program changes them. Kernels for another length would be wrong. */
+static bool runs_sve(int bytes) {
+    if (!(getauxval(AT_HWCAP) & HWCAP_SVE)) return false;
+    const int length = prctl(PR_SVE_GET_VL);
+    return length >= 0 && (length & PR_SVE_VL_LEN_MASK) == bytes;
+}
+UNUSED static bool runs_sve512(void) { return runs_sve(64); }
+UNUSED static bool runs_sve256(void) { return runs_sve(32); }
+UNUSED static bool runs_sve128(void) { return runs_sve(16); }
+#endif
+
 static const variant_row variants[] = {
 #if defined(TAMIS_CPU_HAS_V4)
     VARIANT(v4, v4_bf16_pairs, "x86-64-v4-bf16", "v4-bf16", runs_v4_bf16),
@@ -70,6 +91,15 @@ static const variant_row variants[] = {
 #endif
 #if defined(TAMIS_CPU_HAS_V2)
     VARIANT(v2, v2_bf16, "x86-64-v2", "v2", runs_v2),
+#endif
+#if defined(TAMIS_CPU_HAS_SVE512)
+    VARIANT(sve512, sve512_bf16, "sve512", "sve", runs_sve512),
+#endif
+#if defined(TAMIS_CPU_HAS_SVE256)
+    VARIANT(sve256, sve256_bf16, "sve256", "sve", runs_sve256),
+#endif
+#if defined(TAMIS_CPU_HAS_SVE128)
+    VARIANT(sve128, sve128_bf16, "sve128", "sve", runs_sve128),
 #endif
 #if defined(TAMIS_CPU_HAS_NEON)
     VARIANT(neon, neon_bf16, "neon", "aarch64", runs_always),

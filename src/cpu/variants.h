@@ -10,8 +10,8 @@ const tamis_cpu_variant *tamis_cpu_variant_at(int number);
 /* Whether this machine can run it. */
 bool tamis_cpu_variant_runs(const tamis_cpu_variant *variant);
 
-/* The best variant that runs here, or the one that TAMIS_CPU_ISA names ("v2", "x86-64-v3", "neon", ...), which is read
-   at each call. If the name is wrong, TAMIS_ERROR_DEVICE lists what was compiled and what runs here. */
+/* The best variant that runs here, or the one that TAMIS_CPU_ISA names ("v2", "x86-64-v3", "sve", "neon", ...), which
+   is read at each call. If the name is wrong, TAMIS_ERROR_DEVICE lists what was compiled and what runs here. */
 tamis_status tamis_cpu_variant_choose(const tamis_cpu_variant **variant);
 
 #endif

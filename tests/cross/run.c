@@ -295,7 +295,7 @@ static problem_options draw_options(const cross_case *c, tamis_type type, tamis_
     return o;
 }
 
-const char *const cross_isas[CROSS_ISAS] = {"v2", "v3", "v4", "v4-bf16", "neon", "generic"};
+const char *const cross_isas[CROSS_ISAS] = {"v2", "v3", "v4", "v4-bf16", "sve", "neon", "generic"};
 const char *cross_isa = NULL;
 
 bool cross_isa_runs(const char *isa) {

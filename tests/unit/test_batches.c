@@ -211,7 +211,7 @@ static void wider_of(tamis_operation operation, tamis_edge edge) {
 }
 
 static void wider_outputs(void **state) {
-    static const char *const sets[] = {"v2", "v3", "v4", "v4-bf16", "neon", "generic"};
+    static const char *const sets[] = {"v2", "v3", "v4", "v4-bf16", "sve", "neon", "generic"};
     (void)state;
     if (strcmp(device_name, "cpu") != 0) {
         all_operations(wider_of);

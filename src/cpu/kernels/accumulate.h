@@ -78,7 +78,7 @@ INLINE void sum_store(char *out, const sum_shape *shape, tamis_type type, vector
 /* Rows that no cache keeps go past the caches, which else would read them from memory before they are overwritten. All
    vectors are whole lines (sum_streams), and sum_fence comes before anybody reads them. */
 INLINE void sum_stream(char *out, const sum_shape *shape, tamis_type type, vector *sum, real scale) {
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64
 #pragma GCC unroll 16
     for (int k = 0; k < shape->count; k++)
         _mm512_stream_si512((void *)(out + (sum_place(out, shape, type, k) - out)), (__m512i)(sum[k] * scale));
@@ -88,7 +88,7 @@ INLINE void sum_stream(char *out, const sum_shape *shape, tamis_type type, vecto
 }
 
 static void sum_fence(const sum_arguments *arguments) {
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64
     if (arguments->stream) _mm_sfence();
 #else
     (void)arguments;
@@ -406,7 +406,7 @@ static sum_instance *const sum_instances[2][10] = {
 
 /* Whole rows written past the caches have instances of their own: with both in one, rows that stay in a cache took up
    to 7 % longer. Blocks of other sizes are written as usual. */
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64
 INLINE void sum_past(const sum_call *call, int wide_columns, int count) {
     const sum_shape shape = {call->first, call->last, count, count > 1, 0};
     if (TAMIS_KERNEL_TYPE == REAL) sum_rows(call, REAL, wide_columns, 1, &shape); /* others do not stream */

@@ -102,7 +102,7 @@ typedef struct tamis_cpu_probe {
 /* One compiled variant: tables by element type. They are used only if tamis_cpu_variant_runs() says that it runs here.
  */
 typedef struct tamis_cpu_variant {
-    const char *name; /* "x86-64-v4-bf16", "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
+    const char *name; /* "x86-64-v4-bf16", "x86-64-v4", "x86-64-v3", "x86-64-v2", "sve512", "neon", "generic", ... */
     const tamis_cpu_kernels *kernels[4]; /* by tamis_type */
     const tamis_cpu_probe *probe[2];     /* fp32, fp64 */
     const tamis_cpu_dense *dense[2];     /* likewise */

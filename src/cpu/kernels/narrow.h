@@ -62,7 +62,9 @@ INLINE quad quad_of_halves(uint64_t bits, tamis_type type) {
     four_halves h;
     memcpy(&h, &bits, sizeof h);
     if (type == TAMIS_BF16) return (quad)(__builtin_convertvector(h, four_words) << 16);
-#if VECTOR_BYTES == 16
+#if defined(__aarch64__)
+    return (quad)vcvt_f32_f16((float16x4_t)h);
+#elif VECTOR_BYTES == 16
     return vector_of_halves(h, type);
 #else
     return (quad)_mm_cvtph_ps(_mm_cvtsi64_si128((int64_t)bits));
@@ -94,7 +96,7 @@ INLINE quad quad_load(const char *p, tamis_type type, int n) {
 #endif
     if (n == 4) return *(const quad_anywhere *)(const void *)p;
     if (n == 1) return (quad){element_load(p, type), 0, 0, 0};
-#if VECTOR_BYTES >= 32
+#if AVX_BYTES
     if (n == 3) { /* one load; the fourth lane is masked, nothing is read there */
 #if defined(TAMIS_KERNEL_F64)
         return (quad)_mm256_maskload_pd((const double *)(const void *)p, _mm256_setr_epi64x(-1, -1, -1, 0));
@@ -155,7 +157,7 @@ INLINE void narrow_addresses(const char *row[4], const char *b, int64_t b_stride
 /* The first n of the reals at p, at most a vector's lanes, zeros above; whole vectors are read. */
 INLINE vector narrow_first(const real *p, int64_t n) {
     const int64_t above = n & ~(n >> 63), lanes = above < LANES ? above : LANES; /* a branch would be mispredicted */
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64 || VECTOR_SVE
     return vector_load_tail((const char *)p, REAL, (int)lanes); /* there LANES is a tail too */
 #else
     static const real_bits mask[2 * LANES] = {

@@ -15,6 +15,13 @@ extern const tamis_cpu_probe TAMIS_PROBE_TABLE;
 #undef OPAQUE
 #define OPAQUE(x) __asm__ volatile("" : "+v"(x))
 #endif
+#elif VECTOR_SVE
+#define OPAQUE(x)                                                                                                      \
+    do {                                                                                                               \
+        sizeless_vector y = x; /* clang takes no other type here */                                                    \
+        __asm__ volatile("" : "+w"(y));                                                                                \
+        x = y;                                                                                                         \
+    } while (0)
 #elif defined(__aarch64__)
 #define OPAQUE(x) __asm__ volatile("" : "+w"(x))
 #else

@@ -27,7 +27,7 @@ static void partial_clear(real *partial, int64_t width) {
 /* Rows of the output are whole cache lines. */
 static int sum_streams(const tamis_cpu_job *job) {
     const int64_t bytes = job->width * (int64_t)sizeof(real);
-    return TAMIS_KERNEL_TYPE == REAL && VECTOR_BYTES == 64 && job->stream && bytes % 64 == 0 &&
+    return TAMIS_KERNEL_TYPE == REAL && AVX_BYTES == 64 && job->stream && bytes % 64 == 0 &&
            job->out_stride % 64 == 0 && (uintptr_t)job->out % 64 == 0;
 }
 

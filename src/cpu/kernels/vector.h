@@ -6,6 +6,8 @@
  *   TAMIS_KERNEL_CALLS    defined: functions are called, not inlined, and constants become arguments. This gives slow
  *                         kernels for tests that compile in a sixth of the time.
  * Intrinsics are used only if the compiler generates bad code otherwise: masked loads and stores, fp16 conversion.
+ * SVE is compiled once for each length of its registers (-msve-vector-bits), and runs where they have that length: only
+ * then does gcc 12 let vectors be in arrays and structures, have operators, and be constant in size.
  */
 #ifndef TAMIS_CPU_KERNELS_VECTOR_H
 #define TAMIS_CPU_KERNELS_VECTOR_H
@@ -22,6 +24,12 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #endif
+#if defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS > 0
+#include <arm_sve.h>
+#define VECTOR_SVE 1
+#else
+#define VECTOR_SVE 0
+#endif
 
 #if defined(TAMIS_KERNEL_CALLS)
 #define INLINE static inline __attribute__((unused))
@@ -29,10 +37,18 @@
 #define INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+/* AVX_BYTES is VECTOR_BYTES with AVX2 and AVX-512, and 0 elsewhere. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-#define VECTOR_BYTES 64
+#define AVX_BYTES 64
 #elif defined(__AVX2__)
-#define VECTOR_BYTES 32
+#define AVX_BYTES 32
+#else
+#define AVX_BYTES 0
+#endif
+#if AVX_BYTES
+#define VECTOR_BYTES AVX_BYTES
+#elif VECTOR_SVE
+#define VECTOR_BYTES (__ARM_FEATURE_SVE_BITS / 8)
 #else
 #define VECTOR_BYTES 16
 #endif
@@ -99,18 +115,73 @@ INLINE int64_t element_bytes(tamis_type type) {
 #endif
 }
 
+#if !defined(TAMIS_KERNEL_F64)
+typedef uint32_t vector_words __attribute__((vector_size(VECTOR_BYTES)));
+
+/* The upper halves are x as bf16, to the nearest; NaN stays NaN. */
+INLINE vector_words bf16_of_vector(vector x) {
+    const vector_words bits = (vector_words)x;
+    const vector_words rounded = bits + 0x7fffu + ((bits >> 16) & 1u), quiet = bits | 0x400000u;
+    const vector_words is_nan = (vector_words)((bits & 0x7fffffffu) > 0x7f800000u);
+    return (quiet & is_nan) | (rounded & ~is_nan);
+}
+
+#endif
+
+/* ------------------------------------------------------------------------------------------ SVE: some of the lanes */
+
+#if VECTOR_SVE
+#if defined(TAMIS_KERNEL_F64)
+typedef svfloat64_t sizeless_vector;
+INLINE svbool_t lanes_all(void) { return svptrue_b64(); }
+INLINE svbool_t lanes_first(int n) { return svwhilelt_b64(0, n); }
+#else
+typedef svfloat32_t sizeless_vector;
+INLINE svbool_t lanes_all(void) { return svptrue_b32(); }
+INLINE svbool_t lanes_first(int n) { return svwhilelt_b32(0, n); }
+#endif
+
+/* The elements of these lanes, zeros in the others; nothing is read for those. */
+INLINE vector lanes_load(svbool_t lanes, const char *p, tamis_type type) {
+    const void *const from = p;
+#if defined(TAMIS_KERNEL_F64)
+    (void)type;
+    return svld1_f64(lanes, from);
+#else
+    if (type == TAMIS_F32) return svld1_f32(lanes, from);
+    const vector_words words = svld1uh_u32(lanes, from);
+    if (type == TAMIS_BF16) return (vector)(words << 16);
+    return svcvt_f32_f16_x(lanes_all(), svreinterpret_f16_u32(words));
+#endif
+}
+
+INLINE void lanes_store(svbool_t lanes, char *p, tamis_type type, vector x) {
+    void *const to = p;
+#if defined(TAMIS_KERNEL_F64)
+    (void)type;
+    svst1_f64(lanes, to, x);
+#else
+    if (type == TAMIS_F32)
+        svst1_f32(lanes, to, x);
+    else if (type == TAMIS_BF16)
+        svst1h_u32(lanes, to, bf16_of_vector(x) >> 16);
+    else
+        svst1h_u32(lanes, to, svreinterpret_u32_f16(svcvt_f16_f32_x(lanes_all(), x)));
+#endif
+}
+#endif
+
 /* ------------------------------------------------------------------------------------------ halves of one vector */
 
-#if !defined(TAMIS_KERNEL_F64)
+#if !defined(TAMIS_KERNEL_F64) && !VECTOR_SVE
 typedef uint16_t halves __attribute__((vector_size(LANES * 2)));
 typedef uint16_t halves_anywhere __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
-typedef uint32_t vector_words __attribute__((vector_size(VECTOR_BYTES)));
 
 INLINE vector vector_of_halves(halves h, tamis_type type) {
     if (type == TAMIS_BF16) return (vector)(__builtin_convertvector(h, vector_words) << 16);
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64
     return (vector)_mm512_cvtph_ps((__m256i)h);
-#elif VECTOR_BYTES == 32
+#elif AVX_BYTES == 32
     return (vector)_mm256_cvtph_ps((__m128i)h);
 #elif defined(__aarch64__)
     return (vector)vcvt_f32_f16((float16x4_t)h);
@@ -128,19 +199,11 @@ INLINE vector vector_of_halves(halves h, tamis_type type) {
 #endif
 }
 
-/* The upper halves are x as bf16, to the nearest; NaN stays NaN. */
-INLINE vector_words bf16_of_vector(vector x) {
-    const vector_words bits = (vector_words)x;
-    const vector_words rounded = bits + 0x7fffu + ((bits >> 16) & 1u), quiet = bits | 0x400000u;
-    const vector_words is_nan = (vector_words)((bits & 0x7fffffffu) > 0x7f800000u);
-    return (quiet & is_nan) | (rounded & ~is_nan);
-}
-
 INLINE halves halves_of_vector(vector x, tamis_type type) {
     if (type == TAMIS_BF16) return __builtin_convertvector(bf16_of_vector(x) >> 16, halves);
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64
     return (halves)_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
-#elif VECTOR_BYTES == 32
+#elif AVX_BYTES == 32
     return (halves)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
 #elif defined(__aarch64__)
     return (halves)vcvt_f16_f32((float32x4_t)x);
@@ -153,7 +216,7 @@ INLINE halves halves_of_vector(vector x, tamis_type type) {
 
 /* n < LANES halves, the rest zero, reading no byte past them */
 INLINE halves halves_load_tail(const char *p, int n) {
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64
     return (halves)_mm256_maskz_loadu_epi16((__mmask16)((1u << n) - 1u), p);
 #else
     union {
@@ -163,7 +226,7 @@ INLINE halves halves_load_tail(const char *p, int n) {
         uint16_t two[LANES];
     } part = {.all = {0}};
     int i = 0;
-#if VECTOR_BYTES == 32
+#if AVX_BYTES == 32
     if (n & 4) {
         memcpy(&part.eight[0], p, 8);
         i = 4;
@@ -182,7 +245,9 @@ INLINE halves halves_load_tail(const char *p, int n) {
 /* ------------------------------------------------------------------------------------------ whole vectors */
 
 INLINE vector vector_load(const char *p, tamis_type type) {
-#if !defined(TAMIS_KERNEL_F64)
+#if VECTOR_SVE
+    if (type != REAL) return lanes_load(lanes_all(), p, type);
+#elif !defined(TAMIS_KERNEL_F64)
     if (type != TAMIS_F32) return vector_of_halves(*(const halves_anywhere *)(const void *)p, type);
 #endif
     (void)type;
@@ -190,7 +255,12 @@ INLINE vector vector_load(const char *p, tamis_type type) {
 }
 
 INLINE void vector_store(char *p, tamis_type type, vector x) {
-#if !defined(TAMIS_KERNEL_F64)
+#if VECTOR_SVE
+    if (type != REAL) {
+        lanes_store(lanes_all(), p, type, x);
+        return;
+    }
+#elif !defined(TAMIS_KERNEL_F64)
     if (type != TAMIS_F32) {
         *(halves_anywhere *)(void *)p = halves_of_vector(x, type);
         return;
@@ -245,7 +315,7 @@ INLINE void run_store(char *p, tamis_type type, int k, int count, const vector *
 
 /* ------------------------------------------------------------------------------------------ tails of n < LANES */
 
-#if VECTOR_BYTES == 32
+#if AVX_BYTES == 32
 /* _mm256_maskload takes its mask as a vector; a window over this array starts n lanes before the zeros */
 static const int32_t tail_mask_source[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 INLINE __m256i tail_mask(int n) {
@@ -255,17 +325,20 @@ INLINE __m256i tail_mask(int n) {
 
 /* The first n elements of p, zero above; no byte past them is read. n may be 0 to LANES - 1. */
 INLINE vector vector_load_tail(const char *p, tamis_type type, int n) {
+#if VECTOR_SVE
+    return lanes_load(lanes_first(n), p, type);
+#else
 #if !defined(TAMIS_KERNEL_F64)
     if (type != TAMIS_F32) return vector_of_halves(halves_load_tail(p, n), type);
 #endif
     (void)type;
-#if VECTOR_BYTES == 64 && defined(TAMIS_KERNEL_F64)
+#if AVX_BYTES == 64 && defined(TAMIS_KERNEL_F64)
     return (vector)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1u), p);
-#elif VECTOR_BYTES == 64
+#elif AVX_BYTES == 64
     return (vector)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1u), p);
-#elif VECTOR_BYTES == 32 && defined(TAMIS_KERNEL_F64)
+#elif AVX_BYTES == 32 && defined(TAMIS_KERNEL_F64)
     return (vector)_mm256_maskload_pd((const double *)(const void *)p, tail_mask(n));
-#elif VECTOR_BYTES == 32
+#elif AVX_BYTES == 32
     return (vector)_mm256_maskload_ps((const float *)(const void *)p, tail_mask(n));
 #else
     vector x = {0};
@@ -273,14 +346,18 @@ INLINE vector vector_load_tail(const char *p, tamis_type type, int n) {
         if (i < n) x[i] = element_load(p + (size_t)i * sizeof(real), sizeof(real) == 8 ? TAMIS_F64 : TAMIS_F32);
     return x;
 #endif
+#endif
 }
 
 /* Stores the first n lanes and writes nothing else. */
 INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
+#if VECTOR_SVE
+    lanes_store(lanes_first(n), p, type, x);
+#else
 #if !defined(TAMIS_KERNEL_F64)
     if (type != TAMIS_F32) {
         const halves h = halves_of_vector(x, type);
-#if VECTOR_BYTES == 64
+#if AVX_BYTES == 64
         _mm256_mask_storeu_epi16(p, (__mmask16)((1u << n) - 1u), (__m256i)h);
 #else
         memcpy(p, &h, (size_t)n * 2);
@@ -289,16 +366,17 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
     }
 #endif
     (void)type;
-#if VECTOR_BYTES == 64 && defined(TAMIS_KERNEL_F64)
+#if AVX_BYTES == 64 && defined(TAMIS_KERNEL_F64)
     _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1u), (__m512d)x);
-#elif VECTOR_BYTES == 64
+#elif AVX_BYTES == 64
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), (__m512)x);
-#elif VECTOR_BYTES == 32 && defined(TAMIS_KERNEL_F64)
+#elif AVX_BYTES == 32 && defined(TAMIS_KERNEL_F64)
     _mm256_maskstore_pd((double *)(void *)p, tail_mask(n), (__m256d)x);
-#elif VECTOR_BYTES == 32
+#elif AVX_BYTES == 32
     _mm256_maskstore_ps((float *)(void *)p, tail_mask(n), (__m256)x);
 #else
     memcpy(p, &x, (size_t)n * sizeof(real));
+#endif
 #endif
 }
 
@@ -350,6 +428,30 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 #else
 #define SHUFFLE_STEP1(x, y) (__builtin_shufflevector(x, y, 0, 4, 1, 5) + __builtin_shufflevector(x, y, 2, 6, 3, 7))
 #define SHUFFLE_STEP2(x, y) (__builtin_shufflevector(x, y, 0, 1, 4, 5) + __builtin_shufflevector(x, y, 2, 3, 6, 7))
+#endif
+#endif
+
+#if VECTOR_SVE && VECTOR_BYTES > 16
+/* The same steps in fewer instructions: gcc 12 takes tables of indices for the shuffles above. */
+#if !defined(TAMIS_KERNEL_F64)
+#undef SHUFFLE_STEP2
+INLINE vector shuffle_step2(vector x, vector y) {
+    const svfloat64_t pairs_x = svreinterpret_f64_f32(x), pairs_y = svreinterpret_f64_f32(y);
+    const vector even = svreinterpret_f32_f64(svtrn1_f64(pairs_x, pairs_y));
+    const vector odd = svreinterpret_f32_f64(svtrn2_f64(pairs_x, pairs_y));
+    return even + odd;
+}
+#define SHUFFLE_STEP2(x, y) shuffle_step2(x, y)
+#endif
+#if VECTOR_BYTES == 32
+#undef SHUFFLE_STEP3
+#if defined(TAMIS_KERNEL_F64)
+#define SHUFFLE_STEP3(x, y) (__builtin_shufflevector(x, y, 0, 1, 6, 7) + __builtin_shufflevector(x, y, 2, 3, 4, 5))
+#else
+#define SHUFFLE_STEP3(x, y)                                                                                            \
+    (__builtin_shufflevector(x, y, 0, 1, 2, 3, 12, 13, 14, 15) +                                                       \
+     __builtin_shufflevector(x, y, 4, 5, 6, 7, 8, 9, 10, 11))
+#endif
 #endif
 #endif
 
@@ -406,10 +508,14 @@ INLINE void vector_sums_of_8(const vector x[8], real *sums) {
 /* The sum of one vector's lanes: halves are added until one lane is left. */
 INLINE real vector_sum(vector x) {
     real sum = 0;
-#if VECTOR_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
+#if AVX_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
     sum = _mm512_reduce_add_ps((__m512)x);
-#elif VECTOR_BYTES == 64
+#elif AVX_BYTES == 64
     sum = _mm512_reduce_add_pd((__m512d)x);
+#elif VECTOR_SVE && defined(TAMIS_KERNEL_F64)
+    sum = svaddv_f64(lanes_all(), x);
+#elif VECTOR_SVE
+    sum = svaddv_f32(lanes_all(), x);
 #else
     for (int i = 0; i < LANES; i++) sum += x[i];
 #endif
@@ -423,10 +529,14 @@ INLINE vector vector_max(vector x, vector y) {
 
 /* The largest of one vector's lanes, none of which is NaN. */
 INLINE real vector_largest(vector x) {
-#if VECTOR_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
+#if AVX_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
     return _mm512_reduce_max_ps((__m512)x);
-#elif VECTOR_BYTES == 64
+#elif AVX_BYTES == 64
     return _mm512_reduce_max_pd((__m512d)x);
+#elif VECTOR_SVE && defined(TAMIS_KERNEL_F64)
+    return svmaxv_f64(lanes_all(), x);
+#elif VECTOR_SVE
+    return svmaxv_f32(lanes_all(), x);
 #else
     real largest = x[0];
     for (int i = 1; i < LANES; i++) largest = x[i] > largest ? x[i] : largest;

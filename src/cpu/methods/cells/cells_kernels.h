@@ -293,7 +293,7 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
 
 static void cells_fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     const tamis_cpu_cell_index *const index = job->state;
-    cell_scratch s;
+    cell_scratch s = {0};
     cell_scratch_of(job->inner, job->width, index->most, range->chunk, &s);
     for (int64_t row = range->row_begin; row < range->row_end; row += CELL_ROWS) cells_block(job, &s, row / CELL_ROWS);
 }

@@ -48,6 +48,13 @@ enum { PANEL_PASS_BYTES = 16384, PANEL_PASS_LEAST = 8 };
 #define PANEL_KEEP(v) __asm__("" : "+v"(v))
 #elif defined(__x86_64__)
 #define PANEL_KEEP(v) __asm__("" : "+x"(v))
+#elif VECTOR_SVE
+#define PANEL_KEEP(v)                                                                                                  \
+    do {                                                                                                               \
+        sizeless_vector y = v; /* clang takes no other type here */                                                    \
+        __asm__("" : "+w"(y));                                                                                         \
+        v = y;                                                                                                         \
+    } while (0)
 #elif defined(__aarch64__)
 #define PANEL_KEEP(v) __asm__("" : "+w"(v))
 #else
