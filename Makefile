@@ -37,7 +37,7 @@ test-long: ## what takes hours: all widths and seeds, every instruction set unde
 	@scripts/install-python-packages.sh
 	@scripts/test-long.sh
 
-test-aarch64: ## the NEON kernels against the oracle, under emulation
+test-aarch64: ## the kernels of NEON and SVE against the oracle, under emulation
 	@scripts/install-dependencies.sh build aarch64
 	@scripts/test-aarch64.sh
 

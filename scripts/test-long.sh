@@ -20,7 +20,7 @@ for preset in asan tsan ndebug; do
     UBSAN_OPTIONS=print_stacktrace=1 suite $preset 'quick|medium'
 done
 
-step 'aarch64: every arrangement'
+step 'aarch64: NEON, and SVE of 128, 256 and 512 bits, in every arrangement'
 check aarch64 scripts/test-aarch64.sh --all
 
 step 'the manual: a new GPU method, as its page says'

@@ -26,7 +26,7 @@ step 'ThreadSanitizer: tests where threads share something'
 TARGET=tamis_thread_tests build tsan
 TAMIS_TEST_BRIEF=1 suite tsan threads
 
-step 'aarch64: the NEON kernels against the oracle, under emulation'
+step 'aarch64: the kernels of NEON and SVE against the oracle, under emulation'
 check aarch64 besides
 
 step 'the manual'
