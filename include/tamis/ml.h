@@ -1,6 +1,6 @@
 /*
- * Factorisations and topic models of sparse data: ALS, implicit ALS, CCD++, LDA, SFA and GaP, and models of pairs of
- * items: nearest neighbours and EASE. Each is built from the
+ * Factorisations and topic models of sparse data: ALS, implicit ALS, CCD++, LDA, SFA, GaP and BPR, and models of pairs
+ * of items: nearest neighbours and EASE. Each is built from the
  * SDDMM, SpMM and fused calls of <tamis/tamis.h>, so it runs on every device. Library: libtamis_ml, on top of libtamis.
  *
  *   S is rows x columns: users x items, or documents x words. A model has a vector of `factors` numbers (features or
@@ -36,10 +36,12 @@ typedef enum tamis_method {
     TAMIS_SFA = 4,          /* sparse factor analysis of ratings: users by CG, items by ADAGRAD, in mini-batches */
     TAMIS_GAP = 5,      /* gamma-Poisson factors of counts; with shape 1 and no scale: non-negative KL factorisation */
     TAMIS_ITEM_KNN = 6, /* usage counts: nearest neighbours of items by cosine or BM25 */
-    TAMIS_EASE = 7      /* usage counts: a weight for each pair of items (Steck 2019) */
+    TAMIS_EASE = 7,     /* usage counts: a weight for each pair of items (Steck 2019) */
+    TAMIS_BPR = 8       /* uses: what a row has is ranked above what it has not (Rendle et al. 2009) */
 } tamis_method;
 
-/* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease"; "unknown" for other numbers. And the reverse.
+/* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease", "bpr"; "unknown" for other numbers. And the
+ * reverse.
  */
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
@@ -69,7 +71,8 @@ typedef struct tamis_method_description {
     bool groups;                        /* tamis_model_fit_group works */
     bool pairs;                         /* the model is of pairs of columns: it has no factors, and scores of all
                                            columns in place of a row's (width is the number of columns) */
-    bool reserved_flags[4];
+    bool sampled;                       /* the loss is of samples, so it may rise a little */
+    bool reserved_flags[3];
     uint64_t reserved[8];
 } tamis_method_description;
 
@@ -122,32 +125,34 @@ typedef enum tamis_use_weights {
    are ignored. */
 typedef struct tamis_model_options {
     tamis_method method;
-    int64_t factors;       /* features or topics, 1 to 1024 (32); 20 topics */
-    tamis_type type;       /* TAMIS_F32 (default) or TAMIS_F64 */
-    int iterations;        /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; gap 50) */
-    uint64_t seed;         /* of the initial factors and of the order of mini-batches (1) */
-    double tolerance;      /* stop if the loss decreases by less than this share of itself in an iteration; 0
-                              (default): never */
-    bool skip_loss;        /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
-    double regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als: 0 (default) finds
-                              it by the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
-    bool weighted;         /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda
-                              itself, of an item of sfa times the number of users */
-    bool biases;           /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors */
-    int cg_steps;          /* conjugate-gradient steps per half iteration: als 6, implicit-als 3, sfa 5 */
-    double confidence; /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
-                          is a known dislike (1) */
-    int inner_rounds;  /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
-    bool nonnegative;  /* ccd: factors clamped at 0 (false) */
-    double row_prior;  /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
-                          1 or more (1.1), above 1 with a scale alone */
+    int64_t factors;  /* features or topics, 1 to 1024 (32); 20 topics */
+    tamis_type type;  /* TAMIS_F32 (default) or TAMIS_F64 */
+    int iterations;   /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap 50) */
+    uint64_t seed;    /* of the initial factors and of the order of mini-batches (1) */
+    double tolerance; /* stop if the loss decreases by less than this share of itself in an iteration; 0
+                         (default): never */
+    bool skip_loss;   /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
+    double
+        regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default) finds
+                           it by the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
+    bool weighted;      /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda
+                           itself, of an item of sfa times the number of users */
+    bool biases;        /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors;
+                           bpr: of each item (true) */
+    int cg_steps;       /* conjugate-gradient steps per half iteration: als 6, implicit-als 3, sfa 5 */
+    double confidence;  /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
+                           is a known dislike (1) */
+    int inner_rounds;   /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
+    bool nonnegative;   /* ccd: factors clamped at 0 (false) */
+    double row_prior; /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
+                         1 or more (1.1), above 1 with a scale alone */
     double column_prior; /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors
                             (1); 0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
     int64_t batch_rows;        /* lda, sfa, gap: rows per mini-batch; 0 means all (gap), or a default from the data */
     double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
                                   (1 / (t + rate_offset))^rate_decay, 0 <= rate_decay <= 1 (0.5) */
-    double rate;               /* sfa: ADAGRAD's rate (0.1) */
+    double rate;               /* ADAGRAD's rate: sfa (0.1), bpr (0.05) */
     double column_regularization; /* sfa: lambda of the items (0.1) */
     int threads;                  /* CPU threads; 0: the device's setting */
     const char *algorithms;    /* of the sparse calls, for comparisons: "naive", or one each for SDDMM, SpMM and fused,

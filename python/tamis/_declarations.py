@@ -100,6 +100,7 @@ TAMIS_SFA = 4
 TAMIS_GAP = 5
 TAMIS_ITEM_KNN = 6
 TAMIS_EASE = 7
+TAMIS_BPR = 8
 TAMIS_DATA_RATINGS = 0
 TAMIS_DATA_USES = 1
 TAMIS_DATA_COUNTS = 2
@@ -329,7 +330,8 @@ class tamis_method_option(Structure):
 class tamis_method_description(Structure):
     _fields_ = [("method", c_int), ("data", c_int), ("name", c_char_p), ("summary", c_char_p),
                 ("options", POINTER(tamis_method_option)), ("row_factors", c_bool), ("mini_batches", c_bool),
-                ("groups", c_bool), ("pairs", c_bool), ("reserved_flags", c_bool * 4), ("reserved", c_uint64 * 8)]
+                ("groups", c_bool), ("pairs", c_bool), ("sampled", c_bool), ("reserved_flags", c_bool * 3),
+                ("reserved", c_uint64 * 8)]
 
 
 class tamis_iteration(Structure):

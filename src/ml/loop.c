@@ -88,7 +88,8 @@ tamis_status ml_check_finite(tamis_model *model) {
     const int iteration = model->iterations_done + 1;
     ml_model_empty(model); /* what is not finite is no model */
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "iteration %d: the factors of %s are not finite numbers: %s%s", iteration,
-                      isfinite(sums[0]) ? "columns" : "rows", advice[model->method->about.data],
+                      isfinite(sums[0]) ? "columns" : "rows",
+                      model->method->about.sampled ? "use a smaller rate" : advice[model->method->about.data],
                       model->options.type == TAMIS_F32 ? "; or fp64" : "");
 }
 

@@ -2,7 +2,7 @@
  * Inside of a model, for the files of src/ml.
  *
  *   method.h     what differs between methods   methods.c     the table of methods
- *   als.c implicit.c ccd.c sfa.c lda.c gap.c    the methods, on public calls alone
+ *   als.c implicit.c ccd.c sfa.c lda.c gap.c    the methods, on public calls alone; bpr.c on the host's threads
  *   options.c    defaults, checks, making       factors.c     what a model keeps; describing, freeing
  *   canonical.c  data as methods take them      place.c       matrices on the device
  *   calls.c      plans and timed calls          sums.c        sums that stay on the device

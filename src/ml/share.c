@@ -17,7 +17,7 @@
 #include "ml/options.h"
 #include "ml/score.h"
 
-enum { LEAST = 4096, MOST = 1 << 19, ROUNDS = 8, ROUNDS_OF_RATINGS = 15, STEPS_DOWN = 4, STEPS_UP = 2 };
+enum { LEAST = 4096, MOST = 1 << 19, ROUNDS = 8, ROUNDS_LONG = 15, STEPS_DOWN = 4, STEPS_UP = 2 };
 static const double RANKED = 5e7; /* rows that are ranked, times columns */
 
 /* What is tried: the next share is `factor` of the last, and counts as better if the error falls by more than `gain`
@@ -74,8 +74,8 @@ static tamis_status measure(const chooser *c, double share, double *error) {
     tamis_model_options options = c->model->options;
     double metric, weight;
     tamis_model *inner;
-    /* ratings show only after as many as a fit has that their noise is followed */
-    options.iterations = uses ? ROUNDS : ROUNDS_OF_RATINGS;
+    /* ratings show only after as many as a fit has that their noise is followed, steps along samples as late */
+    options.iterations = uses && !c->model->method->about.sampled ? ROUNDS : ROUNDS_LONG;
     options.tolerance = 0;
     options.skip_loss = true;
     options.weights = TAMIS_WEIGHTS_LINEAR; /* they are in the data already */

@@ -126,7 +126,7 @@ bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
     const bool follows = report->last.iteration > 0 && report->last.iteration + 1 == iteration->iteration &&
                          iteration->batch == iteration->batches;
     if (follows && !report->rose && !tool_method_about(iteration->method)->mini_batches &&
-        iteration->loss > report->loss + 1e-2 * fabs(report->loss)) {
+        !tool_method_about(iteration->method)->sampled && iteration->loss > report->loss + 1e-2 * fabs(report->loss)) {
         report->rose = true;
         tool_warning("iteration %d: the loss rose from %.6g to %.6g: use a larger --regularization, or --type fp64",
                      iteration->iteration, report->loss, iteration->loss);

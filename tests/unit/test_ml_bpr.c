@@ -1,0 +1,350 @@
+/* Bayesian personalised ranking: its steps one by one in plain double, the same model for any number of threads, a fit
+   that goes on, new rows, and that it finds what there is to be found. */
+#include "cmocka_first.h"
+
+#include <tamis/data.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "test_ml_models.h"
+
+enum { ROWS = 60, FEW = 20, MANY = 130, FACTORS = 11 };
+
+static tamis_device *device;
+
+static tamis_model_options options_of(tamis_type type, int iterations) {
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_BPR));
+    options.type = type;
+    options.factors = FACTORS;
+    options.iterations = iterations;
+    options.regularization = 0.02;
+    options.threads = 2;
+    return options;
+}
+
+static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, options, &model));
+    EXPECT_OK(tamis_model_fit(model, S, NULL));
+    return model;
+}
+
+static bool is_used(const data *d, int64_t row, int64_t column) {
+    for (int64_t t = d->offsets[row]; t < d->offsets[row + 1]; t++)
+        if (d->columns[t] == column) return d->values[t] > 0;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------ one by one */
+
+typedef struct plain_model {
+    double x[ROWS][FACTORS + 1], y[FEW][FACTORS + 1], of_x[ROWS], of_y[FEW], loss;
+} plain_model;
+
+static void plain_start(tamis_model *model, plain_model *p) {
+    tamis_owned_dense *X, *Y;
+    EXPECT_OK(tamis_model_row_factors(model, &X));
+    EXPECT_OK(tamis_model_column_factors(model, &Y));
+    memset(p, 0, sizeof *p);
+    memcpy(p->x, tamis_owned_dense_view(X)->data, sizeof p->x);
+    memcpy(p->y, tamis_owned_dense_view(Y)->data, sizeof p->y);
+    tamis_owned_dense_free(X);
+    tamis_owned_dense_free(Y);
+}
+
+static double plain_step(plain_model *p, int64_t row, int64_t column, int64_t other, double rate, double lambda) {
+    double *const x = p->x[row], *const y = p->y[column], *const z = p->y[other];
+    double score = y[FACTORS] - z[FACTORS], differences = 0, squares = 1;
+    for (int k = 0; k < FACTORS; k++) {
+        score += x[k] * (y[k] - z[k]);
+        differences += (y[k] - z[k]) * (y[k] - z[k]);
+        squares += x[k] * x[k];
+    }
+    const double slope = 1 / (1 + exp(score));
+    p->of_x[row] += slope * slope * differences / FACTORS;
+    p->of_y[column] += slope * slope * squares / (FACTORS + 1);
+    p->of_y[other] += slope * slope * squares / (FACTORS + 1);
+    const double of_x = rate / sqrt(p->of_x[row] + 1e-6), of_y = rate / sqrt(p->of_y[column] + 1e-6),
+                 of_z = rate / sqrt(p->of_y[other] + 1e-6);
+    for (int k = 0; k < FACTORS; k++) {
+        const double a = x[k], b = y[k], c = z[k];
+        x[k] += of_x * (slope * (b - c) - lambda * a);
+        y[k] += of_y * (slope * a - lambda * b);
+        z[k] += of_z * (-slope * a - lambda * c);
+    }
+    y[FACTORS] += of_y * slope;
+    z[FACTORS] -= of_z * slope;
+    return -log(1 / (1 + exp(-score)));
+}
+
+/* A pass over few columns, which are one block, with the fit's random numbers. */
+static void plain_pass(const data *d, const tamis_model_options *options, uint64_t pass, plain_model *p) {
+    const uint64_t seed = tamis_random_at(options->seed, 3, pass);
+    int order[FEW], count = 0, steps = 0;
+    int64_t uses[ROWS * FEW][2];
+    tamis_random random = tamis_random_start(seed, 1);
+    for (int j = 0; j < FEW; j++) order[j] = j;
+    for (int i = FEW - 1; i > 0; i--) {
+        const int64_t other = tamis_random_below(&random, i + 1);
+        const int kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t t = d->offsets[i]; t < d->offsets[i + 1]; t++)
+            if (d->values[t] > 0) uses[count][0] = i, uses[count++][1] = d->columns[t];
+    random = tamis_random_start(tamis_random_at(seed, 2, 0), 0);
+    p->loss = 0;
+    for (int i = 0; i < count; i++) {
+        const int64_t other = i + tamis_random_below(&random, count - i);
+        const int64_t row = uses[other][0], column = uses[other][1];
+        uses[other][0] = uses[i][0], uses[other][1] = uses[i][1];
+        int64_t drawn = -1;
+        for (int draw = 0; draw < 16 && drawn < 0; draw++) {
+            drawn = order[tamis_random_below(&random, FEW)];
+            if (is_used(d, row, drawn)) drawn = -1;
+        }
+        if (drawn < 0) continue;
+        p->loss += plain_step(p, row, column, drawn, options->rate, options->regularization);
+        steps++;
+    }
+    p->loss /= steps;
+}
+
+static void close_to(const char *what, const tamis_owned_dense *owned, const double *expected, double tolerance) {
+    const tamis_dense *const X = tamis_owned_dense_view(owned);
+    for (int64_t i = 0; i < X->rows * X->cols; i++) {
+        const double found = number(X, i / X->cols, i % X->cols);
+        if (!(fabs(found - expected[i]) <= tolerance))
+            fail_msg("%s %lld: %.17g, expected %.17g", what, (long long)i, found, expected[i]);
+    }
+}
+
+/* Steps contract what differs, so that rounding stays near the rounding of one step; 1e-10 and 1e-4 leave a thousand
+   times that. */
+static void steps_are_right(void **state) {
+    (void)state;
+    data d = data_make(ROWS, FEW, 6, 5);
+    for (int64_t t = 0; t < d.view.nnz; t += 9) d.values[t] = t % 2 ? 0 : -2; /* which are no uses */
+    for (int wide = 0; wide < 2; wide++) {
+        static plain_model p;
+        tamis_model_options options = options_of(TAMIS_F64, 0);
+        tamis_model *const start = fit_to(&options, &d.view);
+        plain_start(start, &p);
+        for (int pass = 0; pass < 4; pass++) plain_pass(&d, &options, (uint64_t)pass, &p);
+        options.iterations = 4;
+        options.type = wide ? TAMIS_F64 : TAMIS_F32;
+        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_owned_dense *X, *Y;
+        tamis_model_description description;
+        EXPECT_OK(tamis_model_row_factors(model, &X));
+        EXPECT_OK(tamis_model_column_factors(model, &Y));
+        EXPECT_OK(tamis_model_describe(model, &description));
+        const double tolerance = wide ? 1e-10 : 1e-4;
+        close_to("x", X, p.x[0], tolerance);
+        close_to("y", Y, p.y[0], tolerance);
+        assert_true(fabs(description.loss - p.loss) <= tolerance);
+        tamis_owned_dense_free(X);
+        tamis_owned_dense_free(Y);
+        tamis_model_free(start);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+}
+
+/* ------------------------------------------------------------------------------------------ the same model */
+
+static void same_factors(tamis_model *a, tamis_model *b) {
+    tamis_owned_dense *of[2][2];
+    tamis_model *const models[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        EXPECT_OK(tamis_model_row_factors(models[i], &of[i][0]));
+        EXPECT_OK(tamis_model_column_factors(models[i], &of[i][1]));
+    }
+    for (int side = 0; side < 2; side++) {
+        const tamis_dense *const X = tamis_owned_dense_view(of[0][side]), *const Y =
+                                                                              tamis_owned_dense_view(of[1][side]);
+        assert_memory_equal(X->data, Y->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
+        tamis_owned_dense_free(of[0][side]);
+        tamis_owned_dense_free(of[1][side]);
+    }
+}
+
+/* Several blocks: any number of threads, and a fit that stopped and went on, give the same bits. */
+static void threads_and_pauses_change_nothing(void **state) {
+    (void)state;
+    data d = data_make(ROWS, MANY, 9, 6);
+    for (int wide = 0; wide < 2; wide++) {
+        tamis_model_options options = options_of(wide ? TAMIS_F64 : TAMIS_F32, 5);
+        tamis_model *const model = fit_to(&options, &d.view);
+        for (int threads = 1; threads < 9; threads += 2) {
+            options.threads = threads;
+            tamis_model *const other = fit_to(&options, &d.view);
+            same_factors(model, other);
+            tamis_model_free(other);
+        }
+        options.iterations = 2;
+        tamis_model *const paused = fit_to(&options, &d.view), *loaded;
+        EXPECT_OK(tamis_model_save(paused, "/tmp/tamis-bpr.model"));
+        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-bpr.model", &loaded));
+        unlink("/tmp/tamis-bpr.model");
+        options.iterations = 5;
+        EXPECT_OK(tamis_model_continue_with(loaded, &options));
+        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
+        same_factors(model, loaded);
+        tamis_model_free(paused);
+        tamis_model_free(loaded);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+}
+
+/* ------------------------------------------------------------------------------------------ using it */
+
+/* Rows and columns of two kinds. */
+static data two_kinds(int64_t rows, int64_t cols) {
+    data d = data_make(rows, cols, (int)cols / 3, 8);
+    int64_t kept = 0, begin = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t end = d.offsets[i + 1];
+        for (int64_t t = begin; t < end; t++)
+            if (d.columns[t] % 2 == i % 2) d.columns[kept] = d.columns[t], d.values[kept++] = d.values[t];
+        begin = end;
+        d.offsets[i + 1] = kept;
+    }
+    d.view.nnz = kept;
+    return d;
+}
+
+/* What a row is recommended is of its kind, of the fit's rows and of new ones; the factors of a new row do not depend
+   on those beside it. */
+static void it_finds_kinds(void **state) {
+    (void)state;
+    data d = two_kinds(ROWS, MANY);
+    tamis_model_options options = options_of(TAMIS_F32, 30);
+    tamis_model *const model = fit_to(&options, &d.view);
+    float W[ROWS][FACTORS + 1], alone[FACTORS + 1];
+    const tamis_dense all = {.rows = ROWS, .cols = FACTORS + 1, .type = TAMIS_F32, .data = W};
+    EXPECT_OK(tamis_model_transform(model, &d.view, &all));
+    for (int folded = 0; folded < 2; folded++) {
+        int64_t columns[ROWS * 5];
+        double scores[ROWS * 5];
+        int right = 0, asked = 0;
+        EXPECT_OK(tamis_model_recommend(model, folded ? &all : NULL, NULL, ROWS, &d.view, 5, columns, scores));
+        for (int64_t i = 0; i < ROWS * 5; i++) {
+            if (d.offsets[i / 5] == d.offsets[i / 5 + 1]) continue;
+            asked++;
+            right += columns[i] % 2 == i / 5 % 2;
+        }
+        assert_true(asked > 200 && right >= asked * 95 / 100);
+    }
+    const tamis_dense one = {.rows = 1, .cols = FACTORS + 1, .type = TAMIS_F32, .data = alone};
+    for (int64_t row = 0; row < ROWS; row += 13) {
+        int64_t offsets[] = {d.offsets[row], d.offsets[row + 1]};
+        tamis_sparse part = d.view;
+        offsets[1] -= offsets[0];
+        offsets[0] = 0;
+        part.rows = 1;
+        part.nnz = offsets[1];
+        part.offsets = offsets;
+        part.columns = d.columns + d.offsets[row];
+        part.values = d.values + d.offsets[row];
+        EXPECT_OK(tamis_model_transform(model, &part, &one));
+        assert_memory_equal(alone, W[row], sizeof alone);
+    }
+    tamis_model_free(model);
+    data_free(&d);
+}
+
+/* Lambda is chosen where it is 0, and the file has it; rows without uses, and one that has everything, are fine. */
+static void lambda_is_chosen(void **state) {
+    (void)state;
+    data d = two_kinds(400, MANY);
+    for (int64_t t = d.offsets[0]; t < d.offsets[1]; t++) d.values[t] = 0;
+    tamis_model_options options = options_of(TAMIS_F32, 10);
+    options.regularization = 0;
+    tamis_model *const model = fit_to(&options, &d.view);
+    tamis_model_description description;
+    EXPECT_OK(tamis_model_describe(model, &description));
+    assert_true(description.regularization > 0.001 && description.regularization < 0.13);
+    tamis_model_free(model);
+    data_free(&d);
+    data full = data_make(30, 3, 3, 1); /* every row has all columns, or none */
+    options.iterations = 3;
+    tamis_model *const nothing = fit_to(&options, &full.view);
+    EXPECT_OK(tamis_model_describe(nothing, &description));
+    assert_true(isnan(description.loss));
+    tamis_model_free(nothing);
+    data_free(&full);
+}
+
+static void failing_memory_leaks_nothing(void **state) {
+    (void)state;
+    data d = data_make(ROWS, MANY, 9, 14);
+    const tamis_model_options options = options_of(TAMIS_F32, 1);
+    tamis_model *const fitted = fit_to(&options, &d.view);
+    float W[ROWS][FACTORS + 1];
+    const tamis_dense all = {.rows = ROWS, .cols = FACTORS + 1, .type = TAMIS_F32, .data = W};
+    EXPECT_OK(tamis_model_transform(fitted, &d.view, &all));
+    for (int use = 0; use < 2; use++) {
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_model *model = NULL;
+            tamis_memory_fail_at(n);
+            if (use) {
+                status = tamis_model_transform(fitted, &d.view, &all);
+            } else {
+                status = tamis_model_create(device, &options, &model);
+                if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
+            }
+            tamis_memory_fail_at(0);
+            assert_true(n < 10000 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+            tamis_model_free(model);
+            assert_int_equal(tamis_memory_live(), live);
+        }
+    }
+    tamis_model_free(fitted);
+    data_free(&d);
+}
+
+static void wrong_options_are_refused(void **state) {
+    (void)state;
+    tamis_model *model;
+    tamis_model_options options = options_of(TAMIS_F32, 1);
+    options.rate = 0;
+    EXPECT_REFUSED(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT,
+                   "rate = 0, expected a positive number");
+    options = options_of(TAMIS_F32, 3);
+    options.rate = 1e30; /* the iteration is told, and nothing is left of the model */
+    data d = data_make(ROWS, FEW, 6, 5);
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    EXPECT_REFUSED(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT,
+                   "iteration 1: the factors of rows are not finite numbers: use a smaller rate; or fp64");
+    tamis_model_free(model);
+    data_free(&d);
+}
+
+static int open_device(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
+}
+
+static int close_device(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_right),
+        cmocka_unit_test(threads_and_pauses_change_nothing),
+        cmocka_unit_test(it_finds_kinds),
+        cmocka_unit_test(lambda_is_chosen),
+        cmocka_unit_test(failing_memory_leaks_nothing),
+        cmocka_unit_test(wrong_options_are_refused),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
