@@ -20,8 +20,10 @@ import numpy
 
 from . import _command, ml
 from ._command import ResultsError
+from .ml._parameters import WEIGHTS
 
-METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "item-knn": ml.ItemKNN, "ease": ml.EASE, "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
+METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "bpr": ml.BPR, "item-knn": ml.ItemKNN, "ease": ml.EASE,
+                           "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
 _LAMBDAS = [0.02, 0.05, 0.1, 0.2]
 _TOPICS = {"factors": [10, 20, 50, 100]}
 SPACES: dict[str, dict[str, list[Any]]] = {
@@ -29,6 +31,7 @@ SPACES: dict[str, dict[str, list[Any]]] = {
     "ccd": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "biases": [True, False]},
     "sfa": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "column_regularization": _LAMBDAS},
     "implicit-als": {"factors": [16, 32, 64], "regularization": [1.0, 10.0, 30.0, 100.0], "confidence": [1.0, 10.0, 40.0], "weights": ["log", "bm25"]},
+    "bpr": {"factors": [16, 32, 64, 128], "regularization": [0.003, 0.01, 0.03, 0.1]},
     "item-knn": {"neighbours": [10, 20, 50, 100, 200], "weights": ["bm25", "ones", "log"]},
     "ease": {"regularization": [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]},
     "lda": {**_TOPICS, "row_prior": [0.01, 0.1, 0.5], "column_prior": [0.01, 0.1, 0.5]},
@@ -249,7 +252,7 @@ def _words(values: dict[str, Any]) -> str:
 
 def _numbers(text: str) -> tuple[str, list[Any]]:
     name, _, values = text.partition("=")
-    words: dict[str, Any] = {"yes": True, "no": False, **{one: one for one in ml.WEIGHTS}}
+    words: dict[str, Any] = {"yes": True, "no": False, **{one: one for one in WEIGHTS}}
     try:
         found = [words[one] if one in words else int(one) if one.lstrip("-").isdigit() else float(one) for one in values.split(",")]
     except ValueError:

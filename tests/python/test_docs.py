@@ -122,7 +122,7 @@ def public(name):
             continue
         yield member, thing
         if inspect.isclass(thing):
-            for method, what in vars(thing).items():
+            for method, what in [item for base in thing.__mro__ if base.__module__.startswith("tamis.") for item in vars(base).items()]:
                 what = getattr(what, "__func__", what)
                 if not method.startswith("_") and inspect.isfunction(what):
                     yield f"{member}.{method}", what

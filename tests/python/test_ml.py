@@ -14,9 +14,10 @@ scipy_sparse = pytest.importorskip("scipy.sparse")
 from tamis import _declarations as c, _errors  # noqa: E402
 from tamis import ml  # noqa: E402
 from tamis._library import models, must  # noqa: E402
+from tamis.ml._parameters import WEIGHTS  # noqa: E402
 
-METHODS = [ml.ALS, ml.ImplicitALS, ml.CCD, ml.LDA, ml.SFA, ml.GaP]
-KEEP_ROWS = [ml.ALS, ml.ImplicitALS, ml.CCD]
+METHODS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.LDA, ml.SFA, ml.GaP]
+KEEP_ROWS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD]
 
 
 def data(rows=40, cols=25, dtype="float32"):
@@ -34,7 +35,7 @@ def test_defaults_are_the_librarys(method):
         if name == "dtype":
             assert value == "float32" and options.type == c.TAMIS_F32
         elif name == "weights":
-            assert options.weights == ml.WEIGHTS.index(value)
+            assert options.weights == WEIGHTS.index(value)
         elif name not in ("device", "devices", "random_state"):
             assert getattr(options, name) == pytest.approx(value), name
 
@@ -123,6 +124,7 @@ PREDICTS = {"check_estimator_sparse_array": ENTRIES, "check_estimator_sparse_mat
 DO_NOT_APPLY = {
     ml.ALS: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
     ml.ImplicitALS: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
+    ml.BPR: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
     ml.CCD: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
     ml.LDA: {**NEVER, **COUNTS, **PREDICTS, "check_methods_subset_invariance": ENTRIES},
     ml.SFA: {**NEVER, **PREDICTS},

@@ -9,7 +9,8 @@ import pytest
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
 from tamis import ml  # noqa: E402
-from tamis.ml import metrics  # noqa: E402
+from tamis._samples import samples  # noqa: E402
+from tamis.ml import _held, metrics  # noqa: E402
 
 METHODS = [ml.ALS, ml.ImplicitALS, ml.CCD, ml.LDA, ml.SFA, ml.GaP]
 
@@ -39,7 +40,7 @@ def test_a_score_is_of_entries_that_the_factors_have_not_seen(method):
     X = suited(method)
     model = method(factors=3, iterations=4, dtype="float64", threads=1).fit(X[:50])
     rest = X[50:].tocoo()
-    held, known = ml._held.divided(ml.samples(rest), method._counts or method._uses)
+    held, known = _held.divided(samples(rest), method._counts or method._uses)
     parts = [scipy_sparse.csr_array(tuple(view.array for view in (part._views[2], part._views[0], part._views[1])), part.shape) for part in (held, known)]
     assert abs(parts[0] + parts[1] - rest).sum() == 0 and (parts[0] * parts[1]).nnz == 0
     for row, all_of in enumerate(np.diff(X[50:].indptr)):

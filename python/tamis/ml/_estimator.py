@@ -1,0 +1,118 @@
+"""The estimators' common part: parameters, fitting and using, and here their files, which the program reads too."""
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from ctypes import byref
+from typing import Any, TypeVar
+
+from .. import _declarations as c
+from .. import _errors
+from .._device import opened
+from .._library import models
+from .._samples import samples
+from ._handle import Model, must
+from ._parameters import WEIGHTS
+from ._using import Using
+
+Self = TypeVar("Self", bound="Estimator")
+
+
+class Estimator(Using):
+    """The common part of all estimators. Use one of its subclasses."""
+
+    def save(self, path: Any) -> None:
+        """Writes the model's file, which the program `tamis` reads too.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "a.model"))
+        ...     ALS.load(os.path.join(folder, "a.model"))
+        ALS(factors=2, iterations=5)
+        """
+        must(models().tamis_model_save(self._fitted(), os.fsencode(path)))
+
+    def _load(self, path: Any) -> None:
+        model = ctypes.c_void_p()
+        must(models().tamis_model_load(opened(self._home()).handle, os.fsencode(path), model))
+        self._model = Model(model.value)
+        self._describe()
+
+    @classmethod
+    def load(cls: type[Self], path: Any, device: str = "cpu") -> Self:
+        """An estimator with the model of a file and the parameters that it was fitted with.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "a.model"))
+        ...     other = ALS.load(os.path.join(folder, "a.model"))
+        >>> bool((other.components_ == model.components_).all())
+        True
+        """
+        made = cls()
+        made.device = device
+        made._load(path)
+        described = c.tamis_model_description()
+        must(models().tamis_model_describe(made._model.value, described))
+        if described.options.method != cls._method:
+            name = models().tamis_method_name(described.options.method).decode()
+            raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
+        for name in cls._names():
+            if name not in ("device", "devices", "dtype", "threads", "random_state"):
+                kept = getattr(described.options, name)
+                setattr(made, name, WEIGHTS[kept] if name == "weights" else kept)
+        made.dtype = made._type
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in ("_model", "_callback", "_stopped")}
+        if self.__sklearn_is_fitted__():
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model")
+                self.save(path)
+                with open(path, "rb") as file:
+                    state["_file"] = file.read()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        content = state.pop("_file", None)
+        vars(self).update(state)
+        if content is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model")
+                with open(path, "wb") as file:
+                    file.write(content)
+                self._load(path)
+
+
+class BatchEstimator(Estimator):
+    """The common part of the estimators that learn from one mini-batch after another: LDA, GaP, SFA."""
+
+    def partial_fit(self: Self, X: Any, y: Any = None) -> Self:
+        """One more step with a mini-batch of new rows. The first batch decides on the number of columns.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import LDA
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]))
+        >>> LDA(factors=2).partial_fit(X[:2]).partial_fit(X[2:]).components_.shape
+        (2, 4)
+        """
+        if self.devices is not None:
+            raise _errors.UnsupportedError(f"devices = {self.devices!r}: {type(self).__name__} learns on one device: set device instead")
+        first = not self.__sklearn_is_fitted__()
+        s = samples(X) if first else self._samples(X)
+        self._stopped = None
+        if first:
+            self._note_names(X)
+            self._start()
+        model, function = self._model, models().tamis_model_partial_fit
+        return self._learn(lambda: function(model.value, byref(s.struct)), first)

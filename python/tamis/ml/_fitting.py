@@ -1,0 +1,165 @@
+"""Fitting: on a device, on several, in mini-batches; in a thread of its own, so that Ctrl-C ends it between two steps."""
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref
+from typing import Any, Optional, TypeVar
+
+import numpy
+
+from .. import _declarations as c
+from .. import _errors, _group, _interrupts
+from .._device import opened
+from .._library import lib, models, text
+from .._samples import samples
+from .._sparse import Sparse
+from . import _held
+from ._conventions import check_names, names_of
+from ._handle import Model, must, not_fitted
+from ._parameters import Parameters
+
+Self = TypeVar("Self", bound="Fitting")
+
+
+class Fitting(Parameters):
+    """What learns."""
+
+    def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Self:
+        """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
+
+        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
+        parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data).
+        Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
+        Raises ValueError with the first bad entry.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.n_iter_, model.n_features_in_
+        (5, 3)
+        """
+        s = samples(X)
+        entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
+                          for part, name in ((held_out, "held_out"), (observed, "observed")))
+        self._note_names(X)
+        self._remembered = _held.remembered(s) if self._scores_rows else None
+        if self.devices is not None:
+            return self._fit_group(s, entries, known)
+        self._start()
+        held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
+        model, function = self._model, models().tamis_model_fit
+        return self._learn(lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)))
+
+    def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Self:
+        """The same on several devices: the first one's model is kept, which is the whole."""
+        whole = [None if part is None else _group.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
+        for part, name in zip(whole[1:], ("held_out", "observed")):
+            if part is not None and part.struct.rows != s.shape[0]:
+                raise _errors.ArgumentError(f"{name} has {part.struct.rows} rows and X {s.shape[0]}: each device has the same rows of both")
+        devices = [opened(name).handle for name in _group.checked(self.devices)]
+        others = [Model(self._made(handle, self._options())) for handle in devices[1:]]
+        self._start()
+        assert whole[0] is not None
+        ranks = _group.Ranks(devices, whole[0], *whole[1:])
+        fitted = [self._model, *others]
+        status, message = ranks.fit([one.value for one in fitted], (fitted, self._callback), self._stop)
+        return self._ended(status, message)
+
+    def _learn(self: Self, function: Any, first: bool = True) -> Self:
+        """A call that learns, in a thread of its own: its callback is Python code, in which no signal is to be handled."""
+        status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
+        return self._ended(status, message, first)
+
+    def _ended(self: Self, status: int, message: str, first: bool = True) -> Self:
+        """After a call that learns. first: the model was made for it, and is nothing if it fails. One that was stopped is as it was after its last
+        mini-batch or iteration, and may be used."""
+        stopped, self._stopped = self._stopped, None
+        if status not in (c.TAMIS_OK, c.TAMIS_ERROR_CANCELLED):
+            if first:
+                del self._model
+            error = _errors.renamed(_errors.of_status(status, message), {"S": "X"})
+            raise error if stopped is None else stopped from error
+        self._describe()
+        if stopped is not None:
+            raise stopped
+        if status:  # the callback stops for nothing else than what is raised in it
+            raise KeyboardInterrupt
+        return self
+
+    def _stop(self, error: BaseException) -> None:
+        if self._stopped is None:
+            self._stopped = error
+
+    def fit_transform(self, X: Any, y: Any = None) -> numpy.ndarray:
+        """`fit`, then `transform`, of the same X.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> ALS(factors=2, iterations=5, biases=False).fit_transform(X).shape
+        (3, 2)
+        """
+        return self.fit(X)._transformed(X)
+
+    def _start(self) -> None:
+        self.history_: list[dict[str, Any]] = []
+        self._stopped = None
+        options = self._options()
+
+        def after(_: Any, iteration: Any) -> bool:
+            try:
+                i = iteration.contents
+                if self._stopped is not None:
+                    return False
+                if i.batch == i.batches:
+                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
+                return True
+            except BaseException as error:  # noqa: BLE001  no exception passes through C
+                self._stop(error)
+                return False
+
+        self._callback = c.tamis_iteration_callback(after)
+        options.callback = self._callback
+        self._model = Model(self._made(opened(self._home()).handle, options))
+
+    @staticmethod
+    def _made(device: int, options: c.tamis_model_options) -> Optional[int]:
+        model = ctypes.c_void_p()
+        must(models().tamis_model_create(device, byref(options), model))
+        return model.value
+
+    def _home(self) -> str:
+        """The device on which the model is."""
+        return self.device if self.devices is None else _group.checked(self.devices)[0]
+
+    def _describe(self) -> None:
+        described = c.tamis_model_description()
+        must(models().tamis_model_describe(self._model.value, described))
+        if hasattr(self, "regularization"):
+            self.regularization_ = described.regularization
+        self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
+        self._width, self._rows = described.width, described.rows
+        self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"
+        self._model.known = True
+
+    def _fitted(self) -> int:
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted(type(self).__name__)
+        assert self._model.value is not None
+        return self._model.value
+
+    def _note_names(self, X: Any) -> None:
+        """Keeps the names of a data frame's columns, for later calls to compare."""
+        names = names_of(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _samples(self, X: Any, name: str = "X") -> Sparse:
+        """X for a fitted model."""
+        self._fitted()
+        if name == "X":
+            check_names(self, X)
+        return samples(X, name, self.n_features_in_, type(self).__name__)

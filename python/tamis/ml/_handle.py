@@ -1,0 +1,52 @@
+"""The library's model behind an estimator, and its errors, in which S is what is X here."""
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from typing import Any, Optional
+
+import numpy
+
+from .. import _errors
+from .._library import models
+from .._library import must as _must
+
+
+def must(status: int) -> None:
+    """Raises the library's error, in which S is what is X here."""
+    try:
+        _must(status)
+    except _errors.Error as error:
+        raise _errors.renamed(error, {"S": "X"}) from None
+
+
+def not_fitted(name: str) -> Exception:
+    """The library's error, which is scikit-learn's too where that is imported."""
+    message = f"this {name} is not fitted: call fit"
+    exceptions = sys.modules.get("sklearn.exceptions")
+    if exceptions is None:
+        return _errors.ArgumentError(message)
+    return type("NotFittedError", (_errors.ArgumentError, exceptions.NotFittedError), {})(message)
+
+
+def places(given: Any, name: str) -> numpy.ndarray:
+    """Numbers of rows or columns."""
+    array = numpy.asarray(given)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise _errors.ArgumentError(f"{name} has shape {array.shape} and elements of {array.dtype}: expected a list of whole numbers")
+    return numpy.ascontiguousarray(array, "int64")
+
+
+class Model:
+    """The library's model, freed with its last user. known: it has learnt, and the estimator has noted its sizes.
+
+    Freeing runs no step of Python code: an interrupt within a `__del__` would be printed and lost.
+    """
+
+    __slots__ = ("value", "known", "free")
+    __del__ = property(operator.attrgetter("free"))
+
+    def __init__(self, value: Optional[int]):
+        self.value, self.known = value, False
+        self.free = functools.partial(models().tamis_model_free, value)

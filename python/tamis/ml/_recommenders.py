@@ -1,0 +1,152 @@
+"""Estimators of ratings and of uses."""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+from .. import _declarations as c
+from ._estimator import BatchEstimator, Estimator
+
+
+class ALS(Estimator):
+    """Ratings by alternating least squares. Parameters are fields of `tamis_model_options`, with its defaults; threads: 0 is all.
+
+    devices: names of devices of this process that fit together, for instance ["cuda:0", "cuda:1"]; each has some rows of X, and all have the
+    model in the end, which is that of one device but for rounding. It is then used on the first of them; `device` is not looked at. The
+    same one may be there several times. ALS and ImplicitALS do this; `fit` of the others raises UnsupportedError.
+    regularization: 0 finds lambda by the noise of the data. random_state: a number or a generator of NumPy in place of seed.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ALS
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+    >>> model = ALS(factors=2, iterations=20).fit(X)
+    >>> model.transform(X).shape, model.predict(X).shape
+    ((3, 3), (6,))
+    """
+
+    _method = c.TAMIS_ALS
+    _scores_rows = True
+
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+                 weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+        self._set(locals())
+
+
+class ImplicitALS(Estimator):
+    """Counts of uses: missing entries count as zeros with little weight (Hu, Koren, Volinsky). Parameters as in `ALS`.
+
+    weights: what a count r is taken for: "log", log2(1 + r); "linear", r; "ones", 1; "bm25", less in long rows and for frequent columns.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ImplicitALS
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [0, 5, 2]]))
+    >>> ImplicitALS(factors=2, iterations=5).fit(plays).recommend([1], n=1, seen=plays)[0]
+    array([[1]])
+    """
+
+    _method = c.TAMIS_IMPLICIT_ALS
+    _uses = True
+
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+                 confidence: float = 1.0, weights: str = "log", cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+        self._set(locals())
+
+
+class BPR(Estimator):
+    """Uses by Bayesian personalised ranking: what a user has is ranked above what not (Rendle et al.). Counts do not matter. Parameters as in `ALS`.
+
+    regularization: lambda of the factors, 0 chooses it by an inner split. rate: ADAGRAD's rate. The model does not depend on the number of threads.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import BPR
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [0, 5, 2]]))
+    >>> BPR(factors=2, iterations=50).fit(plays).recommend([1], n=1, seen=plays)[0]
+    array([[1]])
+    """
+
+    _method = c.TAMIS_BPR
+    _uses = True
+
+    def __init__(self, factors: int = 32, iterations: int = 30, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+                 rate: float = 0.05, biases: bool = True, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+        self._set(locals())
+
+
+class ItemKNN(Estimator):
+    """Uses by nearest neighbours of items. `transform` gives a row's scores of all columns; `recommend` needs them as factors=, as no rows are kept.
+
+    weights: "bm25" finds neighbours by products of BM25 weights, others by the cosine of weighted uses, see `ImplicitALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ItemKNN
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [2, 5, 2]]))
+    >>> model = ItemKNN(neighbours=2, weights="ones").fit(plays)
+    >>> model.recommend([1], n=1, seen=plays, factors=model.transform(plays))[0]
+    array([[1]])
+    """
+
+    _method = c.TAMIS_ITEM_KNN
+    _uses = _pairs = True
+
+    def __init__(self, neighbours: int = 20, weights: str = "bm25", dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None):
+        self._set(locals())
+
+
+class EASE(Estimator):
+    """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 is a share of the mean uses of an item.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import EASE
+    >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [2, 5, 2]]))
+    >>> model = EASE(regularization=1.0).fit(plays)
+    >>> bool(abs(np.diag(model.components_)).max() == 0)
+    True
+    """
+
+    _method = c.TAMIS_EASE
+    _uses = _pairs = True
+
+    def __init__(self, regularization: float = 0.0, weights: str = "ones", dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None):
+        self._set(locals())
+
+
+class CCD(Estimator):
+    """Ratings by CCD++, one feature at a time. Parameters as in `ALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import CCD
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+    >>> CCD(factors=2, iterations=5, biases=False).fit(X).components_.shape
+    (2, 3)
+    """
+
+    _method = c.TAMIS_CCD
+    _scores_rows = True
+
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+                 weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
+                 device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None):
+        self._set(locals())
+
+
+class SFA(BatchEstimator):
+    """Ratings by sparse factor analysis in mini-batches of users, whose factors are not kept. Parameters as in `ALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import SFA
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+    >>> SFA(factors=2, iterations=5).fit(X).predict(X).shape
+    (6,)
+    """
+
+    _method = c.TAMIS_SFA
+
+    def __init__(self, factors: int = 32, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+                 column_regularization: float = 0.1, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
+                 threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+        self._set(locals())

@@ -1,0 +1,180 @@
+"""Using a fitted model: factors of new rows, predictions, recommendations, scores."""
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref
+from typing import Any, Optional
+
+import numpy
+
+from .. import _declarations as c
+from .. import _errors
+from .._library import lib, models
+from .._samples import in_order
+from .._sparse import Sparse
+from .._streams import settle
+from .._views import dense, view
+from . import _held
+from ._fitting import Fitting
+from ._handle import must, places
+
+
+class Using(Fitting):
+    """What needs a fit."""
+
+    def get_feature_names_out(self, input_features: Any = None) -> numpy.ndarray:
+        """Names of the columns of `transform`: "als0", "als1", ...
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> list(model.get_feature_names_out())  # two factors and a bias
+        ['als0', 'als1', 'als2']
+        """
+        self._fitted()
+        return numpy.array([f"{type(self).__name__.lower()}{number}" for number in range(self._width)], dtype=object)
+
+    def transform(self, X: Any) -> numpy.ndarray:
+        """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in; with biases one more column.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.transform(X[:1]).shape
+        (1, 3)
+        """
+        return self._transformed(X)
+
+    def _transformed(self, X: Any) -> numpy.ndarray:
+        """`transform` as an array, also where set_output asks for data frames."""
+        model, s = self._fitted(), self._samples(X)
+        W = numpy.empty((s.shape[0], self._width), self._type)
+        must(models().tamis_model_transform(model, byref(s.struct), byref(dense(view(W, "W"), "W"))))
+        return W
+
+    def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
+        """Predictions at the places of X's entries, (nnz,), in the order in which X stores them. factors: those of X's rows, of `transform`.
+
+        The order is that of `X.data` for CSR, CSC, COO and BSR, of `X.tocsr().data` for SciPy's other formats, and row by row for a dense X.
+        factors=None: X's rows are those of the fit; where the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` finds
+        their factors.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.predict(X).shape
+        (6,)
+        """
+        model, s = self._fitted(), self._samples(in_order(X))
+        if factors is None and self._rows == 0:
+            factors = self._transformed(X)
+        out = numpy.empty(s.nnz, "float64")
+        W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
+        must(models().tamis_model_predict(model, W, byref(s.struct), out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        return out
+
+    def recommend(self, rows: Any = None, n: int = 10, *, seen: Any = None,
+                  factors: Optional[numpy.ndarray] = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
+
+        rows: numbers of rows of the fit, or of `factors`; None: all. Both results are (rows, n); where fewer are left, -1 and NaN.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> columns, scores = model.recommend([0], n=1, seen=X)
+        >>> columns
+        array([[2]])
+        """
+        model = self._fitted()
+        numbers = None if rows is None else places(rows, "rows")
+        count = (self._rows if factors is None else len(factors)) if numbers is None else len(numbers)
+        columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
+        W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
+        known = None if seen is None else self._samples(seen, "seen")
+        must(models().tamis_model_recommend(
+            model, W, None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), count,
+            None if known is None else byref(known.struct), n, columns.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
+            scores.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        return columns, scores
+
+    def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n columns whose factors point most nearly the same way as those of each in `which`, and the cosines; rows: rows of the fit.
+
+        Both are (which, n); where fewer are left, -1 and NaN.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> columns, cosines = model.similar([0], n=2)
+        >>> sorted(columns[0].tolist())
+        [1, 2]
+        """
+        model, numbers = self._fitted(), places(which, "which")
+        found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
+        integers = ctypes.POINTER(ctypes.c_int64)
+        must(models().tamis_model_similar(model, rows, numbers.ctypes.data_as(integers), len(numbers), n, found.ctypes.data_as(integers),
+                                          cosines.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        return found, cosines
+
+    def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
+        """How well entries that the factors of their rows have not seen are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of
+        words; of uses the share of those held out that is among the first ten recommended (recall), without what is known.
+
+        observed: what is known of X's rows; their factors are found from it, and X is scored. None: for ALS and CCD, if X has as many rows as the fit, they are
+        the rows of the fit, whose factors the model has; X that contradicts this is refused. In all other cases a fifth of each row's entries is held out, the
+        factors are found from the rest, and the held-out entries are scored.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.score(X) <= 0
+        True
+        """
+        model, s = self._fitted(), self._samples(X)
+        known: Optional[Sparse] = None
+        if observed is not None:
+            known = self._samples(observed, "observed")
+            if known.shape[0] != s.shape[0]:
+                raise _errors.ArgumentError(f"observed has {known.shape[0]} rows and X {s.shape[0]}: expected the same rows")
+        elif self._scores_rows and self._rows == s.shape[0]:
+            if self._remembered is not None:
+                self._remembered.check(s)
+        else:
+            s, known = _held.divided(s, self._counts or self._uses)
+        if s.nnz == 0:
+            raise _errors.ArgumentError("X has no entries: nothing can be scored")
+        held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
+        result = c.tamis_score()
+        must(models().tamis_model_score(model, byref(held), known is not None, 0, result))
+        return result.recall if self._uses else result.log_likelihood if self._counts else -result.rmse
+
+    def _factors(self, function: Any) -> numpy.ndarray:
+        owned = ctypes.c_void_p()
+        must(function(self._fitted(), owned))
+        try:
+            d = lib.tamis_owned_dense_view(owned).contents
+            kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
+            stride = d.stride or d.cols
+            if d.rows == 0 or d.cols == 0:
+                return numpy.empty((d.rows, d.cols), self._type)
+            lent = numpy.ctypeslib.as_array(ctypes.cast(d.data, ctypes.POINTER(kind)), (d.rows, stride))
+            return lent[:, :d.cols].copy()  # the library's memory ends with `owned`
+        finally:
+            lib.tamis_owned_dense_free(owned)
+
+    @property
+    def components_(self) -> numpy.ndarray:
+        """The factors of the columns, (factors, columns): of items, or the words of each topic."""
+        return self._factors(models().tamis_model_column_factors).T
+
+    @property
+    def row_factors_(self) -> numpy.ndarray:
+        """The factors of the rows of the fit, (rows, factors); LDA and SFA keep none."""
+        return self._factors(models().tamis_model_row_factors)
