@@ -274,10 +274,17 @@ TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_den
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);
 
+/* The same among some columns only: columns whose candidates[j] is false are not recommended, as those of `seen`.
+   candidates has the model's columns; NULL: all are. */
+TAMIS_API tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *W, const int64_t *rows,
+                                                   int64_t count, const tamis_sparse *seen, const bool *candidates,
+                                                   int n, int64_t *columns, double *scores);
+
 /* Finds for each of `count` columns (of the fit's rows, if `rows`; numbers in `which`, NULL: 0 .. count - 1) the n
    others whose factors, without biases, have the largest cosine with its own, largest first, and the cosines: count * n
    entries each, missing ones as in recommend. Factors that are all zeros are similar to nothing. Of equal ones, the
-   lower number is first. TAMIS_ERROR_UNSUPPORTED: the model stores no row factors. */
+   lower number is first. Of models of pairs of columns, those with the largest weights, other than 0, for a row that
+   has this column alone, and the weights. TAMIS_ERROR_UNSUPPORTED: the model stores no row factors. */
 TAMIS_API tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
                                            int64_t *similar, double *cosines);
 

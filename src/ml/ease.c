@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "ml/best.h"
 #include "ml/calls.h"
 #include "ml/factors.h"
 #include "ml/items.h"
@@ -199,6 +200,12 @@ done:
     return status;
 }
 
+static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
+    for (int64_t j = 0; j < kept->cols; j++)
+        if (ml_element(kept, column, j) != 0) ml_best_offer(best, j, ml_element(kept, column, j));
+    ml_best_finish(best);
+}
+
 static const tamis_method_option own_options[] = {
     {"regularization", "lambda; 0: a share of the mean uses of a column"}, {"weights", NULL}, {NULL, NULL}};
 
@@ -220,5 +227,6 @@ const ml_method ml_ease = {
     .loss = loss,
     .free_work = free_work,
     .transform = transform,
+    .similar = similar,
     .operands = ml_items_operands,
 };

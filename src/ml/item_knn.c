@@ -139,6 +139,14 @@ done:
     return status;
 }
 
+static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
+    const int64_t n = kept->cols / 2;
+    for (int64_t k = 0; k < n && ml_element(kept, column, k) >= 0 && best->kept < best->n; k++) {
+        best->columns[best->kept] = (int64_t)ml_element(kept, column, k);
+        best->scores[best->kept++] = ml_element(kept, column, n + k);
+    }
+}
+
 static const tamis_method_option own_options[] = {{"neighbours", NULL}, {"weights", NULL}, {NULL, NULL}};
 
 const ml_method ml_item_knn = {
@@ -158,5 +166,6 @@ const ml_method ml_item_knn = {
     .loss = loss,
     .free_work = free_work,
     .transform = transform,
+    .similar = similar,
     .operands = ml_items_operands,
 };

@@ -8,6 +8,7 @@
 #include <tamis/dense.h>
 #include <tamis/ml.h>
 
+struct ml_best;
 struct ml_operands;
 
 /* A method may keep so many matrices beside the factors between iterations; a checkpoint has them. It may also keep so
@@ -60,6 +61,10 @@ typedef struct ml_method {
 
     /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
     tamis_status (*bound)(tamis_model *model, const tamis_sparse *data, double *per_word);
+
+    /* Offers the columns that are like one, with their weights. kept: the model's column_factors on the host. NULL:
+       their directions are compared. */
+    void (*similar)(const tamis_dense *kept, int64_t column, struct ml_best *best);
 
     /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
        for ml_operands_free() after an error too. */

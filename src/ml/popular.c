@@ -57,8 +57,8 @@ static bool has_seen(const tamis_sparse *seen, int64_t row, int64_t column) {
     return at < offsets[row + 1] && ((const int64_t *)seen->columns)[at] == column;
 }
 
-tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const tamis_sparse *seen, int n,
-                             int64_t *columns, double *scores) {
+tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const tamis_sparse *seen,
+                             const bool *allowed, int n, int64_t *columns, double *scores) {
     const tamis_dense *const A = &operands->A.host;
     const int64_t cols = model->states[ML_POPULARITY].rows;
     popular *order = NULL;
@@ -68,7 +68,7 @@ tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operan
         if (!order) TRY(make_order(model, &order));
         int kept = 0;
         for (int64_t k = 0; k < cols && kept < n; k++) {
-            if (has_seen(seen, i, order[k].column)) continue;
+            if ((allowed && !allowed[order[k].column]) || has_seen(seen, i, order[k].column)) continue;
             columns[i * n + kept] = order[k].column;
             scores[i * n + kept++] = ml_expectation(operands, 0);
         }

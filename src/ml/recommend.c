@@ -57,6 +57,7 @@ typedef struct scorer {
     tamis_dense turned, scores; /* on the device: width x rows, columns x rows */
     void *host_turned, *host_scores;
     const tamis_sparse *seen; /* sorted, a row for each of A's, or NULL */
+    const bool *allowed;      /* columns, or NULL: all */
 
     /* of the block under way */
     int64_t first, rows, column, columns;
@@ -127,6 +128,7 @@ static void select_rows(scorer *s, int64_t from, int64_t to) {
     if (s->seen)
         for (int64_t row = from; row < to; row++) leave_out_seen(s, row);
     for (int64_t j = 0; j < s->columns; j++) {
+        if (s->allowed && !s->allowed[s->column + j]) continue;
         const int64_t line = j * s->rows;
         for (int64_t row = from; row < to; row += LINE) {
             const int64_t end = to - row < LINE ? to : row + LINE;
@@ -220,7 +222,7 @@ static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int 
         const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
         const int64_t first = offsets ? offsets[row] : 0, count = offsets ? offsets[row + 1] - first : 0;
         TRY(ml_scan(line_of(s->A, row), s->B, s->seen ? (const int64_t *)s->seen->columns + first : NULL, count,
-                    threads, &best));
+                    s->allowed, threads, &best));
         ml_best_finish(&best);
         for (int i = 0; i < best.kept; i++) best.scores[i] = ml_expectation(operands, best.scores[i]);
     }
@@ -237,7 +239,7 @@ static void pick_rows(const scorer *s, int n, int64_t *columns, double *scores) 
         const int64_t end = offsets ? offsets[row + 1] : 0;
         for (int64_t j = 0; j < s->A->cols; j++) {
             while (t < end && seen[t] < j) t++;
-            if (t < end && seen[t] == j) continue;
+            if ((t < end && seen[t] == j) || (s->allowed && !s->allowed[j])) continue;
             ml_best_offer(&best, j, ml_element(s->A, row, j));
         }
         ml_best_finish(&best);
@@ -306,8 +308,9 @@ static tamis_status scorer_make(scorer *s) {
 }
 
 tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const int64_t *rows,
-                          const tamis_sparse *seen, int n, int64_t *columns, double *scores) {
+                          const tamis_sparse *seen, const bool *allowed, int n, int64_t *columns, double *scores) {
     scorer s = {.model = model,
+                .allowed = allowed,
                 .A = &operands->A.host,
                 .B = &operands->B.host,
                 .there = operands->B.there,
@@ -336,7 +339,7 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
     }
 done:
     scorer_free(&s);
-    if (status == TAMIS_OK) status = ml_popular_fill(model, operands, s.seen, n, columns, scores);
+    if (status == TAMIS_OK) status = ml_popular_fill(model, operands, s.seen, allowed, n, columns, scores);
     tamis_owned_sparse_free(sorted);
     return status;
 }
@@ -365,8 +368,9 @@ static tamis_status check_seen(const tamis_model *model, const tamis_sparse *see
                       W ? "W" : "the model", (long long)have);
 }
 
-tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
-                                   const tamis_sparse *seen, int n, int64_t *columns, double *scores) {
+tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+                                         const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
+                                         double *scores) {
     tamis_clear_error();
     int64_t have, entries;
     TRY(ml_check_fitted(model));
@@ -382,8 +386,13 @@ tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, con
     TRY(ml_gather_rows(model, W, rows, count, &asked));
     ml_operands operands = {0};
     tamis_status status = model->method->operands(model, tamis_owned_dense_view(asked), &operands);
-    if (status == TAMIS_OK) status = ml_recommend(model, &operands, rows, seen, n, columns, scores);
+    if (status == TAMIS_OK) status = ml_recommend(model, &operands, rows, seen, candidates, n, columns, scores);
     ml_operands_free(&operands);
     tamis_owned_dense_free(asked);
     return status;
+}
+
+tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+                                   const tamis_sparse *seen, int n, int64_t *columns, double *scores) {
+    return tamis_model_recommend_among(model, W, rows, count, seen, NULL, n, columns, scores);
 }

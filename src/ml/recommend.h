@@ -5,8 +5,8 @@
 #include "ml/operands.h"
 
 /* Finds the n best columns of each line of A, which is on the host, and of which line i is row rows[i] of `seen` (NULL:
-   row i). Arguments have been checked, but not the arrays of `seen`. */
+   row i), of those that are allowed (NULL: all). Arguments have been checked, but not the arrays of `seen`. */
 tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const int64_t *rows,
-                          const tamis_sparse *seen, int n, int64_t *columns, double *scores);
+                          const tamis_sparse *seen, const bool *allowed, int n, int64_t *columns, double *scores);
 
 #endif

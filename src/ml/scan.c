@@ -27,6 +27,7 @@ typedef struct scan {
     bool cosine;
     const int64_t *seen; /* sorted columns that are left out */
     int64_t seen_count;
+    const bool *allowed; /* columns, or NULL: all */
     int n, parts;
     int64_t *columns; /* n of each part */
     double *scores;
@@ -85,6 +86,7 @@ static void scan_part(scan *s, int part) {
             while (skip < s->seen_count && s->seen[skip] == j) skip++;
             continue;
         }
+        if (s->allowed && !s->allowed[j]) continue;
         const double score = s->cosine ? direction_at(s, j) : dot_at(s, j, NULL);
         if (best.kept < best.n || score > best.scores[0]) ml_best_offer(&best, j, score);
     }
@@ -134,9 +136,9 @@ done:
     return status;
 }
 
-tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen, int64_t seen_count, int threads,
-                     ml_best *best) {
-    scan s = {.B = B, .row = row, .length = B->cols, .seen = seen, .seen_count = seen_count};
+tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen, int64_t seen_count,
+                     const bool *allowed, int threads, ml_best *best) {
+    scan s = {.B = B, .row = row, .length = B->cols, .seen = seen, .seen_count = seen_count, .allowed = allowed};
     return run(&s, threads, best);
 }
 
@@ -148,6 +150,15 @@ static bool find_direction(const tamis_dense *X, int64_t at, int64_t length, voi
     for (int64_t k = 0; k < length; k++) square += ml_element(X, at, k) * ml_element(X, at, k);
     for (int64_t k = 0; k < length; k++) ml_put_number(unit, X->type, k, ml_element(X, at, k) / sqrt(square));
     return square > 0;
+}
+
+static void list_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count, int n,
+                         int64_t *similar, double *weights) {
+    for (int64_t i = 0; i < count; i++) {
+        ml_best best = {.columns = similar + i * n, .scores = weights + i * n, .n = n};
+        model->method->similar(X, which ? which[i] : i, &best);
+        for (int k = best.kept; k < n; k++) best.columns[k] = -1, best.scores[k] = NAN;
+    }
 }
 
 static tamis_status find_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count,
@@ -178,10 +189,6 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
     tamis_clear_error();
     TRY(ml_check_fitted(model));
     const tamis_dense *X = rows ? &model->row_factors : &model->column_factors;
-    if (model->method->about.pairs)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "%s has no factors to compare: its weights of pairs are in tamis_model_column_factors",
-                          model->method->about.name);
     if (X->cols == 0 || (rows && X->rows != model->rows))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors", model->method->about.name);
     if (count < 0 || n < 0)
@@ -195,8 +202,12 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
     if (!similar || !cosines) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", similar ? "cosines" : "similar");
     tamis_owned_dense *fetched = NULL;
     if (X->location != TAMIS_HOST) TRY(ml_dense_fetch(model, X, &fetched));
-    const tamis_status status =
-        find_similar(model, fetched ? tamis_owned_dense_view(fetched) : X, which, count, n, similar, cosines);
+    const tamis_dense *const here = fetched ? tamis_owned_dense_view(fetched) : X;
+    tamis_status status = TAMIS_OK;
+    if (model->method->similar)
+        list_similar(model, here, which, count, n, similar, cosines);
+    else
+        status = find_similar(model, here, which, count, n, similar, cosines);
     tamis_owned_dense_free(fetched);
     return status;
 }

@@ -9,7 +9,7 @@
 
 /* Fills `best`, which is empty, from the products of one packed row with the packed lines of B, all on the host,
    without the columns in `seen`, which are sorted. `best` is a heap then. */
-tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen, int64_t seen_count, int threads,
-                     ml_best *best);
+tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen, int64_t seen_count,
+                     const bool *allowed, int threads, ml_best *best);
 
 #endif

@@ -154,6 +154,47 @@ static void ease_is_right(void **state) {
     data_free(&d);
 }
 
+/* What is like a column is what a row that has it alone is recommended, with the scores. */
+static void similar_is_right(tamis_model *model) {
+    enum { N = 25 };
+    int64_t found[COLS * N];
+    double weights[COLS * N], scores[COLS * COLS], ones[COLS];
+    int64_t offsets[COLS + 1], columns[COLS];
+    for (int j = 0; j <= COLS; j++) offsets[j] = j;
+    for (int j = 0; j < COLS; j++) columns[j] = j, ones[j] = 1;
+    const tamis_sparse each = {.format = TAMIS_CSR,
+                               .rows = COLS,
+                               .cols = COLS,
+                               .nnz = COLS,
+                               .index_type = TAMIS_I64,
+                               .offset_type = TAMIS_I64,
+                               .value_type = TAMIS_F64,
+                               .offsets = offsets,
+                               .columns = columns,
+                               .values = ones};
+    const tamis_dense W = {.rows = COLS, .cols = COLS, .type = TAMIS_F64, .data = scores};
+    EXPECT_OK(tamis_model_transform(model, &each, &W));
+    EXPECT_OK(tamis_model_similar(model, false, NULL, COLS, N, found, weights));
+    for (int j = 0; j < COLS; j++) {
+        bool taken[COLS] = {false};
+        taken[j] = true;
+        for (int k = 0; k < N; k++) {
+            int best = -1;
+            for (int i = 0; i < COLS; i++)
+                if (!taken[i] && scores[j * COLS + i] != 0 &&
+                    (best < 0 || scores[j * COLS + i] > scores[j * COLS + best]))
+                    best = i;
+            assert_int_equal(found[j * N + k], best);
+            if (best < 0) {
+                assert_true(isnan(weights[j * N + k]));
+                continue;
+            }
+            assert_true(weights[j * N + k] == scores[j * COLS + best]);
+            taken[best] = true;
+        }
+    }
+}
+
 /* Predictions are the scores, recommendations the largest of them that were not seen; from a file too, and of one row.
  */
 static void scores_are_used(void **state) {
@@ -198,7 +239,9 @@ static void scores_are_used(void **state) {
             m ? "W is NULL, but the model (ease) stores no row factors: compute them with tamis_model_transform"
               : "W is NULL, but the model (item-knn) stores no row factors: compute them with "
                 "tamis_model_transform");
-        assert_int_equal(tamis_model_similar(model, false, NULL, 1, 3, columns, best), TAMIS_ERROR_UNSUPPORTED);
+        similar_is_right(model);
+        EXPECT_REFUSED(tamis_model_similar(model, true, NULL, 1, 3, columns, best), TAMIS_ERROR_UNSUPPORTED,
+                       m ? "ease stores no row factors" : "item-knn stores no row factors");
         assert_int_equal(tamis_model_topics(model, 3, columns, best), TAMIS_ERROR_UNSUPPORTED);
         free(before), free(scores), free(predictions);
         tamis_model_free(fitted);

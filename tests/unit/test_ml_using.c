@@ -189,7 +189,7 @@ static void transforms(void **state) {
 /* One row by looking through all columns again and again. */
 static void expect_best(const plain *p, int64_t row, int64_t cols, const bool *left_out, int n, const int64_t *columns,
                         const double *scores) {
-    bool *const taken = calloc((size_t)cols, sizeof *taken);
+    bool *const taken = calloc((size_t)(cols < 1 ? 1 : cols), sizeof *taken);
     double *const raw = malloc((size_t)cols * sizeof *raw);
     for (int64_t j = 0; j < cols; j++) raw[j] = plain_raw(p, row, j);
     if (left_out) memcpy(taken, left_out, (size_t)cols * sizeof *taken);
@@ -216,17 +216,24 @@ static void expect_recommendations(tamis_model *model, const tamis_dense *W, con
     const size_t entries = (size_t)(count * n);
     int64_t *const columns = malloc((entries + 1) * sizeof *columns);
     double *const scores = malloc((entries + 1) * sizeof *scores);
-    bool *const left_out = calloc((size_t)model->cols, sizeof *left_out);
+    bool *const left_out = calloc((size_t)model->cols, 2 * sizeof *left_out), *const candidates =
+                                                                                  left_out + model->cols;
     columns[entries] = 77;
     scores[entries] = 77;
-    EXPECT_OK(tamis_model_recommend(model, W, rows, count, seen, n, columns, scores));
-    assert_string_equal(tamis_last_error(), "");
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t row = rows ? rows[i] : i;
-        memset(left_out, 0, (size_t)model->cols * sizeof *left_out);
-        for (int64_t t = 0; seen && t < d->view.nnz; t++)
-            if (d->rows[t] == row) left_out[d->columns[t]] = true;
-        expect_best(p, row, model->cols, seen ? left_out : NULL, n, columns + i * n, scores + i * n);
+    for (int64_t j = 0; j < model->cols; j++) candidates[j] = tamis_random_at(5, (uint64_t)n, (uint64_t)j) % 3 > 0;
+    for (int some = 0; some < 2; some++) {
+        if (some)
+            EXPECT_OK(tamis_model_recommend_among(model, W, rows, count, seen, candidates, n, columns, scores));
+        else
+            EXPECT_OK(tamis_model_recommend(model, W, rows, count, seen, n, columns, scores));
+        assert_string_equal(tamis_last_error(), "");
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t row = rows ? rows[i] : i;
+            for (int64_t j = 0; j < model->cols; j++) left_out[j] = some && !candidates[j];
+            for (int64_t t = 0; seen && t < d->view.nnz; t++)
+                if (d->rows[t] == row) left_out[d->columns[t]] = true;
+            expect_best(p, row, model->cols, left_out, n, columns + i * n, scores + i * n);
+        }
     }
     assert_true(columns[entries] == 77 && scores[entries] == 77);
     free(columns);

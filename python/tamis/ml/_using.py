@@ -77,10 +77,11 @@ class Using(Fitting):
         return out
 
     def recommend(self, rows: Any = None, n: int = 10, *, seen: Any = None,
-                  factors: Optional[numpy.ndarray] = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+                  factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
         rows: numbers of rows of the fit, or of `factors`; None: all. Both results are (rows, n); where fewer are left, -1 and NaN.
+        among, without: numbers of columns to which recommendations are restricted, and that are left out, for all rows.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
@@ -89,23 +90,41 @@ class Using(Fitting):
         >>> columns, scores = model.recommend([0], n=1, seen=X)
         >>> columns
         array([[2]])
+        >>> model.recommend([0], n=1, without=[0, 1])[0]
+        array([[2]])
         """
         model = self._fitted()
+        allowed = self._allowed(among, without)
         numbers = None if rows is None else places(rows, "rows")
         count = (self._rows if factors is None else len(factors)) if numbers is None else len(numbers)
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         known = None if seen is None else self._samples(seen, "seen")
-        must(models().tamis_model_recommend(
+        must(models().tamis_model_recommend_among(
             model, W, None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), count,
-            None if known is None else byref(known.struct), n, columns.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
+            None if known is None else byref(known.struct),
+            None if allowed is None else allowed.ctypes.data_as(ctypes.POINTER(ctypes.c_bool)), n, columns.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
             scores.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
         return columns, scores
+
+    def _allowed(self, among: Any, without: Any) -> Optional[numpy.ndarray]:
+        """Whether each column may be recommended; None: all may."""
+        if among is None and without is None:
+            return None
+        allowed = numpy.full(self.n_features_in_, among is None)
+        for given, name, value in ((among, "among", True), (without, "without", False)):
+            numbers = places([] if given is None else given, name)
+            outside = numbers[(numbers < 0) | (numbers >= len(allowed))]
+            if outside.size:
+                raise _errors.ArgumentError(f"{name} has {outside[0]}: expected numbers of columns, 0 to {len(allowed) - 1}")
+            allowed[numbers] = value
+        return allowed
 
     def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns whose factors point most nearly the same way as those of each in `which`, and the cosines; rows: rows of the fit.
 
-        Both are (which, n); where fewer are left, -1 and NaN.
+        Both are (which, n); where fewer are left, -1 and NaN. Of ItemKNN and EASE: the columns with the largest weights for who has the one alone,
+        and the weights.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS

@@ -1,5 +1,6 @@
 /* tamis recommend: the columns with the largest predictions for rows of the training, or for new ones. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/exit.h"
 #include "cli/outputs.h"
@@ -9,7 +10,7 @@
 typedef struct settings {
     tool_use_settings use;
     int64_t top;
-    const char *seen, *new_rows;
+    const char *seen, *new_rows, *among, *without;
 } settings;
 
 enum { ROWS_AT_ONCE = 1 << 16, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
@@ -21,6 +22,10 @@ static const tool_option options[] = {
      offsetof(settings, seen), 0, 0, NULL},
     {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries, which are left out",
      offsetof(settings, new_rows), 0, 0, NULL},
+    {"among", 0, TOOL_PATH, "FILE", NULL, "recommend only columns that this file names, one a line",
+     offsetof(settings, among), 0, 0, NULL},
+    {"without", 0, TOOL_PATH, "FILE", NULL, "leave out columns that this file names, one a line",
+     offsetof(settings, without), 0, 0, NULL},
     TOOL_USE_JSON(settings, "a line of JSON for each recommendation"),
     TOOL_USE_OUTPUT(settings),
     TOOL_USE_FROM(settings),
@@ -38,6 +43,7 @@ typedef struct listing {
     tool_data known;          /* of --new or --seen */
     int64_t row_count;        /* that there are */
     int64_t *rows, count;     /* those requested */
+    bool *candidates;         /* columns, or NULL: all */
 } listing;
 
 /* ------------------------------------------------------------------------------------------ which rows */
@@ -61,13 +67,53 @@ static int open_rows(listing *job, const settings *set) {
     return tool_use_transform(use, &job->known.S, &job->W);
 }
 
+/* ------------------------------------------------------------------------------------------ which columns */
+
+/* Sets candidates[j] for each column that a file names. Names of no column are counted. */
+static int mark_columns(const listing *job, const char *path, bool value) {
+    tamis_names *listed;
+    const tamis_status status = tamis_names_read(path, &listed);
+    if (status != TAMIS_OK) return tool_file_error(status, path);
+    const int64_t all = job->use->description.cols, count = tamis_names_count(listed);
+    int64_t unknown = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const char *const name = tamis_names_at(listed, i);
+        int64_t column = -1;
+        if (job->use->columns) {
+            column = tamis_names_find(job->use->columns, name, strlen(name));
+        } else {
+            char *end;
+            const long long number = strtoll(name, &end, 10);
+            if (*end == 0 && number >= 0 && number < all) column = number;
+        }
+        if (column >= 0)
+            job->candidates[column] = value;
+        else
+            unknown++;
+    }
+    tamis_names_free(listed);
+    if (unknown > 0)
+        tool_warning("%s: %s of %s names are not columns of the model: they are left out", path,
+                     tool_word_count(unknown).text, tool_word_count(count).text);
+    return 0;
+}
+
+static int choose_columns(listing *job, const settings *set) {
+    const int64_t all = job->use->description.cols;
+    if (!set->among && !set->without) return 0;
+    job->candidates = tool_allocate((size_t)all, sizeof *job->candidates);
+    for (int64_t j = 0; j < all; j++) job->candidates[j] = !set->among;
+    const int code = set->among ? mark_columns(job, set->among, true) : 0;
+    return code || !set->without ? code : mark_columns(job, set->without, false);
+}
+
 /* ------------------------------------------------------------------------------------------ recommending */
 
 static int recommend_rows(const listing *job, int64_t from, int64_t count, int64_t *columns, double *scores) {
     const int top = (int)job->top;
-    const tamis_status status =
-        tamis_model_recommend(job->use->model, job->W ? tamis_owned_dense_view(job->W) : NULL, job->rows + from, count,
-                              job->known.matrix ? &job->known.S : NULL, top, columns, scores);
+    const tamis_status status = tamis_model_recommend_among(
+        job->use->model, job->W ? tamis_owned_dense_view(job->W) : NULL, job->rows + from, count,
+        job->known.matrix ? &job->known.S : NULL, job->candidates, top, columns, scores);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     for (int64_t i = 0; i < count; i++) {
         for (int rank = 0; rank < top && columns[i * top + rank] >= 0; rank++) {
@@ -103,6 +149,7 @@ static int recommend_to(const tool_use *use, const void *given, int count, char 
     const settings *set = given;
     listing job = {.use = use, .top = set->top < use->description.cols ? set->top : use->description.cols};
     int code = open_rows(&job, set);
+    if (code == 0) code = choose_columns(&job, set);
     if (code == 0) {
         code = tool_use_choose(job.names, job.row_count, count, requested, "row", job.W ? "the new rows" : use->path,
                                &job.rows, &job.count);
@@ -112,6 +159,7 @@ static int recommend_to(const tool_use *use, const void *given, int count, char 
     }
     if (code == 0) code = recommend(&job);
     free(job.rows);
+    free(job.candidates);
     tamis_owned_dense_free(job.W);
     tool_data_close(&job.known);
     return code;
