@@ -16,7 +16,8 @@ typedef struct tamis_cpu_fitted {
 
     struct {
         double bytes;              /* SpMM: of rows of B ahead */
-        double same_bytes;         /* fused with D = B: the same, beside which L1 has the piece under way */
+        double dot_bytes;          /* SDDMM and fused: the same, beside rows of A */
+        double far_bytes;          /* where L3 does not hold B */
         double least, short_least; /* and so many L2 of B must be new; the second is for rows */
         double short_row;          /* of fewer bytes than this */
     } prefetch;

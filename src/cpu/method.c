@@ -30,7 +30,10 @@ int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
     if (fresh < 0.25 || (spmm ? fresh * all < least * (double)problem->evidence->cache_l2
                               : all < 4 * (double)problem->evidence->cache_l2))
         return 0;
-    const double bytes = spmm ? f->prefetch.bytes : problem->d_is_b ? f->prefetch.same_bytes : 16384;
+    const bool far = all > (double)problem->evidence->cache_l3;
+    const double bytes = spmm                      ? f->prefetch.bytes
+                         : far && !problem->d_is_b ? f->prefetch.far_bytes
+                                                   : f->prefetch.dot_bytes;
     const int64_t ahead = row_bytes > 0 ? (int64_t)(bytes / row_bytes) : 0;
     const int64_t most = spmm ? 48 : 64;
     return ahead < 8 ? 8 : ahead > most ? most : ahead;

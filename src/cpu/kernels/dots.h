@@ -36,6 +36,9 @@
 #define DOT_BLOCK 4
 #endif
 
+/* Bytes of A from which on its rows are prefetched: they come one for each row of S, too rarely for the hardware. */
+enum { DOT_FAR_A = 16 << 20 };
+
 INLINE void prefetch_lines(const char *p, int64_t lines) {
     for (int64_t i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
 }
@@ -88,48 +91,86 @@ INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int ta
         a[k] = masked && k == count - 1 ? dot_load_tail(p, type, tail) : dot_load(p, type, k, count - masked);
 }
 
+/* The samples x[0 .. n) of one row of S, of which a[] is the row of A: eight, four and one at a time. Then accumulators
+   stay in registers, and nothing is written past the row. */
+INLINE void dots_row(const dot_arguments *arguments, const vector *a, const char *columns, int64_t n, int64_t ahead,
+                     real *x, tamis_type type, int wide_columns, int count, int masked) {
+    const char *const b = arguments->b;
+    const int64_t b_stride = arguments->b_stride, lines = dot_lines(count, type);
+    const int tail = arguments->tail;
+    int64_t t = 0;
+#define DOT(at)                                                                                                        \
+    dot_vectors(vector_zero(), a, b + column_at(columns, at, wide_columns) * b_stride, count, masked, tail, type)
+#define AHEAD(at)                                                                                                      \
+    if (ahead) prefetch_lines(b + column_at(columns, (at) + ahead, wide_columns) * b_stride, lines)
+    for (; t + 8 <= n; t += 8) {
+        vector sums[8];
+#pragma GCC unroll 8
+        for (int g = 0; g < 8; g++) {
+            AHEAD(t + g);
+            sums[g] = DOT(t + g);
+        }
+        vector_sums_of_8(sums, x + t);
+    }
+    if (t + 4 <= n) {
+        vector sums[4];
+#pragma GCC unroll 4
+        for (int g = 0; g < 4; g++) {
+            AHEAD(t + g);
+            sums[g] = DOT(t + g);
+        }
+        vector_sums_of_4(sums, x + t);
+        t += 4;
+    }
+    for (; t < n; t++) {
+        AHEAD(t);
+        x[t] = vector_sum(DOT(t));
+    }
+#undef DOT
+#undef AHEAD
+}
+
 /* Rows of `count` vectors, DOT_BLOCK at most; if `masked` is set, the last one is masked. */
 INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
                       tamis_type type, int wide_columns, int count, int masked) {
-    const char *const b = arguments->b;
-    const int64_t b_stride = arguments->b_stride;
-    const int tail = arguments->tail;
     const int64_t prefetch = arguments->prefetch, lines = dot_lines(count, type);
     for (int s = 0; s < segment_count; s++) {
         const segment *const seg = &segments[s];
         if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, lines);
         vector a[DOT_BLOCK];
-        dot_load_row(a, arguments->a + seg->row * arguments->a_stride, count, masked, tail, type);
-        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
+        dot_load_row(a, arguments->a + seg->row * arguments->a_stride, count, masked, arguments->tail, type);
         const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
-        int64_t t = 0;
-        for (; t + 8 <= seg->count; t += 8) {
-            vector sums[8];
-#pragma GCC unroll 8
-            for (int g = 0; g < 8; g++) {
-                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, lines);
-                sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, t + g, wide_columns) * b_stride, count,
-                                      masked, tail, type);
-            }
-            vector_sums_of_8(sums, x + t);
-        }
-        const int rest = (int)(seg->count - t);
-        if (rest > 0) { /* the accumulators are passed in memory; unused ones give sums that are not read */
-            vector sums[8];
-            for (int g = 0; g < rest; g++) {
-                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, lines);
-                sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, t + g, wide_columns) * b_stride, count,
-                                      masked, tail, type);
-            }
-            if (rest > 4) {
-                for (int g = rest; g < 8; g++) sums[g] = vector_zero();
-                vector_sums_of_8(sums, x + t);
-            } else {
-                for (int g = rest; g < 4; g++) sums[g] = vector_zero();
-                vector_sums_of_4(sums, x + t);
-            }
-        }
+        dots_row(arguments, a, column_pointer(arguments->columns, seg->begin, wide_columns), seg->count, ahead, x, type,
+                 wide_columns, count, masked);
         x += seg->count;
+    }
+}
+
+/* Where row `row` of S ends, or the nonzeros `last` that are asked for. */
+INLINE int64_t dots_row_end(const dot_arguments *arguments, int64_t row, int64_t last) {
+    const int64_t end = column_at(arguments->offsets, row + 1, arguments->wide_offsets);
+    return end < last ? end : last;
+}
+
+/* The same without a list: the samples of `nonzeros` nonzeros from arguments->begin on, which is in arguments->row or a
+   row after it. Returns the row of the last one. */
+INLINE int64_t dots_rows(const dot_arguments *arguments, int64_t nonzeros, real *x, tamis_type type, int count,
+                         int masked) {
+    const int64_t a_stride = arguments->a_stride, lines = dot_lines(count, type), prefetch = arguments->prefetch;
+    const int64_t last = arguments->begin + nonzeros;
+    int64_t row = arguments->row, t = arguments->begin;
+    for (;; row++) {
+        const int64_t end = dots_row_end(arguments, row, last);
+        const char *const a_row = arguments->a + row * a_stride;
+        if (arguments->far_a) prefetch_lines(a_row + 3 * a_stride, lines);
+        if (end <= t) continue;
+        vector a[DOT_BLOCK];
+        dot_load_row(a, a_row, count, masked, arguments->tail, type);
+        const int64_t ahead = prefetch && end + prefetch <= arguments->nnz ? prefetch : 0;
+        dots_row(arguments, a, column_pointer(arguments->columns, t, 0), end - t, ahead, x, type, 0, count, masked);
+        if (end == last) return row;
+        x += end - t;
+        t = end;
     }
 }
 
@@ -171,12 +212,63 @@ INLINE void half_sums_of_8(const half_vector x[8], real *sums) {
     memcpy(sums, &g, sizeof g);
 }
 
-/* Rows of one or two halves; if `masked` is set, arguments->tail elements. Both are constants. */
+/* Sums of four, side by side in sums[0 .. 3]. */
+INLINE void half_sums_of_4(const half_vector x[4], real *sums) {
+    const half_vector a = HALF_STEP1(x[0], x[1]), b = HALF_STEP1(x[2], x[3]), c = HALF_STEP2(a, b);
+    const half_vector d = HALF_STEP3(c, c);
+    memcpy(sums, &d, 4 * sizeof(real));
+}
+
+INLINE real half_sum(half_vector x) {
+    const __m128 four = _mm256_castps256_ps128((__m256)x) + _mm256_extractf128_ps((__m256)x, 1);
+    const __m128 two = four + _mm_movehl_ps(four, four);
+    return _mm_cvtss_f32(two + _mm_movehdup_ps(two));
+}
+
+/* As dots_row, for rows of one or two halves; if `masked` is set, arguments->tail elements. Both are constants. */
+INLINE void dots_halves_row(const dot_arguments *arguments, const __m256i *a, const char *columns, int64_t n,
+                            int64_t ahead, real *x, int wide_columns, int parts, int masked, __mmask32 mask) {
+    const char *const b = arguments->b;
+    const int64_t b_stride = arguments->b_stride;
+    int64_t t = 0;
+#define DOT(at) dot_of_halves(a, b + column_at(columns, at, wide_columns) * b_stride, parts, masked, mask)
+#define AHEAD(at)                                                                                                      \
+    if (ahead) prefetch_lines(b + column_at(columns, (at) + ahead, wide_columns) * b_stride, 1)
+    for (; t + 8 <= n; t += 8) {
+        half_vector sums[8];
+#pragma GCC unroll 8
+        for (int g = 0; g < 8; g++) {
+            AHEAD(t + g);
+            sums[g] = DOT(t + g);
+        }
+        half_sums_of_8(sums, x + t);
+    }
+    if (t + 4 <= n) {
+        half_vector sums[4];
+#pragma GCC unroll 4
+        for (int g = 0; g < 4; g++) {
+            AHEAD(t + g);
+            sums[g] = DOT(t + g);
+        }
+        half_sums_of_4(sums, x + t);
+        t += 4;
+    }
+    for (; t < n; t++) {
+        AHEAD(t);
+        x[t] = half_sum(DOT(t));
+    }
+#undef DOT
+#undef AHEAD
+}
+
+INLINE __mmask32 dots_halves_mask(const dot_arguments *arguments, int masked) {
+    return masked ? (__mmask32)((1u << arguments->tail) - 1u) : UINT32_MAX;
+}
+
 INLINE void dots_halves(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
                         int wide_columns, int parts, int masked) {
-    const char *const b = arguments->b;
-    const int64_t b_stride = arguments->b_stride, prefetch = arguments->prefetch;
-    const __mmask32 mask = masked ? (__mmask32)((1u << arguments->tail) - 1u) : UINT32_MAX;
+    const int64_t prefetch = arguments->prefetch;
+    const __mmask32 mask = dots_halves_mask(arguments, masked);
     for (int s = 0; s < segment_count; s++) {
         const segment *const seg = &segments[s];
         if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, 1);
@@ -184,33 +276,33 @@ INLINE void dots_halves(const dot_arguments *arguments, const segment *segments,
         __m256i a[2];
 #pragma GCC unroll 2
         for (int h = 0; h < parts; h++) a[h] = dot_half(a_row, h, masked, mask);
-        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
         const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
-        const int64_t count = seg->count;
-        int64_t t = 0;
-        for (; t + 8 <= count; t += 8) {
-            half_vector sums[8];
-#pragma GCC unroll 8
-            for (int g = 0; g < 8; g++) {
-                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, 1);
-                const char *const row = b + column_at(columns, t + g, wide_columns) * b_stride;
-                sums[g] = dot_of_halves(a, row, parts, masked, mask);
-            }
-            half_sums_of_8(sums, x + t);
-        }
-        if (t < count) {
-            half_vector sums[8];
-            const int rest = (int)(count - t);
-#pragma GCC unroll 8
-            for (int g = 0; g < 8; g++) {
-                const int at = g < rest ? g : rest - 1;
-                if (ahead) prefetch_lines(b + column_at(columns, t + at + ahead, wide_columns) * b_stride, 1);
-                const char *const row = b + column_at(columns, t + at, wide_columns) * b_stride;
-                sums[g] = dot_of_halves(a, row, parts, masked, mask);
-            }
-            half_sums_of_8(sums, x + t);
-        }
-        x += count;
+        dots_halves_row(arguments, a, column_pointer(arguments->columns, seg->begin, wide_columns), seg->count, ahead,
+                        x, wide_columns, parts, masked, mask);
+        x += seg->count;
+    }
+}
+
+/* As dots_rows. */
+INLINE int64_t dots_halves_rows(const dot_arguments *arguments, int64_t nonzeros, real *x, int parts, int masked) {
+    const int64_t a_stride = arguments->a_stride, prefetch = arguments->prefetch;
+    const int64_t last = arguments->begin + nonzeros;
+    const __mmask32 mask = dots_halves_mask(arguments, masked);
+    int64_t row = arguments->row, t = arguments->begin;
+    for (;; row++) {
+        const int64_t end = dots_row_end(arguments, row, last);
+        const char *const a_row = arguments->a + row * a_stride;
+        if (arguments->far_a) prefetch_lines(a_row + 3 * a_stride, 1);
+        if (end <= t) continue;
+        __m256i a[2];
+#pragma GCC unroll 2
+        for (int h = 0; h < parts; h++) a[h] = dot_half(a_row, h, masked, mask);
+        const int64_t ahead = prefetch && end + prefetch <= arguments->nnz ? prefetch : 0;
+        dots_halves_row(arguments, a, column_pointer(arguments->columns, t, 0), end - t, ahead, x, 0, parts, masked,
+                        mask);
+        if (end == last) return row;
+        x += end - t;
+        t = end;
     }
 }
 #endif
@@ -330,6 +422,56 @@ INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments
 #endif
     default: return;
     }
+}
+
+/* Functions of their own, so that each has all registers to itself: dots_rows_VECTORS, then the same with the last
+   vector masked. */
+typedef int64_t dot_rows_function(const dot_arguments *arguments, int64_t nonzeros, real *x);
+#define DOT_ROWS(count)                                                                                                \
+    static int64_t dots_rows_##count(const dot_arguments *arguments, int64_t nonzeros, real *x) {                      \
+        return dots_rows(arguments, nonzeros, x, TAMIS_KERNEL_TYPE, count, 0);                                         \
+    }                                                                                                                  \
+    static int64_t dots_rows_##count##_part(const dot_arguments *arguments, int64_t nonzeros, real *x) {               \
+        return dots_rows(arguments, nonzeros, x, TAMIS_KERNEL_TYPE, count, 1);                                         \
+    }
+#if DOT_PAIRS
+static int64_t dots_rows_1(const dot_arguments *arguments, int64_t nonzeros, real *x) {
+    return dots_halves_rows(arguments, nonzeros, x, 2, 0);
+}
+static int64_t dots_rows_1_part(const dot_arguments *arguments, int64_t nonzeros, real *x) {
+    if (arguments->tail <= 16) return dots_halves_rows(arguments, nonzeros, x, 1, 1);
+    return dots_halves_rows(arguments, nonzeros, x, 2, 1);
+}
+#else
+DOT_ROWS(1)
+#endif
+DOT_ROWS(2)
+DOT_ROWS(3)
+DOT_ROWS(4)
+#if DOT_BLOCK == 8
+DOT_ROWS(5)
+DOT_ROWS(6)
+DOT_ROWS(7)
+DOT_ROWS(8)
+#endif
+#undef DOT_ROWS
+
+/* The function that takes rows without a list; NULL where rows of A do not stay in registers, or are narrow. */
+static dot_rows_function *dot_rows_function_of(const dot_arguments *arguments) {
+    static dot_rows_function *const functions[2][DOT_BLOCK] = {
+        {dots_rows_1, dots_rows_2, dots_rows_3, dots_rows_4,
+#if DOT_BLOCK == 8
+         dots_rows_5, dots_rows_6, dots_rows_7, dots_rows_8
+#endif
+        },
+        {dots_rows_1_part, dots_rows_2_part, dots_rows_3_part, dots_rows_4_part,
+#if DOT_BLOCK == 8
+         dots_rows_5_part, dots_rows_6_part, dots_rows_7_part, dots_rows_8_part
+#endif
+        }};
+    const int64_t vectors = arguments->vectors + (arguments->tail > 0);
+    const bool narrow = arguments->vectors == 0 && arguments->tail <= NARROW_DOTS_MOST;
+    return narrow || vectors > DOT_BLOCK ? NULL : functions[arguments->tail > 0][vectors - 1];
 }
 
 /* The instances, by the width of column indices. */

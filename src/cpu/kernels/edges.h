@@ -124,13 +124,14 @@ INLINE real softmax_sum(real sum) { return sum == 0 ? 1 : sum; }
 
 /* The largest of n scores, or -infinity if n = 0. It may skip NaN, since the exponential brings NaN back. */
 static real run_max(const real *x, int64_t n) {
-    vector most = vector_of(-(real)__builtin_inff());
+    const vector none = vector_of(-(real)__builtin_inff());
+    vector most = none;
     int64_t t = 0;
     for (; t + LANES <= n; t += LANES) most = vector_max(*(const vector_anywhere *)(const void *)(x + t), most);
-    real largest = -(real)__builtin_inff();
-    for (int i = 0; i < LANES; i++) largest = most[i] > largest ? most[i] : largest;
-    for (; t < n; t++) largest = x[t] > largest ? x[t] : largest;
-    return largest;
+    const int rest = (int)(n - t);
+    if (rest > 0)
+        most = vector_max(vector_first(vector_load_tail((const char *)(x + t), REAL, rest), rest, none), most);
+    return vector_largest(most);
 }
 
 /* to[t] = exp(x[t] - shift); returns their sum. `to` may be x. */
@@ -142,14 +143,30 @@ static real run_exp(real *to, const real *x, int64_t n, real shift) {
         *(vector_anywhere *)(void *)(to + t) = e;
         sum += e;
     }
-    real total = vector_sum(sum);
-    if (t < n) {
-        const int rest = (int)(n - t);
+    const int rest = (int)(n - t);
+    if (rest > 0) {
         const vector e = vector_exp(vector_load_tail((const char *)(x + t), REAL, rest) - shift);
         vector_store_tail((char *)(to + t), REAL, rest, e);
-        for (int i = 0; i < rest; i++) total += e[i];
+        sum += vector_first(e, rest, vector_zero());
     }
-    return total;
+    return vector_sum(sum);
+}
+
+INLINE void run_subtract(real *x, int64_t n, real y) {
+    int64_t t = 0;
+    for (; t + LANES <= n; t += LANES) *(vector_anywhere *)(void *)(x + t) -= y;
+    const int rest = (int)(n - t);
+    if (rest > 0)
+        vector_store_tail((char *)(x + t), REAL, rest, vector_load_tail((const char *)(x + t), REAL, rest) - y);
+}
+
+INLINE real run_sum(const real *x, int64_t n) {
+    vector sum = vector_zero();
+    int64_t t = 0;
+    for (; t + LANES <= n; t += LANES) sum += *(const vector_anywhere *)(const void *)(x + t);
+    const int rest = (int)(n - t);
+    if (rest > 0) sum += vector_load_tail((const char *)(x + t), REAL, rest);
+    return vector_sum(sum);
 }
 
 #endif

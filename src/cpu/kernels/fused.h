@@ -16,30 +16,38 @@
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
 
-/* Turns the scores of one segment into weights and updates the row's running (max, sum). */
-INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
-    real fresh[2] = {-(real)__builtin_inff(), 0};
-    const bool kept = seg->flags & (SEGMENT_KEEP | SEGMENT_CONTINUE);
-    real *const state = kept ? partial_state(seg->accumulator, job->width) : fresh;
-    if (!(seg->flags & SEGMENT_CONTINUE)) {
-        state[0] = fresh[0];
-        state[1] = 0;
-    }
-    if (seg->count > 0) {
-        const real piece = run_max(x, seg->count);
-        const real most = piece > state[0] ? piece : state[0];
-        const real shift = most == -(real)__builtin_inff() ? 0 : most;
-        if (seg->flags & SEGMENT_CONTINUE && most != state[0]) {
-            real factor[1] = {state[0]};
+/* Turns the scores of segments, `total` of them, into weights, and updates each row's running (max, sum). Exponentials
+   are taken of all rows together, since a row of a few scores would wait for its own. States are written in the end, in
+   order: the last row of a chunk may begin where the first one ends. */
+static void softmax_segments(const tamis_cpu_job *job, segment *segments, int count, real *x, int64_t total) {
+    const real none = -(real)__builtin_inff();
+    real *scores = x;
+    for (int s = 0; s < count; scores += segments[s++].count) {
+        segment *const seg = &segments[s];
+        const real before = seg->flags & SEGMENT_CONTINUE ? partial_state(seg->accumulator, job->width)[0] : none;
+        const real piece = run_max(scores, seg->count), most = piece > before ? piece : before;
+        const real shift = most == none ? 0 : most;
+        if (seg->flags & SEGMENT_CONTINUE && most != before) {
+            real factor[1] = {before};
             run_exp(factor, factor, 1, shift);
             seg->load_scale = factor[0];
         }
-        state[1] = state[1] * seg->load_scale + run_exp(x, x, seg->count, shift);
-        state[0] = most;
+        seg->final_scale = most; /* until the sums are known */
+        run_subtract(scores, seg->count, shift);
     }
-    if (seg->flags & SEGMENT_KEEP) return;
-    keep_softmax_row(job, seg->row, state[0], state[1]);
-    seg->final_scale = (real)job->alpha / softmax_sum(state[1]);
+    run_exp(x, x, total, 0);
+    scores = x;
+    for (int s = 0; s < count; scores += segments[s++].count) {
+        segment *const seg = &segments[s];
+        real fresh[2];
+        real *const state = seg->flags ? partial_state(seg->accumulator, job->width) : fresh;
+        const real before = seg->flags & SEGMENT_CONTINUE ? state[1] * seg->load_scale : 0;
+        state[0] = seg->final_scale;
+        state[1] = before + run_sum(scores, seg->count);
+        if (seg->flags & SEGMENT_KEEP) continue;
+        keep_softmax_row(job, seg->row, state[0], state[1]);
+        seg->final_scale = (real)job->alpha / softmax_sum(state[1]);
+    }
 }
 
 /* Adds the weighted rows of D of a chunk, row by row: consecutive whole rows need no list. */
@@ -83,10 +91,9 @@ INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, 
             edge_segments(&edge, job, type, segments, count, x);
             if (job->edge == TAMIS_EDGE_SOFTMAX) {
                 real *scores = x;
-                for (int s = 0; s < count; s++) {
-                    softmax_segment(job, &segments[s], scores);
-                    scores += segments[s].count;
-                }
+                if (!job->tiles) softmax_segments(job, segments, count, x, nonzeros);
+                for (int s = 0; job->tiles && s < count; scores += segments[s++].count) /* a row may have several */
+                    softmax_segments(job, &segments[s], 1, scores, segments[s].count);
             }
             if (rows)
                 fused_sums(&arguments, segments, count, x, sum);

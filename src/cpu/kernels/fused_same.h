@@ -63,34 +63,15 @@ INLINE void same_dots(const same_arguments *arguments, const vector *a, const ch
     }
 }
 
-/* Scores to weights; returns what the sums before are to be multiplied by. Whole vectors of x are read. */
+/* Scores to weights; returns what the sums before are to be multiplied by. */
 INLINE real same_softmax(real *x, int64_t n, real state[2]) {
-    static const real numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const vector none = vector_of(-(real)__builtin_inff());
-    const int64_t whole = n / LANES * LANES;
-    const int rest = (int)(n - whole);
-    const vector_bits there = (vector_bits)(*(const vector_anywhere *)(const void *)numbers < (real)rest);
-    const vector last = vector_select(there, *(const vector_anywhere *)(const void *)(x + whole), none);
-    vector most = vector_of(state[0]), sum = vector_zero();
-    for (int64_t t = 0; t < whole; t += LANES) most = vector_max(*(const vector_anywhere *)(const void *)(x + t), most);
-    const real largest = vector_largest(vector_max(last, most));
+    const real piece = run_max(x, n), largest = piece > state[0] ? piece : state[0];
     const real shift = largest == -(real)__builtin_inff() ? 0 : largest;
-    for (int64_t t = 0; t < whole; t += LANES) {
-        vector_anywhere *const at = (vector_anywhere *)(void *)(x + t);
-        const vector weight = vector_exp(*at - shift);
-        *at = weight;
-        sum += weight;
-    }
-    if (rest > 0) {
-        const vector weight = vector_exp(last - shift);
-        vector_store_tail((char *)(x + whole), REAL, rest, weight);
-        sum += weight;
-    }
-    const real before = state[1];
+    const real before = state[1], sum = run_exp(x, x, n, shift);
     real factor = 1;
     if (before != 0 && largest != state[0]) factor = vector_exp(vector_of(state[0] - shift))[0];
     state[0] = largest;
-    state[1] = before * factor + vector_sum(sum);
+    state[1] = before * factor + sum;
     return factor;
 }
 
@@ -152,11 +133,14 @@ INLINE same_group same_next(const same_arguments *arguments, int64_t row, int64_
     return group;
 }
 
+/* The vectors of a row as the dots count them. */
+INLINE int same_dot_vectors(int count) { return (count * LANES + DOT_LANES - 1) / DOT_LANES; }
+
 INLINE void same_samples(const same_arguments *arguments, const same_group *group, real *x, tamis_type type,
                          int wide_columns, int count, int masked) {
     const tamis_cpu_job *const job = arguments->job;
     const dot_arguments *const dot = &arguments->dot;
-    const int vectors = (count * LANES + DOT_LANES - 1) / DOT_LANES; /* as the dots count them */
+    const int vectors = same_dot_vectors(count);
     const int part = masked || count * LANES % DOT_LANES != 0;
     const int64_t last = group->begin + group->total;
     const int64_t ahead = dot->prefetch && last + dot->prefetch <= dot->nnz ? dot->prefetch : 0;
@@ -178,14 +162,18 @@ INLINE void same_samples(const same_arguments *arguments, const same_group *grou
                  group->total);
 }
 
+INLINE sum_shape same_shape(const same_arguments *arguments, tamis_type type, int count, int masked) {
+    return (sum_shape){.last = (arguments->job->width - LANES) * element_bytes(type),
+                       .count = count,
+                       .over = masked && count > 1,
+                       .tail = masked && count == 1 ? arguments->dot.tail : 0};
+}
+
 /* Rows of `count` vectors, DOT_BLOCK at most; if `masked` is set, the last one is not full. */
 INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide_columns, int count, int masked) {
     const tamis_cpu_job *const job = arguments->job;
     const dot_arguments *const dot = &arguments->dot;
-    const sum_shape shape = {.last = (job->width - LANES) * element_bytes(type),
-                             .count = count,
-                             .over = masked && count > 1,
-                             .tail = masked && count == 1 ? dot->tail : 0};
+    const sum_shape shape = same_shape(arguments, type, count, masked);
     const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
     real x[SAME_PIECE + 2 * LANES + 8] = {0};
     char *const carry = arguments->range->carry;
@@ -227,40 +215,81 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
     }
 }
 
+/* Edges without a curve, `scale` and `mask`: a nonzero's sample weighs its row of B at once, while registers hold it.
+ */
+INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int count, int masked) {
+    const tamis_cpu_job *const job = arguments->job;
+    const tamis_cpu_range *const range = arguments->range;
+    const dot_arguments dot = arguments->dot; /* a copy, which stores into the output cannot change */
+    const sum_shape shape = same_shape(arguments, type, count, masked);
+    const int vectors = same_dot_vectors(count), part = masked || count * LANES % DOT_LANES != 0;
+    const int64_t size = element_bytes(type), out_stride = job->out_stride, row_end = range->row_end;
+    const bool weighted = job->edge == TAMIS_EDGE_SCALE && job->values, plain = job->beta == 0 && !job->real_out;
+    const int64_t step = weighted ? size : 0;
+    const int64_t whole_begin = range->row_begin + range->head_cut, whole_end = row_end - range->tail_cut;
+    const real alpha = (real)job->alpha, state[2] = {-(real)__builtin_inff(), 0};
+    char *const out = job->out;
+    char one[sizeof(real)];
+    element_store(one, type, 1);
+    int64_t t = range->nonzero_begin;
+    const char *value = weighted ? job->values + t * size : one;
+    for (int64_t row = range->row_begin; row < row_end; row++) {
+        const int64_t end = same_end(arguments, row);
+        const int64_t ahead = dot.prefetch && end + dot.prefetch <= dot.nnz ? dot.prefetch : 0;
+        const char *const a_row = dot.a + row * dot.a_stride;
+        if (dot.far_a) prefetch_lines(a_row + 3 * dot.a_stride, dot.lines);
+        vector a[DOT_BLOCK], sum[SUM_BLOCK];
+        dot_load_row(a, a_row, vectors, part, dot.tail, type);
+#pragma GCC unroll 16
+        for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        for (; t < end; t++, value += step) {
+            const char *const from = dot.b + column_at(dot.columns, t, 0) * dot.b_stride;
+            if (ahead) prefetch_lines(dot.b + column_at(dot.columns, t + ahead, 0) * dot.b_stride, dot.lines);
+            const real x = vector_sum(dot_vectors(vector_zero(), a, from, vectors, part, dot.tail, type));
+            const vector weight = vector_of(element_load(value, type) * x);
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++) sum[k] += weight * sum_load(from, &shape, type, k);
+        }
+        if (plain && row >= whole_begin && row < whole_end)
+            sum_store(out + row * out_stride, &shape, type, sum, alpha, 0);
+        else
+            same_store(arguments, row, &shape, type, sum, state);
+    }
+}
+
 typedef void same_instance(const same_arguments *arguments);
 
-/* Functions of their own, so that each has all registers to itself: same_32_VECTORS (32-bit columns), then the same
-   with the last vector not full. */
-static void same_32_1(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 1, 0); }
-static void same_32_2(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 2, 0); }
-static void same_32_3(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 3, 0); }
-static void same_32_4(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 4, 0); }
-static void same_32_1_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 1, 1); }
-static void same_32_2_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 2, 1); }
-static void same_32_3_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 3, 1); }
-static void same_32_4_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 4, 1); }
+/* Functions of their own, so that each has all registers to itself: same_VECTORS, then the same with the last vector
+   not full; both in pieces, and at once. */
+#define SAME(count)                                                                                                    \
+    static void same_##count(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, count, 0); }                \
+    static void same_##count##_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, count, 1); }         \
+    static void same_once_##count(const same_arguments *x) { same_rows_once(x, TAMIS_KERNEL_TYPE, count, 0); }         \
+    static void same_once_##count##_part(const same_arguments *x) { same_rows_once(x, TAMIS_KERNEL_TYPE, count, 1); }
+SAME(1)
+SAME(2)
+SAME(3)
+SAME(4)
 #if DOT_BLOCK == 8
-static void same_32_5(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 5, 0); }
-static void same_32_6(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 6, 0); }
-static void same_32_7(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 7, 0); }
-static void same_32_8(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 8, 0); }
-static void same_32_5_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 5, 1); }
-static void same_32_6_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 6, 1); }
-static void same_32_7_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 7, 1); }
-static void same_32_8_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 8, 1); }
+SAME(5)
+SAME(6)
+SAME(7)
+SAME(8)
+#define SAME_EACH(name, part)                                                                                          \
+    {                                                                                                                  \
+        name##1##part, name##2##part, name##3##part, name##4##part, name##5##part, name##6##part, name##7##part,       \
+            name##8##part                                                                                              \
+    }
+#else
+#define SAME_EACH(name, part)                                                                                          \
+    { name##1##part, name##2##part, name##3##part, name##4##part }
 #endif
+#undef SAME
 
-static same_instance *const same_instances[2][DOT_BLOCK] = {
-    {same_32_1, same_32_2, same_32_3, same_32_4,
-#if DOT_BLOCK == 8
-     same_32_5, same_32_6, same_32_7, same_32_8
-#endif
-    },
-    {same_32_1_part, same_32_2_part, same_32_3_part, same_32_4_part,
-#if DOT_BLOCK == 8
-     same_32_5_part, same_32_6_part, same_32_7_part, same_32_8_part
-#endif
-    }};
+/* By whether a nonzero is done at once, and by whether the last vector is not full. */
+static same_instance *const same_instances[2][2][DOT_BLOCK] = {{SAME_EACH(same_, ), SAME_EACH(same_, _part)},
+                                                               {SAME_EACH(same_once_, ), SAME_EACH(same_once_, _part)}};
+#undef SAME_EACH
 
 /* Whether rows of that width have an instance. bf16 reads two vectors at a time, and a last one that is not full cannot
    overlap with a pair. */
@@ -282,7 +311,9 @@ static void same_range(const tamis_cpu_job *job, const tamis_cpu_range *range) {
                                          : fits < SAME_PIECE_LEAST ? SAME_PIECE_LEAST
                                                                    : fits};
     if (arguments.piece > job->chunk) arguments.piece = job->chunk;
-    same_instances[job->width % LANES != 0][vectors - 1](&arguments);
+    /* an element of fp16 is converted by itself for several times the cost of a vector */
+    const bool once = (job->edge == TAMIS_EDGE_SCALE || job->edge == TAMIS_EDGE_MASK) && TAMIS_KERNEL_TYPE != TAMIS_F16;
+    same_instances[once][job->width % LANES != 0][vectors - 1](&arguments);
 }
 
 #endif

@@ -26,7 +26,10 @@ static dot_arguments dot_arguments_of(const tamis_cpu_job *job, tamis_type type)
                            .tail = (int)(job->inner % DOT_LANES),
                            .prefetch = job->prefetch,
                            .nnz = job->nnz,
-                           .lines = (row_bytes + 63) / 64};
+                           .lines = (row_bytes + 63) / 64,
+                           .far_a = job->rows * row_bytes > DOT_FAR_A,
+                           .offsets = job->offsets,
+                           .wide_offsets = job->wide_offsets};
 }
 
 /* Applies the edge to a chunk in place, run by run. */
@@ -56,10 +59,36 @@ static void sddmm_store(const tamis_cpu_job *job, tamis_type type, const segment
     }
 }
 
+/* Row by row, where rows need no list (dots.h): samples that are stored as reals go to their place at once, and the
+   edge finds them in L1. */
+static void sddmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_arguments arguments,
+                       dot_rows_function *dots) {
+    real x[TAMIS_CPU_CHUNK + 8];
+    const edge_arguments edge = edge_arguments_of(job);
+    const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
+    const bool in_place = softmax || (job->beta == 0 && (type == REAL || job->real_out));
+    real *const place = softmax ? job->samples : (real *)(void *)job->out;
+    arguments.row = range->row_begin;
+    for (int64_t n, t = range->nonzero_begin; t < range->nonzero_end; t += n) {
+        const int64_t left = range->nonzero_end - t;
+        n = left < job->chunk ? left : job->chunk;
+        real *const to = in_place ? place + t : x;
+        arguments.begin = t;
+        arguments.row = dots(&arguments, n, to);
+        edge_run(&edge, type, to, job->values ? job->values + t * element_bytes(type) : NULL, n);
+        if (!in_place || (!softmax && job->alpha != 1)) store_samples(job, type, t, to, n);
+    }
+}
+
 INLINE void sddmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
     segment segments[WALK_SEGMENTS];
     real x[TAMIS_CPU_CHUNK + 8];
     const dot_arguments arguments = dot_arguments_of(job, type);
+    dot_rows_function *const rows = job->tiles || job->wide_columns ? NULL : dot_rows_function_of(&arguments);
+    if (rows) {
+        sddmm_rows(job, range, type, arguments, rows);
+        return;
+    }
     const edge_arguments edge = edge_arguments_of(job);
     walk w = walk_start(job, range, 0, element_bytes(type));
     while (walk_next_block(&w)) {

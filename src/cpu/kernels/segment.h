@@ -31,6 +31,12 @@ typedef struct dot_arguments {
     int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
     int64_t nnz;
     int64_t lines; /* cache lines of a row of B */
+    int far_a;     /* A is so large that its rows come from memory: they are prefetched */
+
+    /* without a list of segments: nonzeros from `begin` on, in `row` and the rows after it */
+    const char *offsets;
+    int wide_offsets;
+    int64_t row, begin;
 } dot_arguments;
 
 typedef void dot_function(const dot_arguments *arguments, const segment *segments, int count, real *x);

@@ -31,14 +31,14 @@ typedef struct pairs_call {
     int64_t value_step;
 } pairs_call;
 
-INLINE __m512i pairs_load(const char *row, int k, int count, __mmask32 last) {
-    if (k == count - 1) return _mm512_maskz_loadu_epi16(last, row + 64 * k);
+INLINE __m512i pairs_load(const char *row, int k, int count, int full, __mmask32 last) {
+    if (k == count - 1 && !full) return _mm512_maskz_loadu_epi16(last, row + 64 * k);
     return _mm512_loadu_si512(row + 64 * k);
 }
 
 /* The nonzeros at `columns` and after it; with single, the first alone. */
 INLINE void pairs_add(vector *sum, const pairs_call *call, const char *b, const char *columns, const char *values,
-                      int count, int single, int wide_columns) {
+                      int count, int full, int single, int wide_columns) {
     const int64_t b_stride = call->job->b_stride;
     const char *const row = b + column_at(columns, 0, wide_columns) * b_stride;
     const char *const next = single ? row : b + column_at(columns, 1, wide_columns) * b_stride;
@@ -47,8 +47,8 @@ INLINE void pairs_add(vector *sum, const pairs_call *call, const char *b, const 
     const __m512bh weights = (__m512bh)_mm512_set1_epi32(two);
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
-        __m512i x = pairs_load(row, k, count, call->last);
-        __m512i y = single ? _mm512_setzero_si512() : pairs_load(next, k, count, call->last);
+        __m512i x = pairs_load(row, k, count, full, call->last);
+        __m512i y = single ? _mm512_setzero_si512() : pairs_load(next, k, count, full, call->last);
         __asm__("" : "+v"(x), "+v"(y)); /* or gcc 12 reads both from memory for either half */
         sum[2 * k] = (vector)_mm512_dpbf16_ps((__m512)sum[2 * k], weights, (__m512bh)_mm512_unpacklo_epi16(x, y));
         sum[2 * k + 1] =
@@ -82,7 +82,7 @@ static __attribute__((noinline)) void pairs_store_any(const pairs_call *call, in
     }
 }
 
-INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, int count) {
+INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, int count, int full) {
     const tamis_cpu_job *const job = call->job;
     const vector alpha = vector_of((real)job->alpha);
     const __m512i order =
@@ -92,14 +92,14 @@ INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, 
     for (int k = 0; k < count; k++) {
         const __m512 low = (__m512)(sum[2 * k] * alpha), high = (__m512)(sum[2 * k + 1] * alpha);
         const __m512i both = _mm512_permutexvar_epi64(order, (__m512i)_mm512_cvtne2ps_pbh(high, low));
-        if (k == count - 1)
+        if (k == count - 1 && !full)
             _mm512_mask_storeu_epi16(out + 64 * k, call->last, both);
         else
             _mm512_storeu_si512(out + 64 * k, both);
     }
 }
 
-INLINE void pairs_rows(const pairs_call *call, int count, int wide_columns) {
+INLINE void pairs_rows(const pairs_call *call, int count, int full, int wide_columns) {
     const tamis_cpu_job *const job = call->job;
     const char *const b = job->b + call->first * 2;
     const int sets = count <= 2 ? 2 : 1; /* so that a product need not wait for the one before it */
@@ -123,8 +123,8 @@ INLINE void pairs_rows(const pairs_call *call, int count, int wide_columns) {
                 if (ahead)
                     for (int i = 0; i < 4; i++)
                         prefetch_lines(b + column_at(columns, ahead + i, wide_columns) * job->b_stride, lines);
-                pairs_add(sum, call, b, columns, values, count, 0, wide_columns);
-                pairs_add(more, call, b, columns + 2 * index_bytes, values + 2 * call->value_step, count, 0,
+                pairs_add(sum, call, b, columns, values, count, full, 0, wide_columns);
+                pairs_add(more, call, b, columns + 2 * index_bytes, values + 2 * call->value_step, count, full, 0,
                           wide_columns);
             }
 #pragma GCC unroll 4
@@ -134,14 +134,14 @@ INLINE void pairs_rows(const pairs_call *call, int count, int wide_columns) {
             if (ahead)
                 for (int i = 0; i < 2; i++)
                     prefetch_lines(b + column_at(columns, ahead + i, wide_columns) * job->b_stride, lines);
-            pairs_add(sum, call, b, columns, values, count, 0, wide_columns);
+            pairs_add(sum, call, b, columns, values, count, full, 0, wide_columns);
         }
         if (t < n) {
             if (ahead) prefetch_lines(b + column_at(columns, ahead, wide_columns) * job->b_stride, lines);
-            pairs_add(sum, call, b, columns, values, count, 1, wide_columns);
+            pairs_add(sum, call, b, columns, values, count, full, 1, wide_columns);
         }
         if (plain)
-            pairs_store(call, row, sum, count);
+            pairs_store(call, row, sum, count, full);
         else {
             vector kept[2 * PAIRS_BLOCK]; /* `sum` itself stays in registers */
 #pragma GCC unroll 16
@@ -154,27 +154,29 @@ INLINE void pairs_rows(const pairs_call *call, int count, int wide_columns) {
 
 typedef void pairs_instance(const pairs_call *call);
 
-/* The instances, by the width of column indices and the registers of a block. */
-static void pairs_32_1(const pairs_call *call) { pairs_rows(call, 1, 0); }
-static void pairs_32_2(const pairs_call *call) { pairs_rows(call, 2, 0); }
-static void pairs_32_3(const pairs_call *call) { pairs_rows(call, 3, 0); }
-static void pairs_32_4(const pairs_call *call) { pairs_rows(call, 4, 0); }
-static void pairs_32_5(const pairs_call *call) { pairs_rows(call, 5, 0); }
-static void pairs_32_6(const pairs_call *call) { pairs_rows(call, 6, 0); }
-static void pairs_32_7(const pairs_call *call) { pairs_rows(call, 7, 0); }
-static void pairs_32_8(const pairs_call *call) { pairs_rows(call, 8, 0); }
-static void pairs_64_1(const pairs_call *call) { pairs_rows(call, 1, 1); }
-static void pairs_64_2(const pairs_call *call) { pairs_rows(call, 2, 1); }
-static void pairs_64_3(const pairs_call *call) { pairs_rows(call, 3, 1); }
-static void pairs_64_4(const pairs_call *call) { pairs_rows(call, 4, 1); }
-static void pairs_64_5(const pairs_call *call) { pairs_rows(call, 5, 1); }
-static void pairs_64_6(const pairs_call *call) { pairs_rows(call, 6, 1); }
-static void pairs_64_7(const pairs_call *call) { pairs_rows(call, 7, 1); }
-static void pairs_64_8(const pairs_call *call) { pairs_rows(call, 8, 1); }
-
-static pairs_instance *const pairs_instances[2][PAIRS_BLOCK] = {
-    {pairs_32_1, pairs_32_2, pairs_32_3, pairs_32_4, pairs_32_5, pairs_32_6, pairs_32_7, pairs_32_8},
-    {pairs_64_1, pairs_64_2, pairs_64_3, pairs_64_4, pairs_64_5, pairs_64_6, pairs_64_7, pairs_64_8}};
+/* The instances: 32-bit columns and a last register that is full, the same with a mask, and 64-bit columns; by the
+   registers of a block. */
+#define PAIRS(count)                                                                                                   \
+    static void pairs_32_##count(const pairs_call *call) { pairs_rows(call, count, 1, 0); }                            \
+    static void pairs_32_##count##_part(const pairs_call *call) { pairs_rows(call, count, 0, 0); }                     \
+    static void pairs_64_##count(const pairs_call *call) { pairs_rows(call, count, 0, 1); }
+PAIRS(1)
+PAIRS(2)
+PAIRS(3)
+PAIRS(4)
+PAIRS(5)
+PAIRS(6)
+PAIRS(7)
+PAIRS(8)
+#undef PAIRS
+#define PAIRS(name, part)                                                                                              \
+    {                                                                                                                  \
+        name##1##part, name##2##part, name##3##part, name##4##part, name##5##part, name##6##part, name##7##part,       \
+            name##8##part                                                                                              \
+    }
+static pairs_instance *const pairs_instances[3][PAIRS_BLOCK] = {PAIRS(pairs_32_, ), PAIRS(pairs_32_, _part),
+                                                                PAIRS(pairs_64_, )};
+#undef PAIRS
 
 static bool pairs_take(const tamis_cpu_job *job) {
     return !job->tiles && !job->real_values && job->width >= PAIRS_LEAST;
@@ -194,7 +196,7 @@ static void pairs_whole_rows(pairs_call call, int64_t row, int64_t row_end) {
             const int64_t left = job->width - call.first < block ? job->width - call.first : block;
             const int64_t count = (left + PAIRS_COLUMNS - 1) / PAIRS_COLUMNS;
             call.last = (__mmask32)(UINT32_MAX >> (count * PAIRS_COLUMNS - left));
-            pairs_instances[job->wide_columns][count - 1](&call);
+            pairs_instances[job->wide_columns ? 2 : call.last != UINT32_MAX][count - 1](&call);
         }
     }
 }

@@ -505,21 +505,38 @@ INLINE void vector_sums_of_8(const vector x[8], real *sums) {
 #endif
 }
 
+#if VECTOR_BYTES < 64 && !VECTOR_SVE
+/* x with its halves, quarters, ... exchanged: lane i is that of i ^ distance. */
+INLINE vector vector_exchange(vector x, int distance) {
+#if LANES == 8
+    if (distance == 4) return __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    if (distance == 2) return __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    return __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+#elif LANES == 4
+    if (distance == 2) return __builtin_shufflevector(x, x, 2, 3, 0, 1);
+    return __builtin_shufflevector(x, x, 1, 0, 3, 2);
+#else
+    (void)distance;
+    return __builtin_shufflevector(x, x, 1, 0);
+#endif
+}
+#endif
+
 /* The sum of one vector's lanes: halves are added until one lane is left. */
 INLINE real vector_sum(vector x) {
-    real sum = 0;
 #if AVX_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
-    sum = _mm512_reduce_add_ps((__m512)x);
+    return _mm512_reduce_add_ps((__m512)x);
 #elif AVX_BYTES == 64
-    sum = _mm512_reduce_add_pd((__m512d)x);
+    return _mm512_reduce_add_pd((__m512d)x);
 #elif VECTOR_SVE && defined(TAMIS_KERNEL_F64)
-    sum = svaddv_f64(lanes_all(), x);
+    return svaddv_f64(lanes_all(), x);
 #elif VECTOR_SVE
-    sum = svaddv_f32(lanes_all(), x);
+    return svaddv_f32(lanes_all(), x);
 #else
-    for (int i = 0; i < LANES; i++) sum += x[i];
+#pragma GCC unroll 4
+    for (int distance = LANES / 2; distance > 0; distance /= 2) x += vector_exchange(x, distance);
+    return x[0];
 #endif
-    return sum;
 }
 
 INLINE vector vector_max(vector x, vector y) {
@@ -538,14 +555,20 @@ INLINE real vector_largest(vector x) {
 #elif VECTOR_SVE
     return svmaxv_f32(lanes_all(), x);
 #else
-    real largest = x[0];
-    for (int i = 1; i < LANES; i++) largest = x[i] > largest ? x[i] : largest;
-    return largest;
+#pragma GCC unroll 4
+    for (int distance = LANES / 2; distance > 0; distance /= 2) x = vector_max(vector_exchange(x, distance), x);
+    return x[0];
 #endif
 }
 
 INLINE vector vector_select(vector_bits mask, vector where_set, vector otherwise) {
     return (vector)(((vector_bits)where_set & mask) | ((vector_bits)otherwise & ~mask));
+}
+
+/* x in the first n lanes, `after` in the others. */
+INLINE vector vector_first(vector x, int n, vector after) {
+    static const real numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return vector_select((vector_bits)(*(const vector_anywhere *)(const void *)numbers < (real)n), x, after);
 }
 
 #endif
