@@ -38,6 +38,7 @@ BELOW = {
 }
 # what programs need beside the public headers
 SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("peers", "src/base/threads"),
+          ("peers", "src/base/half"), ("peers", "src/cpu/kernels/exp"),  # of the specialised loops
           ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
           ("tools", "src/io/formats"), ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
