@@ -43,7 +43,7 @@ NAVIGATION = {
     "Speed": ["../performance", "../algorithms", "scaling"],
     "The laboratory": ["laboratory", "../../lab/results/README"] + [
         f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "papers", "calls", "models")],
-    "Tamis itself": ["architecture", "new-method", "new-edge", "new-model", "new-format", "api-design", "testing", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
+    "Tamis itself": ["architecture", "new-method", "new-edge", "new-model", "new-format", "api-design", "testing", "security", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+(?:\(\))?|tamis/\w+\.h)")
 

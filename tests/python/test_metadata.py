@@ -42,6 +42,7 @@ def test_one_version(wheel, source):
     assert wheel.version == tamis.__version__ == version
     lab = (source / "lab" / "python" / "pyproject.toml").read_text("utf-8")
     assert f'version = "{version}"' in lab
+    assert f"\nversion: {version}\n" in (source / "CITATION.cff").read_text("utf-8")
 
 
 def test_what_is_in_it(wheel):
