@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -55,6 +56,9 @@ static void write_file(const char *path, const char *text) {
 
 static const char old_text[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 7\n";
 
+/* So that no child stays, asleep, if this process is ended. */
+static void end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
 /* In a shell that becomes the program, in a group of its own, as of a terminal. `fifo`: made before, unless it is NULL;
    `ignored`: a signal that is ignored at the start, or 0. */
 static one_run start(const char *command, const char *fifo, int ignored) {
@@ -70,6 +74,7 @@ static one_run start(const char *command, const char *fifo, int ignored) {
     run.process = fork();
     assert_true(run.process >= 0);
     if (run.process == 0) {
+        end_with_parent();
         setpgid(0, 0);
         if (ignored) signal(ignored, SIG_IGN);
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
@@ -306,6 +311,7 @@ static void a_loop_of_a_shell_ends(void **unused) {
     run.process = fork();
     assert_true(run.process >= 0);
     if (run.process == 0) {
+        end_with_parent();
         setpgid(0, 0);
         execl("/bin/sh", "sh", "-c", loop, (char *)NULL);
         _exit(99);
