@@ -13,6 +13,12 @@ const tamis_cpu_fitted tamis_cpu_fit = {
     .fp16 = 2.2,
     .crowded = 1.12,
     .pairs = {.dots = 2, .sums = 1.5},
-    .prefetch = {.bytes = 10240, .dot_bytes = 8192, .far_bytes = 16384, .least = 4, .short_least = 6, .short_row = 256},
+    .prefetch = {.bytes = 10240,
+                 .dot_bytes = 8192,
+                 .far_bytes = 16384,
+                 .least = 4,
+                 .short_least = 6,
+                 .short_row = 256,
+                 .same_least = 1.5},
     .stream = {.output = 0.25, .all = 0.5},
 };

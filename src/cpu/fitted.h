@@ -19,7 +19,8 @@ typedef struct tamis_cpu_fitted {
         double dot_bytes;          /* SDDMM and fused: the same, beside rows of A */
         double far_bytes;          /* where L3 does not hold B */
         double least, short_least; /* and so many L2 of B must be new; the second is for rows */
-        double short_row;          /* of fewer bytes than this */
+        double short_row;          /* of fewer bytes than this, in SpMM */
+        double same_least;         /* fused with D = B and rows that are mostly new */
     } prefetch;
 
     struct {

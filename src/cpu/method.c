@@ -20,16 +20,18 @@ int64_t tamis_cpu_chunk_bytes(const tamis_prepared *p, int64_t reals) {
 /* ------------------------------------------------------------------------------------------ choices */
 
 /* Prefetching rows that are already in cache costs up to a quarter of the rate; rows from memory gain as much or more
-   (lab/notes/cpu.md). SpMM does so little for a nonzero that its rule asks how many bytes of B are new. */
+   (lab/notes/cpu.md). So the rule asks how many bytes of B are new. */
 int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
     const tamis_cpu_fitted *const f = &tamis_cpu_fit;
     const bool spmm = problem->operation == TAMIS_OP_SPMM;
     const double row_bytes = (double)(spmm ? problem->width : problem->inner) * (double)tamis_type_size(problem->type);
     const double fresh = problem->evidence->fresh_share, all = (double)problem->cols * row_bytes;
-    const double least = row_bytes < f->prefetch.short_row ? f->prefetch.short_least : f->prefetch.least;
-    if (fresh < 0.25 || (spmm ? fresh * all < least * (double)problem->evidence->cache_l2
-                              : all < 4 * (double)problem->evidence->cache_l2))
-        return 0;
+    /* with D = B a nonzero waits for its row of B, which a few L2 of random rows are enough for */
+    const bool random = problem->d_is_b && fresh >= 0.5;
+    const double least = random                                      ? f->prefetch.same_least
+                         : spmm && row_bytes < f->prefetch.short_row ? f->prefetch.short_least
+                                                                     : f->prefetch.least;
+    if (fresh < 0.25 || fresh * all < least * (double)problem->evidence->cache_l2) return 0;
     const bool far = all > (double)problem->evidence->cache_l3;
     const double bytes = spmm                      ? f->prefetch.bytes
                          : far && !problem->d_is_b ? f->prefetch.far_bytes

@@ -22,6 +22,9 @@
 /* Registers of B of a block, with two of sums each; below PAIRS_LEAST columns, half of a register would be empty. */
 enum { PAIRS_BLOCK = 8, PAIRS_COLUMNS = 32, PAIRS_LEAST = 17 };
 
+/* Rows of fewer nonzeros than this in the mean are short. */
+enum { PAIRS_SHORT = 16 };
+
 typedef struct pairs_call {
     const tamis_cpu_job *job;
     int64_t row, row_end;
@@ -107,6 +110,8 @@ INLINE void pairs_rows(const pairs_call *call, int count, int full, int wide_col
     /* the conversion of pairs_store takes subnormal numbers for 0, which a small alpha would make of others */
     const bool plain = !job->real_out && job->beta == 0 && (job->alpha >= 1 || job->alpha <= -1);
     int64_t begin = offset_at(job, call->row);
+    /* few nonzeros a row: one by one, which tests for the end of the row alone; each further test is mispredicted */
+    const bool few = sets == 2 && offset_at(job, call->row_end) - begin < PAIRS_SHORT * (call->row_end - call->row);
     for (int64_t row = call->row; row < call->row_end; row++) {
         const int64_t end = offset_at(job, row + 1), n = end - begin;
         const int64_t ahead = job->prefetch && end + job->prefetch <= job->nnz ? job->prefetch : 0;
@@ -116,7 +121,11 @@ INLINE void pairs_rows(const pairs_call *call, int count, int full, int wide_col
 #pragma GCC unroll 16
         for (int k = 0; k < 2 * count; k++) sum[k] = vector_zero();
         int64_t t = 0;
-        if (sets == 2) {
+        for (; few && t < n; t++, columns += index_bytes, values += call->value_step) {
+            if (ahead) prefetch_lines(b + column_at(columns, ahead, wide_columns) * job->b_stride, lines);
+            pairs_add(sum, call, b, columns, values, count, full, 1, wide_columns);
+        }
+        if (sets == 2 && !few) {
 #pragma GCC unroll 4
             for (int k = 0; k < 2 * count; k++) more[k] = vector_zero();
             for (; t + 4 <= n; t += 4, columns += 4 * index_bytes, values += 4 * call->value_step) {
