@@ -237,6 +237,19 @@ TAMIS_API tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *gr
    data at once. The first batch determines the number of columns. */
 TAMIS_API tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *batch);
 
+/* Makes a fitted model ready for a fit to other data, a "warm start" (als, implicit-als, ccd, bpr): the next
+   tamis_model_fit takes S of as many rows and columns or more, whose first ones are those of the model, begins with
+   their factors and small random ones for the others, and does options.iterations more. What the model has of the
+   data, lambda of uses among it, is found anew; the mean and the scale stay. item-knn and ease are fitted from the
+   beginning. TAMIS_ERROR_UNSUPPORTED: lda, gap and sfa, which learn from more rows by tamis_model_partial_fit. */
+TAMIS_API tamis_status tamis_model_renew(tamis_model *model);
+
+/* Puts rows into a fitted model whose columns stay as they are (als, implicit-als, ccd, bpr): row i of S becomes row
+   rows[i] of the model, which is one of its rows, whose factors are replaced, or the next one behind the last; rows =
+   NULL: all behind the last. Their factors are those of tamis_model_transform. Such a model goes on by
+   tamis_model_renew alone. */
+TAMIS_API tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, const int64_t *rows);
+
 /* A source of mini-batches. It sets *batch to NULL at the end of a pass; the next call starts again. *batch must stay
    valid until the next call. */
 typedef tamis_status (*tamis_batch_source)(void *context, const tamis_sparse **batch);
@@ -354,7 +367,8 @@ TAMIS_API tamis_status tamis_model_column_factors(tamis_model *model, tamis_owne
    made with (fewer than are done: none), another callback, checkpoint file or tolerance. */
 TAMIS_API tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_options *options);
 
-/* Sets names of rows and columns (users, items, words), which are copied and saved with the model; NULL: none. */
+/* Sets names of rows and columns (users, items, words), which are copied and saved with the model; NULL: none. After
+   tamis_model_renew they are those of the other data. */
 TAMIS_API tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, const tamis_names *columns);
 
 /* The model's own names, or NULL. */

@@ -641,6 +641,8 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_model_fit": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_held_out)]),
     "tamis_model_fit_group": (c_int, [c_void_p, c_void_p, POINTER(tamis_sparse), POINTER(tamis_held_out)]),
     "tamis_model_partial_fit": (c_int, [c_void_p, POINTER(tamis_sparse)]),
+    "tamis_model_renew": (c_int, [c_void_p]),
+    "tamis_model_put_rows": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(c_int64)]),
     "tamis_model_fit_stream": (c_int, [c_void_p, tamis_batch_source, c_void_p, c_int64, POINTER(tamis_held_out)]),
     "tamis_model_transform": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_dense)]),
     "tamis_model_shares": (c_int, [c_void_p, POINTER(tamis_dense)]),

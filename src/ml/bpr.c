@@ -96,7 +96,7 @@ static tamis_status check(const tamis_model_options *options) {
 }
 
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
-    return fit && model->iterations_done == 0 ? ml_popular_learn(model, data) : TAMIS_OK;
+    return fit && ml_learns_data(model) ? ml_popular_learn(model, data) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ uses */
@@ -485,6 +485,8 @@ const ml_method ml_bpr = {
               .sampled = true},
     .biases = true,
     .noise = true,
+    .row_state = OF_ROWS,
+    .column_state = OF_COLUMNS,
     .defaults = defaults,
     .check = check,
     .prepare = prepare,

@@ -101,7 +101,7 @@ tamis_status tamis_model_column_factors(tamis_model *model, tamis_owned_dense **
 tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, const tamis_names *columns) {
     tamis_clear_error();
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
-    if (columns && model->cols > 0 && tamis_names_count(columns) != model->cols)
+    if (columns && model->cols > 0 && !model->renewed && tamis_names_count(columns) != model->cols)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns has %lld names, the model has %lld columns",
                           (long long)tamis_names_count(columns), (long long)model->cols);
     tamis_names *own_rows = NULL, *own_columns = NULL;

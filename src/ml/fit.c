@@ -6,6 +6,7 @@
 #include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/model.h"
+#include "ml/renew.h"
 #include "ml/share.h"
 
 tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols, int64_t nnz, uint64_t sum) {
@@ -29,7 +30,11 @@ tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols,
 static tamis_status take_data(tamis_model *model, const tamis_sparse *data) {
     const uint64_t sum = ml_data_sum(data->rows, data->cols, data->nnz, ml_rows_sum(data, 0));
     const bool former = model->data_sum != sum && ml_begun(model) && ml_former_sum(data) == model->data_sum;
-    TRY(ml_check_same(model, data->rows, data->cols, data->nnz, former ? model->data_sum : sum));
+    TRY(ml_check_same(model, data->rows, data->cols, data->nnz, former || model->renewed ? model->data_sum : sum));
+    if (model->renewed) return ml_renew(model, data, sum);
+    if (ml_begun(model) && model->row_factors.rows > 0 && model->row_factors.rows != data->rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S has %lld rows, but the model %lld, some of which were put in later",
+                          (long long)data->rows, (long long)model->row_factors.rows);
     if (ml_begun(model)) {
         model->rows = data->rows;
         model->nnz = data->nnz;
@@ -67,7 +72,7 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     tamis_clear_error();
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
     const int64_t cols = model->cols;
-    if (model->iterations_done == 0 && model->batches_done == 0 && model->steps == 0)
+    if (model->renewed || (model->iterations_done == 0 && model->batches_done == 0 && model->steps == 0))
         model->cols = 0; /* a failed fit leaves no trace */
     tamis_owned_sparse *data;
     tamis_status status = ml_canonical(model, S, "S", &data);
@@ -90,6 +95,8 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);
     if (status == TAMIS_OK && model->stopped && ml_unfinished(model)) status = ml_stopped(model);
 done:
+    if (model->renewed && model->cols == 0) model->cols = cols; /* the data were refused */
+    model->renewed = false;
     tamis_owned_sparse_free(data);
     return status;
 }

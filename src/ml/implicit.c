@@ -70,7 +70,7 @@ static void states(const tamis_model_options *options, int64_t cols, int64_t siz
 }
 
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
-    if (fit && model->iterations_done == 0) TRY(ml_popular_learn(model, data));
+    if (fit && ml_learns_data(model)) TRY(ml_popular_learn(model, data));
     return ml_weights_apply(model, data, fit);
 }
 
@@ -193,9 +193,8 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         if (r > 0) work->weighted += weight, logarithms += log(weight), uses++;
     }
     /* not by `fresh`: a begin() that failed may have left factors without content */
-    if (model->iterations_done > 0) return TAMIS_OK;
-    if (ml_finds_lambda(model)) TRY(ml_noise_of_uses(model, logarithms, uses));
-    return make_first(model, &work->sides[1]);
+    if (ml_finds_lambda(model) && ml_learns_data(model)) TRY(ml_noise_of_uses(model, logarithms, uses));
+    return model->iterations_done > 0 ? TAMIS_OK : make_first(model, &work->sides[1]);
 }
 
 static tamis_status iterate(tamis_model *model) {

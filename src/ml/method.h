@@ -21,7 +21,8 @@ typedef struct ml_method {
     bool nonnegative;    /* with options.nonnegative there are no biases, and ratings are not centred */
     bool noise;          /* options.regularization = 0 finds lambda by the noise of the data */
     int64_t chosen_most; /* with noise: of more columns its share is not chosen by an inner split; 0: no limit */
-    bool masses;         /* a topic's weights add up to the topic's share of the words, not to 1 */
+    int row_state, column_state; /* of the states, those with a number for each row and column of any model; 0: none */
+    bool masses;                 /* a topic's weights add up to the topic's share of the words, not to 1 */
 
     void (*defaults)(tamis_model_options *options);
     /* Check the method's own options: always, and those of a new model, as files of older versions may have others.

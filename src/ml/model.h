@@ -8,6 +8,7 @@
  *   calls.c      plans and timed calls          sums.c        sums that stay on the device
  *   loop.c       the loop over iterations       fit.c         fits of data in memory
  *   fit_stream.c partial_fit, fits of streams   data.c ratings.c  reading
+ *   renew.c      warm starts, rows that are put in
  *   noise.h share.h  lambda by the noise        weights.h     what uses count
  *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
  *   operands.c   predictions as products        predict.c recommend.c topics.c score.c  using a model
@@ -61,6 +62,7 @@ struct tamis_model {
     double lambda;               /* where options.regularization is 0: of the last iteration, see noise.h; else 0 */
     double share;                /* of the noise that lambda is, see share.h */
     bool fixed_share;            /* it is not to be chosen */
+    bool renewed;                /* the fit is of other data than that before it, see renew.h */
     uint64_t data_sum;           /* fingerprint of the data, 0: none (streams) */
     int iterations_done;
     int64_t batches_done;   /* of the iteration that is under way */
@@ -106,6 +108,9 @@ static inline tamis_sparse ml_with_values(const tamis_sparse *S, const void *val
     other.values = values;
     return other;
 }
+
+/* Whether what a fit learns of the data before its first iteration is to be learnt. */
+static inline bool ml_learns_data(const tamis_model *model) { return model->iterations_done == 0 || model->renewed; }
 
 /* Frees model->work. */
 static inline void ml_end(tamis_model *model) {

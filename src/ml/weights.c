@@ -72,7 +72,7 @@ tamis_status ml_weights_apply(tamis_model *model, tamis_sparse *data, bool fit) 
     const tamis_use_weights weights = model->options.weights;
     if (weights == TAMIS_WEIGHTS_LINEAR) return TAMIS_OK;
     if (weights == TAMIS_WEIGHTS_BM25) {
-        if (fit && model->iterations_done == 0) TRY(learn(model, data));
+        if (fit && ml_learns_data(model)) TRY(learn(model, data));
         return apply_bm25(model, data);
     }
     for (int64_t t = 0; t < data->nnz; t++) {

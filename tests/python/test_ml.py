@@ -214,7 +214,7 @@ def test_partial_fit():
     assert model.partial_fit(X[:5]) is model  # goes on from a fit
     with pytest.raises(ValueError, match="X has 24 features, but LDA is expecting 25"):
         model.partial_fit(X[:, :24])
-    assert [method.__name__ for method in METHODS if hasattr(method, "partial_fit")] == ["LDA", "SFA", "GaP"]
+    assert [method.__name__ for method in METHODS if hasattr(method, "partial_fit")] == ["ALS", "ImplicitALS", "BPR", "CCD", "LDA", "SFA", "GaP"]
 
 
 def test_partial_fit_of_what_was_loaded(tmp_path):
@@ -236,7 +236,7 @@ def test_an_interrupted_fit_leaves_no_earlier_sizes():
             raise KeyboardInterrupt
 
     start = model._start
-    model._start = lambda: (start(), setattr(model, "history_", Stops()))
+    model._start = lambda warm=False: (start(warm), setattr(model, "history_", Stops()))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :20])
     assert model.n_features_in_ == 20 and model.n_iter_ == 1 and model.transform(X[:3, :20]).shape == (3, 6)
@@ -275,7 +275,7 @@ def test_an_interrupt_stops_the_fit():
                 raise KeyboardInterrupt
 
     start = model._start
-    model._start = lambda: (start(), setattr(model, "history_", Stops()))
+    model._start = lambda warm=False: (start(warm), setattr(model, "history_", Stops()))
     with pytest.raises(KeyboardInterrupt):
         model.fit(data())
     assert len(model.history_) == 2 and ctypes.sizeof(c.tamis_iteration) > 0
@@ -377,7 +377,7 @@ def test_other_methods_stay_on_one_device(method):
     with pytest.raises(NotImplementedError, match="cannot be fitted on a group, only als and implicit-als can"):
         model.fit(data())
     assert not model.__sklearn_is_fitted__()
-    if hasattr(model, "partial_fit"):
+    if isinstance(model, ml.BatchEstimator):
         with pytest.raises(NotImplementedError, match="learns on one device: set device"):
             model.partial_fit(data())
 
@@ -412,7 +412,7 @@ def test_an_interrupt_stops_a_fit_on_several_devices():
                 os.kill(os.getpid(), signal.SIGINT)
 
     start = model._start
-    model._start = lambda: (start(), setattr(model, "history_", Interrupts()))
+    model._start = lambda warm=False: (start(warm), setattr(model, "history_", Interrupts()))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it runs in the background
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -458,3 +458,50 @@ def test_random_states():
         assert not np.array_equal(factors(random_state=state), factors(random_state=state))
     with pytest.raises(ValueError, match="random_state = 'x'"):
         factors(random_state="x")
+
+
+@pytest.mark.parametrize("method", KEEP_ROWS)
+def test_warm_starts_go_on_with_more_rows_and_columns(method):
+    X, more = data(), data(46, 31)
+    model = method(factors=3, iterations=5, dtype="float64").fit(X)
+    same = method(factors=3, iterations=5, dtype="float64").fit(X)
+    same.set_params(iterations=2).fit(X, warm_start=True)
+    assert same.n_iter_ == 7 and np.array_equal(same.components_, method(factors=3, iterations=7, dtype="float64").fit(X).components_)
+    before = model.components_
+    model.set_params(iterations=0).fit(more, warm_start=True)
+    assert model.n_features_in_ == 31 and model.row_factors_.shape[0] == 46 and np.array_equal(model.components_[:, :25], before)
+    model.set_params(iterations=3).fit(more, warm_start=True)
+    assert model.n_iter_ == 8 and len(model.history_) == 3
+    with pytest.raises(ValueError, match="X has 40 rows, the model 46"):
+        model.fit(X, warm_start=True)
+    with pytest.raises(ValueError, match="factors = 4"):
+        model.set_params(factors=4).fit(more, warm_start=True)
+    assert method(factors=3, iterations=5, dtype="float64").fit(X, warm_start=True).n_iter_ == 5  # there was nothing to begin with
+
+
+@pytest.mark.parametrize("method", KEEP_ROWS)
+def test_partial_fit_puts_rows_in(method):
+    X = data()
+    model = method(factors=3, iterations=5).fit(X)
+    W, before = model.transform(X[:2]), model.row_factors_
+    model.partial_fit(X[:2])
+    assert model.row_factors_.shape[0] == 42 and np.array_equal(model.row_factors_[40:], W) and np.array_equal(model.row_factors_[:40], before)
+    model.partial_fit(X[:2], rows=[7, 42])
+    assert np.array_equal(model.row_factors_[[7, 42]], W)
+    assert model.recommend([42], n=2)[0].shape == (1, 2)
+    with pytest.raises(ValueError, match="rows has 1 numbers, X 2 rows"):
+        model.partial_fit(X[:2], rows=[3])
+    with pytest.raises(ValueError, match="expected 0 to 43"):
+        model.partial_fit(X[:1], rows=[44])
+    assert method(factors=3, iterations=2).partial_fit(X).n_iter_ == 2
+
+
+def test_recommendations_among_candidates():
+    X = data()
+    model = ml.ALS(factors=3, iterations=5).fit(X)
+    some = [3, 5, 8, 13]
+    assert set(model.recommend(n=10, among=some)[0].ravel()) == {-1, *some}
+    assert not set(model.recommend(n=25, without=some)[0].ravel()) & set(some)
+    assert set(model.recommend(n=10, among=some, without=[5])[0].ravel()) == {-1, 3, 8, 13}
+    with pytest.raises(ValueError, match="among has 25"):
+        model.recommend(among=[25])

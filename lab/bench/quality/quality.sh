@@ -16,7 +16,8 @@ rm -f "$out"/*.jsonl
 export OPENBLAS_NUM_THREADS=1
 seeds=${SEEDS:-1,2,3} device=${DEVICE:-cpu}
 "$python" lab/bench/quality/ratings.py "$program" "$out/ratings.jsonl" --seeds "$seeds" --device "$device" ${JESTER:+--data "jester=$JESTER"}
-"$python" lab/bench/quality/uses.py "$program" "$out/uses.jsonl" --seeds "$seeds" --device "$device" ${MSWEB:+--data "msweb=$MSWEB"}
+"$python" lab/bench/quality/uses.py "$program" "$out/uses.jsonl" --seeds "$seeds" --device "$device" ${MSWEB:+--data "msweb=$MSWEB"} \
+    ${KOS:+--data "kos=$KOS"}
 "$python" lab/bench/quality/defaults.py "$program" "$out/defaults.jsonl" --device "$device" ${JESTER:+--data "jester=$JESTER"} \
     ${MSWEB:+--data "msweb=$MSWEB"} ${KOS:+--data "kos=$KOS"}
 "$python" lab/bench/quality/topics.py "$program" "$out/topics.jsonl" --seeds "$seeds" --device "$device" --topics "${TOPICS:-20,50}" \

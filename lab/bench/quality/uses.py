@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Implicit ALS beside the `implicit` package on the same split: one use of each row held out, recall and NDCG of the first ten
+"""Models of uses beside those of the `implicit` package on the same split: one use of each row held out, recall and NDCG of the first ten
 recommendations, computed here for both; settings found as in ratings.py, with the same weights of entries.
-  uses.py PROGRAM OUT.jsonl [--data msweb=anonymous-msweb.data.xz | NAME=FILE.mtx] [--seeds 1,2,3]"""
+  uses.py PROGRAM OUT.jsonl [--data msweb=anonymous-msweb.data.xz | kos=docword.kos.txt.gz | NAME=FILE.mtx] [--seeds 1,2,3]"""
 import argparse
 import time
 
 import numpy
 import scipy.sparse
 
-from common import Program, matrix_market, opened, ranking, record, search
+from common import Program, docword, matrix_market, opened, ranking, record, search
 
 
 def visits(path):
@@ -32,6 +32,17 @@ def clusters(rows, columns, groups, seed):
     return scipy.sparse.csr_matrix((draw.random((rows, columns)) < chance).astype(float))
 
 
+def communities(rows, columns, groups, uses, seed):
+    """A sparse catalogue: three fifths of a row's uses are of its own community, the others of anything. A stand-in."""
+    draw = numpy.random.default_rng(seed)
+    group, of = draw.integers(groups, size=rows), draw.integers(groups, size=columns)
+    members = [numpy.flatnonzero(of == k) for k in range(groups)]
+    counts = numpy.maximum(2, draw.poisson(uses, size=rows))
+    i = numpy.repeat(numpy.arange(rows), counts)
+    j = numpy.array([draw.choice(members[group[user]]) if draw.random() < 0.6 else draw.integers(columns) for user in i])
+    return (scipy.sparse.csr_matrix((numpy.ones(len(i)), (i, j)), shape=(rows, columns)) > 0).astype(float)
+
+
 def leave_one_out(matrix, seed):
     draw = numpy.random.default_rng(seed)
     held = numpy.zeros(matrix.nnz, dtype=bool)
@@ -44,45 +55,88 @@ def leave_one_out(matrix, seed):
     return pick(~held), pick(held)
 
 
-def ours(program, train, setting, seed):
-    model, data = program.file("model"), program.write("train", train)
-    words = [word for name, value in setting.items() for word in (f"--{name}", value)]
-    _, seconds = program.run("train", "implicit-als", data, "-o", model, "--seed", seed, "--quiet", "--iterations", 15,
-                             "--device", program.device, *words)
-    text, _ = program.run("recommend", model, "--top", 10, "--seen", data)
-    recommended = numpy.full((train.shape[0], 10), -1)
-    for line in text.splitlines():
-        fields = line.split("\t")
-        if fields[0].isdigit():
-            recommended[int(fields[0]), int(fields[1]) - 1] = int(fields[2])
-    return recommended, seconds
+def of_program(method, *fixed, pairs=False):
+    def fit(program, train, setting, seed):
+        model, data = program.file("model"), program.write("train", train)
+        words = [word for name, value in setting.items() for word in (f"--{name}", value)]
+        _, seconds = program.run("train", method, data, "-o", model, "--seed", seed, "--quiet", "--device", program.device, *fixed, *words)
+        text, _ = program.run("recommend", model, "--top", 10, "--new" if pairs else "--seen", data)  # models of pairs keep no rows
+        recommended = numpy.full((train.shape[0], 10), -1)
+        for line in text.splitlines():
+            fields = line.split("\t")
+            if fields[0].isdigit():
+                recommended[int(fields[0]), int(fields[1]) - 1] = int(fields[2])
+        return recommended, seconds
+    return fit
 
 
-def theirs(program, train, setting, seed):
+def of_implicit(make, weigh=None):
+    """make(setting, seed): a model of `implicit`. weigh(train, setting): what it is given."""
+    def fit(program, train, setting, seed):
+        model = make(setting, seed)
+        given = train.copy() if weigh is None else weigh(train.copy(), setting)
+        start = time.perf_counter()
+        model.fit(given.astype(numpy.float32), show_progress=False)
+        seconds = time.perf_counter() - start
+        return model.recommend(numpy.arange(train.shape[0]), train.tocsr().astype(numpy.float32), N=10, filter_already_liked_items=True)[0], seconds
+    return fit
+
+
+def their_als(setting, seed):
     from implicit.als import AlternatingLeastSquares
-    model = AlternatingLeastSquares(factors=setting.get("factors", 100), regularization=setting.get("regularization", 0.01), alpha=1.0,
-                                    iterations=15, random_state=seed, use_gpu=False)
-    weights = train.copy() # it weighs an entry by what it is given, where ours is 1 + confidence |r|
+    return AlternatingLeastSquares(factors=setting.get("factors", 100), regularization=setting.get("regularization", 0.01), alpha=1.0,
+                                   iterations=15, random_state=seed, use_gpu=False)
+
+
+def their_weights(train, setting):
+    """It weighs an entry by what it is given, where ours is 1 + confidence |r|."""
     if setting:
-        weights.data = 1 + setting["confidence"] * train.data
-    start = time.perf_counter()
-    model.fit(weights, show_progress=False)
-    seconds = time.perf_counter() - start
-    return model.recommend(numpy.arange(train.shape[0]), train, N=10, filter_already_liked_items=True)[0], seconds
+        train.data = 1 + setting["confidence"] * train.data
+    return train
+
+
+def their_bpr(setting, seed):
+    from implicit.bpr import BayesianPersonalizedRanking
+    return BayesianPersonalizedRanking(**setting, random_state=seed, use_gpu=False, num_threads=1)
+
+
+def their_neighbours(name):
+    def make(setting, _):
+        import implicit.nearest_neighbours
+        return getattr(implicit.nearest_neighbours, name)(**setting, num_threads=1)
+    return make
 
 
 LADDERS = {"factors": [4, 8, 16, 32, 64, 128], "regularization": [0.01, 0.1, 1, 3, 10, 30, 100, 300], "confidence": [0.1, 0.3, 1, 3, 10, 30]}
 # little lambda and weight, and much of both: between them there is a valley
 STARTS = [{"factors": 2, "regularization": 4, "confidence": 2}, {"factors": 2, "regularization": 6, "confidence": 4}]
-CONTESTANTS = {"tamis implicit-als, defaults": (ours, {}), "implicit AlternatingLeastSquares, defaults": (theirs, {}),
-               "tamis implicit-als": (ours, LADDERS), "implicit AlternatingLeastSquares": (theirs, LADDERS)}
+PAIRWISE = {"factors": [8, 16, 32, 64, 128], "regularization": [0.001, 0.003, 0.01, 0.03, 0.1]}
+RATES = [0.005, 0.01, 0.02, 0.05, 0.1]
+MIDDLE = {"factors": 2, "regularization": 2}
+NEAR = [5, 10, 20, 50, 100, 200]
+CONTESTANTS = {
+    "tamis implicit-als, defaults": (of_program("implicit-als"), {}, ()),
+    "implicit AlternatingLeastSquares, defaults": (of_implicit(their_als, their_weights), {}, ()),
+    "tamis implicit-als": (of_program("implicit-als"), LADDERS, STARTS),
+    "implicit AlternatingLeastSquares": (of_implicit(their_als, their_weights), LADDERS, STARTS),
+    "tamis bpr, defaults": (of_program("bpr"), {}, ()),
+    "implicit BayesianPersonalizedRanking, defaults": (of_implicit(their_bpr), {}, ()),
+    "tamis bpr": (of_program("bpr"), {**PAIRWISE, "rate": RATES}, [{**MIDDLE, "rate": 3}]),
+    "implicit BayesianPersonalizedRanking": (of_implicit(their_bpr), {**PAIRWISE, "learning_rate": RATES}, [{**MIDDLE, "learning_rate": 1}]),
+    "tamis item-knn, defaults": (of_program("item-knn", pairs=True), {}, ()),
+    "implicit BM25Recommender, defaults": (of_implicit(their_neighbours("BM25Recommender")), {}, ()),
+    "tamis item-knn": (of_program("item-knn", pairs=True), {"neighbours": NEAR}, [{"neighbours": 2}]),
+    "implicit BM25Recommender": (of_implicit(their_neighbours("BM25Recommender")), {"K": NEAR}, [{"K": 2}]),
+    "tamis ease, defaults": (of_program("ease", pairs=True), {}, ()),
+    "tamis ease": (of_program("ease", pairs=True), {"regularization": [3, 10, 30, 100, 300, 1000, 3000]}, [{"regularization": 3}]),
+}
 
 
 def compare(program, out, name, matrix, seeds):
     train, _ = leave_one_out(matrix, seeds[0])
     inner, validation = leave_one_out(train, seeds[0] + 1000)
-    for contestant, (fit, ladders) in CONTESTANTS.items():
-        best, _, tried = search(lambda setting: -ranking(fit(program, inner, setting, seeds[0])[0], validation)[1], ladders, STARTS) \
+    for contestant, (fit, ladders, starts) in CONTESTANTS.items():
+        best, _, tried = search(lambda setting: -ranking(fit(program, inner, setting, seeds[0])[0], validation)[1], ladders, starts) \
             if ladders else ({}, 0, 0)
         for seed in seeds:
             train, held = leave_one_out(matrix, seed)
@@ -103,9 +157,10 @@ def main():
     program, seeds = Program(given.program, given.device), [int(seed) for seed in given.seeds.split(",")]
     with open(given.out, "a") as out:
         compare(program, out, "clusters (a stand-in)", clusters(1500, 600, 8, 7), seeds)
+        compare(program, out, "communities (a stand-in)", communities(3000, 3000, 100, 20, 5), seeds)
         for data in given.data:
             name, path = data.split("=", 1)
-            compare(program, out, name, visits(path) if ".data" in path else matrix_market(path), seeds)
+            compare(program, out, name, visits(path) if ".data" in path else docword(path) if "docword" in path else matrix_market(path), seeds)
 
 
 if __name__ == "__main__":

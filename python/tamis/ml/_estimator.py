@@ -12,7 +12,7 @@ from .. import _errors
 from .._device import opened
 from .._library import models
 from .._samples import samples
-from ._handle import Model, must
+from ._handle import Model, must, places
 from ._parameters import WEIGHTS
 from ._using import Using
 
@@ -92,6 +92,32 @@ class Estimator(Using):
                 with open(path, "wb") as file:
                     file.write(content)
                 self._load(path)
+
+
+class RowEstimator(Estimator):
+    """The common part of the estimators that keep factors of rows: ALS, ImplicitALS, BPR, CCD."""
+
+    def partial_fit(self: Self, X: Any, y: Any = None, *, rows: Any = None) -> Self:
+        """Puts rows into the model, with the columns as they are: new ones, or with rows=, numbers of rows, others in the places of those that are there.
+
+        Without a model this is `fit`. For new columns, or when many rows have changed, `fit` with warm_start=True.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.partial_fit(X[:1]).row_factors_.shape  # a fourth user
+        (4, 3)
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X)
+        s, numbers = self._samples(X), None if rows is None else places(rows, "rows")
+        if numbers is not None and len(numbers) != s.shape[0]:
+            raise _errors.ArgumentError(f"rows has {len(numbers)} numbers, X {s.shape[0]} rows: expected one for each")
+        must(models().tamis_model_put_rows(self._fitted(), byref(s.struct), None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))))
+        self._remembered = None
+        self._describe()
+        return self
 
 
 class BatchEstimator(Estimator):

@@ -24,13 +24,16 @@ Self = TypeVar("Self", bound="Fitting")
 class Fitting(Parameters):
     """What learns."""
 
-    def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None, warm_start: bool = False) -> Self:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
         parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data).
         Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
         Raises ValueError with the first bad entry.
+
+        warm_start: the fit begins with what the last one has found, and does `iterations` more. X may be other data with more rows and columns: the first
+        ones are those of the last fit. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
@@ -45,11 +48,13 @@ class Fitting(Parameters):
         self._note_names(X)
         self._remembered = _held.remembered(s) if self._scores_rows else None
         if self.devices is not None:
+            if warm_start:
+                raise _errors.UnsupportedError(f"devices = {self.devices!r}: a warm start is on one device: set device instead")
             return self._fit_group(s, entries, known)
-        self._start()
+        self._start(warm_start and self.__sklearn_is_fitted__())
         held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
         model, function = self._model, models().tamis_model_fit
-        return self._learn(lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)))
+        return self._learn(lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), not warm_start)
 
     def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Self:
         """The same on several devices: the first one's model is kept, which is the whole."""
@@ -102,7 +107,8 @@ class Fitting(Parameters):
         """
         return self.fit(X)._transformed(X)
 
-    def _start(self) -> None:
+    def _start(self, warm: bool = False) -> None:
+        """Makes the model of a fit. warm: the one that is there goes on."""
         self.history_: list[dict[str, Any]] = []
         self._stopped = None
         options = self._options()
@@ -121,7 +127,23 @@ class Fitting(Parameters):
 
         self._callback = c.tamis_iteration_callback(after)
         options.callback = self._callback
-        self._model = Model(self._made(opened(self._home()).handle, options))
+        if warm:
+            self._check_same(options)
+            must(models().tamis_model_continue_with(self._fitted(), byref(options)))
+            must(models().tamis_model_renew(self._fitted()))
+        else:
+            self._model = Model(self._made(opened(self._home()).handle, options))
+
+    def _check_same(self, options: c.tamis_model_options) -> None:
+        """Refuses parameters with which the model cannot go on."""
+        described = c.tamis_model_description()
+        must(models().tamis_model_describe(self._fitted(), described))
+        for name in self._names():
+            field = {"dtype": "type"}.get(name, name)
+            if name in ("device", "devices", "threads", "random_state", "seed", "iterations", "tolerance", "elbo"):
+                continue
+            if getattr(options, field) != getattr(described.options, field):
+                raise _errors.ArgumentError(f"{name} = {getattr(self, name)!r} is not what the model was fitted with: a warm start goes on with the same parameters")
 
     @staticmethod
     def _made(device: int, options: c.tamis_model_options) -> Optional[int]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from .. import _declarations as c
-from ._estimator import BatchEstimator, Estimator
+from ._estimator import BatchEstimator, Estimator, RowEstimator
 
 
-class ALS(Estimator):
+class ALS(RowEstimator):
     """Ratings by alternating least squares. Parameters are fields of `tamis_model_options`, with its defaults; threads: 0 is all.
 
     devices: names of devices of this process that fit together, for instance ["cuda:0", "cuda:1"]; each has some rows of X, and all have the
@@ -32,7 +32,7 @@ class ALS(Estimator):
         self._set(locals())
 
 
-class ImplicitALS(Estimator):
+class ImplicitALS(RowEstimator):
     """Counts of uses: missing entries count as zeros with little weight (Hu, Koren, Volinsky). Parameters as in `ALS`.
 
     weights: what a count r is taken for: "log", log2(1 + r); "linear", r; "ones", 1; "bm25", less in long rows and for frequent columns.
@@ -53,7 +53,7 @@ class ImplicitALS(Estimator):
         self._set(locals())
 
 
-class BPR(Estimator):
+class BPR(RowEstimator):
     """Uses by Bayesian personalised ranking: what a user has is ranked above what not (Rendle et al.). Counts do not matter. Parameters as in `ALS`.
 
     regularization: lambda of the factors, 0 chooses it by an inner split. rate: ADAGRAD's rate. The model does not depend on the number of threads.
@@ -114,7 +114,7 @@ class EASE(Estimator):
         self._set(locals())
 
 
-class CCD(Estimator):
+class CCD(RowEstimator):
     """Ratings by CCD++, one feature at a time. Parameters as in `ALS`.
 
     >>> import numpy as np, scipy.sparse

@@ -153,6 +153,10 @@ static const struct {
      {"resume", 0, TOOL_PATH_MAYBE, "FILE", NULL,
       "continue from the checkpoint, or from FILE: another checkpoint, or a model that needs more iterations",
       AT(resume), 0, 0, NULL}},
+    {FEATURES,
+     {"continue", 0, TOOL_PATH, "MODEL", NULL,
+      "begin with a model of other DATA, such as yesterday's: new rows and columns are added to it", AT(base), 0, 0,
+      NULL}},
     {ALL, TOOL_JSON_LINES("iteration and one at the end", AT(json))},
     {ALL,
      {"verbose", 'v', TOOL_FLAG, NULL, NULL, "print a line for each iteration even if the output is not a terminal",
@@ -237,7 +241,9 @@ void tool_train_options_prepare(void) {
 
 int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint, tool_train_settings *settings) {
     const double seconds = settings->model.checkpoint_seconds;
+    const int iterations = settings->model.iterations;
     settings->model = *checkpoint;
+    if (settings->base) settings->model.iterations = iterations; /* more */
     settings->model.checkpoint_seconds = seconds;
     const tool_train_settings before = *settings;
     const int code = tool_options_repeat(tool_train_options(method), settings);

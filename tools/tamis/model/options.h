@@ -18,7 +18,7 @@ typedef struct tool_train_settings {
     double hold_out;
     bool leave_one_out, stream;
     /* what is written */
-    const char *output, *checkpoint, *resume, *json;
+    const char *output, *checkpoint, *resume, *base, *json;
     bool no_clobber, verbose, quiet;
 } tool_train_settings;
 

@@ -71,6 +71,8 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     if (set->stream && set->from != TAMIS_FILE_AUTO) {
         return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
     }
+    if (set->base && set->stream) return tool_usage_error("--continue: not with --stream");
+    if (set->base && set->devices.count > 0) return tool_usage_error("--continue: not with --devices");
     return 0;
 }
 
@@ -126,20 +128,48 @@ static int make_model(training *run) {
     return tool_library_error(tamis_model_create(run->device.device, &run->options, &run->model), NULL);
 }
 
+static int open_model(const training *run, const char *path, tamis_model **model,
+                      tamis_model_description *description) {
+    tamis_status status = tamis_model_load(run->device.device, path, model);
+    if (status == TAMIS_OK) status = tamis_model_describe(*model, description);
+    if (status != TAMIS_OK) return tool_file_error(status, path);
+    if (description->options.method == run->method) return 0;
+    return tool_usage_error("%s is a model of %s, not of %s", path, tamis_method_name(description->options.method),
+                            tamis_method_name(run->method));
+}
+
+/* Sets how many iterations the model of --continue has. */
+static int count_done(const training *run, int *done) {
+    tamis_model *base = NULL;
+    tamis_model_description description;
+    const int code = open_model(run, run->settings.base, &base, &description);
+    tamis_model_free(base);
+    if (code == 0) *done = description.iterations_done;
+    return code;
+}
+
+/* The model of --continue, or a checkpoint, which may be of such a training. */
 static int load_model(training *run) {
     tamis_model_description description;
-    tamis_status status = tamis_model_load(run->device.device, run->resume, &run->model);
-    if (status == TAMIS_OK) status = tamis_model_describe(run->model, &description);
-    if (status != TAMIS_OK) return tool_file_error(status, run->resume);
-    if (description.options.method != run->method) {
-        return tool_usage_error("%s is a model of %s, not of %s", run->resume,
-                                tamis_method_name(description.options.method), tamis_method_name(run->method));
-    }
-    const int code = tool_train_go_on(run->method, &description.options, &run->settings);
+    const char *const base = run->settings.base, *const path = run->resume ? run->resume : base;
+    int code = open_model(run, path, &run->model, &description), done = 0;
+    if (code == 0) code = tool_train_go_on(run->method, &description.options, &run->settings);
+    if (code == 0 && base && run->resume) code = count_done(run, &done);
     if (code) return code;
+    run->settings.model.iterations += done;
     set_library_options(run);
-    status = tamis_model_continue_with(run->model, &run->options);
-    return tool_library_error(status, run->resume);
+    tamis_status status = tamis_model_continue_with(run->model, &run->options);
+    if (status == TAMIS_OK && base && !run->resume) status = tamis_model_renew(run->model);
+    return tool_library_error(status, path);
+}
+
+/* Data and model both have names, or none: else there is no telling who is who. */
+static int check_names(const training *run) {
+    const bool named = tamis_model_column_names(run->model) != NULL;
+    if (!run->settings.base || named == (run->data.columns != NULL)) return 0;
+    tool_error("%s %s names, and %s %s: a training goes on with data whose ids are of the same kind",
+               run->settings.base, named ? "has" : "has no", run->data_spec, named ? "has none" : "has");
+    return TOOL_FILE;
 }
 
 /* Widens the batches of a stream to the vocabulary. */
@@ -181,8 +211,12 @@ static int open_data(training *run) {
                                            .format = set->from,
                                            .columns_of = set->columns,
                                            .method = run->method,
-                                           .sum = set->duplicates == 1};
+                                           .sum = set->duplicates == 1,
+                                           .rows = set->base ? tamis_model_row_names(run->model) : NULL,
+                                           .columns = set->base ? tamis_model_column_names(run->model) : NULL,
+                                           .unknown_too = set->base != NULL};
         code = tool_data_open(&request, &run->data);
+        if (code == 0) code = check_names(run);
         if (code) return code;
         run->columns = run->data.S.cols;
     }
@@ -414,8 +448,12 @@ static int check_space(training *run) {
 
 /* The model is made first: options out of range are refused before large data are read. */
 static int train(training *run) {
-    int (*const steps[])(training *) = {
-        run->resume ? load_model : make_model, open_data, check_space, hold_out, set_names, choose_devices};
+    int (*const steps[])(training *) = {run->resume || run->settings.base ? load_model : make_model,
+                                        open_data,
+                                        check_space,
+                                        hold_out,
+                                        set_names,
+                                        choose_devices};
     double seconds = 0;
     int code = 0;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && code == 0; i++) code = tool_ranks_agree_code(steps[i](run));

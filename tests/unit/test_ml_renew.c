@@ -1,0 +1,248 @@
+/* Models that go on with other data: warm starts with more rows and columns, and rows that are put into a model. */
+#include "cmocka_first.h"
+
+#include <tamis/data.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "test_ml_models.h"
+
+enum { ROWS = 50, COLS = 30, MORE_ROWS = 64, MORE_COLS = 37, FACTORS = 4 };
+
+static tamis_device *device;
+
+static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS, TAMIS_CCD, TAMIS_BPR};
+enum { METHODS = (int)(sizeof methods / sizeof *methods) };
+
+static tamis_model_options options_of(int number, tamis_type type, int iterations) {
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, methods[number]));
+    options.type = type;
+    options.factors = FACTORS;
+    options.iterations = iterations;
+    options.threads = 2;
+    return options;
+}
+
+static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, options, &model));
+    EXPECT_OK(tamis_model_fit(model, S, NULL));
+    return model;
+}
+
+static double *factors_of(tamis_model *model, bool rows, int64_t *count) {
+    tamis_owned_dense *owned;
+    EXPECT_OK(rows ? tamis_model_row_factors(model, &owned) : tamis_model_column_factors(model, &owned));
+    const tamis_dense *const X = tamis_owned_dense_view(owned);
+    *count = X->rows;
+    double *const numbers = calloc((size_t)(X->rows < 1 ? 1 : X->rows * X->cols), sizeof *numbers);
+    for (int64_t i = 0; i < X->rows * X->cols; i++) numbers[i] = number(X, i / X->cols, i % X->cols);
+    tamis_owned_dense_free(owned);
+    return numbers;
+}
+
+/* No iterations more: what was there stays, what is new is small and of some size; then it goes on, and the loss of ALS
+   goes on falling. */
+static void warm_starts_keep_what_is_there(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
+    for (int m = 0; m < METHODS; m++) {
+        tamis_model_options options = options_of(m, m & 1 ? TAMIS_F64 : TAMIS_F32, 6);
+        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model_description before, after;
+        EXPECT_OK(tamis_model_describe(model, &before));
+        for (int rows = 0; rows < 2; rows++) {
+            tamis_model *const same = fit_to(&options, &d.view);
+            options.iterations = 0;
+            EXPECT_OK(tamis_model_continue_with(same, &options));
+            EXPECT_OK(tamis_model_renew(same));
+            EXPECT_OK(tamis_model_fit(same, &more.view, NULL));
+            options.iterations = 6;
+            int64_t had, has;
+            double *const old = factors_of(model, rows, &had), *const now = factors_of(same, rows, &has);
+            assert_int_equal(has, rows ? MORE_ROWS : MORE_COLS);
+            assert_memory_equal(old, now, (size_t)(had * before.width) * sizeof *old);
+            for (int64_t i = had; i < has; i++) {
+                double squares = 0;
+                for (int64_t k = 0; k < before.width; k++)
+                    squares += now[i * before.width + k] * now[i * before.width + k];
+                assert_true(squares > 0 && squares < 0.011);
+            }
+            EXPECT_OK(tamis_model_describe(same, &after));
+            assert_int_equal(after.iterations_done, 6);
+            assert_int_equal(after.nnz, more.view.nnz);
+            assert_true(after.mean == before.mean && after.scale == before.scale);
+            free(old), free(now);
+            tamis_model_free(same);
+        }
+        EXPECT_OK(tamis_model_renew(model));
+        EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
+        EXPECT_OK(tamis_model_describe(model, &after));
+        assert_int_equal(after.iterations_done, 12);
+        assert_true(isfinite(after.loss));
+        /* the model goes on with these data, and with no others */
+        assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+    data_free(&more);
+}
+
+/* With the same data a warm start of n iterations is a fit that goes on by n: the same bits, through a file too. */
+static void warm_starts_of_the_same_data_go_on(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 3);
+    for (int m = 0; m < METHODS; m++) {
+        tamis_model_options options = options_of(m, TAMIS_F32, 4);
+        tamis_model *const first = fit_to(&options, &d.view), *loaded;
+        EXPECT_OK(tamis_model_save(first, "/tmp/tamis-renew.model"));
+        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-renew.model", &loaded));
+        unlink("/tmp/tamis-renew.model");
+        options.iterations = 3;
+        EXPECT_OK(tamis_model_continue_with(loaded, &options));
+        EXPECT_OK(tamis_model_renew(loaded));
+        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
+        options.iterations = 7;
+        tamis_model *const whole = fit_to(&options, &d.view);
+        for (int rows = 0; rows < 2; rows++) {
+            int64_t counts[2];
+            double *const a = factors_of(loaded, rows, &counts[0]), *const b = factors_of(whole, rows, &counts[1]);
+            assert_int_equal(counts[0], counts[1]);
+            assert_memory_equal(a, b, (size_t)counts[0] * FACTORS * sizeof *a);
+            free(a), free(b);
+        }
+        tamis_model_free(first);
+        tamis_model_free(loaded);
+        tamis_model_free(whole);
+    }
+    data_free(&d);
+}
+
+/* Rows that are put in have the factors that transform gives, in their places; the others and the columns stay. */
+static void rows_are_put_in(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 3), three = data_make(3, COLS, 12, 8);
+    for (int m = 0; m < METHODS; m++) {
+        tamis_model_options options = options_of(m, m & 1 ? TAMIS_F32 : TAMIS_F64, 5);
+        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model_description description;
+        EXPECT_OK(tamis_model_describe(model, &description));
+        const int64_t width = description.width, places[] = {ROWS, 7, ROWS + 1};
+        int64_t had, has;
+        double *const before = factors_of(model, true, &had);
+        tamis_owned_dense *W;
+        EXPECT_OK(tamis_owned_dense_create(3, width, options.type, TAMIS_ROW_MAJOR, &W));
+        EXPECT_OK(tamis_model_transform(model, &three.view, tamis_owned_dense_view(W)));
+        EXPECT_OK(tamis_model_put_rows(model, &three.view, places));
+        double *const after = factors_of(model, true, &has);
+        assert_int_equal(has, ROWS + 2);
+        for (int64_t i = 0; i < ROWS; i++)
+            if (i != 7) assert_memory_equal(after + i * width, before + i * width, (size_t)width * sizeof *after);
+        for (int i = 0; i < 3; i++)
+            for (int64_t k = 0; k < width; k++)
+                assert_true(after[places[i] * width + k] == number(tamis_owned_dense_view(W), i, k));
+        int64_t columns[3];
+        double scores[3];
+        const int64_t last = ROWS + 1;
+        EXPECT_OK(tamis_model_recommend(model, NULL, &last, 1, NULL, 3, columns, scores));
+        EXPECT_REFUSED(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT,
+                       "S has 50 rows, but the model 52, some of which were put in later");
+        EXPECT_OK(tamis_model_put_rows(model, &three.view, NULL));
+        EXPECT_OK(tamis_model_describe(model, &description));
+        assert_int_equal(description.rows, ROWS + 5);
+        const int64_t far[] = {0, ROWS + 6, 1};
+        EXPECT_REFUSED(tamis_model_put_rows(model, &three.view, far), TAMIS_ERROR_ARGUMENT,
+                       "rows[1] = 56, expected 0 to 55: rows of the model or the next one");
+        data more = data_make(MORE_ROWS, COLS, 9, 5);
+        EXPECT_OK(tamis_model_renew(model));
+        EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
+        data_free(&more);
+        free(before), free(after);
+        tamis_owned_dense_free(W);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+    data_free(&three);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 3), less = data_make(ROWS, COLS - 1, 9, 3),
+         fewer = data_make(ROWS - 1, COLS, 9, 3);
+    tamis_model_options options = options_of(0, TAMIS_F32, 3);
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    assert_int_equal(tamis_model_renew(model), TAMIS_ERROR_ARGUMENT); /* it is not fitted */
+    EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+    EXPECT_OK(tamis_model_renew(model));
+    EXPECT_REFUSED(tamis_model_fit(model, &less.view, NULL), TAMIS_ERROR_ARGUMENT,
+                   "S has 29 columns, the model 30: a warm start has its columns first, and then new ones");
+    EXPECT_OK(tamis_model_renew(model));
+    EXPECT_REFUSED(tamis_model_fit(model, &fewer.view, NULL), TAMIS_ERROR_ARGUMENT,
+                   "S has 49 rows, the model 50: a warm start has its rows first, and then new ones");
+    double prediction[1 << 12];
+    EXPECT_OK(tamis_model_predict(model, NULL, &d.view, prediction)); /* it is as it was */
+    tamis_model_free(model);
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
+    options.factors = 2;
+    model = fit_to(&options, &d.view);
+    EXPECT_REFUSED(tamis_model_renew(model), TAMIS_ERROR_UNSUPPORTED,
+                   "lda goes on with other data by mini-batches: tamis_model_partial_fit");
+    EXPECT_REFUSED(tamis_model_put_rows(model, &d.view, NULL), TAMIS_ERROR_UNSUPPORTED,
+                   "lda stores no rows that others could be put beside");
+    tamis_model_free(model);
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_EASE));
+    model = fit_to(&options, &d.view);
+    EXPECT_OK(tamis_model_renew(model)); /* it is fitted anew */
+    EXPECT_OK(tamis_model_fit(model, &less.view, NULL));
+    tamis_model_free(model);
+    data_free(&d);
+    data_free(&less);
+    data_free(&fewer);
+}
+
+static void failing_memory_leaks_nothing(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
+    for (int m = 0; m < METHODS; m++) {
+        tamis_model_options options = options_of(m, TAMIS_F32, 1);
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            tamis_model *const model = fit_to(&options, &d.view);
+            tamis_memory_fail_at(n);
+            status = tamis_model_put_rows(model, &d.view, NULL);
+            if (status == TAMIS_OK) status = tamis_model_renew(model);
+            if (status == TAMIS_OK)
+                status = tamis_model_fit(model, &d.view, NULL) == TAMIS_ERROR_ARGUMENT ? TAMIS_OK /* fewer rows */
+                                                                                       : TAMIS_ERROR_MEMORY;
+            tamis_memory_fail_at(0);
+            assert_true(n < 10000 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+            tamis_model_free(model);
+        }
+    }
+    data_free(&d);
+    data_free(&more);
+}
+
+static int open_device(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
+}
+
+static int close_device(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(warm_starts_keep_what_is_there),
+        cmocka_unit_test(warm_starts_of_the_same_data_go_on),
+        cmocka_unit_test(rows_are_put_in),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(failing_memory_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
