@@ -237,6 +237,7 @@ static tamis_status fit(joining *j) {
     tamis_model *const model = j->model;
     whole_data whole;
     TRY(meet(j, &whole));
+    model->renewed = false; /* other data are refused, as without it */
     TRY(take_data(j, &whole));
     TRY(prepare(j));
     TRY(ml_group_columns(&j->rank, tamis_owned_sparse_view(j->data)));
@@ -255,7 +256,6 @@ tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const
     joining j = {.model = model, .S = S, .held_out = held_out, .rank = {.group = group, .generation = 1}};
     tamis_clear_error();
     if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group is NULL");
-    if (model) model->renewed = false; /* other data are refused, as without it */
     const tamis_status fitted = fit(&j);
     ml_rank_free(&j.rank);
     tamis_owned_sparse_free(j.data);

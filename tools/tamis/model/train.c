@@ -141,7 +141,7 @@ static int open_model(const training *run, const char *path, tamis_model **model
 /* Sets how many iterations the model of --continue has. */
 static int count_done(const training *run, int *done) {
     tamis_model *base = NULL;
-    tamis_model_description description;
+    tamis_model_description description = {.iterations_done = 0};
     const int code = open_model(run, run->settings.base, &base, &description);
     tamis_model_free(base);
     if (code == 0) *done = description.iterations_done;
