@@ -47,6 +47,14 @@ static const struct {
          .single = 0.25,
          .setup_nonzero = 27e-9};
 
+/* How often more than at a power of two the kernels go through the entries, for rows of so many elements: blocks have
+   8, 4, 2 and 1 vectors, and the tail is one of its own. Vectors are taken to have 64 bytes. */
+static double more_passes(int64_t elements, int64_t lanes) {
+    int64_t left = elements, passes = 0;
+    for (int64_t vectors = 8; left >= lanes; left %= vectors * lanes, vectors /= 2) passes += left / (vectors * lanes);
+    return (double)(passes + (left > 0) - (elements + 8 * lanes - 1) / (8 * lanes));
+}
+
 /* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, for the entries with
    one row and those with several apart. */
 static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
@@ -58,6 +66,11 @@ static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_sha
     const double flops = 2 * row_bytes / size / tamis_cpu_peak(problem);
     const double load = row_bytes * fresh / far_rate + tamis_cpu_near_seconds(problem, table, row_bytes * (1 - fresh));
     const double beside = fit.nonzero + (problem->operation == TAMIS_OP_SPMM ? 0 : fit.sample);
+    const int64_t lanes = problem->type == TAMIS_F64 ? 8 : 16;
+    const bool dots = problem->operation != TAMIS_OP_SPMM, sums = problem->operation != TAMIS_OP_SDDMM;
+    const double more =
+        (dots ? more_passes(problem->inner, lanes) : 0) + (sums ? more_passes(problem->width, lanes) : 0);
+    const double again = more * (shares->entries * fit.entry + shares->runs * fit.run + (dots ? fit.sample : 0));
     const double shared = (shares->entries - shares->single) * load;
     const double work = shares->single * fmax(load, flops) + fmax(shared, (1 - shares->single) * flops);
     /* in a mesh, the rows of B that neighbours share are still in L1 or L2 without panels */
@@ -67,7 +80,8 @@ static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_sha
     const double seconds =
         fit.unseen * bf16 * fused * (local ? fit.local : 1) *
         (nnz * work + 2 * dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
-         (nnz * (shares->entries * fit.entry + beside + shares->runs * fit.run) + rows * fit.row) / problem->threads);
+         (nnz * (shares->entries * fit.entry + beside + shares->runs * fit.run + again) + rows * fit.row) /
+             problem->threads);
     /* an entry takes no less than a nonzero without panels, and one of a single row takes more: nothing is prefetched
      */
     const double untiled = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
