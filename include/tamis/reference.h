@@ -6,7 +6,7 @@
 #ifndef TAMIS_REFERENCE_H
 #define TAMIS_REFERENCE_H
 
-#include <tamis/tamis.h>
+#include <tamis/message.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +44,23 @@ TAMIS_API tamis_status tamis_reference_fused_backward(const tamis_sparse *S, con
                                                       double *da, double *db, double *dd, double *ds);
 TAMIS_API tamis_status tamis_reference_edge(const tamis_sparse *S, const tamis_dense *X, const tamis_options *options,
                                             const tamis_execution *execution, double *p);
+
+/*
+ * Message passing, as <tamis/message.h> defines it. All results are doubles, row-major and packed; `argument` has an
+ * int64 for each element of out, or is NULL. The backward call takes both U and E if the message reads both, and finds
+ * the arguments itself. du, de and dv that are NULL are not computed.
+ */
+TAMIS_API tamis_status tamis_reference_message(const tamis_sparse *S, const tamis_message_options *options,
+                                               const tamis_dense *U, const tamis_dense *E, double *out,
+                                               int64_t *argument);
+TAMIS_API tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis_message_options *options,
+                                                        const tamis_dense *dOut, const tamis_dense *U,
+                                                        const tamis_dense *E, double *du, double *de);
+TAMIS_API tamis_status tamis_reference_edge_vectors(const tamis_sparse *S, const tamis_pair_options *options,
+                                                    const tamis_dense *U, const tamis_dense *V, double *out);
+TAMIS_API tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse *S, const tamis_pair_options *options,
+                                                             const tamis_dense *dOut, const tamis_dense *U,
+                                                             const tamis_dense *V, double *du, double *dv);
 
 /*
  * A result beside the oracle's. An oracle holds what a call should give, for rows spread over the matrix, and for each

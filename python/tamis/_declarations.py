@@ -88,6 +88,23 @@ TAMIS_SCALE_ROWS = 0
 TAMIS_SCALE_COLUMNS = 1
 TAMIS_DIVIDE_ROWS = 2
 TAMIS_DIVIDE_COLUMNS = 3
+TAMIS_MESSAGE_COPY_U = 0
+TAMIS_MESSAGE_ADD = 1
+TAMIS_MESSAGE_SUB = 2
+TAMIS_MESSAGE_MUL = 3
+TAMIS_MESSAGE_COPY_E = 4
+TAMIS_REDUCE_SUM = 0
+TAMIS_REDUCE_MEAN = 1
+TAMIS_REDUCE_MAX = 2
+TAMIS_REDUCE_MIN = 3
+TAMIS_E_NONE = 0
+TAMIS_E_NUMBER = 1
+TAMIS_E_HEAD = 2
+TAMIS_E_VECTOR = 3
+TAMIS_PAIR_ADD = 0
+TAMIS_PAIR_SUB = 1
+TAMIS_PAIR_MUL = 2
+TAMIS_PAIR_DOT = 3
 TAMIS_SPLIT_ENTRIES = 0
 TAMIS_SPLIT_LEAVE_ONE = 1
 TAMIS_SPLIT_ROWS = 2
@@ -275,6 +292,19 @@ class tamis_mask(Structure):
                 ("from_end", c_bool), ("trust_input", c_bool), ("blocks", POINTER(tamis_sparse)), ("block", c_int64),
                 ("members", c_int64), ("lengths", c_void_p), ("row_lengths", c_void_p), ("length_type", c_int),
                 ("reserved", c_uint64 * 8)]
+
+
+class tamis_graph_options(Structure):
+    _fields_ = [("threads", c_int), ("trust_input", c_bool), ("forward_only", c_bool), ("reserved", c_uint64 * 6)]
+
+
+class tamis_message_options(Structure):
+    _fields_ = [("op", c_int), ("reduce", c_int), ("edge_data", c_int), ("type", c_int), ("argument_type", c_int),
+                ("heads", c_int64), ("width", c_int64), ("reserved", c_uint64 * 6)]
+
+
+class tamis_pair_options(Structure):
+    _fields_ = [("op", c_int), ("type", c_int), ("heads", c_int64), ("width", c_int64), ("reserved", c_uint64 * 6)]
 
 
 class tamis_comparison(Structure):
@@ -576,6 +606,18 @@ TAMIS_FUNCTIONS = {
     "tamis_dense_cg_step": (c_int, [c_void_p, c_void_p, POINTER(tamis_dense), c_double, POINTER(tamis_dense),
                                     POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
                                     POINTER(tamis_dense)]),
+    "tamis_graph_create": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_graph_options), POINTER(c_void_p)]),
+    "tamis_graph_destroy": (None, [c_void_p]),
+    "tamis_message_pass": (c_int, [c_void_p, POINTER(tamis_message_options), POINTER(tamis_dense), POINTER(tamis_dense),
+                                   POINTER(tamis_dense), c_void_p, c_void_p]),
+    "tamis_message_backward": (c_int, [c_void_p, POINTER(tamis_message_options), POINTER(tamis_dense),
+                                       POINTER(tamis_dense), POINTER(tamis_dense), c_void_p, POINTER(tamis_dense),
+                                       POINTER(tamis_dense), c_void_p]),
+    "tamis_edge_vectors": (c_int, [c_void_p, POINTER(tamis_pair_options), POINTER(tamis_dense), POINTER(tamis_dense),
+                                   POINTER(tamis_dense), c_void_p]),
+    "tamis_edge_vectors_backward": (c_int, [c_void_p, POINTER(tamis_pair_options), POINTER(tamis_dense),
+                                            POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                            POINTER(tamis_dense), c_void_p]),
     "tamis_reference_sddmm": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_dense),
                                       POINTER(tamis_options), POINTER(tamis_execution), POINTER(c_double)]),
     "tamis_reference_spmm": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_options),
@@ -595,6 +637,16 @@ TAMIS_FUNCTIONS = {
                                                POINTER(c_double), POINTER(c_double)]),
     "tamis_reference_edge": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_options),
                                      POINTER(tamis_execution), POINTER(c_double)]),
+    "tamis_reference_message": (c_int, [POINTER(tamis_sparse), POINTER(tamis_message_options), POINTER(tamis_dense),
+                                        POINTER(tamis_dense), POINTER(c_double), POINTER(c_int64)]),
+    "tamis_reference_message_backward": (c_int, [POINTER(tamis_sparse), POINTER(tamis_message_options),
+                                                 POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                                 POINTER(c_double), POINTER(c_double)]),
+    "tamis_reference_edge_vectors": (c_int, [POINTER(tamis_sparse), POINTER(tamis_pair_options), POINTER(tamis_dense),
+                                             POINTER(tamis_dense), POINTER(c_double)]),
+    "tamis_reference_edge_vectors_backward": (c_int, [POINTER(tamis_sparse), POINTER(tamis_pair_options),
+                                                      POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                                      POINTER(c_double), POINTER(c_double)]),
     "tamis_oracle_create": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_dense),
                                     POINTER(tamis_dense), POINTER(tamis_options), c_double, POINTER(c_void_p)]),
     "tamis_oracle_free": (None, [c_void_p]),

@@ -230,6 +230,7 @@ typedef struct tamis_messenger {
 typedef struct tamis_dense_functions tamis_dense_functions;       /* backend/dense.h */
 typedef struct tamis_edge_functions tamis_edge_functions;         /* backend/edge.h */
 typedef struct tamis_backward_functions tamis_backward_functions; /* backend/gradient.h */
+typedef struct tamis_message_functions tamis_message_functions;   /* backend/message.h */
 
 struct tamis_backend {
     const char *name;
@@ -318,7 +319,8 @@ struct tamis_backend {
     const tamis_messenger *messenger;   /* NULL: none */
     const tamis_dense_functions *dense; /* NULL: none */
     const tamis_edge_functions *edges;
-    const tamis_backward_functions *back; /* NULL: none */
+    const tamis_backward_functions *back;    /* NULL: none */
+    const tamis_message_functions *messages; /* NULL: none */
 };
 
 #endif

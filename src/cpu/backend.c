@@ -114,4 +114,5 @@ const tamis_backend tamis_cpu_backend = {
     .dense = &tamis_cpu_dense_functions,
     .edges = &tamis_cpu_edge_functions,
     .back = &tamis_cpu_cells_backward,
+    .messages = &tamis_cpu_message_functions,
 };

@@ -3,6 +3,7 @@
 #define TAMIS_CPU_PARTS_H
 
 #include "backend/edge.h"
+#include "backend/message.h"
 #include "cpu/variants.h"
 
 /* Where the host's memory at a place is; NULL for none. */
@@ -18,6 +19,9 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
 /* dense.c, edges.c: the dense companions; edges of samples that have been computed, and their derivatives. */
 extern const tamis_dense_functions tamis_cpu_dense_functions;
 extern const tamis_edge_functions tamis_cpu_edge_functions;
+
+/* messages/messages.c: message passing. */
+extern const tamis_message_functions tamis_cpu_message_functions;
 
 /* machine.c: a description of this machine. It is read once and never fails: numbers that the system does not give get
    usual values. */

@@ -32,7 +32,9 @@ UNUSED static bool runs_always(void) { return true; }
     extern const tamis_cpu_kernels tamis_cpu_##isa##_f32, tamis_cpu_##isa##_f64, tamis_cpu_##isa##_f16,                \
         tamis_cpu_##isa##_bf16;                                                                                        \
     extern const tamis_cpu_probe tamis_cpu_##isa##_probe_f32, tamis_cpu_##isa##_probe_f64;                             \
-    extern const tamis_cpu_dense tamis_cpu_##isa##_dense_f32, tamis_cpu_##isa##_dense_f64;
+    extern const tamis_cpu_dense tamis_cpu_##isa##_dense_f32, tamis_cpu_##isa##_dense_f64;                             \
+    extern const tamis_cpu_messages tamis_cpu_##isa##_messages_f32, tamis_cpu_##isa##_messages_f64,                    \
+        tamis_cpu_##isa##_messages_f16, tamis_cpu_##isa##_messages_bf16;
 DECLARE(v4)
 DECLARE(v3)
 DECLARE(v2)
@@ -48,7 +50,9 @@ extern const tamis_cpu_kernels tamis_cpu_v4_bf16_pairs;
         {name,                                                                                                         \
          {&tamis_cpu_##isa##_f32, &tamis_cpu_##isa##_f64, &tamis_cpu_##isa##_f16, &tamis_cpu_##bf16},                  \
          {&tamis_cpu_##isa##_probe_f32, &tamis_cpu_##isa##_probe_f64},                                                 \
-         {&tamis_cpu_##isa##_dense_f32, &tamis_cpu_##isa##_dense_f64}},                                                \
+         {&tamis_cpu_##isa##_dense_f32, &tamis_cpu_##isa##_dense_f64},                                                 \
+         {&tamis_cpu_##isa##_messages_f32, &tamis_cpu_##isa##_messages_f64, &tamis_cpu_##isa##_messages_f16,           \
+          &tamis_cpu_##isa##_messages_bf16}},                                                                          \
             alias, runs                                                                                                \
     }
 

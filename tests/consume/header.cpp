@@ -10,6 +10,7 @@
 #include <tamis/slabs.h>
 #include <tamis/mask.h>
 #include <tamis/matrix.h>
+#include <tamis/message.h>
 #include <tamis/ml.h>
 #include <tamis/reference.h>
 #include <tamis/shard.h>

@@ -10,6 +10,7 @@
 #include <tamis/types.h>
 
 #include "cpu/kernels/dense.h"
+#include "cpu/messages/kernels.h"
 
 /* The most nonzeros in a chunk; a chunk's samples stay in L1. */
 #define TAMIS_CPU_CHUNK 2048
@@ -103,9 +104,10 @@ typedef struct tamis_cpu_probe {
  */
 typedef struct tamis_cpu_variant {
     const char *name; /* "x86-64-v4-bf16", "x86-64-v4", "x86-64-v3", "x86-64-v2", "sve512", "neon", "generic", ... */
-    const tamis_cpu_kernels *kernels[4]; /* by tamis_type */
-    const tamis_cpu_probe *probe[2];     /* fp32, fp64 */
-    const tamis_cpu_dense *dense[2];     /* likewise */
+    const tamis_cpu_kernels *kernels[4];   /* by tamis_type */
+    const tamis_cpu_probe *probe[2];       /* fp32, fp64 */
+    const tamis_cpu_dense *dense[2];       /* likewise */
+    const tamis_cpu_messages *messages[4]; /* by tamis_type */
 } tamis_cpu_variant;
 
 #endif

@@ -1,0 +1,150 @@
+/*
+ * Message passing on graphs. S is the pattern of a graph: entry t of S, at (i, j), is an edge that brings a message
+ * from node j to node i. S may be rectangular; its values are not read.
+ *
+ *   messages      out_i = reduce over the entries t = (i, j) of row i of  message(u_j, e_t)
+ *   edge vectors  out_t = u_i op v_j                                      for each entry t = (i, j)
+ *
+ * U, V and out are matrices with a row for each node, E and the result of edge vectors have a row for each entry, in
+ * S's order: in COO that of the caller's arrays, so nobody has to sort them. A row of heads * width elements has the
+ * features of head 0, then those of head 1, ... The messages themselves are never stored.
+ *
+ * This runs on the CPU. On other devices tamis_graph_create returns TAMIS_ERROR_UNSUPPORTED.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TAMIS_MESSAGE_H
+#define TAMIS_MESSAGE_H
+
+#include <tamis/tamis.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------- graphs */
+
+/* A checked pattern with the order of its rows and that of its columns. One graph serves all messages over its pattern,
+   of any operation, type and width. It is immutable: any number of threads may use it at the same time. */
+typedef struct tamis_graph tamis_graph;
+
+/* How a graph is made. Zeros are the defaults. */
+typedef struct tamis_graph_options {
+    int threads;          /* of a call; 0: those of the device when the call is made */
+    bool trust_input;     /* the pattern is valid: leave out the check of its entries */
+    bool forward_only;    /* keep no order of columns: backward calls are then refused */
+    uint64_t reserved[6]; /* zero */
+} tamis_graph_options;
+
+/*
+ * Makes a graph of S, CSR (also a slice of rows) or COO in any order; entries may repeat. It keeps references to S's
+ * arrays, which must not change while it exists. It takes, unless forward_only is set, an offset for each column, and
+ * an index and 8 bytes for each entry; COO that is not in the order of rows takes as much again. NULL options mean
+ * zeros. The caller must destroy *graph before its device is closed. TAMIS_ERROR_PATTERN names the first bad entry.
+ */
+TAMIS_API tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S,
+                                          const tamis_graph_options *options, tamis_graph **graph);
+TAMIS_API void tamis_graph_destroy(tamis_graph *graph); /* after all calls that use it; NULL is allowed */
+
+/* ---------------------------------------------------------------------------------------------- messages */
+
+/* The message of an edge from j, with u = u_j and e = e_t. */
+typedef enum tamis_message_op {
+    TAMIS_MESSAGE_COPY_U = 0, /* u */
+    TAMIS_MESSAGE_ADD = 1,    /* u + e */
+    TAMIS_MESSAGE_SUB = 2,    /* u - e */
+    TAMIS_MESSAGE_MUL = 3,    /* u * e */
+    TAMIS_MESSAGE_COPY_E = 4  /* e */
+} tamis_message_op;
+
+/*
+ * What becomes of the messages of a row, element by element. A row without entries gives 0. MAX and MIN: of equal
+ * messages the first in S's order counts; NaN counts as the largest and as the smallest, so the first NaN is the
+ * result.
+ */
+typedef enum tamis_reduce {
+    TAMIS_REDUCE_SUM = 0,
+    TAMIS_REDUCE_MEAN = 1, /* the sum divided by the number of entries of the row */
+    TAMIS_REDUCE_MAX = 2,
+    TAMIS_REDUCE_MIN = 3
+} tamis_reduce;
+
+/* What E has for an edge. A number counts for all elements of what it belongs to. */
+typedef enum tamis_edge_data {
+    TAMIS_E_NONE = 0,   /* nothing: of COPY_U alone */
+    TAMIS_E_NUMBER = 1, /* E is nnz x 1 */
+    TAMIS_E_HEAD = 2,   /* a number for each head: E is nnz x heads */
+    TAMIS_E_VECTOR = 3  /* E is nnz x (heads * width) */
+} tamis_edge_data;
+
+/* Describes a call. Sums of half types are in fp32, and their results are rounded once. */
+typedef struct tamis_message_options {
+    tamis_message_op op;
+    tamis_reduce reduce;
+    tamis_edge_data edge_data;
+    tamis_type type;                /* of all matrices */
+    tamis_index_type argument_type; /* of `argument`; TAMIS_I32 holds up to 2^31 entries */
+    int64_t heads, width;           /* 0 or more; heads = 0 means 1 */
+    uint64_t reserved[6];           /* zero */
+} tamis_message_options;
+
+/*
+ * out = the reduced messages. U is S.cols x (heads * width), or NULL with COPY_E. E is as edge_data says, or NULL with
+ * COPY_U. out is S.rows x (heads * width). For MAX and MIN, `argument` (NULL: not wanted) receives the entry, numbered
+ * in S's order, that each element of out comes from, -1 in rows without entries: S.rows x (heads * width) indices,
+ * packed. With other reductions it must be NULL.
+ *
+ * All matrices are row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one
+ * element. Outputs must not overlap inputs. stream is NULL. A call allocates nothing. The same inputs give the same
+ * bits each time, with any number of threads: each element is computed by one thread, in S's order. After an error
+ * outputs are unchanged.
+ */
+TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options,
+                                          const tamis_dense *U, const tamis_dense *E, const tamis_dense *out,
+                                          void *argument, void *stream);
+
+/*
+ * The gradients of a loss by U and E, from dOut, that by out. dU and dE have the shapes of U and E; NULL: not wanted.
+ * U is read for dE of MUL, E for dU of MUL; else they may be NULL. MAX and MIN need the `argument` of the forward call:
+ * the gradient goes to the entry that was taken. Errors and guarantees are those of tamis_message_pass.
+ */
+TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
+                                              const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
+                                              const void *argument, const tamis_dense *dU, const tamis_dense *dE,
+                                              void *stream);
+
+/* ---------------------------------------------------------------------------------------------- edge vectors */
+
+/* What an edge (i, j) makes of u_i and v_j. */
+typedef enum tamis_pair_op {
+    TAMIS_PAIR_ADD = 0, /* u + v */
+    TAMIS_PAIR_SUB = 1, /* u - v */
+    TAMIS_PAIR_MUL = 2, /* u * v, element by element */
+    TAMIS_PAIR_DOT = 3  /* <u, v> of each head */
+} tamis_pair_op;
+
+/* Describes a call. */
+typedef struct tamis_pair_options {
+    tamis_pair_op op;
+    tamis_type type;      /* of all matrices */
+    int64_t heads, width; /* 0 or more; heads = 0 means 1 */
+    uint64_t reserved[6]; /* zero */
+} tamis_pair_options;
+
+/* out_t = u_i op v_j. U is S.rows x (heads * width), V is S.cols x (heads * width), out is nnz x (heads * width), with
+   DOT nnz x heads. Otherwise this is like tamis_message_pass. */
+TAMIS_API tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_pair_options *options,
+                                          const tamis_dense *U, const tamis_dense *V, const tamis_dense *out,
+                                          void *stream);
+
+/* The gradients by U and V, from dOut, that by out. U is read for dV of MUL and DOT, V for their dU; else they may be
+   NULL. dU and dV have the shapes of U and V; NULL: not wanted. */
+TAMIS_API tamis_status tamis_edge_vectors_backward(const tamis_graph *graph, const tamis_pair_options *options,
+                                                   const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *V,
+                                                   const tamis_dense *dU, const tamis_dense *dV, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

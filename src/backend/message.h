@@ -1,0 +1,71 @@
+/*
+ * Message passing as backends see it. src/core has checked everything and turned each public call into passes of three
+ * kinds over one order of the entries: rows that gather, rows that gather from what was taken, and entries.
+ */
+#ifndef TAMIS_BACKEND_MESSAGE_H
+#define TAMIS_BACKEND_MESSAGE_H
+
+#include <tamis/message.h>
+
+#include "backend/backend.h"
+
+/* A matrix, row-major; base NULL: absent. */
+typedef struct tamis_message_operand {
+    tamis_place at;
+    int64_t stride; /* in elements */
+} tamis_message_operand;
+
+/* One order of a graph's entries: rows of S, or of its transpose. Position t has entry entries[t] of S. */
+typedef struct tamis_message_order {
+    int64_t rows, cols, nnz;
+    tamis_index_type offset_type, column_type;
+    const void *offsets, *columns;
+    const int64_t *entries; /* NULL: entry t */
+} tamis_message_order;
+
+/* The term of a row x of the matrix at the other end of an edge, and what the edge has, y. */
+typedef enum tamis_message_term {
+    TAMIS_TERM_X,   /* x */
+    TAMIS_TERM_ADD, /* x + sign * y */
+    TAMIS_TERM_MUL, /* x * y */
+    TAMIS_TERM_Y    /* y */
+} tamis_message_term;
+
+typedef enum tamis_message_pass_kind {
+    /* out_i = factor * sum of the terms of row i, divided by its number of entries if `mean` is set; each term divided
+       by the number of entries of the row at the other end if `other_offsets` are given */
+    TAMIS_PASS_SUM,
+    /* out_i = factor * the largest of factor * terms; `argument` gets the entries, if it is there */
+    TAMIS_PASS_LARGEST,
+    /* the same sum over those elements of x whose argument, in the row at the other end, is the entry */
+    TAMIS_PASS_TAKEN,
+    /* out_t = factor * z_i (TAMIS_TERM_X), z_i + sign * x_j (ADD), or z_i * x_j (MUL); the sum of the head's or of all
+       elements unless edge_data is VECTOR; divided by the number of entries of row i if `mean` is set; if there are
+       arguments, elements whose argument in row i is another entry count as 0 */
+    TAMIS_PASS_ENTRIES
+} tamis_message_pass_kind;
+
+typedef struct tamis_message_job {
+    void *device, *stream; /* of a GPU */
+    int threads;           /* of the CPU */
+    tamis_message_pass_kind kind;
+    tamis_type type;
+    tamis_message_order order;
+    const void *other_offsets; /* TAMIS_PASS_SUM, TAKEN: of the rows at the other end */
+    tamis_index_type other_offset_type;
+    tamis_message_term term;
+    tamis_edge_data edge_data; /* of y; of TAMIS_PASS_ENTRIES that of `out` */
+    int64_t heads, width;      /* 1 or more */
+    double sign, factor;       /* each 1 or -1 */
+    bool mean;
+    tamis_message_operand x, y, z; /* rows at the other end; of entries, in S's order; rows at this end */
+    tamis_message_operand out;
+    tamis_place argument; /* packed; base NULL: none */
+    tamis_index_type argument_type;
+} tamis_message_job;
+
+struct tamis_message_functions {
+    tamis_status (*run)(const tamis_message_job *job);
+};
+
+#endif

@@ -1,0 +1,425 @@
+/*
+ * Message passing: checks, and the passes that each call is made of. Gradients are passes of the same kinds: by U over
+ * the columns, by E over the entries.
+ */
+#include "backend/message.h"
+
+#include "base/memory.h"
+#include "base/reserved.h"
+#include "base/status.h"
+#include "core/device.h"
+#include "sparse/check.h"
+
+struct tamis_graph {
+    tamis_device *device;
+    int threads; /* 0: the device's */
+    bool forward_only;
+    tamis_row_order row_order, column_order; /* row_order has no arrays where S is one */
+    tamis_message_order rows, columns;
+};
+
+/* ------------------------------------------------------------------------------------------ graphs */
+
+static tamis_message_order order_of(const tamis_sparse *S, bool transpose, const tamis_row_order *order) {
+    return (tamis_message_order){.rows = transpose ? S->cols : S->rows,
+                                 .cols = transpose ? S->rows : S->cols,
+                                 .nnz = S->nnz,
+                                 .offset_type = order->offset_type,
+                                 .column_type = S->index_type,
+                                 .offsets = order->offsets,
+                                 .columns = order->columns,
+                                 .entries = order->permutation};
+}
+
+static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_graph_options *options) {
+    const tamis_backend *const backend = g->device->backend;
+    const int threads = options->threads ? options->threads : g->device->description.threads;
+    const tamis_problem problem = {.device = g->device->handle, .threads = threads};
+    g->threads = options->threads;
+    g->forward_only = options->forward_only;
+    if (!options->trust_input) TRY(backend->validate(g->device->handle, NULL, threads, S));
+    if (S->format == TAMIS_CSR && S->offset_base == 0) {
+        const tamis_row_order as_it_is = {.offset_type = S->offset_type};
+        g->rows = order_of(S, false, &as_it_is);
+        g->rows.offsets = S->offsets;
+        g->rows.columns = S->columns;
+    } else {
+        TRY(backend->order_rows(&problem, S, false, &g->row_order));
+        g->rows = order_of(S, false, &g->row_order);
+    }
+    if (options->forward_only) return TAMIS_OK;
+    TRY(backend->order_rows(&problem, S, true, &g->column_order));
+    g->columns = order_of(S, true, &g->column_order);
+    return TAMIS_OK;
+}
+
+static void release_order(const tamis_device *device, const tamis_row_order *order) {
+    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->offsets);
+    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->own_columns);
+    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->permutation);
+}
+
+void tamis_graph_destroy(tamis_graph *graph) {
+    if (!graph) return;
+    release_order(graph->device, &graph->row_order);
+    release_order(graph->device, &graph->column_order);
+    tamis_release(graph);
+}
+
+static tamis_status check_device(const tamis_device *device) {
+    TRY(tamis_device_check(device));
+    if (device->backend->messages) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                      "device = %s: message passing runs on the CPU so far; open \"cpu\" and copy the graph there",
+                      device->description.name);
+}
+
+tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S, const tamis_graph_options *options,
+                                tamis_graph **graph) {
+    const tamis_graph_options defaults = {.threads = 0};
+    const tamis_graph_options *const given = options ? options : &defaults;
+    tamis_status status = TAMIS_OK;
+    tamis_graph *made = NULL;
+    tamis_clear_error();
+    if (!graph) return tamis_fail(TAMIS_ERROR_ARGUMENT, "graph = NULL: expected an address for the result");
+    *graph = NULL;
+    TRY(check_device(device));
+    TRY(TAMIS_RESERVED(given, "options"));
+    if (given->threads < 0 || given->threads > 1024)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.threads = %d is not in 0 .. 1024", given->threads);
+    TRY(tamis_sparse_check(S, "S"));
+    TRY(tamis_device_check_location(device, S->location, "S"));
+    TRY(tamis_allocate_zeroed(1, sizeof *made, "a graph", (void **)&made));
+    made->device = device;
+    TRY_GOTO(failed, make(made, S, given));
+    *graph = made;
+    return TAMIS_OK;
+failed:
+    tamis_graph_destroy(made);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+/* A matrix of a call. */
+typedef struct operand {
+    const char *name;
+    const tamis_dense *view;
+    int64_t rows, cols;
+    bool output;
+} operand;
+
+static tamis_status check_graph(const tamis_graph *graph, const void *stream) {
+    if (!graph) return tamis_fail(TAMIS_ERROR_ARGUMENT, "graph = NULL: make one with tamis_graph_create");
+    return tamis_device_check_stream(graph->device, stream);
+}
+
+static tamis_status check_backward(const tamis_graph *graph) {
+    if (!graph->forward_only) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "graph was made with options.forward_only: it has no order of columns, "
+                                            "which gradients need");
+}
+
+static tamis_status check_number(const char *name, int64_t value, int64_t most) {
+    if (value >= 0 && value <= most) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", name, (long long)value,
+                      (long long)most);
+}
+
+/* Checks the type and the numbers that both kinds of options have; heads = 0 becomes 1. */
+static tamis_status check_sizes(tamis_type type, int64_t *heads, int64_t width) {
+    int64_t all;
+    TRY(check_number("type", (int64_t)type, TAMIS_BF16));
+    TRY(check_number("heads", *heads, INT64_MAX));
+    TRY(check_number("width", width, INT64_MAX));
+    if (*heads == 0) *heads = 1;
+    if (!__builtin_mul_overflow(*heads, width, &all)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "options.heads = %lld times width = %lld does not fit 64 bits",
+                      (long long)*heads, (long long)width);
+}
+
+static tamis_status check_operand(const tamis_graph *g, const operand *x, tamis_type type) {
+    if (!x->view)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a matrix of %lld x %lld", x->name,
+                          (long long)x->rows, (long long)x->cols);
+    if (x->view->layout == TAMIS_COLUMN_MAJOR)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "%s.layout = %s: message passing takes row-major views, so transpose the matrix into one",
+                          x->name, tamis_layout_name(x->view->layout));
+    if (x->view->location == TAMIS_HOST || x->view->location == TAMIS_DEVICE)
+        TRY(tamis_device_check_location(g->device, x->view->location, x->name));
+    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location);
+}
+
+/* Checks all matrices of a call, and that no output is another of them. Those without a view are not used. */
+static tamis_status check_operands(const tamis_graph *g, const operand *all, int count, tamis_type type) {
+    for (int i = 0; i < count; i++)
+        if (all[i].view) TRY(check_operand(g, &all[i], type));
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++)
+            if (i != j && all[i].output && all[i].view && all[j].view && all[i].view->data &&
+                all[i].view->data == all[j].view->data && all[i].rows && all[i].cols && all[j].rows && all[j].cols)
+                return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = %s.data = %p: this output must not overlap it",
+                                  all[i].name, all[j].name, all[i].view->data);
+    return TAMIS_OK;
+}
+
+static tamis_status check_wanted(const operand *x, bool needed, const char *why) {
+    if (needed && !x->view)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a matrix of %lld x %lld, which %s", x->name,
+                          (long long)x->rows, (long long)x->cols, why);
+    return TAMIS_OK;
+}
+
+static tamis_status check_unread(const char *name, const void *given, const char *why) {
+    if (!given) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not NULL, but %s: expected NULL", name, why);
+}
+
+/* ------------------------------------------------------------------------------------------ passes */
+
+static tamis_message_operand operand_of(const tamis_dense *X) {
+    if (!X) return (tamis_message_operand){.at = {.base = NULL}};
+    return (tamis_message_operand){{X->data, 0}, tamis_dense_stride(X)};
+}
+
+static tamis_message_job job_of(const tamis_graph *g, void *stream, tamis_message_pass_kind kind,
+                                const tamis_message_order *order, tamis_type type, int64_t heads, int64_t width) {
+    return (tamis_message_job){.device = g->device->handle,
+                               .stream = stream,
+                               .threads = g->threads ? g->threads : g->device->description.threads,
+                               .kind = kind,
+                               .type = type,
+                               .order = *order,
+                               .heads = heads,
+                               .width = width,
+                               .sign = 1,
+                               .factor = 1};
+}
+
+static tamis_status run(const tamis_graph *g, const tamis_message_job *job) {
+    const bool empty =
+        job->kind == TAMIS_PASS_ENTRIES ? job->order.nnz == 0 : job->order.rows == 0 || job->heads * job->width == 0;
+    return empty ? TAMIS_OK : g->device->backend->messages->run(job);
+}
+
+/* ------------------------------------------------------------------------------------------ messages */
+
+static bool is_extreme(const tamis_message_options *o) {
+    return o->reduce == TAMIS_REDUCE_MAX || o->reduce == TAMIS_REDUCE_MIN;
+}
+
+static int64_t edge_columns(const tamis_message_options *o) {
+    if (o->edge_data == TAMIS_E_VECTOR) return o->heads * o->width;
+    return o->edge_data == TAMIS_E_HEAD ? o->heads : 1;
+}
+
+static tamis_status read_options(const tamis_graph *g, const tamis_message_options *options, tamis_message_options *o) {
+    if (!options)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation, the sizes and the type");
+    *o = *options;
+    TRY(TAMIS_RESERVED(o, "options"));
+    TRY(check_number("op", (int64_t)o->op, TAMIS_MESSAGE_COPY_E));
+    TRY(check_number("reduce", (int64_t)o->reduce, TAMIS_REDUCE_MIN));
+    TRY(check_number("edge_data", (int64_t)o->edge_data, TAMIS_E_VECTOR));
+    TRY(check_number("argument_type", (int64_t)o->argument_type, TAMIS_I64));
+    TRY(check_sizes(o->type, &o->heads, o->width));
+    if ((o->op == TAMIS_MESSAGE_COPY_U) != (o->edge_data == TAMIS_E_NONE))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_data = %d: expected %s", (int)o->edge_data,
+                          o->op == TAMIS_MESSAGE_COPY_U ? "TAMIS_E_NONE, since copy_u reads no E"
+                                                        : "a number, a number for each head, or a vector, since the "
+                                                          "message reads E");
+    if (is_extreme(o) && !tamis_index_spans(o->argument_type, g->rows.nnz))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "options.argument_type = %s cannot hold 0 .. %lld, the numbers of entries: expected int64",
+                          tamis_index_type_name(o->argument_type), (long long)(g->rows.nnz - 1));
+    return TAMIS_OK;
+}
+
+static tamis_status check_argument(const tamis_graph *g, const tamis_message_options *o, const void *argument,
+                                   bool needed) {
+    if (!is_extreme(o)) return check_unread("argument", argument, "only max and min have one");
+    if (needed && !argument && g->rows.rows > 0 && o->heads * o->width > 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "argument = NULL: expected that of the forward call, which the "
+                                                "gradients of max and min read");
+    if ((uintptr_t)argument % tamis_index_size(o->argument_type))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "argument = %p is not aligned to one index of %s", argument,
+                          tamis_index_type_name(o->argument_type));
+    return TAMIS_OK;
+}
+
+static tamis_message_term term_of(tamis_message_op op) {
+    switch (op) {
+    case TAMIS_MESSAGE_COPY_U: return TAMIS_TERM_X;
+    case TAMIS_MESSAGE_MUL: return TAMIS_TERM_MUL;
+    case TAMIS_MESSAGE_COPY_E: return TAMIS_TERM_Y;
+    default: return TAMIS_TERM_ADD;
+    }
+}
+
+tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options, const tamis_dense *U,
+                                const tamis_dense *E, const tamis_dense *out, void *argument, void *stream) {
+    tamis_message_options o;
+    tamis_clear_error();
+    TRY(check_graph(graph, stream));
+    TRY(read_options(graph, options, &o));
+    const int64_t all = o.heads * o.width;
+    const operand operands[] = {{"U", U, graph->rows.cols, all, false},
+                                {"E", E, graph->rows.nnz, edge_columns(&o), false},
+                                {"out", out, graph->rows.rows, all, true}};
+    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(check_unread("U", U, "copy_e does not read it"));
+    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(check_unread("E", E, "copy_u does not read it"));
+    TRY(check_wanted(&operands[0], o.op != TAMIS_MESSAGE_COPY_E, "the message reads"));
+    TRY(check_wanted(&operands[1], o.op != TAMIS_MESSAGE_COPY_U, "the message reads"));
+    TRY(check_wanted(&operands[2], true, "gets the result"));
+    TRY(check_operands(graph, operands, 3, o.type));
+    TRY(check_argument(graph, &o, argument, false));
+    tamis_message_job job = job_of(graph, stream, is_extreme(&o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &graph->rows,
+                                   o.type, o.heads, o.width);
+    job.term = term_of(o.op);
+    job.edge_data = o.edge_data;
+    job.sign = o.op == TAMIS_MESSAGE_SUB ? -1 : 1;
+    job.factor = o.reduce == TAMIS_REDUCE_MIN ? -1 : 1;
+    job.mean = o.reduce == TAMIS_REDUCE_MEAN;
+    job.x = operand_of(U);
+    job.y = operand_of(E);
+    job.out = operand_of(out);
+    job.argument = (tamis_place){argument, 0};
+    job.argument_type = o.argument_type;
+    return run(graph, &job);
+}
+
+static tamis_status back_to_nodes(const tamis_graph *g, const tamis_message_options *o, const tamis_dense *dOut,
+                                  const tamis_dense *E, const void *argument, const tamis_dense *dU, void *stream) {
+    tamis_message_job job =
+        job_of(g, stream, is_extreme(o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &g->columns, o->type, o->heads, o->width);
+    const bool weighted = o->op == TAMIS_MESSAGE_MUL;
+    job.term = weighted ? TAMIS_TERM_MUL : TAMIS_TERM_X;
+    job.edge_data = weighted ? o->edge_data : TAMIS_E_NONE;
+    job.x = operand_of(dOut);
+    if (weighted) job.y = operand_of(E);
+    job.out = operand_of(dU);
+    job.argument = tamis_place_at(argument, 0);
+    job.argument_type = o->argument_type;
+    if (o->reduce == TAMIS_REDUCE_MEAN) {
+        job.other_offsets = g->rows.offsets;
+        job.other_offset_type = g->rows.offset_type;
+    }
+    return run(g, &job);
+}
+
+static tamis_status back_to_edges(const tamis_graph *g, const tamis_message_options *o, const tamis_dense *dOut,
+                                  const tamis_dense *U, const void *argument, const tamis_dense *dE, void *stream) {
+    tamis_message_job job = job_of(g, stream, TAMIS_PASS_ENTRIES, &g->rows, o->type, o->heads, o->width);
+    job.term = o->op == TAMIS_MESSAGE_MUL ? TAMIS_TERM_MUL : TAMIS_TERM_X;
+    job.edge_data = o->edge_data;
+    job.factor = o->op == TAMIS_MESSAGE_SUB ? -1 : 1;
+    job.mean = o->reduce == TAMIS_REDUCE_MEAN;
+    job.z = operand_of(dOut);
+    if (o->op == TAMIS_MESSAGE_MUL) job.x = operand_of(U);
+    job.out = operand_of(dE);
+    job.argument = tamis_place_at(argument, 0);
+    job.argument_type = o->argument_type;
+    return run(g, &job);
+}
+
+tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
+                                    const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
+                                    const void *argument, const tamis_dense *dU, const tamis_dense *dE, void *stream) {
+    tamis_message_options o;
+    tamis_clear_error();
+    TRY(check_graph(graph, stream));
+    TRY(check_backward(graph));
+    TRY(read_options(graph, options, &o));
+    const int64_t all = o.heads * o.width, edges = edge_columns(&o);
+    const operand operands[] = {{"dOut", dOut, graph->rows.rows, all, false},
+                                {"U", U, graph->rows.cols, all, false},
+                                {"E", E, graph->rows.nnz, edges, false},
+                                {"dU", dU, graph->rows.cols, all, true},
+                                {"dE", dE, graph->rows.nnz, edges, true}};
+    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(check_unread("dU", dU, "copy_e does not read U"));
+    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(check_unread("dE", dE, "copy_u does not read E"));
+    TRY(check_wanted(&operands[0], true, "is the gradient of the result"));
+    TRY(check_wanted(&operands[1], dE && o.op == TAMIS_MESSAGE_MUL, "the gradient by E reads"));
+    TRY(check_wanted(&operands[2], dU && o.op == TAMIS_MESSAGE_MUL, "the gradient by U reads"));
+    TRY(check_operands(graph, operands, 5, o.type));
+    TRY(check_argument(graph, &o, argument, true));
+    if (dU) TRY(back_to_nodes(graph, &o, dOut, E, argument, dU, stream));
+    return dE ? back_to_edges(graph, &o, dOut, U, argument, dE, stream) : TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ edge vectors */
+
+static tamis_status read_pair(const tamis_pair_options *options, tamis_pair_options *o) {
+    if (!options)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation, the sizes and the type");
+    *o = *options;
+    TRY(TAMIS_RESERVED(o, "options"));
+    TRY(check_number("op", (int64_t)o->op, TAMIS_PAIR_DOT));
+    return check_sizes(o->type, &o->heads, o->width);
+}
+
+static bool multiplies(const tamis_pair_options *o) { return o->op == TAMIS_PAIR_MUL || o->op == TAMIS_PAIR_DOT; }
+
+static tamis_edge_data data_of(const tamis_pair_options *o) {
+    return o->op == TAMIS_PAIR_DOT ? TAMIS_E_HEAD : TAMIS_E_VECTOR;
+}
+
+tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_pair_options *options, const tamis_dense *U,
+                                const tamis_dense *V, const tamis_dense *out, void *stream) {
+    tamis_pair_options o;
+    tamis_clear_error();
+    TRY(check_graph(graph, stream));
+    TRY(read_pair(options, &o));
+    const int64_t all = o.heads * o.width;
+    const operand operands[] = {{"U", U, graph->rows.rows, all, false},
+                                {"V", V, graph->rows.cols, all, false},
+                                {"out", out, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, true}};
+    for (int i = 0; i < 3; i++) TRY(check_wanted(&operands[i], true, i < 2 ? "edges read" : "gets the result"));
+    TRY(check_operands(graph, operands, 3, o.type));
+    tamis_message_job job = job_of(graph, stream, TAMIS_PASS_ENTRIES, &graph->rows, o.type, o.heads, o.width);
+    job.term = multiplies(&o) ? TAMIS_TERM_MUL : TAMIS_TERM_ADD;
+    job.edge_data = data_of(&o);
+    job.sign = o.op == TAMIS_PAIR_SUB ? -1 : 1;
+    job.z = operand_of(U);
+    job.x = operand_of(V);
+    job.out = operand_of(out);
+    return run(graph, &job);
+}
+
+/* The gradient by the rows at one end: `other` are those at the other end. */
+static tamis_status back_to_end(const tamis_graph *g, const tamis_pair_options *o, const tamis_message_order *order,
+                                const tamis_dense *dOut, const tamis_dense *other, double factor,
+                                const tamis_dense *result, void *stream) {
+    tamis_message_job job = job_of(g, stream, TAMIS_PASS_SUM, order, o->type, o->heads, o->width);
+    job.term = multiplies(o) ? TAMIS_TERM_MUL : TAMIS_TERM_Y;
+    job.edge_data = data_of(o);
+    job.factor = factor;
+    if (multiplies(o)) job.x = operand_of(other);
+    job.y = operand_of(dOut);
+    job.out = operand_of(result);
+    return run(g, &job);
+}
+
+tamis_status tamis_edge_vectors_backward(const tamis_graph *graph, const tamis_pair_options *options,
+                                         const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *V,
+                                         const tamis_dense *dU, const tamis_dense *dV, void *stream) {
+    tamis_pair_options o;
+    tamis_clear_error();
+    TRY(check_graph(graph, stream));
+    TRY(check_backward(graph));
+    TRY(read_pair(options, &o));
+    const int64_t all = o.heads * o.width;
+    const operand operands[] = {{"dOut", dOut, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, false},
+                                {"U", U, graph->rows.rows, all, false},
+                                {"V", V, graph->rows.cols, all, false},
+                                {"dU", dU, graph->rows.rows, all, true},
+                                {"dV", dV, graph->rows.cols, all, true}};
+    TRY(check_wanted(&operands[0], true, "is the gradient of the result"));
+    TRY(check_wanted(&operands[1], dV && multiplies(&o), "the gradient by V reads"));
+    TRY(check_wanted(&operands[2], dU && multiplies(&o), "the gradient by U reads"));
+    TRY(check_operands(graph, operands, 5, o.type));
+    if (dU) TRY(back_to_end(graph, &o, &graph->rows, dOut, V, 1, dU, stream));
+    return dV ? back_to_end(graph, &o, &graph->columns, dOut, U, o.op == TAMIS_PAIR_SUB ? -1 : 1, dV, stream)
+              : TAMIS_OK;
+}

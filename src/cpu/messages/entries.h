@@ -1,0 +1,100 @@
+/* A row or numbers for each entry, from the rows at its ends: moves a row of x for each entry, where x is read, and the
+   output. The row at this end stays in L1. */
+#ifndef TAMIS_CPU_MESSAGES_ENTRIES_H
+#define TAMIS_CPU_MESSAGES_ENTRIES_H
+
+#include "cpu/messages/pass.h"
+
+/* An entry, and the rows at its ends. */
+typedef struct ends {
+    const char *x, *z;
+    int64_t row, entry;
+} ends;
+
+/* The vector at an element of a row, or what is left of it. */
+INLINE vector entry_vector(const pass *p, const ends *e, int64_t element, int tail, tamis_message_term term,
+                           int taken) {
+    vector v = pass_load(e->z + element * p->size, tail);
+    if (term == TAMIS_TERM_ADD) v += (real)p->job->sign * pass_load(e->x + element * p->size, tail);
+    if (term == TAMIS_TERM_MUL) v *= pass_load(e->x + element * p->size, tail);
+    return taken ? vector_select(pass_taken(p, e->row, element, tail, e->entry), v, vector_zero()) : v;
+}
+
+INLINE void entry_row(const pass *p, const ends *e, real weight, tamis_message_term term, int taken) {
+    char *const out = p->out + e->entry * p->out_stride;
+    int64_t i = 0;
+    for (; i + LANES <= p->all; i += LANES)
+        vector_store(out + i * p->size, TYPE, weight * entry_vector(p, e, i, 0, term, taken));
+    if (i < p->all)
+        vector_store_tail(out + i * p->size, TYPE, (int)(p->all - i),
+                          weight * entry_vector(p, e, i, (int)(p->all - i), term, taken));
+}
+
+INLINE void entry_numbers(const pass *p, const ends *e, real weight, int64_t count, tamis_message_term term,
+                          int taken) {
+    char *const out = p->out + e->entry * p->out_stride;
+    const int64_t width = p->all / count;
+    for (int64_t h = 0; h < count; h++) {
+        const int64_t end = (h + 1) * width;
+        int64_t i = h * width;
+        vector sum = vector_zero();
+        for (; i + LANES <= end; i += LANES) sum += entry_vector(p, e, i, 0, term, taken);
+        if (i < end) sum += entry_vector(p, e, i, (int)(end - i), term, taken);
+        element_store(out + h * p->size, TYPE, weight * vector_sum(sum));
+    }
+}
+
+INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis_message_term term, int taken) {
+    const tamis_message_job *const job = p->job;
+    const int64_t count = job->edge_data == TAMIS_E_HEAD ? job->heads : 1;
+    int64_t from = column_at(p->offsets, row, p->wide_offsets);
+    int64_t stop = column_at(p->offsets, row + 1, p->wide_offsets);
+    for (; t < end; t++) {
+        while (t >= stop) {
+            row++;
+            from = stop;
+            stop = column_at(p->offsets, row + 1, p->wide_offsets);
+        }
+        const real weight = job->mean ? (real)job->factor / (real)(stop - from) : (real)job->factor;
+        ends e = {.row = row, .entry = pass_entry(p, t), .z = p->z + row * p->z_stride};
+        if (term != TAMIS_TERM_X) {
+            e.x = p->x + column_at(p->columns, t, p->wide_columns) * p->x_stride;
+            if (p->ahead && t + p->ahead < end) {
+                const char *const x = p->x + column_at(p->columns, t + p->ahead, p->wide_columns) * p->x_stride;
+                for (int64_t i = 0; i < p->all * p->size && i < 1024; i += 64) __builtin_prefetch(x + i);
+            }
+        }
+        if (job->edge_data == TAMIS_E_VECTOR)
+            entry_row(p, &e, weight, term, taken);
+        else
+            entry_numbers(p, &e, weight, count, term, taken);
+    }
+}
+
+static void message_entries(const tamis_message_job *job, int64_t begin, int64_t end) {
+    const pass p = pass_of(job);
+    int64_t row = 0;
+    for (int64_t high = job->order.rows; high - row > 1;) { /* the row of position `begin` */
+        const int64_t middle = row + (high - row) / 2;
+        if (column_at(p.offsets, middle, p.wide_offsets) <= begin)
+            row = middle;
+        else
+            high = middle;
+    }
+    switch (job->term) {
+    case TAMIS_TERM_ADD: entries_of(&p, begin, end, row, TAMIS_TERM_ADD, 0); return;
+    case TAMIS_TERM_MUL:
+        if (p.argument)
+            entries_of(&p, begin, end, row, TAMIS_TERM_MUL, 1);
+        else
+            entries_of(&p, begin, end, row, TAMIS_TERM_MUL, 0);
+        return;
+    default:
+        if (p.argument)
+            entries_of(&p, begin, end, row, TAMIS_TERM_X, 1);
+        else
+            entries_of(&p, begin, end, row, TAMIS_TERM_X, 0);
+    }
+}
+
+#endif

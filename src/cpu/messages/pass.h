@@ -1,0 +1,86 @@
+/* A job as the kernels of message passing read it: addresses, and strides in bytes. */
+#ifndef TAMIS_CPU_MESSAGES_PASS_H
+#define TAMIS_CPU_MESSAGES_PASS_H
+
+#include "cpu/kernels/segment.h"
+#include "cpu/messages/kernels.h"
+
+#define TYPE TAMIS_KERNEL_TYPE
+
+/* Entries ahead at which rows are prefetched, if the matrix that they are in is larger than NEAR bytes. */
+enum { AHEAD = 12, NEAR = 1 << 20 };
+
+typedef struct pass {
+    const tamis_message_job *job;
+    const char *x, *y, *z;
+    char *out, *argument;
+    int64_t x_stride, y_stride, z_stride, out_stride;
+    const char *offsets, *columns, *other_offsets;
+    const int64_t *entries;
+    int wide_offsets, wide_columns, wide_other, wide_argument;
+    int64_t size, all; /* bytes of an element; elements of a row of all heads */
+    int64_t ahead;
+} pass;
+
+INLINE char *pass_address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
+
+static pass pass_of(const tamis_message_job *job) {
+    const int64_t size = element_bytes(TYPE);
+    return (pass){.job = job,
+                  .x = pass_address(job->x.at),
+                  .y = pass_address(job->y.at),
+                  .z = pass_address(job->z.at),
+                  .out = pass_address(job->out.at),
+                  .argument = pass_address(job->argument),
+                  .x_stride = job->x.stride * size,
+                  .y_stride = job->y.stride * size,
+                  .z_stride = job->z.stride * size,
+                  .out_stride = job->out.stride * size,
+                  .offsets = job->order.offsets,
+                  .columns = job->order.columns,
+                  .other_offsets = job->other_offsets,
+                  .entries = job->order.entries,
+                  .wide_offsets = job->order.offset_type == TAMIS_I64,
+                  .wide_columns = job->order.column_type == TAMIS_I64,
+                  .wide_other = job->other_offset_type == TAMIS_I64,
+                  .wide_argument = job->argument_type == TAMIS_I64,
+                  .size = size,
+                  .all = job->heads * job->width,
+                  .ahead = job->order.cols * job->heads * job->width * size > NEAR ? AHEAD : 0};
+}
+
+INLINE int64_t pass_entry(const pass *p, int64_t t) { return p->entries ? p->entries[t] : t; }
+
+/* 1 / the number of entries of the row at the other end, for the gradient of a mean. */
+INLINE real pass_weight(const pass *p, int64_t column) {
+    if (!p->other_offsets) return 1;
+    return 1 / (real)(column_at(p->other_offsets, column + 1, p->wide_other) -
+                      column_at(p->other_offsets, column, p->wide_other));
+}
+
+/* A vector of a row, or its first `tail` elements if that is not 0. */
+INLINE vector pass_load(const char *at, int tail) {
+    return tail ? vector_load_tail(at, TYPE, tail) : vector_load(at, TYPE);
+}
+
+INLINE void pass_store(char *at, int tail, vector x) {
+    if (tail)
+        vector_store_tail(at, TYPE, tail, x);
+    else
+        vector_store(at, TYPE, x);
+}
+
+/* The lanes whose argument is that entry; those after a tail are not set. */
+INLINE vector_bits pass_taken(const pass *p, int64_t row, int64_t element, int tail, int64_t entry) {
+    const char *const at = p->argument + (row * p->all + element) * (p->wide_argument ? 8 : 4);
+    vector_bits taken = {0};
+    if (!tail && p->wide_argument == (sizeof(real) == 8)) {
+        memcpy(&taken, at, sizeof taken);
+        return (vector_bits)(taken == (real_bits)entry);
+    }
+    for (int i = 0; i < (tail ? tail : LANES); i++)
+        taken[i] = column_at(at, i, p->wide_argument) == entry ? (real_bits)-1 : 0;
+    return taken;
+}
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * Rows that gather: a row of the output is computed in pieces of up to PIECE vectors, which stay in registers while the
+ * row's entries go by, in order. Moves: for each entry a piece of x, of y, or of both; a piece of the output a row.
+ *
+ * Each lane sees the same operations in the same order whatever piece it is in, so it does not matter how threads share
+ * the elements of a row.
+ */
+#ifndef TAMIS_CPU_MESSAGES_ROWS_H
+#define TAMIS_CPU_MESSAGES_ROWS_H
+
+#include "cpu/messages/pass.h"
+
+#define PIECE 8
+
+/* Bytes of gathered rows after which the next piece of them begins: they are in L2 then. */
+enum { GATHERED = 256 << 10 };
+
+typedef struct piece {
+    int64_t element; /* its first */
+    int64_t number;  /* the column of y, where y has numbers */
+    int tail;        /* elements of a piece that is less than a vector; else 0 */
+} piece;
+
+/* The row of a piece that an entry brings: x, and y as a vector or a number. */
+typedef struct brought {
+    const char *x, *y;
+    int64_t entry, column;
+} brought;
+
+INLINE brought bring(const pass *p, const piece *q, int64_t t, tamis_message_term term, int numbers, int count) {
+    brought b = {.entry = pass_entry(p, t), .column = column_at(p->columns, t, p->wide_columns)};
+    const int64_t from = q->element * p->size, next = t + p->ahead;
+    if (term != TAMIS_TERM_Y) b.x = p->x + b.column * p->x_stride + from;
+    if (term != TAMIS_TERM_X) b.y = p->y + b.entry * p->y_stride + (numbers ? q->number * p->size : from);
+    if (p->ahead && next < p->job->order.nnz) {
+        const int64_t bytes = count * (int64_t)LANES * p->size;
+        if (term != TAMIS_TERM_Y) {
+            const char *const x = p->x + column_at(p->columns, next, p->wide_columns) * p->x_stride + from;
+            for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(x + i);
+        }
+        if (term != TAMIS_TERM_X && p->entries) { /* else y is read in order */
+            const char *const y = p->y + p->entries[next] * p->y_stride + (numbers ? q->number * p->size : from);
+            for (int64_t i = 0; i < (numbers ? 1 : bytes); i += 64) __builtin_prefetch(y + i);
+        }
+    }
+    return b;
+}
+
+INLINE vector y_vector(const pass *p, const brought *b, const piece *q, int numbers, int k) {
+    return numbers ? vector_of(element_load(b->y, TYPE)) : pass_load(b->y + k * LANES * p->size, q->tail);
+}
+
+INLINE vector x_vector(const pass *p, const brought *b, const piece *q, int k) {
+    return pass_load(b->x + k * LANES * p->size, q->tail);
+}
+
+INLINE vector term_of(const pass *p, const brought *b, const piece *q, tamis_message_term term, int numbers, int k) {
+    switch (term) {
+    case TAMIS_TERM_X: return x_vector(p, b, q, k);
+    case TAMIS_TERM_ADD: return x_vector(p, b, q, k) + (real)p->job->sign * y_vector(p, b, q, numbers, k);
+    case TAMIS_TERM_MUL: return x_vector(p, b, q, k) * y_vector(p, b, q, numbers, k);
+    default: return y_vector(p, b, q, numbers, k);
+    }
+}
+
+/* TAMIS_PASS_SUM and TAMIS_PASS_TAKEN. */
+INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, tamis_message_term term, int numbers,
+                     int taken, int count) {
+    const tamis_message_job *const job = p->job;
+    int64_t t = column_at(p->offsets, row, p->wide_offsets);
+    for (; row < end; row++) {
+        const int64_t begin = t, stop = column_at(p->offsets, row + 1, p->wide_offsets);
+        char *const out = p->out + row * p->out_stride + q->element * p->size;
+        vector sum[PIECE];
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        for (; t < stop; t++) {
+            const brought b = bring(p, q, t, term, numbers, count);
+            const real weight = term == TAMIS_TERM_X || term == TAMIS_TERM_MUL ? pass_weight(p, b.column) : 1;
+#pragma GCC unroll 8
+            for (int k = 0; k < count; k++) {
+                const vector add = weight * term_of(p, &b, q, term, numbers, k);
+                if (taken)
+                    sum[k] += vector_select(pass_taken(p, b.column, q->element + k * (int64_t)LANES, q->tail, b.entry),
+                                            add, vector_zero());
+                else
+                    sum[k] += add;
+            }
+        }
+        const real divisor = job->mean && stop > begin ? (real)(stop - begin) : 1;
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++)
+            pass_store(out + k * LANES * p->size, q->tail, (real)job->factor * sum[k] / divisor);
+    }
+}
+
+/* Turns places within a row into entries: of `lanes` elements from `element` on. */
+static void store_arguments(const pass *p, int64_t row, int64_t element, int lanes, int64_t begin, int64_t stop,
+                            vector_bits places) {
+    char *const to = p->argument + (row * p->all + element) * (p->wide_argument ? 8 : 4);
+    for (int i = 0; i < lanes; i++) {
+        const int64_t entry = begin < stop ? pass_entry(p, begin + places[i]) : -1;
+        if (p->wide_argument)
+            ((int64_t *)(void *)to)[i] = entry;
+        else
+            ((int32_t *)(void *)to)[i] = (int32_t)entry;
+    }
+}
+
+/* TAMIS_PASS_LARGEST. Places are counted within a row, so that they fit a lane. */
+INLINE void largest_rows(const pass *p, int64_t row, int64_t end, const piece *q, tamis_message_term term, int numbers,
+                         int count) {
+    const real factor = (real)p->job->factor;
+    int64_t t = column_at(p->offsets, row, p->wide_offsets);
+    for (; row < end; row++) {
+        const int64_t begin = t, stop = column_at(p->offsets, row + 1, p->wide_offsets);
+        char *const out = p->out + row * p->out_stride + q->element * p->size;
+        vector best[PIECE];
+        vector_bits place[PIECE];
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) {
+            best[k] = vector_zero();
+            place[k] = (vector_bits){0};
+        }
+        if (t < stop) {
+            const brought b = bring(p, q, t++, term, numbers, count);
+#pragma GCC unroll 8
+            for (int k = 0; k < count; k++) best[k] = factor * term_of(p, &b, q, term, numbers, k);
+        }
+        for (; t < stop; t++) {
+            const brought b = bring(p, q, t, term, numbers, count);
+            const vector_bits here = (real_bits)(t - begin) - (vector_bits){0};
+#pragma GCC unroll 8
+            for (int k = 0; k < count; k++) {
+                const vector next = factor * term_of(p, &b, q, term, numbers, k);
+                /* larger, or the first NaN */
+                const vector_bits take = ~(vector_bits)(next <= best[k]) & (vector_bits)(best[k] == best[k]);
+                best[k] = vector_select(take, next, best[k]);
+                place[k] = (here & take) | (place[k] & ~take);
+            }
+        }
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) {
+            pass_store(out + k * LANES * p->size, q->tail, begin < stop ? factor * best[k] : vector_zero());
+            if (p->argument)
+                store_arguments(p, row, q->element + k * (int64_t)LANES, q->tail ? q->tail : LANES, begin, stop,
+                                place[k]);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ instances */
+
+typedef void rows_function(const pass *p, int64_t begin, int64_t end, const piece *q);
+
+/* The functions of a term: pieces of 8, 4, 2 and 1 vectors, and of less than one. */
+#define SUMS(name, term, numbers, taken)                                                                               \
+    static void name##_8(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 8);                          \
+    }                                                                                                                  \
+    static void name##_4(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 4);                          \
+    }                                                                                                                  \
+    static void name##_2(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 2);                          \
+    }                                                                                                                  \
+    static void name##_1(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 1);                          \
+    }                                                                                                                  \
+    static void name##_0(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        sum_rows(p, begin, end, q, term, numbers, taken, 1);                                                           \
+    }
+#define LARGEST(name, term, numbers)                                                                                   \
+    static void name##_8(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 8);                             \
+    }                                                                                                                  \
+    static void name##_4(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 4);                             \
+    }                                                                                                                  \
+    static void name##_2(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 2);                             \
+    }                                                                                                                  \
+    static void name##_1(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 1);                             \
+    }                                                                                                                  \
+    static void name##_0(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
+        largest_rows(p, begin, end, q, term, numbers, 1);                                                              \
+    }
+SUMS(sum_x, TAMIS_TERM_X, 0, 0)
+SUMS(sum_add, TAMIS_TERM_ADD, 0, 0)
+SUMS(sum_add_number, TAMIS_TERM_ADD, 1, 0)
+SUMS(sum_mul, TAMIS_TERM_MUL, 0, 0)
+SUMS(sum_mul_number, TAMIS_TERM_MUL, 1, 0)
+SUMS(sum_y, TAMIS_TERM_Y, 0, 0)
+SUMS(sum_y_number, TAMIS_TERM_Y, 1, 0)
+SUMS(taken_x, TAMIS_TERM_X, 0, 1)
+SUMS(taken_mul, TAMIS_TERM_MUL, 0, 1)
+SUMS(taken_mul_number, TAMIS_TERM_MUL, 1, 1)
+LARGEST(largest_x, TAMIS_TERM_X, 0)
+LARGEST(largest_add, TAMIS_TERM_ADD, 0)
+LARGEST(largest_add_number, TAMIS_TERM_ADD, 1)
+LARGEST(largest_mul, TAMIS_TERM_MUL, 0)
+LARGEST(largest_mul_number, TAMIS_TERM_MUL, 1)
+LARGEST(largest_y, TAMIS_TERM_Y, 0)
+LARGEST(largest_y_number, TAMIS_TERM_Y, 1)
+
+/* By kind of pass, term and whether y has numbers; core makes no others. */
+#define SIZES(name)                                                                                                    \
+    { name##_0, name##_1, name##_2, name##_4, name##_8 }
+static rows_function *const functions[3][4][2][5] = {
+    {{SIZES(sum_x)},
+     {SIZES(sum_add), SIZES(sum_add_number)},
+     {SIZES(sum_mul), SIZES(sum_mul_number)},
+     {SIZES(sum_y), SIZES(sum_y_number)}},
+    {{SIZES(largest_x)},
+     {SIZES(largest_add), SIZES(largest_add_number)},
+     {SIZES(largest_mul), SIZES(largest_mul_number)},
+     {SIZES(largest_y), SIZES(largest_y_number)}},
+    {{SIZES(taken_x)}, {{0}}, {SIZES(taken_mul), SIZES(taken_mul_number)}},
+};
+
+/* ------------------------------------------------------------------------------------------ rows */
+
+/* Runs the pieces of elements first .. last - 1 of some rows. Within them y has the number `number`, if it has any. */
+static void run_pieces(const pass *p, rows_function *const sizes[5], int64_t begin, int64_t end, int64_t first,
+                       int64_t last, int64_t number) {
+    for (int size = 4, vectors = PIECE; size > 0; size--, vectors /= 2)
+        for (; last - first >= (int64_t)vectors * LANES; first += (int64_t)vectors * LANES)
+            sizes[size](p, begin, end, &(piece){first, number, 0});
+    if (first < last) sizes[0](p, begin, end, &(piece){first, number, (int)(last - first)});
+}
+
+static void message_rows(const tamis_message_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const pass p = pass_of(job);
+    const int numbers = job->edge_data == TAMIS_E_NUMBER || job->edge_data == TAMIS_E_HEAD;
+    rows_function *const *const sizes = functions[job->kind][job->term][numbers && job->term != TAMIS_TERM_X];
+    const bool heads = job->edge_data == TAMIS_E_HEAD && job->term != TAMIS_TERM_X;
+    const int64_t most = GATHERED / (p.all * p.size + 1) + 1; /* entries before the next piece */
+    while (begin < end) {
+        const int64_t from = column_at(p.offsets, begin, p.wide_offsets);
+        int64_t stop = begin + 1;
+        while (stop < end && column_at(p.offsets, stop + 1, p.wide_offsets) - from <= most && stop - begin < most)
+            stop++;
+        if (!heads) run_pieces(&p, sizes, begin, stop, first, last, 0);
+        for (int64_t h = 0; heads && h < job->heads; h++) {
+            const int64_t low = h * job->width, high = low + job->width;
+            run_pieces(&p, sizes, begin, stop, low > first ? low : first, high < last ? high : last, h);
+        }
+        begin = stop;
+    }
+}
+
+#endif

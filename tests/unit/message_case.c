@@ -1,0 +1,143 @@
+#include "message_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/element.h"
+
+enum { POISON = 0xff, GAP = 3 };
+
+/* ------------------------------------------------------------------------------------------ graphs */
+
+static uint32_t next_of(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static void *array_of(const int64_t *numbers, int64_t count, tamis_index_type type) {
+    void *const array = calloc((size_t)count + 1, 8);
+    assert_non_null(array);
+    for (int64_t i = 0; i < count; i++) tamis_index_store(array, type, i, numbers[i]);
+    return array;
+}
+
+graph_case graph_case_make(graph_kind kind) {
+    enum { MOST = 2600 };
+    static int64_t row[MOST], column[MOST], offsets[64];
+    uint32_t state = 7 + (uint32_t)kind;
+    graph_case g = {.S = {.rows = kind == GRAPH_HUB ? 40 : 23, .cols = kind == GRAPH_HUB ? 50 : 17}};
+    const int64_t count = kind == GRAPH_EMPTY ? 0 : kind == GRAPH_HUB ? MOST : 110;
+    int64_t of_row[64] = {0}, of_column[64] = {0};
+    for (int64_t t = 0; t < count; t++) {
+        row[t] = next_of(&state) % g.S.rows;
+        column[t] = next_of(&state) % g.S.cols;
+        if (row[t] % 5 == 3) row[t]--; /* empty rows */
+        if (kind == GRAPH_HUB && t % 2) row[t] = 11;
+        if (kind == GRAPH_HUB && t % 2 == 0) column[t] = 5;
+    }
+    for (int64_t t = 0; t < count; t++) {
+        of_row[row[t]]++;
+        of_column[column[t]]++;
+    }
+    for (int i = 0; i < 64; i++) {
+        g.most = of_row[i] > g.most ? of_row[i] : g.most;
+        g.most = of_column[i] > g.most ? of_column[i] : g.most;
+    }
+    g.S.nnz = count;
+    g.S.index_type = kind == GRAPH_COO ? TAMIS_I64 : TAMIS_I32;
+    g.S.offset_type = kind == GRAPH_SLICE ? TAMIS_I64 : TAMIS_I32;
+    g.columns = array_of(column, count, g.S.index_type);
+    g.S.columns = g.columns;
+    if (kind == GRAPH_COO || kind == GRAPH_HUB) {
+        g.rows = array_of(row, count, g.S.index_type);
+        g.S.format = TAMIS_COO;
+        g.S.row_indices = g.rows;
+        return g;
+    }
+    for (int64_t i = 0; i < g.S.rows; i++) offsets[i + 1] = offsets[i] + of_row[i];
+    g.offsets = array_of(offsets, g.S.rows + 1, g.S.offset_type);
+    g.S.offsets = g.offsets;
+    if (kind != GRAPH_SLICE) return g;
+    const int64_t first = 4, rows = 13; /* of the rows */
+    g.S.offsets = tamis_index_at(g.offsets, g.S.offset_type, first);
+    g.S.rows = rows;
+    g.S.offset_base = offsets[first];
+    g.S.nnz = offsets[first + rows] - offsets[first];
+    return g;
+}
+
+void graph_case_free(graph_case *g) {
+    free(g->offsets);
+    free(g->rows);
+    free(g->columns);
+}
+
+/* ------------------------------------------------------------------------------------------ matrices */
+
+matrix matrix_poisoned(int64_t rows, int64_t cols, tamis_type type) {
+    matrix m = {.view = {.rows = rows, .cols = cols, .stride = cols + GAP, .type = type}};
+    m.bytes = (size_t)(rows * (cols + GAP) + 2) * tamis_type_size(type);
+    m.memory = malloc(m.bytes);
+    assert_non_null(m.memory);
+    memset(m.memory, POISON, m.bytes);
+    m.view.data = (char *)m.memory + tamis_type_size(type);
+    return m;
+}
+
+matrix matrix_make(int64_t rows, int64_t cols, tamis_type type, int seed, int absolute) {
+    matrix m = matrix_poisoned(rows, cols, type);
+    uint32_t state = (uint32_t)seed * 7919u;
+    for (int64_t i = 0; i < rows * cols; i++) {
+        const double x = ((double)(next_of(&state) % 7) + 1) / 4;
+        const bool negative = next_of(&state) % 2;
+        matrix_set(&m, i / cols, i % cols, negative && !absolute ? -x : x);
+    }
+    return m;
+}
+
+matrix matrix_apart(int64_t rows, int64_t cols, int seed) {
+    matrix m = matrix_poisoned(rows, cols, TAMIS_F64);
+    const double step = sqrt(seed + 1.0); /* another one for each matrix, so that sums of two differ as well */
+    for (int64_t i = 0; i < rows * cols; i++)
+        matrix_set(&m, i / cols, i % cols, fmod((double)(i + 1) * step, 1) - 0.45);
+    return m;
+}
+
+void matrix_free(matrix *m) { free(m->memory); }
+
+void *matrix_at(const matrix *m, int64_t row, int64_t col) {
+    return (char *)m->view.data + (size_t)(row * m->view.stride + col) * tamis_type_size(m->view.type);
+}
+
+double matrix_get(const matrix *m, int64_t row, int64_t col) {
+    return tamis_element_load(matrix_at(m, row, col), m->view.type, 0);
+}
+
+void matrix_set(matrix *m, int64_t row, int64_t col, double x) {
+    tamis_element_store(matrix_at(m, row, col), m->view.type, 0, x);
+}
+
+void matrix_check(const matrix *m, const double *expected, const double *size, double roundings) {
+    static const double last[] = {0x1p-24, 0x1p-53, 0x1p-11, 0x1p-8}; /* half a unit in the last place, of 1 */
+    const size_t bytes = tamis_type_size(m->view.type);
+    const double sums = m->view.type == TAMIS_F64 ? 0x1p-52 : 0x1p-24; /* fp64: the oracle rounds, too */
+    const double subnormal = m->view.type == TAMIS_F16 ? 0x1p-25 : 0;  /* half the least number */
+    const unsigned char *const all = m->memory;
+    for (int64_t i = 0; i < m->view.rows; i++) {
+        for (int64_t j = 0; j < m->view.cols; j++) {
+            const double found = matrix_get(m, i, j), wanted = expected[i * m->view.cols + j];
+            unsigned char rounded[8];
+            tamis_element_store(rounded, m->view.type, 0, wanted);
+            const double apart = fabs(found - wanted);
+            if (roundings == 0)
+                assert_true(found == tamis_element_load(rounded, m->view.type, 0));
+            else
+                assert_true(apart <= roundings * sums * size[i * m->view.cols + j] +
+                                         last[m->view.type] * 1.001 * fabs(wanted) + subnormal);
+        }
+        const size_t gap = (size_t)((i + 1) * m->view.stride - GAP + 1) * bytes;
+        for (size_t b = gap; b < gap + GAP * bytes; b++) assert_int_equal(all[b], POISON);
+    }
+    for (size_t b = 0; b < bytes; b++) assert_true(all[b] == POISON && all[m->bytes - 1 - b] == POISON);
+}
