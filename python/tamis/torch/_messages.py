@@ -1,0 +1,328 @@
+"""Message passing: reductions of messages over the rows of a pattern, and vectors on edges. Operators of PyTorch, on the CPU.
+
+The operators take matrices: a row for each node or edge, heads side by side. `message` and `edge_op` make them of what the caller has.
+"""
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from .. import _declarations as c
+from .. import _errors
+from .._device import opened
+from .._library import lib, must
+from .._plan import _Owned
+from .._views import dense, torch_view
+from . import _ops
+from ._kernels import pattern_of
+from ._pattern import Pattern
+
+OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TAMIS_MESSAGE_SUB, "mul": c.TAMIS_MESSAGE_MUL,
+       "copy_e": c.TAMIS_MESSAGE_COPY_E}
+REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
+PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
+EXTREME, MULTIPLIES = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN), (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
+
+
+# ------------------------------------------------------------------------------ kernels
+
+
+class _Graph(_Owned):
+    """The library's graph."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Optional[int], keep: Any):
+        super().__init__(lib.tamis_graph_destroy, value, keep)
+        self.value = value
+
+
+def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool) -> _Graph:
+    """The library's graph of a pattern, kept with it; the caller must hold it during a call."""
+    pattern = pattern_of(index, columns, rows, cols, coo)
+    graph = getattr(pattern, "graph", None)
+    if graph is None:
+        pattern.sparse.check_memory()
+        value = ctypes.c_void_p()
+        must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(c.tamis_graph_options(trust_input=True)),
+                                    value))
+        graph = _Graph(value.value, pattern.sparse)
+        pattern.graph = graph  # type: ignore[attr-defined]
+    return graph
+
+
+def _view(x: Optional[Tensor], name: str) -> Any:
+    if x is None:
+        return None
+    view = dense(torch_view(x, name), name)
+    if view.layout != c.TAMIS_ROW_MAJOR:
+        raise _errors.ArgumentError(f"{name} has strides {tuple(x.stride())}: expected rows of consecutive elements, for instance {name}.contiguous()")
+    return byref(view)
+
+
+def _width(x: Optional[Tensor], heads: int) -> int:
+    return 0 if x is None else x.shape[1] // max(heads, 1)
+
+
+def _message_options(op: int, reduce: int, data: int, heads: int, x: Tensor, argument: Tensor) -> Any:
+    view = torch_view(x, "x")
+    return byref(c.tamis_message_options(op=op, reduce=reduce, edge_data=data, type=view.type, heads=heads, width=_width(x, heads),
+                                         argument_type=c.TAMIS_I64 if argument.dtype == torch.int64 else c.TAMIS_I32))
+
+
+def _edge_columns(data: int, heads: int, all_columns: int) -> int:
+    return all_columns if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1
+
+
+def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
+    """Room for the entries that max and min take; empty for others."""
+    nnz = columns.shape[0]
+    kind = torch.int64 if type(nnz) is int and nnz > 2**31 else torch.int32
+    return columns.new_empty((rows, width) if reduce in EXTREME else (0,), dtype=kind)
+
+
+def _message(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], rows: int, cols: int, coo: bool, op: int, reduce: int,
+             data: int, heads: int) -> tuple[Tensor, Tensor]:
+    graph = _graph(index, columns, rows, cols, coo)
+    like = x if x is not None else e
+    assert like is not None
+    out, argument = like.new_empty((rows, like.shape[1])), _arguments(reduce, columns, rows, like.shape[1])
+    must(lib.tamis_message_pass(graph.value, _message_options(op, reduce, data, heads, like, argument), _view(x, "x"), _view(e, "e"),
+                                _view(out, "out"), argument.data_ptr() or None, None))
+    return out, argument
+
+
+def _message_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Tensor, rows: int, cols: int,
+                      coo: bool, op: int, reduce: int, data: int, heads: int, wanted: list[bool]) -> tuple[Tensor, Tensor]:
+    graph = _graph(index, columns, rows, cols, coo)
+    grad = grad.contiguous()  # a sum's gradient is one number at every place
+    dx, de = _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted)
+    must(lib.tamis_message_backward(graph.value, _message_options(op, reduce, data, heads, grad, argument), _view(grad, "grad"), _view(x, "x"),
+                                    _view(e, "e"), argument.data_ptr() or None, _view(dx if wanted[0] else None, "dx"),
+                                    _view(de if wanted[1] else None, "de"), None))
+    return dx, de
+
+
+def _edge_op(index: Tensor, columns: Tensor, x: Tensor, y: Tensor, rows: int, cols: int, coo: bool, op: int, heads: int) -> Tensor:
+    graph = _graph(index, columns, rows, cols, coo)
+    out = _edge_op_fake(index, columns, x, y, rows, cols, coo, op, heads)
+    options = c.tamis_pair_options(op=op, type=torch_view(x, "x").type, heads=heads, width=_width(x, heads))
+    must(lib.tamis_edge_vectors(graph.value, byref(options), _view(x, "x"), _view(y, "y"), _view(out, "out"), None))
+    return out
+
+
+def _edge_op_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[Tensor], y: Optional[Tensor], rows: int, cols: int, coo: bool,
+                      op: int, heads: int, width: int, wanted: list[bool]) -> tuple[Tensor, Tensor]:
+    graph = _graph(index, columns, rows, cols, coo)
+    grad = grad.contiguous()
+    dx, dy = _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, heads, width, wanted)
+    options = c.tamis_pair_options(op=op, type=torch_view(grad, "grad").type, heads=heads, width=width)
+    must(lib.tamis_edge_vectors_backward(graph.value, byref(options), _view(grad, "grad"), _view(x, "x"), _view(y, "y"),
+                                         _view(dx if wanted[0] else None, "dx"), _view(dy if wanted[1] else None, "dy"), None))
+    return dx, dy
+
+
+# ------------------------------------------------------------------------------ shapes without content
+
+
+def _message_fake(index, columns, x, e, rows, cols, coo, op, reduce, data, heads):
+    like = x if x is not None else e
+    return like.new_empty((rows, like.shape[1])), _arguments(reduce, columns, rows, like.shape[1])
+
+
+def _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted):
+    """An empty tensor stands for a gradient that is not wanted."""
+    width = grad.shape[1]
+    return (grad.new_empty((cols, width) if wanted[0] else (0,)),
+            grad.new_empty((columns.shape[0], _edge_columns(data, heads, width)) if wanted[1] else (0,)))
+
+
+def _edge_op_fake(index, columns, x, y, rows, cols, coo, op, heads):
+    return x.new_empty((columns.shape[0], heads if op == c.TAMIS_PAIR_DOT else x.shape[1]))
+
+
+def _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, heads, width, wanted):
+    return (grad.new_empty((rows, heads * width) if wanted[0] else (0,)), grad.new_empty((cols, heads * width) if wanted[1] else (0,)))
+
+
+# ------------------------------------------------------------------------------ gradients and registration
+
+
+def _keep_message(ctx: Any, inputs: tuple, output: tuple) -> None:
+    index, columns, x, e, *numbers = inputs
+    ctx.mark_non_differentiable(output[1])
+    multiplies = numbers[3] == c.TAMIS_MESSAGE_MUL  # others read neither
+    ctx.save_for_backward(index, columns, x if multiplies else None, e if multiplies else None, output[1])
+    ctx.numbers = numbers
+    ctx.set_materialize_grads(False)
+
+
+def _back_message(ctx: Any, grad: Optional[Tensor], _: Any) -> tuple:
+    need = ctx.needs_input_grad[2:4]
+    none = (None,) * 7
+    if grad is None:
+        return (None, None, None, None, *none)
+    dx, de = torch.ops.tamis.message_backward(grad, *ctx.saved_tensors, *ctx.numbers, list(need))
+    return (None, None, dx if need[0] else None, de if need[1] else None, *none)
+
+
+def _keep_edge_op(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    index, columns, x, y, *numbers = inputs
+    multiplies = numbers[3] in MULTIPLIES
+    ctx.save_for_backward(index, columns, x if multiplies else None, y if multiplies else None)
+    ctx.numbers, ctx.width = numbers, x.shape[1] // max(numbers[4], 1)
+    ctx.set_materialize_grads(False)
+
+
+def _back_edge_op(ctx: Any, grad: Optional[Tensor]) -> tuple:
+    need = ctx.needs_input_grad[2:4]
+    if grad is None:
+        return (None,) * 9
+    dx, dy = torch.ops.tamis.edge_op_backward(grad, *ctx.saved_tensors, *ctx.numbers, ctx.width, list(need))
+    return (None, None, dx if need[0] else None, dy if need[1] else None, *(None,) * 5)
+
+
+def _refusal(name: str) -> Any:
+    def refused(ctx: Any, *_: Any) -> Any:
+        raise NotImplementedError(f"tamis.torch.{name} has no second derivatives so far")
+
+    return refused
+
+
+_WHERE = "SymInt rows, SymInt cols, bool coo"
+_OPERATORS = {
+    "message": (f"(Tensor index, Tensor columns, Tensor? x, Tensor? e, {_WHERE}, int op, int reduce, int data, SymInt heads) -> (Tensor, Tensor)",
+                _message, _message_fake, _back_message, _keep_message),
+    "message_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? x, Tensor? e, Tensor argument, {_WHERE}, int op, int reduce, int data,"
+                         " SymInt heads, bool[2] wanted) -> (Tensor, Tensor)",
+                         _message_backward, _message_backward_fake, _refusal("message"), None),
+    "edge_op": (f"(Tensor index, Tensor columns, Tensor x, Tensor y, {_WHERE}, int op, SymInt heads) -> Tensor",
+                _edge_op, _edge_op_fake, _back_edge_op, _keep_edge_op),
+    "edge_op_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? x, Tensor? y, {_WHERE}, int op, SymInt heads, SymInt width,"
+                         " bool[2] wanted) -> (Tensor, Tensor)",
+                         _edge_op_backward, _edge_op_backward_fake, _refusal("edge_op"), None),
+}
+if _ops.REGISTERED:
+    for _name, (_schema, _kernel, _fake, _back, _keep) in _OPERATORS.items():
+        torch.library.define(f"tamis::{_name}", _schema, tags=(torch.Tag.pt2_compliant_tag,))
+        torch.library.impl(f"tamis::{_name}", ("cpu", "cuda"), _kernel)
+        torch.library.register_fake(f"tamis::{_name}", _fake)
+        torch.library.register_autograd(f"tamis::{_name}", _back, setup_context=_keep)
+
+
+# ------------------------------------------------------------------------------ calls
+
+
+def _number(name: str, value: Any, numbers: dict[str, int]) -> int:
+    if value not in numbers:
+        raise _errors.ArgumentError(f"{name} = {value!r}: expected one of {', '.join(map(repr, numbers))}")
+    return numbers[value]
+
+
+def _check(pattern: Any, **tensors: Any) -> None:
+    if not _ops.REGISTERED:
+        raise NotImplementedError("message passing needs PyTorch 2.4 or newer")
+    if not isinstance(pattern, Pattern):
+        raise TypeError(f"pattern is a {type(pattern).__name__}: expected a tamis.torch.Pattern, for instance of Pattern.from_edge_index")
+    first: Optional[Tensor] = None
+    for name, x in tensors.items():
+        if x is None:
+            continue
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
+        if x.device != pattern.device:
+            raise _errors.ArgumentError(f"{name} is on {x.device} and the pattern on {pattern.device}: move one, for instance by {name}.to({str(pattern.device)!r})")
+        if x.device.type == "cuda":
+            raise _errors.UnsupportedError(f"{name} is on {x.device}: message passing runs on the CPU so far; move the pattern and the tensors there, "
+                                           f"for instance by {name}.cpu()")
+        if first is not None and x.dtype != first.dtype:
+            raise _errors.ArgumentError(f"{name} is {x.dtype} and x {first.dtype}: convert one, for instance by {name}.to({first.dtype})")
+        first = x if first is None else first
+
+
+def _matrix(x: Tensor, name: str, rows: Any, what: str) -> Tensor:
+    """A row for each node or edge: (rows, width) as it is, (rows, heads, width) with the heads side by side."""
+    if x.dim() not in (2, 3) or x.shape[0] != rows:
+        raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)}: expected ({rows}, width) or ({rows}, heads, width), a row for each {what}")
+    return x if x.dim() == 2 else x.flatten(1)
+
+
+def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
+    """e as a matrix, and what it has for an edge."""
+    if x is None:
+        return _matrix(e.unsqueeze(1) if e.dim() == 1 else e, "e", nnz, "edge"), c.TAMIS_E_VECTOR
+    if e.shape[:1] == (nnz,):
+        if e.dim() == 1:
+            return e.unsqueeze(1), c.TAMIS_E_NUMBER
+        if e.shape == (nnz, *x.shape[1:]):
+            return (e if e.dim() == 2 else e.flatten(1)), c.TAMIS_E_VECTOR
+        if x.dim() == 3 and tuple(e.shape) in ((nnz, x.shape[1]), (nnz, x.shape[1], 1)):
+            return e.reshape(nnz, x.shape[1]), c.TAMIS_E_HEAD
+        if x.dim() == 2 and e.shape == (nnz, 1):
+            return e, c.TAMIS_E_NUMBER
+    heads = f", ({nnz}, {x.shape[1]}), a number for each head," if x.dim() == 3 else ""
+    raise _errors.ArgumentError(f"e has shape {tuple(e.shape)}: expected ({nnz},){heads} or {(nnz, *x.shape[1:])}, since x has shape {tuple(x.shape)}")
+
+
+def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum") -> Tensor:
+    """Messages over the edges of a graph, reduced for each node: out[i] = reduce of op(x[j], e[t]) over the entries t = (i, j) of row i.
+
+    op: "copy_u", the row of x; "add", "sub", "mul", with e; "copy_e", e alone, where x is None. reduce: "sum", "mean", "max", "min".
+    x: (cols, width) or (cols, heads, width). e: a number for each edge (nnz,), a number for each head (nnz, heads), or as much as x
+    has for a node, in the pattern's order. The messages are not stored.
+    Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
+    before numbers. Gradients to x and e, the same bits each time. On the CPU alone; no second derivatives. Errors as in `sddmm`.
+
+    >>> import torch, tamis.torch
+    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> x = torch.tensor([[1., 10.], [2., -20.], [3., 30.]])
+    >>> tamis.torch.message(graph, "copy_u", x, reduce="max")
+    tensor([[ 3., 30.],
+            [ 2., 10.],
+            [ 0.,  0.]])
+    """
+    number, how = _number("op", op, OPS), _number("reduce", reduce, REDUCES)
+    _check(pattern, x=x, e=e)
+    if (x is None) != (op == "copy_e"):
+        raise _errors.ArgumentError(f"x is {'None' if x is None else 'given'}: {op} {'does not read it, expected None' if x is not None else 'reads it'}")
+    if (e is None) != (op == "copy_u"):
+        raise _errors.ArgumentError(f"e is {'None' if e is None else 'given'}: {op} {'does not read it, expected None' if e is not None else 'reads it'}")
+    like = e if x is None else x
+    assert like is not None
+    heads = like.shape[1] if like.dim() == 3 else 1
+    rows = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
+    edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, x, pattern.nnz)
+    out = torch.ops.tamis.message(pattern.index, pattern.columns, rows, edges, pattern.rows, pattern.cols, pattern.coo, number, how, data, heads)[0]
+    return out.reshape(pattern.rows, *like.shape[1:])
+
+
+def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
+    """A row for each edge from those of its two ends: out[t] = x[i] op y[j] for the entry t = (i, j).
+
+    op: "add", "sub", "mul", or "dot" for the inner product. x: (rows, width) or (rows, heads, width); y: the same with cols.
+    Returns (nnz, width) or (nnz, heads, width) in the pattern's order, with "dot" (nnz,) or (nnz, heads). Gradients to x and y, the same
+    bits each time. On the CPU alone; no second derivatives. Errors as in `sddmm`.
+
+    >>> import torch, tamis.torch
+    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> x = torch.tensor([[1., 10.], [2., 20.], [3., 30.]])
+    >>> tamis.torch.edge_op(graph, "sub", x, x)
+    tensor([[  1.,  10.],
+            [  0.,   0.],
+            [ -2., -20.]])
+    """
+    number = _number("op", op, PAIRS)
+    _check(pattern, x=x, y=y)
+    rows = _matrix(x, "x", pattern.rows, "row of the pattern")
+    cols = _matrix(y, "y", pattern.cols, "column of the pattern")
+    if x.shape[1:] != y.shape[1:]:
+        raise _errors.ArgumentError(f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}: expected the same heads and width")
+    heads = x.shape[1] if x.dim() == 3 else 1
+    out = torch.ops.tamis.edge_op(pattern.index, pattern.columns, rows, cols, pattern.rows, pattern.cols, pattern.coo, number, heads)
+    if op == "dot":
+        return out if x.dim() == 3 else out.squeeze(1)
+    return out.reshape(pattern.nnz, *x.shape[1:])

@@ -1,0 +1,188 @@
+"""Message passing against dense restatements by PyTorch's gather and scatter, its gradients, and what compilers see of it."""
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+import tamis  # noqa: E402
+import tamis.torch as tt  # noqa: E402
+from tamis.torch import _ops  # noqa: E402
+
+if not _ops.REGISTERED:
+    pytest.skip("operators are registered from PyTorch 2.4", allow_module_level=True)
+
+ROWS, COLS, NNZ, HEADS, WIDTH = 7, 5, 24, 2, 3
+OPS = ["copy_u", "add", "sub", "mul", "copy_e"]
+REDUCES = ["sum", "mean", "max", "min"]
+EDGES = {"number": (NNZ,), "head": (NNZ, HEADS), "vector": (NNZ, HEADS, WIDTH)}
+
+
+def make(kind="coo", index=torch.int64):
+    """A pattern with empty rows and repeated entries, and the row and column of each entry in its order."""
+    generator = torch.Generator().manual_seed(3)
+    rows = torch.randint(0, ROWS - 2, (NNZ,), generator=generator) + 1
+    columns = torch.randint(0, COLS, (NNZ,), generator=generator)
+    if kind == "coo":
+        return tt.Pattern.from_coo(rows.to(index), columns.to(index), (ROWS, COLS)), rows, columns
+    rows = rows.sort().values
+    offsets = torch.nn.functional.pad(torch.bincount(rows, minlength=ROWS).cumsum(0), (1, 0))
+    return tt.Pattern.from_csr(offsets.to(index), columns.to(index), (ROWS, COLS)), rows, columns
+
+
+def operand(*shape, dtype=torch.float64):
+    return torch.randn(*shape, dtype=dtype, requires_grad=True)
+
+
+def restated(rows, columns, op, x, e, reduce):
+    """With all messages in memory."""
+    if e is not None and x is not None:
+        e = e.reshape(*e.shape, *(1,) * (x.dim() - e.dim()))
+    given = {"copy_u": lambda: x[columns], "add": lambda: x[columns] + e, "sub": lambda: x[columns] - e, "mul": lambda: x[columns] * e,
+             "copy_e": lambda: e}[op]()
+    place = rows.reshape(-1, *(1,) * (given.dim() - 1)).expand(given.shape)
+    out = given.new_zeros(ROWS, *given.shape[1:])
+    if reduce == "sum":
+        return out.index_add(0, rows, given)
+    return out.scatter_reduce(0, place, given, {"mean": "mean", "max": "amax", "min": "amin"}[reduce], include_self=False)
+
+
+@pytest.mark.parametrize("kind, index", [("coo", torch.int64), ("csr", torch.int32)])
+@pytest.mark.parametrize("reduce", REDUCES)
+@pytest.mark.parametrize("op", OPS)
+def test_messages(kind, index, op, reduce):
+    torch.manual_seed(1)
+    pattern, rows, columns = make(kind, index)
+    for data, shape in EDGES.items():
+        x = None if op == "copy_e" else operand(COLS, HEADS, WIDTH)
+        e = None if op == "copy_u" else operand(*shape)
+        leaves = [leaf for leaf in (x, e) if leaf is not None]
+        got, want = tt.message(pattern, op, x, e, reduce), restated(rows, columns, op, x, e, reduce)
+        torch.testing.assert_close(got, want)
+        weights = torch.randn_like(want)
+        for one, other in zip(torch.autograd.grad(got, leaves, weights), torch.autograd.grad(want, leaves, weights)):
+            torch.testing.assert_close(one, other)
+        assert torch.autograd.gradcheck(lambda *given: tt.message(pattern, op, *([None] if x is None else []), *given, reduce=reduce), leaves)
+
+
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "dot"])
+@pytest.mark.parametrize("shape", [(4,), (HEADS, WIDTH)])
+def test_edge_vectors(op, shape):
+    torch.manual_seed(2)
+    pattern, rows, columns = make()
+    x, y = operand(ROWS, *shape), operand(COLS, *shape)
+    given, other = x[rows], y[columns]
+    want = {"add": given + other, "sub": given - other, "mul": given * other, "dot": (given * other).sum(-1)}[op]
+    got = tt.edge_op(pattern, op, x, y)
+    torch.testing.assert_close(got, want)
+    assert torch.autograd.gradcheck(lambda x, y: tt.edge_op(pattern, op, x, y), (x, y))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_types(dtype):
+    pattern, rows, columns = make()
+    x, e = operand(COLS, 16, dtype=dtype), operand(NNZ, 16, dtype=dtype)
+    for reduce in REDUCES:
+        got = tt.message(pattern, "mul", x, e, reduce)
+        want = restated(rows, columns, "mul", x.float(), e.float(), reduce)
+        assert got.dtype == dtype
+        torch.testing.assert_close(got, want.to(dtype), rtol=2e-2 if dtype == torch.bfloat16 else 2e-3, atol=1e-2 if dtype != torch.float32 else 1e-5)
+        assert torch.equal(got, tt.message(pattern, "mul", x, e, reduce))
+
+
+def test_shapes():
+    """What a matrix for x takes for e, vectors of copy_e, no entries, no width, and rows with gaps between them."""
+    pattern, rows, columns = make()
+    x = operand(COLS, 4)
+    for shape in ((NNZ,), (NNZ, 1), (NNZ, 4)):
+        e = operand(*shape)
+        torch.testing.assert_close(tt.message(pattern, "mul", x, e), restated(rows, columns, "mul", x, e.reshape(NNZ, -1), "sum"))
+    e = operand(NNZ)
+    torch.testing.assert_close(tt.message(pattern, "copy_e", None, e), torch.zeros(ROWS, dtype=e.dtype).index_add(0, rows, e))
+    wide = operand(COLS, 9)
+    torch.testing.assert_close(tt.message(pattern, "copy_u", wide[:, 2:6]), restated(rows, columns, "copy_u", wide[:, 2:6], None, "sum"))
+    empty = tt.Pattern.from_coo(torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64), (ROWS, COLS))
+    assert torch.equal(tt.message(empty, "copy_u", x, reduce="max"), torch.zeros(ROWS, 4, dtype=x.dtype))
+    assert tt.message(pattern, "copy_u", operand(COLS, 0)).shape == (ROWS, 0)
+
+
+def test_ties_and_nan():
+    pattern = tt.Pattern.from_coo(torch.tensor([0, 0, 0, 1, 1]), torch.tensor([2, 1, 0, 1, 0]), (3, 3))
+    x = torch.tensor([[1.0], [float("nan")], [1.0]], requires_grad=True)
+    e = torch.tensor([0.0, -float("inf"), 0.0, 0.0, 5.0])
+    x = torch.tensor([[1.0], [2.0], [1.0]], requires_grad=True)
+    out = tt.message(pattern, "add", x, e, reduce="max")
+    assert out.flatten().tolist() == [1, 6, 0]
+    out.sum().backward()
+    assert x.grad.flatten().tolist() == [1, 0, 1]  # of the two that are equal, the first entry
+    assert tt.message(pattern, "add", torch.tensor([[1.0], [float("nan")], [3.0]]), torch.zeros(5), reduce="max").isnan().flatten().tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("op, reduce", [("copy_u", "max"), ("mul", "mean"), ("sub", "sum")])
+def test_opcheck(op, reduce):
+    from tamis.torch import _messages as m
+    pattern, _, _ = make()
+    where = (pattern.rows, pattern.cols, pattern.coo)
+    x, e = operand(COLS, 6), None if op == "copy_u" else operand(NNZ, 6)
+    data = 0 if e is None else 3
+    torch.library.opcheck(torch.ops.tamis.message.default, (pattern.index, pattern.columns, x, e, *where, m.OPS[op], m.REDUCES[reduce], data, 2))
+    torch.library.opcheck(torch.ops.tamis.edge_op.default, (pattern.index, pattern.columns, operand(ROWS, 6), x, *where, 3, 2))
+
+
+def test_compile():
+    pattern, rows, columns = make()
+    x, e = operand(COLS, HEADS, WIDTH), operand(NNZ, HEADS)
+
+    def loss(x, e):
+        scores = tt.edge_op(pattern, "dot", torch.zeros(ROWS, HEADS, WIDTH, dtype=x.dtype) + 1, x)
+        return (tt.message(pattern, "mul", x, e * scores, reduce="max") ** 2).sum()
+
+    want = torch.autograd.grad(loss(x, e), (x, e))
+    torch._dynamo.reset()
+    got = torch.autograd.grad(torch.compile(loss, backend="aot_eager", fullgraph=True)(x, e), (x, e))
+    for one, other in zip(got, want):
+        torch.testing.assert_close(one, other)
+
+
+def test_no_second_derivatives():
+    pattern, _, _ = make()
+    x = operand(COLS, 4)
+    first, = torch.autograd.grad(tt.message(pattern, "copy_u", x).square().sum(), x, create_graph=True)
+    with pytest.raises(NotImplementedError, match="no second derivatives"):
+        first.sum().backward()
+
+
+def test_errors():
+    pattern, _, _ = make()
+    x, e, y = operand(COLS, 4), operand(NNZ, 4), operand(ROWS, 4)
+    cases = itertools.chain([
+        (lambda: tt.message(pattern, "times", x, e), ValueError, "op = 'times': expected one of 'copy_u'"),
+        (lambda: tt.message(pattern, "mul", x, e, "median"), ValueError, "reduce = 'median': expected one of 'sum'"),
+        (lambda: tt.message(pattern, "mul", x), ValueError, "e is None: mul reads it"),
+        (lambda: tt.message(pattern, "copy_u", x, e), ValueError, "e is given: copy_u does not read it"),
+        (lambda: tt.message(pattern, "copy_e", x, e), ValueError, "x is given: copy_e does not read it"),
+        (lambda: tt.message(pattern, "copy_u", None), ValueError, "x is None: copy_u reads it"),
+        (lambda: tt.message(pattern, "copy_u", y), ValueError, r"x has shape \(7, 4\): expected \(5, width\)"),
+        (lambda: tt.message(pattern, "mul", x, e[:, :3]), ValueError, r"e has shape \(24, 3\): expected \(24,\) or \(24, 4\)"),
+        (lambda: tt.message(pattern, "mul", x, e.float()), ValueError, "e is torch.float32 and x torch.float64"),
+        (lambda: tt.message(pattern, "copy_u", x.detach().t().contiguous().t()), ValueError, "x has strides"),
+        (lambda: tt.message(pattern, "copy_u", x.detach().long()), ValueError, "int64"),
+        (lambda: tt.message("graph", "copy_u", x), TypeError, "pattern is a str"),
+        (lambda: tt.message(pattern, "copy_u", 3), TypeError, "x is a int"),
+        (lambda: tt.edge_op(pattern, "div", y, x), ValueError, "op = 'div': expected one of 'add'"),
+        (lambda: tt.edge_op(pattern, "add", x, x), ValueError, r"x has shape \(5, 4\): expected \(7, width\)"),
+        (lambda: tt.edge_op(pattern, "add", y, operand(COLS, 3)), ValueError, "expected the same heads and width"),
+    ])
+    for call, kind, text in cases:
+        with pytest.raises(kind, match=text):
+            call()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_refuses_cuda():
+    pattern, _, _ = make()
+    with pytest.raises(tamis.UnsupportedError, match="on the CPU so far"):
+        tt.message(pattern.to("cuda"), "copy_u", torch.ones(COLS, 4, device="cuda"))
