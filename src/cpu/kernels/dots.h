@@ -6,6 +6,7 @@
  *      A_row        [ v0 | v1 | ... ]            held in registers for the whole segment
  *      B_column     [ v0 | v1 | ... ]  x 8       read once, front to back: the hardware prefetcher follows
  *      8 accumulators -> transpose-add tree -> 8 neighbouring x
+ *                                                what is left of a row: four, then one at a time
  *
  * Each width of up to DOT_BLOCK vectors has its own instance. The number of vectors and the presence of a masked tail
  * are constants there, so only loads and multiply-adds are left. Wider rows are processed in blocks of that size, and

@@ -7,6 +7,8 @@
  *     edge             in place
  *     sums             the same rows, which L1 still has, times their samples, onto sums in registers
  *
+ * The edges `scale` and `mask` do without pieces: each sample weighs its row of B at once (same_rows_once).
+ *
  * There is no list of segments, and rows are prefetched once, by the dots. L1 hands a row to a multiply-add as fast as
  * a register would, so that rows need not stay in registers: what counts is that the second reading is L1's. Rows of A
  * of up to DOT_BLOCK vectors have an instance each; narrower and wider ones, and 64-bit columns, take the chunks of
