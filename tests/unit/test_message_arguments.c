@@ -111,7 +111,7 @@ static void no_memory(void **state) {
     tamis_graph_destroy(graph);
 }
 
-/* What is spoilt, and what the error says; `all` functions that take it fail. */
+/* Spoils a valid call by `change`: `run` must fail with that status and text, and leave the outputs as they are. */
 #define SPOILT(change, run, status, text)                                                                              \
     do {                                                                                                               \
         call c = valid();                                                                                              \
