@@ -97,7 +97,7 @@ static void reduce(const call *c, const tamis_dense *U, const tamis_dense *E, do
             const double next = message(c, U, E, t, k);
             if (!is_extreme(c)) {
                 out[place] += c->o.reduce == TAMIS_REDUCE_MEAN ? next / (double)c->count[c->row[t]] : next;
-            } else if (argument[place] < 0 || replaces(c, next, out[place])) {
+            } else if (argument && (argument[place] < 0 || replaces(c, next, out[place]))) {
                 out[place] = next;
                 argument[place] = t;
             }

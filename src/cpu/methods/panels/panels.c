@@ -50,9 +50,10 @@ static const struct {
 /* How often more than at a power of two the kernels go through the entries, for rows of so many elements: blocks have
    8, 4, 2 and 1 vectors, and the tail is one of its own. Vectors are taken to have 64 bytes. */
 static double more_passes(int64_t elements, int64_t lanes) {
+    const int64_t at_power_of_two = (elements + 8 * lanes - 1) / (8 * lanes);
     int64_t left = elements, passes = 0;
     for (int64_t vectors = 8; left >= lanes; left %= vectors * lanes, vectors /= 2) passes += left / (vectors * lanes);
-    return (double)(passes + (left > 0) - (elements + 8 * lanes - 1) / (8 * lanes));
+    return (double)(passes + (left > 0) - at_power_of_two);
 }
 
 /* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, for the entries with
