@@ -133,6 +133,34 @@ static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P) 
     return tamis_dense_multiply(model->device, NULL, 1, P, &half->G, 1, &half->AP);
 }
 
+/* Whether all residuals are at the rounding of what they were: between two steps of many. */
+static tamis_status is_solved(const tamis_model *model, const side *half, const double *first, bool *solved) {
+    const double little = model->options.type == TAMIS_F64 ? 1e-26 : 1e-13; /* squares */
+    double *squares;
+    TRY(ml_dense_read_doubles(model, &half->rr, &squares));
+    *solved = true;
+    for (int64_t i = 0; i < half->rr.rows && *solved; i++) *solved = squares[i] <= little * first[i];
+    tamis_release(squares);
+    return TAMIS_OK;
+}
+
+enum { LOOK_EVERY = 8 };
+
+static tamis_status take_steps(tamis_model *model, side *half, const tamis_dense *X, int steps) {
+    double *first = NULL;
+    bool solved = false;
+    tamis_status status = TAMIS_OK;
+    if (steps > 2 * LOOK_EVERY) TRY(ml_dense_read_doubles(model, &half->rr, &first));
+    for (int i = 0; i < steps && !solved; i++) {
+        TRY_GOTO(done, apply(model, half, &half->P));
+        TRY_GOTO(done, tamis_dense_cg_step(model->device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
+        if (first && i % LOOK_EVERY == LOOK_EVERY - 1) TRY_GOTO(done, is_solved(model, half, first, &solved));
+    }
+done:
+    tamis_release(first);
+    return status;
+}
+
 static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, const tamis_dense *Y, int steps) {
     tamis_device *const device = model->device;
     if (!half->known) TRY(ml_gram(model, Y, ml_lambda(model), &half->G));
@@ -142,11 +170,7 @@ static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, 
     TRY(tamis_dense_axpby(device, NULL, -1, &half->AP, 1, &half->R));
     TRY(tamis_dense_axpby(device, NULL, 1, &half->R, 0, &half->P));
     TRY(tamis_dense_row_dots(device, NULL, &half->R, &half->R, &half->rr));
-    for (int i = 0; i < steps; i++) {
-        TRY(apply(model, half, &half->P));
-        TRY(tamis_dense_cg_step(device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
-    }
-    return TAMIS_OK;
+    return take_steps(model, half, X, steps);
 }
 
 /* ------------------------------------------------------------------------------------------ fitting */

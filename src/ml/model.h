@@ -11,7 +11,7 @@
  *   renew.c      warm starts, rows that are put in
  *   noise.h share.h  lambda by the noise        weights.h     what uses count
  *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
- *   operands.c   predictions as products        predict.c recommend.c topics.c score.c  using a model
+ *   operands.c   predictions as products        predict.c recommend.c similar.c topics.c score.c  using a model
  *   model_file.h saving and loading
  */
 #ifndef TAMIS_ML_MODEL_H

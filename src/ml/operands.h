@@ -17,6 +17,7 @@ typedef struct ml_operand {
 typedef struct ml_operands {
     ml_operand A, B;
     double offset, scale, least, most;
+    bool plain;  /* a row of zeros means nothing: it gets no popular columns */
     bool direct; /* A has the predictions themselves, a number for each column, and B has nothing */
 } ml_operands;
 

@@ -62,7 +62,7 @@ tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operan
     const tamis_dense *const A = &operands->A.host;
     const int64_t cols = model->states[ML_POPULARITY].rows;
     popular *order = NULL;
-    if (model->method->about.data != TAMIS_DATA_USES || cols == 0) return TAMIS_OK;
+    if (model->method->about.data != TAMIS_DATA_USES || cols == 0 || operands->plain) return TAMIS_OK;
     for (int64_t i = 0; i < A->rows; i++) {
         if (!is_zero(A, i)) continue;
         if (!order) TRY(make_order(model, &order));

@@ -10,12 +10,11 @@
 
 #include <math.h>
 
+#include "base/memory.h"
+#include "base/status.h"
 #include "base/threads.h"
 #include "ml/best.h"
-#include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/place.h"
-#include "ml/predict.h"
 #include "sparse/index.h"
 
 enum { LANES = 8, PARTS_MOST = 64, BEST_MOST = 1024 };
@@ -33,6 +32,14 @@ typedef struct scan {
     double *scores;
     int kept[PARTS_MOST];
 } scan;
+
+/* Once for each generation of processors, chosen when the library is loaded; sanitizers begin after that. */
+#if defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
+    !defined(__clang__)
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define FOR_EACH_PROCESSOR
+#endif
 
 /* Vectors of any alignment; gcc and clang make them of those that the processor has. */
 typedef float singles __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
@@ -76,7 +83,7 @@ static double direction_at(const scan *s, int64_t j) {
     return square > 0 ? dot * fabs(dot) / square : (double)NAN;
 }
 
-static void scan_part(scan *s, int part) {
+FOR_EACH_PROCESSOR static void scan_part(scan *s, int part) {
     const int64_t begin = s->B->rows * part / s->parts, end = s->B->rows * (part + 1) / s->parts;
     ml_best best = {
         .columns = s->columns + (int64_t)part * s->n, .scores = s->scores + (int64_t)part * s->n, .n = s->n};
@@ -142,72 +149,8 @@ tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen,
     return run(&s, threads, best);
 }
 
-/* ------------------------------------------------------------------------------------------ what is alike */
-
-/* Sets unit to X_at, without what is behind its features, over its length. Returns false if that is 0. */
-static bool find_direction(const tamis_dense *X, int64_t at, int64_t length, void *unit) {
-    double square = 0;
-    for (int64_t k = 0; k < length; k++) square += ml_element(X, at, k) * ml_element(X, at, k);
-    for (int64_t k = 0; k < length; k++) ml_put_number(unit, X->type, k, ml_element(X, at, k) / sqrt(square));
-    return square > 0;
-}
-
-static void list_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count, int n,
-                         int64_t *similar, double *weights) {
-    for (int64_t i = 0; i < count; i++) {
-        ml_best best = {.columns = similar + i * n, .scores = weights + i * n, .n = n};
-        model->method->similar(X, which ? which[i] : i, &best);
-        for (int k = best.kept; k < n; k++) best.columns[k] = -1, best.scores[k] = NAN;
-    }
-}
-
-static tamis_status find_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count,
-                                 int n, int64_t *similar, double *cosines) {
-    const int64_t length = model->options.factors;
-    tamis_device_description description;
-    TRY(tamis_device_describe(model->device, &description));
-    const int threads = model->options.threads > 0      ? model->options.threads
-                        : model->location == TAMIS_HOST ? description.threads
-                                                        : 0;
-    void *unit;
-    TRY(tamis_allocate(length, tamis_type_size(X->type), "a direction", &unit));
-    tamis_status status = TAMIS_OK;
-    for (int64_t i = 0; i < count && status == TAMIS_OK; i++) {
-        const int64_t at = which ? which[i] : i;
-        ml_best best = {.columns = similar + i * n, .scores = cosines + i * n, .n = n};
-        scan s = {.B = X, .row = unit, .length = length, .cosine = true, .seen = &at, .seen_count = 1};
-        if (find_direction(X, at, length, unit)) status = run(&s, threads, &best);
-        ml_best_finish(&best);
-        for (int k = 0; k < best.kept; k++) best.scores[k] = copysign(sqrt(fabs(best.scores[k])), best.scores[k]);
-    }
-    tamis_release(unit);
-    return status;
-}
-
-tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
-                                 int64_t *similar, double *cosines) {
-    tamis_clear_error();
-    TRY(ml_check_fitted(model));
-    const tamis_dense *X = rows ? &model->row_factors : &model->column_factors;
-    if (X->cols == 0 || (rows && X->rows != model->rows))
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors", model->method->about.name);
-    if (count < 0 || n < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld is negative", count < 0 ? "count" : "n",
-                          count < 0 ? (long long)count : n);
-    for (int64_t i = 0; i < count; i++)
-        if ((which ? which[i] : i) < 0 || (which ? which[i] : i) >= X->rows)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "which[%lld] = %lld, the model has %lld %s", (long long)i,
-                              (long long)(which ? which[i] : i), (long long)X->rows, rows ? "rows" : "columns");
-    if (count == 0 || n == 0) return TAMIS_OK;
-    if (!similar || !cosines) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", similar ? "cosines" : "similar");
-    tamis_owned_dense *fetched = NULL;
-    if (X->location != TAMIS_HOST) TRY(ml_dense_fetch(model, X, &fetched));
-    const tamis_dense *const here = fetched ? tamis_owned_dense_view(fetched) : X;
-    tamis_status status = TAMIS_OK;
-    if (model->method->similar)
-        list_similar(model, here, which, count, n, similar, cosines);
-    else
-        status = find_similar(model, here, which, count, n, similar, cosines);
-    tamis_owned_dense_free(fetched);
-    return status;
+tamis_status ml_scan_directions(const void *unit, const tamis_dense *B, int64_t length, int64_t left_out, int threads,
+                                ml_best *best) {
+    scan s = {.B = B, .row = unit, .length = length, .cosine = true, .seen = &left_out, .seen_count = 1};
+    return run(&s, threads, best);
 }
