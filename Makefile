@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo python wheels check test test-long test-aarch64 gpu-check bench lab quality results-pages release mutants lint format docs fuzz install clean help
+.PHONY: build demo python wheels check test test-long test-aarch64 gpu-check bench lab quality results-pages deb release mutants lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -58,6 +58,10 @@ results-pages: build ## a page in HTML of each file in lab/results; the claims i
 	@lab/results/page.sh draw
 	@scripts/gpu-stale.sh refuse
 	@lab/results/page.sh claims
+
+deb: ## Debian packages of what is committed, by dpkg-buildpackage, into build/deb
+	@scripts/install-dependencies.sh build deb
+	@scripts/deb.sh
 
 release: ## the sources of a release, after every test and with evidence of these sources
 	@scripts/install-dependencies.sh build test aarch64 docs

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing for the groups named: build, test, python, aarch64, docs, mpi. Says what it installs and
+# Installs the Debian packages that are missing for the groups named: build, test, python, aarch64, docs, mpi, deb. Says what it installs and
 # why, uses sudo when not root, and does nothing when all is there.
 #   scripts/install-dependencies.sh build test
 set -eu
@@ -50,6 +50,11 @@ mpi='
 libopenmpi-dev    groups of processes: libtamis_mpi
 openmpi-bin       runs them'
 
+deb='
+dpkg-dev          dpkg-buildpackage
+debhelper         the steps of a Debian package
+python3           writes the manual page'
+
 docs='
 doxygen           the declarations and comments of the headers, as XML
 python3           the manual: reads the headers
@@ -88,8 +93,8 @@ missing=''
 reasons=''
 for group in "$@"; do
     case $group in
-        build) list=$build ;; test) list=$test ;; python) list=$python ;; docs) list=$docs ;; aarch64) list=$aarch64 ;; mpi) list=$mpi ;;
-        *) echo "install-dependencies.sh: no group '$group'; there are build, test, python, aarch64, docs, mpi" >&2; exit 2 ;;
+        build) list=$build ;; test) list=$test ;; python) list=$python ;; docs) list=$docs ;; aarch64) list=$aarch64 ;; mpi) list=$mpi ;; deb) list=$deb ;;
+        *) echo "install-dependencies.sh: no group '$group'; there are build, test, python, aarch64, docs, mpi, deb" >&2; exit 2 ;;
     esac
     while read -r package why; do
         [ -n "$package" ] || continue
