@@ -93,7 +93,7 @@ static tamis_status parse_parameters(tamis_prepared *p) {
 static void size_scratch(tamis_prepared *p) {
     const tamis_problem *const problem = &p->problem;
     const bool sddmm = problem->operation == TAMIS_OP_SDDMM, softmax = problem->edge == TAMIS_EDGE_SOFTMAX;
-    const int64_t ranges = p->cuts || softmax ? (int64_t)p->threads * p->ranges_of_thread : 0;
+    const int64_t ranges = p->cuts || softmax ? tamis_cpu_range_count(p) : 0;
     if (!sddmm || softmax) p->partial_stride = p->kernels->partial_bytes(sddmm ? 0 : problem->width);
     if (p->chunk_bytes == 0 && problem->operation == TAMIS_OP_FUSED) {
         /* if rows are short, the list of pieces fills up first */
@@ -123,7 +123,7 @@ static tamis_status split(tamis_prepared *p) {
     const int64_t pieces = (int64_t)p->threads * 64;
     p->grain = problem->rows / pieces < 1 ? 1 : problem->rows / pieces > 1024 ? 1024 : problem->rows / pieces;
     p->ranges_of_thread = choose_ranges(p);
-    const int ranges = p->threads * p->ranges_of_thread;
+    const int ranges = tamis_cpu_range_count(p);
     TRY(tamis_cpu_keep(p, ranges, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
     if (p->method->split)
         p->method->split(p, p->ranges);

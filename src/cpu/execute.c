@@ -69,6 +69,11 @@ static int first_of_row(const tamis_prepared *p, int number) {
     return number;
 }
 
+/* Whether the row that is cut at the range's end begins in it: the range is the first of those that share it. */
+static bool begins_cut_row(const tamis_cpu_range *range) {
+    return range->tail_cut && !(range->head_cut && range->row_end - range->row_begin == 1);
+}
+
 /* Collects the parts of the row that is cut at the end of range `first`; returns how many there are. A range that
    begins inside the row has its part in head. */
 static int parts_of_row(const execution *run, int first, int64_t *row, void **partials) {
@@ -92,9 +97,8 @@ static void arrive(execution *run, int first) {
 
 static void merge_range(execution *run, int number) {
     const tamis_cpu_range *const range = &run->prepared->ranges[number];
-    const bool inside = range->head_cut && range->tail_cut && range->row_end - range->row_begin == 1;
     if (range->head_cut) arrive(run, first_of_row(run->prepared, number));
-    if (range->tail_cut && !inside) arrive(run, number);
+    if (begins_cut_row(range)) arrive(run, number);
 }
 
 /* Takes the next range that nobody has begun, the thread's own first; -1 if none is left. *victim: whose ranges it
@@ -158,11 +162,9 @@ static void body_blocks(void *context, int thread, int threads) {
 static void merge_softmax(execution *run) {
     const tamis_prepared *const p = run->prepared;
     void *partials[TAMIS_CPU_RANGES];
-    const int ranges = p->threads * p->ranges_of_thread;
-    for (int i = 0; i < ranges; i++) {
-        const tamis_cpu_range *const range = &p->ranges[i];
-        if (!range->tail_cut || (range->head_cut && range->row_end - range->row_begin == 1)) continue;
+    for (int i = 0; i < tamis_cpu_range_count(p); i++) {
         int64_t row;
+        if (!begins_cut_row(&p->ranges[i])) continue;
         const int count = parts_of_row(run, i, &row, partials);
         p->kernels->merge_softmax(&run->first, row, partials, count);
     }
@@ -171,7 +173,7 @@ static void merge_softmax(execution *run) {
 static void start_ranges(execution *run) {
     const tamis_prepared *const p = run->prepared;
     for (int t = 0; t < p->threads; t++) atomic_init(&run->begun[t], 0);
-    for (int i = 0; p->cuts && i < p->threads * p->ranges_of_thread; i++) atomic_init(&run->arrived[i], 0);
+    for (int i = 0; p->cuts && i < tamis_cpu_range_count(p); i++) atomic_init(&run->arrived[i], 0);
     atomic_init(&run->next, 0);
     run->stage = 0;
 }

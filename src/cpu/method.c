@@ -99,7 +99,7 @@ static boundary boundary_at(const tamis_problem *problem, int ranges, int range,
 void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges) {
     enum { WAIT = 32 }; /* a row that is such a part of a thread's nonzeros makes others wait little */
     const tamis_problem *const problem = &p->problem;
-    const int count = p->threads * p->ranges_of_thread;
+    const int count = tamis_cpu_range_count(p);
     boundary begin = {0, 0, false};
     for (int i = 0; i < count; i++) {
         const boundary end = boundary_at(problem, count, i + 1, problem->nnz / p->threads / WAIT);
@@ -115,7 +115,7 @@ void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges) {
 
 void tamis_cpu_split_whole(const tamis_prepared *p, int64_t together, tamis_cpu_range *ranges) {
     const tamis_problem *const problem = &p->problem;
-    const int count = p->threads * p->ranges_of_thread;
+    const int count = tamis_cpu_range_count(p);
     tamis_cpu_partition(p, ranges);
     int64_t row = 0;
     for (int i = 0; i < count; i++) {

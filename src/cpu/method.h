@@ -66,6 +66,8 @@ struct tamis_prepared {
     int kept_count;
 };
 
+static inline int tamis_cpu_range_count(const tamis_prepared *p) { return p->threads * p->ranges_of_thread; }
+
 /* Where a row of S begins. */
 static inline int64_t tamis_cpu_offset(const tamis_problem *problem, int64_t row) {
     return tamis_index_load(problem->offsets, problem->offset_type, row);

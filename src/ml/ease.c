@@ -179,12 +179,6 @@ static tamis_status iterate(tamis_model *model) {
     return status;
 }
 
-static tamis_status loss(tamis_model *model, double *result) {
-    (void)model;
-    *result = (double)NAN;
-    return TAMIS_OK;
-}
-
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     ml_sparse X = {0};
     tamis_plan *plan = NULL;
@@ -224,7 +218,6 @@ const ml_method ml_ease = {
     .prepare = prepare,
     .begin = begin,
     .iterate = iterate,
-    .loss = loss,
     .free_work = free_work,
     .transform = transform,
     .similar = similar,

@@ -114,12 +114,6 @@ done:
     return status;
 }
 
-static tamis_status loss(tamis_model *model, double *result) {
-    (void)model;
-    *result = (double)NAN;
-    return TAMIS_OK;
-}
-
 /* Scores rows on the host: a row has few entries, and each of them few neighbours. */
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     const int64_t n = model->options.neighbours, cols = model->cols;
@@ -163,7 +157,6 @@ const ml_method ml_item_knn = {
     .prepare = prepare,
     .begin = begin,
     .iterate = iterate,
-    .loss = loss,
     .free_work = free_work,
     .transform = transform,
     .similar = similar,

@@ -108,7 +108,7 @@ tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out
     const double before = model->loss;
     model->loss = model->metric = NAN;
     if (!model->options.skip_loss) {
-        TRY(model->method->loss(model, &model->loss));
+        if (model->method->loss) TRY(model->method->loss(model, &model->loss));
         TRY(ml_times_take(model, seconds)); /* not the iteration's */
     }
     model->iterations_done++;

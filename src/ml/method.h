@@ -47,7 +47,7 @@ typedef struct ml_method {
        model->batches_done, raise it after each, and call ml_after_batch(). Fits on groups use what is in group.h. */
     tamis_status (*begin)(tamis_model *model, const tamis_sparse *data);
     tamis_status (*iterate)(tamis_model *model);
-    tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NaN where it is not known */
+    tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NULL: not known */
     /* Between two mini-batches: adds to `parts`, a copy of model->parts, what of them is still on the device. NULL:
        nothing ever is. iterate() leaves nothing there. */
     tamis_status (*pending)(const tamis_model *model, double parts[]);

@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "test_ml_models.h"
 
-enum { ROWS = 60, FEW = 20, MANY = 130, FACTORS = 11 };
+#include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
-static tamis_device *device;
+enum { ROWS = 60, FEW = 20, MANY = 130, FACTORS = 11 };
 
 static tamis_model_options options_of(tamis_type type, int iterations) {
     tamis_model_options options;
@@ -326,17 +326,6 @@ static void wrong_options_are_refused(void **state) {
     data_free(&d);
 }
 
-static int open_device(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
-}
-
-static int close_device(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_right),
@@ -346,5 +335,5 @@ int main(void) {
         cmocka_unit_test(failing_memory_leaks_nothing),
         cmocka_unit_test(wrong_options_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "test_ml_models.h"
 
-enum { ROWS = 70, COLS = 40 };
+#include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
-static tamis_device *device;
+enum { ROWS = 70, COLS = 40 };
 
 static tamis_model_options options_of(tamis_method method, tamis_type type) {
     tamis_model_options options;
@@ -286,22 +286,11 @@ static void wrong_options_are_refused(void **state) {
                    "weights = bm25: ease has linear, log or ones");
 }
 
-static int open_device(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
-}
-
-static int close_device(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(item_knn_is_right),         cmocka_unit_test(ease_is_right),
         cmocka_unit_test(scores_are_used),           cmocka_unit_test(failing_memory_leaks_nothing),
         cmocka_unit_test(wrong_options_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "test_ml_models.h"
 
-enum { ROWS = 50, COLS = 30, MORE_ROWS = 64, MORE_COLS = 37, FACTORS = 4 };
+#include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
-static tamis_device *device;
+enum { ROWS = 50, COLS = 30, MORE_ROWS = 64, MORE_COLS = 37, FACTORS = 4 };
 
 static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS, TAMIS_CCD, TAMIS_BPR};
 enum { METHODS = (int)(sizeof methods / sizeof *methods) };
@@ -225,17 +225,6 @@ static void failing_memory_leaks_nothing(void **state) {
     data_free(&more);
 }
 
-static int open_device(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
-}
-
-static int close_device(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(warm_starts_keep_what_is_there),
@@ -244,5 +233,5 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(failing_memory_leaks_nothing),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -7,7 +7,7 @@
 
 #include "test_ml_models.h"
 
-static tamis_device *device;
+#include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
 static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
     tamis_model *model;
@@ -207,22 +207,11 @@ static void what_is_not_finite_is_no_model(void **state) {
     data_free(&d);
 }
 
-static int open_device(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
-}
-
-static int close_device(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_those_of_the_manual),
         cmocka_unit_test(defaults_are_not_below_the_most_popular),
         cmocka_unit_test(what_is_not_finite_is_no_model),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

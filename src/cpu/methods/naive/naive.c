@@ -24,7 +24,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
 }
 
 static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
-    const int count = p->threads * p->ranges_of_thread;
+    const int count = tamis_cpu_range_count(p);
     const int64_t rows = p->problem.rows, share = (rows + count - 1) / count;
     for (int i = 0; i < count; i++) {
         const int64_t begin = share * i < rows ? share * i : rows;
