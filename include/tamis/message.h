@@ -33,6 +33,7 @@ typedef struct tamis_graph_options {
     int threads;          /* of a call; 0: those of the device when the call is made */
     bool trust_input;     /* the pattern is valid: leave out the check of its entries */
     bool forward_only;    /* keep no order of columns: backward calls are then refused */
+    bool column_places;   /* keep 8 bytes more for each entry: edge values may then be in the order of columns */
     uint64_t reserved[6]; /* zero */
 } tamis_graph_options;
 

@@ -6,7 +6,7 @@
 #ifndef TAMIS_REFERENCE_H
 #define TAMIS_REFERENCE_H
 
-#include <tamis/message.h>
+#include <tamis/graph_attention.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +61,26 @@ TAMIS_API tamis_status tamis_reference_edge_vectors(const tamis_sparse *S, const
 TAMIS_API tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse *S, const tamis_pair_options *options,
                                                              const tamis_dense *dOut, const tamis_dense *U,
                                                              const tamis_dense *V, double *du, double *dv);
+
+/* Attention on graphs and segments, as <tamis/graph_attention.h> defines them; results are as above. log_sums may be
+   NULL. Gradients that are NULL are not computed. The backward call of segments takes X, not what came out. */
+typedef struct tamis_graph_attention_gradients {
+    double *q, *k, *v, *e, *b;
+    uint64_t reserved[3]; /* zero */
+} tamis_graph_attention_gradients;
+TAMIS_API tamis_status tamis_reference_graph_attention(const tamis_sparse *S,
+                                                       const tamis_graph_attention_options *options,
+                                                       const tamis_graph_attention_matrices *matrices, double *out,
+                                                       double *log_sums);
+TAMIS_API tamis_status tamis_reference_graph_attention_backward(const tamis_sparse *S,
+                                                                const tamis_graph_attention_options *options,
+                                                                const tamis_graph_attention_matrices *matrices,
+                                                                const tamis_dense *dOut,
+                                                                const tamis_graph_attention_gradients *gradients);
+TAMIS_API tamis_status tamis_reference_segment(const tamis_sparse *S, const tamis_segment_options *options,
+                                               const tamis_dense *X, double *out, int64_t *argument);
+TAMIS_API tamis_status tamis_reference_segment_backward(const tamis_sparse *S, const tamis_segment_options *options,
+                                                        const tamis_dense *dOut, const tamis_dense *X, double *dx);
 
 /*
  * A result beside the oracle's. An oracle holds what a call should give, for rows spread over the matrix, and for each

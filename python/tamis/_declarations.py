@@ -105,6 +105,14 @@ TAMIS_PAIR_ADD = 0
 TAMIS_PAIR_SUB = 1
 TAMIS_PAIR_MUL = 2
 TAMIS_PAIR_DOT = 3
+TAMIS_SEGMENT_SOFTMAX = 0
+TAMIS_SEGMENT_SUM = 1
+TAMIS_SEGMENT_MEAN = 2
+TAMIS_SEGMENT_MAX = 3
+TAMIS_SEGMENT_MIN = 4
+TAMIS_ENTRIES_AS_GIVEN = 0
+TAMIS_ENTRIES_BY_ROW = 1
+TAMIS_ENTRIES_BY_COLUMN = 2
 TAMIS_SPLIT_ENTRIES = 0
 TAMIS_SPLIT_LEAVE_ONE = 1
 TAMIS_SPLIT_ROWS = 2
@@ -295,7 +303,8 @@ class tamis_mask(Structure):
 
 
 class tamis_graph_options(Structure):
-    _fields_ = [("threads", c_int), ("trust_input", c_bool), ("forward_only", c_bool), ("reserved", c_uint64 * 6)]
+    _fields_ = [("threads", c_int), ("trust_input", c_bool), ("forward_only", c_bool), ("column_places", c_bool),
+                ("reserved", c_uint64 * 6)]
 
 
 class tamis_message_options(Structure):
@@ -305,6 +314,26 @@ class tamis_message_options(Structure):
 
 class tamis_pair_options(Structure):
     _fields_ = [("op", c_int), ("type", c_int), ("heads", c_int64), ("width", c_int64), ("reserved", c_uint64 * 6)]
+
+
+class tamis_graph_attention_options(Structure):
+    _fields_ = [("type", c_int), ("heads", c_int64), ("width", c_int64), ("scale", c_double),
+                ("reserved", c_uint64 * 6)]
+
+
+class tamis_graph_attention_matrices(Structure):
+    _fields_ = [("Q", POINTER(tamis_dense)), ("K", POINTER(tamis_dense)), ("V", POINTER(tamis_dense)),
+                ("E", POINTER(tamis_dense)), ("B", POINTER(tamis_dense)), ("reserved", c_uint64 * 3)]
+
+
+class tamis_segment_options(Structure):
+    _fields_ = [("op", c_int), ("order", c_int), ("type", c_int), ("argument_type", c_int), ("heads", c_int64),
+                ("reserved", c_uint64 * 6)]
+
+
+class tamis_graph_attention_gradients(Structure):
+    _fields_ = [("q", POINTER(c_double)), ("k", POINTER(c_double)), ("v", POINTER(c_double)), ("e", POINTER(c_double)),
+                ("b", POINTER(c_double)), ("reserved", c_uint64 * 3)]
 
 
 class tamis_comparison(Structure):
@@ -618,6 +647,19 @@ TAMIS_FUNCTIONS = {
     "tamis_edge_vectors_backward": (c_int, [c_void_p, POINTER(tamis_pair_options), POINTER(tamis_dense),
                                             POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
                                             POINTER(tamis_dense), c_void_p]),
+    "tamis_graph_attention": (c_int, [c_void_p, POINTER(tamis_graph_attention_options),
+                                      POINTER(tamis_graph_attention_matrices), POINTER(tamis_dense),
+                                      POINTER(tamis_dense), c_void_p]),
+    "tamis_graph_attention_workspace_size": (c_int, [c_void_p, POINTER(tamis_graph_attention_options),
+                                                     POINTER(c_size_t)]),
+    "tamis_graph_attention_backward": (c_int, [c_void_p, POINTER(tamis_graph_attention_options),
+                                               POINTER(tamis_graph_attention_matrices), POINTER(tamis_dense),
+                                               POINTER(tamis_dense), POINTER(tamis_dense),
+                                               POINTER(tamis_graph_attention_matrices), c_void_p, c_void_p]),
+    "tamis_segment": (c_int, [c_void_p, POINTER(tamis_segment_options), POINTER(tamis_dense), POINTER(tamis_dense),
+                              c_void_p, c_void_p]),
+    "tamis_segment_backward": (c_int, [c_void_p, POINTER(tamis_segment_options), POINTER(tamis_dense),
+                                       POINTER(tamis_dense), c_void_p, POINTER(tamis_dense), c_void_p]),
     "tamis_reference_sddmm": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_dense),
                                       POINTER(tamis_options), POINTER(tamis_execution), POINTER(c_double)]),
     "tamis_reference_spmm": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_options),
@@ -647,6 +689,16 @@ TAMIS_FUNCTIONS = {
     "tamis_reference_edge_vectors_backward": (c_int, [POINTER(tamis_sparse), POINTER(tamis_pair_options),
                                                       POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
                                                       POINTER(c_double), POINTER(c_double)]),
+    "tamis_reference_graph_attention": (c_int, [POINTER(tamis_sparse), POINTER(tamis_graph_attention_options),
+                                                POINTER(tamis_graph_attention_matrices), POINTER(c_double),
+                                                POINTER(c_double)]),
+    "tamis_reference_graph_attention_backward": (c_int, [POINTER(tamis_sparse), POINTER(tamis_graph_attention_options),
+                                                         POINTER(tamis_graph_attention_matrices), POINTER(tamis_dense),
+                                                         POINTER(tamis_graph_attention_gradients)]),
+    "tamis_reference_segment": (c_int, [POINTER(tamis_sparse), POINTER(tamis_segment_options), POINTER(tamis_dense),
+                                        POINTER(c_double), POINTER(c_int64)]),
+    "tamis_reference_segment_backward": (c_int, [POINTER(tamis_sparse), POINTER(tamis_segment_options),
+                                                 POINTER(tamis_dense), POINTER(tamis_dense), POINTER(c_double)]),
     "tamis_oracle_create": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_dense),
                                     POINTER(tamis_dense), POINTER(tamis_options), c_double, POINTER(c_void_p)]),
     "tamis_oracle_free": (None, [c_void_p]),

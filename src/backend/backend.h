@@ -227,10 +227,11 @@ typedef struct tamis_messenger {
     void (*leave)(void *device, void *place, bool abort);     /* abort: ends what is still running */
 } tamis_messenger;
 
-typedef struct tamis_dense_functions tamis_dense_functions;       /* backend/dense.h */
-typedef struct tamis_edge_functions tamis_edge_functions;         /* backend/edge.h */
-typedef struct tamis_backward_functions tamis_backward_functions; /* backend/gradient.h */
-typedef struct tamis_message_functions tamis_message_functions;   /* backend/message.h */
+typedef struct tamis_dense_functions tamis_dense_functions;         /* backend/dense.h */
+typedef struct tamis_edge_functions tamis_edge_functions;           /* backend/edge.h */
+typedef struct tamis_backward_functions tamis_backward_functions;   /* backend/gradient.h */
+typedef struct tamis_message_functions tamis_message_functions;     /* backend/message.h */
+typedef struct tamis_attention_functions tamis_attention_functions; /* backend/attention.h */
 
 struct tamis_backend {
     const char *name;
@@ -319,8 +320,9 @@ struct tamis_backend {
     const tamis_messenger *messenger;   /* NULL: none */
     const tamis_dense_functions *dense; /* NULL: none */
     const tamis_edge_functions *edges;
-    const tamis_backward_functions *back;    /* NULL: none */
-    const tamis_message_functions *messages; /* NULL: none */
+    const tamis_backward_functions *back;       /* NULL: none */
+    const tamis_message_functions *messages;    /* NULL: none */
+    const tamis_attention_functions *attention; /* NULL: none */
 };
 
 #endif

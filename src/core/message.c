@@ -2,21 +2,12 @@
  * Message passing: checks, and the passes that each call is made of. Gradients are passes of the same kinds: by U over
  * the columns, by E over the entries.
  */
-#include "backend/message.h"
+#include "core/message.h"
 
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
-#include "core/device.h"
 #include "sparse/check.h"
-
-struct tamis_graph {
-    tamis_device *device;
-    int threads; /* 0: the device's */
-    bool forward_only;
-    tamis_row_order row_order, column_order; /* row_order has no arrays where S is one */
-    tamis_message_order rows, columns;
-};
 
 /* ------------------------------------------------------------------------------------------ graphs */
 
@@ -50,7 +41,8 @@ static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_grap
     if (options->forward_only) return TAMIS_OK;
     TRY(backend->order_rows(&problem, S, true, &g->column_order));
     g->columns = order_of(S, true, &g->column_order);
-    return TAMIS_OK;
+    if (!options->column_places) return TAMIS_OK;
+    return backend->attention->column_places(&problem, &g->rows, &g->columns, &g->column_places);
 }
 
 static void release_order(const tamis_device *device, const tamis_row_order *order) {
@@ -63,6 +55,7 @@ void tamis_graph_destroy(tamis_graph *graph) {
     if (!graph) return;
     release_order(graph->device, &graph->row_order);
     release_order(graph->device, &graph->column_order);
+    graph->device->backend->release_memory(graph->device->handle, TAMIS_ALL_STREAMS, graph->column_places);
     tamis_release(graph);
 }
 
@@ -87,6 +80,11 @@ tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S, con
     TRY(TAMIS_RESERVED(given, "options"));
     if (given->threads < 0 || given->threads > 1024)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.threads = %d is not in 0 .. 1024", given->threads);
+    if (given->column_places && given->forward_only)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.column_places and forward_only are set: expected one of them");
+    if (given->column_places && !(device->backend->attention && device->backend->attention->column_places))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s has no options.column_places: open \"cpu\"",
+                          device->description.name);
     TRY(tamis_sparse_check(S, "S"));
     TRY(tamis_device_check_location(device, S->location, "S"));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a graph", (void **)&made));
@@ -101,44 +99,36 @@ failed:
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* A matrix of a call. */
-typedef struct operand {
-    const char *name;
-    const tamis_dense *view;
-    int64_t rows, cols;
-    bool output;
-} operand;
-
-static tamis_status check_graph(const tamis_graph *graph, const void *stream) {
+tamis_status tamis_message_check_graph(const tamis_graph *graph, const void *stream) {
     if (!graph) return tamis_fail(TAMIS_ERROR_ARGUMENT, "graph = NULL: make one with tamis_graph_create");
     return tamis_device_check_stream(graph->device, stream);
 }
 
-static tamis_status check_backward(const tamis_graph *graph) {
+tamis_status tamis_message_check_backward(const tamis_graph *graph) {
     if (!graph->forward_only) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "graph was made with options.forward_only: it has no order of columns, "
                                             "which gradients need");
 }
 
-static tamis_status check_number(const char *name, int64_t value, int64_t most) {
+tamis_status tamis_message_check_number(const char *name, int64_t value, int64_t most) {
     if (value >= 0 && value <= most) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", name, (long long)value,
                       (long long)most);
 }
 
 /* Checks the type and the numbers that both kinds of options have; heads = 0 becomes 1. */
-static tamis_status check_sizes(tamis_type type, int64_t *heads, int64_t width) {
+tamis_status tamis_message_check_sizes(tamis_type type, int64_t *heads, int64_t width) {
     int64_t all;
-    TRY(check_number("type", (int64_t)type, TAMIS_BF16));
-    TRY(check_number("heads", *heads, INT64_MAX));
-    TRY(check_number("width", width, INT64_MAX));
+    TRY(tamis_message_check_number("type", (int64_t)type, TAMIS_BF16));
+    TRY(tamis_message_check_number("heads", *heads, INT64_MAX));
+    TRY(tamis_message_check_number("width", width, INT64_MAX));
     if (*heads == 0) *heads = 1;
     if (!__builtin_mul_overflow(*heads, width, &all)) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_OVERFLOW, "options.heads = %lld times width = %lld does not fit 64 bits",
                       (long long)*heads, (long long)width);
 }
 
-static tamis_status check_operand(const tamis_graph *g, const operand *x, tamis_type type) {
+tamis_status tamis_message_check_operand(const tamis_graph *g, const tamis_message_matrix *x, tamis_type type) {
     if (!x->view)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a matrix of %lld x %lld", x->name,
                           (long long)x->rows, (long long)x->cols);
@@ -151,10 +141,7 @@ static tamis_status check_operand(const tamis_graph *g, const operand *x, tamis_
     return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location);
 }
 
-/* Checks all matrices of a call, and that no output is another of them. Those without a view are not used. */
-static tamis_status check_operands(const tamis_graph *g, const operand *all, int count, tamis_type type) {
-    for (int i = 0; i < count; i++)
-        if (all[i].view) TRY(check_operand(g, &all[i], type));
+tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int count) {
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++)
             if (i != j && all[i].output && all[i].view && all[j].view && all[i].view->data &&
@@ -164,21 +151,50 @@ static tamis_status check_operands(const tamis_graph *g, const operand *all, int
     return TAMIS_OK;
 }
 
-static tamis_status check_wanted(const operand *x, bool needed, const char *why) {
+tamis_status tamis_message_check_operands(const tamis_graph *g, const tamis_message_matrix *all, int count,
+                                          tamis_type type) {
+    for (int i = 0; i < count; i++)
+        if (all[i].view) TRY(tamis_message_check_operand(g, &all[i], type));
+    return tamis_message_check_apart(all, count);
+}
+
+tamis_status tamis_message_check_wanted(const tamis_message_matrix *x, bool needed, const char *why) {
     if (needed && !x->view)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a matrix of %lld x %lld, which %s", x->name,
                           (long long)x->rows, (long long)x->cols, why);
     return TAMIS_OK;
 }
 
-static tamis_status check_unread(const char *name, const void *given, const char *why) {
+tamis_status tamis_message_check_unread(const char *name, const void *given, const char *why) {
     if (!given) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not NULL, but %s: expected NULL", name, why);
 }
 
+tamis_status tamis_message_check_argument_type(const tamis_graph *graph, tamis_index_type type) {
+    if (tamis_index_spans(type, graph->rows.nnz)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                      "options.argument_type = %s cannot hold 0 .. %lld, the numbers of entries: expected int64",
+                      tamis_index_type_name(type), (long long)(graph->rows.nnz - 1));
+}
+
+tamis_status tamis_message_check_argument(const void *argument, tamis_index_type type, bool extreme, bool needed) {
+    if (!extreme) return tamis_message_check_unread("argument", argument, "only max and min have one");
+    if (needed && !argument)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "argument = NULL: expected that of the forward call, which the "
+                                                "gradients of max and min read");
+    if ((uintptr_t)argument % tamis_index_size(type))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "argument = %p is not aligned to one index of %s", argument,
+                          tamis_index_type_name(type));
+    return TAMIS_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ passes */
 
-static tamis_message_operand operand_of(const tamis_dense *X) {
+int tamis_message_threads(const tamis_graph *graph) {
+    return graph->threads ? graph->threads : graph->device->description.threads;
+}
+
+tamis_message_operand tamis_message_operand_of(const tamis_dense *X) {
     if (!X) return (tamis_message_operand){.at = {.base = NULL}};
     return (tamis_message_operand){{X->data, 0}, tamis_dense_stride(X)};
 }
@@ -187,7 +203,7 @@ static tamis_message_job job_of(const tamis_graph *g, void *stream, tamis_messag
                                 const tamis_message_order *order, tamis_type type, int64_t heads, int64_t width) {
     return (tamis_message_job){.device = g->device->handle,
                                .stream = stream,
-                               .threads = g->threads ? g->threads : g->device->description.threads,
+                               .threads = tamis_message_threads(g),
                                .kind = kind,
                                .type = type,
                                .order = *order,
@@ -219,33 +235,17 @@ static tamis_status read_options(const tamis_graph *g, const tamis_message_optio
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation, the sizes and the type");
     *o = *options;
     TRY(TAMIS_RESERVED(o, "options"));
-    TRY(check_number("op", (int64_t)o->op, TAMIS_MESSAGE_COPY_E));
-    TRY(check_number("reduce", (int64_t)o->reduce, TAMIS_REDUCE_MIN));
-    TRY(check_number("edge_data", (int64_t)o->edge_data, TAMIS_E_VECTOR));
-    TRY(check_number("argument_type", (int64_t)o->argument_type, TAMIS_I64));
-    TRY(check_sizes(o->type, &o->heads, o->width));
+    TRY(tamis_message_check_number("op", (int64_t)o->op, TAMIS_MESSAGE_COPY_E));
+    TRY(tamis_message_check_number("reduce", (int64_t)o->reduce, TAMIS_REDUCE_MIN));
+    TRY(tamis_message_check_number("edge_data", (int64_t)o->edge_data, TAMIS_E_VECTOR));
+    TRY(tamis_message_check_number("argument_type", (int64_t)o->argument_type, TAMIS_I64));
+    TRY(tamis_message_check_sizes(o->type, &o->heads, o->width));
     if ((o->op == TAMIS_MESSAGE_COPY_U) != (o->edge_data == TAMIS_E_NONE))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_data = %d: expected %s", (int)o->edge_data,
                           o->op == TAMIS_MESSAGE_COPY_U ? "TAMIS_E_NONE, since copy_u reads no E"
                                                         : "a number, a number for each head, or a vector, since the "
                                                           "message reads E");
-    if (is_extreme(o) && !tamis_index_spans(o->argument_type, g->rows.nnz))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW,
-                          "options.argument_type = %s cannot hold 0 .. %lld, the numbers of entries: expected int64",
-                          tamis_index_type_name(o->argument_type), (long long)(g->rows.nnz - 1));
-    return TAMIS_OK;
-}
-
-static tamis_status check_argument(const tamis_graph *g, const tamis_message_options *o, const void *argument,
-                                   bool needed) {
-    if (!is_extreme(o)) return check_unread("argument", argument, "only max and min have one");
-    if (needed && !argument && g->rows.rows > 0 && o->heads * o->width > 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "argument = NULL: expected that of the forward call, which the "
-                                                "gradients of max and min read");
-    if ((uintptr_t)argument % tamis_index_size(o->argument_type))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "argument = %p is not aligned to one index of %s", argument,
-                          tamis_index_type_name(o->argument_type));
-    return TAMIS_OK;
+    return is_extreme(o) ? tamis_message_check_argument_type(g, o->argument_type) : TAMIS_OK;
 }
 
 static tamis_message_term term_of(tamis_message_op op) {
@@ -261,19 +261,19 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
                                 const tamis_dense *E, const tamis_dense *out, void *argument, void *stream) {
     tamis_message_options o;
     tamis_clear_error();
-    TRY(check_graph(graph, stream));
+    TRY(tamis_message_check_graph(graph, stream));
     TRY(read_options(graph, options, &o));
     const int64_t all = o.heads * o.width;
-    const operand operands[] = {{"U", U, graph->rows.cols, all, false},
-                                {"E", E, graph->rows.nnz, edge_columns(&o), false},
-                                {"out", out, graph->rows.rows, all, true}};
-    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(check_unread("U", U, "copy_e does not read it"));
-    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(check_unread("E", E, "copy_u does not read it"));
-    TRY(check_wanted(&operands[0], o.op != TAMIS_MESSAGE_COPY_E, "the message reads"));
-    TRY(check_wanted(&operands[1], o.op != TAMIS_MESSAGE_COPY_U, "the message reads"));
-    TRY(check_wanted(&operands[2], true, "gets the result"));
-    TRY(check_operands(graph, operands, 3, o.type));
-    TRY(check_argument(graph, &o, argument, false));
+    const tamis_message_matrix operands[] = {{"U", U, graph->rows.cols, all, false},
+                                             {"E", E, graph->rows.nnz, edge_columns(&o), false},
+                                             {"out", out, graph->rows.rows, all, true}};
+    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(tamis_message_check_unread("U", U, "copy_e does not read it"));
+    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(tamis_message_check_unread("E", E, "copy_u does not read it"));
+    TRY(tamis_message_check_wanted(&operands[0], o.op != TAMIS_MESSAGE_COPY_E, "the message reads"));
+    TRY(tamis_message_check_wanted(&operands[1], o.op != TAMIS_MESSAGE_COPY_U, "the message reads"));
+    TRY(tamis_message_check_wanted(&operands[2], true, "gets the result"));
+    TRY(tamis_message_check_operands(graph, operands, 3, o.type));
+    TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), false));
     tamis_message_job job = job_of(graph, stream, is_extreme(&o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &graph->rows,
                                    o.type, o.heads, o.width);
     job.term = term_of(o.op);
@@ -281,9 +281,9 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
     job.sign = o.op == TAMIS_MESSAGE_SUB ? -1 : 1;
     job.factor = o.reduce == TAMIS_REDUCE_MIN ? -1 : 1;
     job.mean = o.reduce == TAMIS_REDUCE_MEAN;
-    job.x = operand_of(U);
-    job.y = operand_of(E);
-    job.out = operand_of(out);
+    job.x = tamis_message_operand_of(U);
+    job.y = tamis_message_operand_of(E);
+    job.out = tamis_message_operand_of(out);
     job.argument = (tamis_place){argument, 0};
     job.argument_type = o.argument_type;
     return run(graph, &job);
@@ -296,9 +296,9 @@ static tamis_status back_to_nodes(const tamis_graph *g, const tamis_message_opti
     const bool weighted = o->op == TAMIS_MESSAGE_MUL;
     job.term = weighted ? TAMIS_TERM_MUL : TAMIS_TERM_X;
     job.edge_data = weighted ? o->edge_data : TAMIS_E_NONE;
-    job.x = operand_of(dOut);
-    if (weighted) job.y = operand_of(E);
-    job.out = operand_of(dU);
+    job.x = tamis_message_operand_of(dOut);
+    if (weighted) job.y = tamis_message_operand_of(E);
+    job.out = tamis_message_operand_of(dU);
     job.argument = tamis_place_at(argument, 0);
     job.argument_type = o->argument_type;
     if (o->reduce == TAMIS_REDUCE_MEAN) {
@@ -315,9 +315,9 @@ static tamis_status back_to_edges(const tamis_graph *g, const tamis_message_opti
     job.edge_data = o->edge_data;
     job.factor = o->op == TAMIS_MESSAGE_SUB ? -1 : 1;
     job.mean = o->reduce == TAMIS_REDUCE_MEAN;
-    job.z = operand_of(dOut);
-    if (o->op == TAMIS_MESSAGE_MUL) job.x = operand_of(U);
-    job.out = operand_of(dE);
+    job.z = tamis_message_operand_of(dOut);
+    if (o->op == TAMIS_MESSAGE_MUL) job.x = tamis_message_operand_of(U);
+    job.out = tamis_message_operand_of(dE);
     job.argument = tamis_place_at(argument, 0);
     job.argument_type = o->argument_type;
     return run(g, &job);
@@ -328,22 +328,22 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
                                     const void *argument, const tamis_dense *dU, const tamis_dense *dE, void *stream) {
     tamis_message_options o;
     tamis_clear_error();
-    TRY(check_graph(graph, stream));
-    TRY(check_backward(graph));
+    TRY(tamis_message_check_graph(graph, stream));
+    TRY(tamis_message_check_backward(graph));
     TRY(read_options(graph, options, &o));
     const int64_t all = o.heads * o.width, edges = edge_columns(&o);
-    const operand operands[] = {{"dOut", dOut, graph->rows.rows, all, false},
-                                {"U", U, graph->rows.cols, all, false},
-                                {"E", E, graph->rows.nnz, edges, false},
-                                {"dU", dU, graph->rows.cols, all, true},
-                                {"dE", dE, graph->rows.nnz, edges, true}};
-    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(check_unread("dU", dU, "copy_e does not read U"));
-    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(check_unread("dE", dE, "copy_u does not read E"));
-    TRY(check_wanted(&operands[0], true, "is the gradient of the result"));
-    TRY(check_wanted(&operands[1], dE && o.op == TAMIS_MESSAGE_MUL, "the gradient by E reads"));
-    TRY(check_wanted(&operands[2], dU && o.op == TAMIS_MESSAGE_MUL, "the gradient by U reads"));
-    TRY(check_operands(graph, operands, 5, o.type));
-    TRY(check_argument(graph, &o, argument, true));
+    const tamis_message_matrix operands[] = {{"dOut", dOut, graph->rows.rows, all, false},
+                                             {"U", U, graph->rows.cols, all, false},
+                                             {"E", E, graph->rows.nnz, edges, false},
+                                             {"dU", dU, graph->rows.cols, all, true},
+                                             {"dE", dE, graph->rows.nnz, edges, true}};
+    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(tamis_message_check_unread("dU", dU, "copy_e does not read U"));
+    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(tamis_message_check_unread("dE", dE, "copy_u does not read E"));
+    TRY(tamis_message_check_wanted(&operands[0], true, "is the gradient of the result"));
+    TRY(tamis_message_check_wanted(&operands[1], dE && o.op == TAMIS_MESSAGE_MUL, "the gradient by E reads"));
+    TRY(tamis_message_check_wanted(&operands[2], dU && o.op == TAMIS_MESSAGE_MUL, "the gradient by U reads"));
+    TRY(tamis_message_check_operands(graph, operands, 5, o.type));
+    TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), graph->rows.rows && all));
     if (dU) TRY(back_to_nodes(graph, &o, dOut, E, argument, dU, stream));
     return dE ? back_to_edges(graph, &o, dOut, U, argument, dE, stream) : TAMIS_OK;
 }
@@ -355,8 +355,8 @@ static tamis_status read_pair(const tamis_pair_options *options, tamis_pair_opti
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation, the sizes and the type");
     *o = *options;
     TRY(TAMIS_RESERVED(o, "options"));
-    TRY(check_number("op", (int64_t)o->op, TAMIS_PAIR_DOT));
-    return check_sizes(o->type, &o->heads, o->width);
+    TRY(tamis_message_check_number("op", (int64_t)o->op, TAMIS_PAIR_DOT));
+    return tamis_message_check_sizes(o->type, &o->heads, o->width);
 }
 
 static bool multiplies(const tamis_pair_options *o) { return o->op == TAMIS_PAIR_MUL || o->op == TAMIS_PAIR_DOT; }
@@ -369,21 +369,23 @@ tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_pair_optio
                                 const tamis_dense *V, const tamis_dense *out, void *stream) {
     tamis_pair_options o;
     tamis_clear_error();
-    TRY(check_graph(graph, stream));
+    TRY(tamis_message_check_graph(graph, stream));
     TRY(read_pair(options, &o));
     const int64_t all = o.heads * o.width;
-    const operand operands[] = {{"U", U, graph->rows.rows, all, false},
-                                {"V", V, graph->rows.cols, all, false},
-                                {"out", out, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, true}};
-    for (int i = 0; i < 3; i++) TRY(check_wanted(&operands[i], true, i < 2 ? "edges read" : "gets the result"));
-    TRY(check_operands(graph, operands, 3, o.type));
+    const tamis_message_matrix operands[] = {
+        {"U", U, graph->rows.rows, all, false},
+        {"V", V, graph->rows.cols, all, false},
+        {"out", out, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, true}};
+    for (int i = 0; i < 3; i++)
+        TRY(tamis_message_check_wanted(&operands[i], true, i < 2 ? "edges read" : "gets the result"));
+    TRY(tamis_message_check_operands(graph, operands, 3, o.type));
     tamis_message_job job = job_of(graph, stream, TAMIS_PASS_ENTRIES, &graph->rows, o.type, o.heads, o.width);
     job.term = multiplies(&o) ? TAMIS_TERM_MUL : TAMIS_TERM_ADD;
     job.edge_data = data_of(&o);
     job.sign = o.op == TAMIS_PAIR_SUB ? -1 : 1;
-    job.z = operand_of(U);
-    job.x = operand_of(V);
-    job.out = operand_of(out);
+    job.z = tamis_message_operand_of(U);
+    job.x = tamis_message_operand_of(V);
+    job.out = tamis_message_operand_of(out);
     return run(graph, &job);
 }
 
@@ -395,9 +397,9 @@ static tamis_status back_to_end(const tamis_graph *g, const tamis_pair_options *
     job.term = multiplies(o) ? TAMIS_TERM_MUL : TAMIS_TERM_Y;
     job.edge_data = data_of(o);
     job.factor = factor;
-    if (multiplies(o)) job.x = operand_of(other);
-    job.y = operand_of(dOut);
-    job.out = operand_of(result);
+    if (multiplies(o)) job.x = tamis_message_operand_of(other);
+    job.y = tamis_message_operand_of(dOut);
+    job.out = tamis_message_operand_of(result);
     return run(g, &job);
 }
 
@@ -406,19 +408,20 @@ tamis_status tamis_edge_vectors_backward(const tamis_graph *graph, const tamis_p
                                          const tamis_dense *dU, const tamis_dense *dV, void *stream) {
     tamis_pair_options o;
     tamis_clear_error();
-    TRY(check_graph(graph, stream));
-    TRY(check_backward(graph));
+    TRY(tamis_message_check_graph(graph, stream));
+    TRY(tamis_message_check_backward(graph));
     TRY(read_pair(options, &o));
     const int64_t all = o.heads * o.width;
-    const operand operands[] = {{"dOut", dOut, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, false},
-                                {"U", U, graph->rows.rows, all, false},
-                                {"V", V, graph->rows.cols, all, false},
-                                {"dU", dU, graph->rows.rows, all, true},
-                                {"dV", dV, graph->rows.cols, all, true}};
-    TRY(check_wanted(&operands[0], true, "is the gradient of the result"));
-    TRY(check_wanted(&operands[1], dV && multiplies(&o), "the gradient by V reads"));
-    TRY(check_wanted(&operands[2], dU && multiplies(&o), "the gradient by U reads"));
-    TRY(check_operands(graph, operands, 5, o.type));
+    const tamis_message_matrix operands[] = {
+        {"dOut", dOut, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, false},
+        {"U", U, graph->rows.rows, all, false},
+        {"V", V, graph->rows.cols, all, false},
+        {"dU", dU, graph->rows.rows, all, true},
+        {"dV", dV, graph->rows.cols, all, true}};
+    TRY(tamis_message_check_wanted(&operands[0], true, "is the gradient of the result"));
+    TRY(tamis_message_check_wanted(&operands[1], dV && multiplies(&o), "the gradient by V reads"));
+    TRY(tamis_message_check_wanted(&operands[2], dU && multiplies(&o), "the gradient by U reads"));
+    TRY(tamis_message_check_operands(graph, operands, 5, o.type));
     if (dU) TRY(back_to_end(graph, &o, &graph->rows, dOut, V, 1, dU, stream));
     return dV ? back_to_end(graph, &o, &graph->columns, dOut, U, o.op == TAMIS_PAIR_SUB ? -1 : 1, dV, stream)
               : TAMIS_OK;

@@ -115,4 +115,5 @@ const tamis_backend tamis_cpu_backend = {
     .edges = &tamis_cpu_edge_functions,
     .back = &tamis_cpu_cells_backward,
     .messages = &tamis_cpu_message_functions,
+    .attention = &tamis_cpu_attention_functions,
 };

@@ -2,8 +2,8 @@
 #ifndef TAMIS_CPU_PARTS_H
 #define TAMIS_CPU_PARTS_H
 
+#include "backend/attention.h"
 #include "backend/edge.h"
-#include "backend/message.h"
 #include "cpu/variants.h"
 
 /* Where the host's memory at a place is; NULL for none. */
@@ -20,8 +20,12 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
 extern const tamis_dense_functions tamis_cpu_dense_functions;
 extern const tamis_edge_functions tamis_cpu_edge_functions;
 
-/* messages/messages.c: message passing. */
+/* messages/messages.c, messages/attention.c: message passing; attention on graphs and segments. */
 extern const tamis_message_functions tamis_cpu_message_functions;
+extern const tamis_attention_functions tamis_cpu_attention_functions;
+
+/* messages/messages.c: refuses rows with more entries than the kernels of max and min count. */
+tamis_status tamis_cpu_check_places(const tamis_message_order *order);
 
 /* machine.c: a description of this machine. It is read once and never fails: numbers that the system does not give get
    usual values. */

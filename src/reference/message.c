@@ -6,47 +6,23 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "reference/places.h"
 #include "reference/request.h"
-#include "sparse/check.h"
-#include "sparse/index.h"
-#include "sparse/structure.h"
 
 /* One call: S, the places of its entries, and the sizes. */
 typedef struct call {
     const tamis_sparse *S;
+    tamis_oracle_places places;
     tamis_message_options o;
     int64_t heads, width, all;
-    int64_t *row, *column; /* of each entry */
-    int64_t *count;        /* entries of each row */
 } call;
 
-static void end(call *c) {
-    tamis_release(c->row);
-    tamis_release(c->column);
-    tamis_release(c->count);
-}
+static void end(call *c) { tamis_oracle_places_end(&c->places); }
 
 static tamis_status begin(call *c, const tamis_sparse *S, int64_t heads, int64_t width) {
-    tamis_status status = TAMIS_OK;
-    TRY(tamis_sparse_check_host(S, "S"));
-    TRY(tamis_validate_threads(S, 1));
     *c = (call){.S = S, .o = c->o, .heads = heads ? heads : 1, .width = width};
     c->all = c->heads * width;
-    TRY_GOTO(failed, tamis_allocate(S->nnz, sizeof(int64_t), "rows of entries", (void **)&c->row));
-    TRY_GOTO(failed, tamis_allocate(S->nnz, sizeof(int64_t), "columns of entries", (void **)&c->column));
-    TRY_GOTO(failed, tamis_allocate_zeroed(S->rows, sizeof(int64_t), "entries of rows", (void **)&c->count));
-    if (S->format == TAMIS_CSR)
-        for (int64_t i = 0, t = 0; i < S->rows; i++)
-            for (; t < tamis_index_load(S->offsets, S->offset_type, i + 1) - S->offset_base; t++) c->row[t] = i;
-    for (int64_t t = 0; t < S->nnz; t++) {
-        if (S->format == TAMIS_COO) c->row[t] = tamis_index_load(S->row_indices, S->index_type, t);
-        c->column[t] = tamis_index_load(S->columns, S->index_type, t + S->offset_base);
-        c->count[c->row[t]]++;
-    }
-    return TAMIS_OK;
-failed:
-    end(c);
-    return status;
+    return tamis_oracle_places_begin(&c->places, S);
 }
 
 static double at(const tamis_dense *X, int64_t i, int64_t k) { return tamis_oracle_dense_at(X, 0, i, k); }
@@ -69,7 +45,7 @@ static int64_t edge_columns(const call *c) {
 }
 
 static double message(const call *c, const tamis_dense *U, const tamis_dense *E, int64_t t, int64_t k) {
-    const double u = c->o.op == TAMIS_MESSAGE_COPY_E ? 0 : at(U, c->column[t], k);
+    const double u = c->o.op == TAMIS_MESSAGE_COPY_E ? 0 : at(U, c->places.column[t], k);
     const double e = c->o.op == TAMIS_MESSAGE_COPY_U ? 0 : at(E, t, edge_column(c, k));
     switch (c->o.op) {
     case TAMIS_MESSAGE_COPY_U: return u;
@@ -93,10 +69,11 @@ static void reduce(const call *c, const tamis_dense *U, const tamis_dense *E, do
     for (int64_t i = 0; argument && i < c->S->rows * c->all; i++) argument[i] = -1;
     for (int64_t t = 0; t < c->S->nnz; t++)
         for (int64_t k = 0; k < c->all; k++) {
-            const int64_t place = c->row[t] * c->all + k;
+            const int64_t place = c->places.row[t] * c->all + k;
             const double next = message(c, U, E, t, k);
             if (!is_extreme(c)) {
-                out[place] += c->o.reduce == TAMIS_REDUCE_MEAN ? next / (double)c->count[c->row[t]] : next;
+                out[place] +=
+                    c->o.reduce == TAMIS_REDUCE_MEAN ? next / (double)c->places.count[c->places.row[t]] : next;
             } else if (argument && (argument[place] < 0 || replaces(c, next, out[place]))) {
                 out[place] = next;
                 argument[place] = t;
@@ -152,9 +129,9 @@ tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis
     clear(de, S->nnz * edge_columns(&c));
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++) {
-            const int64_t i = c.row[t], j = c.column[t], edge = edge_column(&c, k);
+            const int64_t i = c.places.row[t], j = c.places.column[t], edge = edge_column(&c, k);
             double g = at(dOut, i, k);
-            if (c.o.reduce == TAMIS_REDUCE_MEAN) g /= (double)c.count[i];
+            if (c.o.reduce == TAMIS_REDUCE_MEAN) g /= (double)c.places.count[i];
             if (is_extreme(&c) && argument[i * c.all + k] != t) continue;
             if (du && c.o.op != TAMIS_MESSAGE_COPY_E)
                 du[j * c.all + k] += c.o.op == TAMIS_MESSAGE_MUL ? g * at(E, t, edge) : g;
@@ -196,7 +173,7 @@ tamis_status tamis_reference_edge_vectors(const tamis_sparse *S, const tamis_pai
     if (dot) clear(out, S->nnz * c.heads);
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++) {
-            const double u = at(U, c.row[t], k), v = at(V, c.column[t], k);
+            const double u = at(U, c.places.row[t], k), v = at(V, c.places.column[t], k);
             switch (options->op) {
             case TAMIS_PAIR_ADD: out[t * c.all + k] = u + v; break;
             case TAMIS_PAIR_SUB: out[t * c.all + k] = u - v; break;
@@ -223,10 +200,10 @@ tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse *S, const 
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++) {
             const double g = at(dOut, t, dot ? k / c.width : k);
-            if (du) du[c.row[t] * c.all + k] += multiplies ? g * at(V, c.column[t], k) : g;
+            if (du) du[c.places.row[t] * c.all + k] += multiplies ? g * at(V, c.places.column[t], k) : g;
             if (dv)
-                dv[c.column[t] * c.all + k] +=
-                    multiplies ? g * at(U, c.row[t], k) : (options->op == TAMIS_PAIR_SUB ? -g : g);
+                dv[c.places.column[t] * c.all + k] +=
+                    multiplies ? g * at(U, c.places.row[t], k) : (options->op == TAMIS_PAIR_SUB ? -g : g);
         }
 done:
     end(&c);

@@ -6,6 +6,7 @@
 #include <tamis/dense.h>
 #include <tamis/generate.h>
 #include <tamis/gradient.h>
+#include <tamis/graph_attention.h>
 #include <tamis/group.h>
 #include <tamis/slabs.h>
 #include <tamis/mask.h>

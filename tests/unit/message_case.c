@@ -4,9 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/variants.h"
 #include "sparse/element.h"
 
 enum { POISON = 0xff, GAP = 3 };
+
+void on_each_instruction_set(void (*run)(void)) {
+    for (int i = 0; tamis_cpu_variant_at(i); i++) {
+        if (!tamis_cpu_variant_runs(tamis_cpu_variant_at(i))) continue;
+        setenv("TAMIS_CPU_ISA", tamis_cpu_variant_at(i)->name, 1);
+        run();
+    }
+    unsetenv("TAMIS_CPU_ISA");
+}
+
+double *numbers(int64_t count) {
+    double *const x = calloc((size_t)count + 1, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
 
 /* ------------------------------------------------------------------------------------------ graphs */
 

@@ -6,6 +6,11 @@
 
 #include <tamis/reference.h>
 
+/* Calls `run` once for each compiled instruction set that this machine has. */
+void on_each_instruction_set(void (*run)(void));
+
+double *numbers(int64_t count); /* zeros, to be freed */
+
 typedef enum graph_kind {
     GRAPH_CSR,   /* int32; rectangular, with empty rows, columns out of order and repeated */
     GRAPH_COO,   /* int64, in no order */

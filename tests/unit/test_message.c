@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/variants.h"
 #include "cpu_device.h"
 #include "support/works.h"
 
@@ -52,12 +51,6 @@ typedef struct expected {
     double *out, *du, *de, *out_size, *du_size, *de_size;
     int64_t *argument;
 } expected;
-
-static double *numbers(int64_t count) {
-    double *const x = calloc((size_t)count + 1, sizeof *x);
-    assert_non_null(x);
-    return x;
-}
 
 static expected expect(const graph_case *g, tamis_message_options o) {
     const int64_t all = o.heads * o.width, edges = edge_columns(&o);
@@ -145,16 +138,6 @@ static void every_message_on(const graph_case *g, int first_shape, int last_shap
             }
     tamis_graph_destroy(graphs[0]);
     tamis_graph_destroy(graphs[1]);
-}
-
-/* Calls `run` once for each compiled instruction set that this machine has. */
-static void on_each_instruction_set(void (*run)(void)) {
-    for (int i = 0; tamis_cpu_variant_at(i); i++) {
-        if (!tamis_cpu_variant_runs(tamis_cpu_variant_at(i))) continue;
-        setenv("TAMIS_CPU_ISA", tamis_cpu_variant_at(i)->name, 1);
-        run();
-    }
-    unsetenv("TAMIS_CPU_ISA");
 }
 
 static void small_messages(void) {

@@ -1,0 +1,69 @@
+/* Attention on graphs and segments on the CPU. Threads take rows as shares.h says; hubs are cut into heads. */
+#include "cpu/parts.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/memory.h"
+#include "cpu/messages/shares.h"
+
+enum { SEGMENT_CUT = 16 }; /* heads between two cuts of a segment */
+
+typedef struct attention_run {
+    const tamis_attention_job *job;
+    const tamis_cpu_messages *kernels;
+} attention_run;
+
+typedef struct segment_run {
+    const tamis_segment_job *job;
+    const tamis_cpu_messages *kernels;
+} segment_run;
+
+static void attention_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const attention_run *const r = job;
+    r->kernels->attention(r->job, begin, end, first, last);
+}
+
+static void segment_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const segment_run *const r = job;
+    r->kernels->segments(r->job, begin, end, first, last);
+}
+
+static tamis_status attend(const tamis_attention_job *job) {
+    const tamis_cpu_variant *variant = NULL;
+    TRY(tamis_cpu_variant_choose(&variant));
+    const attention_run r = {job, variant->messages[job->type]};
+    tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, attention_rows, &r, job->heads, 1}, job->threads,
+                         job->heads * (job->width + 1));
+    return TAMIS_OK;
+}
+
+static tamis_status segment(const tamis_segment_job *job) {
+    const tamis_cpu_variant *variant = NULL;
+    TRY(tamis_cpu_variant_choose(&variant));
+    const segment_run r = {job, variant->messages[job->type]};
+    if (!job->back && job->op >= TAMIS_SEGMENT_MAX) TRY(tamis_cpu_check_places(&job->order));
+    tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, segment_rows, &r, job->heads, SEGMENT_CUT}, job->threads,
+                         job->heads);
+    return TAMIS_OK;
+}
+
+static int64_t entry_of(const tamis_message_order *order, int64_t t) { return order->entries ? order->entries[t] : t; }
+
+static tamis_status column_places(const tamis_problem *problem, const tamis_message_order *rows,
+                                  const tamis_message_order *columns, int64_t **places) {
+    tamis_status status = TAMIS_OK;
+    int64_t *of_entry = NULL;
+    void *made = NULL;
+    TRY(tamis_allocate(rows->nnz, sizeof *of_entry, "places of entries", (void **)&of_entry));
+    TRY_GOTO(done, tamis_cpu_allocate(problem->device, NULL, (size_t)(rows->nnz ? rows->nnz : 1) * sizeof **places,
+                                      "places of entries", &made));
+    for (int64_t t = 0; t < rows->nnz; t++) of_entry[entry_of(columns, t)] = t;
+    for (int64_t t = 0; t < rows->nnz; t++) ((int64_t *)made)[t] = of_entry[entry_of(rows, t)];
+    *places = made;
+done:
+    tamis_release(of_entry);
+    return status;
+}
+
+const tamis_attention_functions tamis_cpu_attention_functions = {
+    .attend = attend, .segment = segment, .column_places = column_places};

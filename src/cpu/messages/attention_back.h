@@ -1,0 +1,203 @@
+/*
+ * Attention on a graph, backward. Over the rows: the weights p and the gradients of the scores, ds = p (<dout, v + e> -
+ * <dout, out>), whose sums are dq = scale ds (k + e), and de = scale ds q + p dout. Over the columns: dk = scale ds q
+ * and dv = p dout, summed. Moves a row of e and of de for each entry, rows of k and v there, and of q and dout here.
+ */
+#ifndef TAMIS_CPU_MESSAGES_ATTENTION_BACK_H
+#define TAMIS_CPU_MESSAGES_ATTENTION_BACK_H
+
+#include "cpu/messages/attention.h"
+
+/* ------------------------------------------------------------------------------------------ over the rows */
+
+/* Of a chunk and some heads: p, and scale times the gradients of the scores; rows of CHUNK. */
+typedef struct score_gradients {
+    real p[HEADS * CHUNK], d[HEADS * CHUNK];
+} score_gradients;
+
+/* A row of q, dout and out, and the heads that are computed. */
+typedef struct back_row {
+    const char *q, *g, *out;
+    const real *log_sums;
+    int64_t first, last;
+} back_row;
+
+INLINE void back_scores(const attention *a, const back_row *r, const chunk *c, const real *outer, score_gradients *s,
+                        int has_e) {
+    const int64_t bytes = a->width * a->size;
+    attention_scores(a, c, r->q, r->first, r->last, s->p, has_e);
+    for (int n = 0; n < c->count; n++)
+        for (int64_t h = r->first; h < r->last; h++)
+            s->d[(h - r->first) * CHUNK + n] =
+                attention_dot(a, r->g + h * bytes, c->v[n] + h * bytes, has_e ? c->e[n] + h * bytes : NULL, has_e);
+    for (int64_t h = 0; h < r->last - r->first; h++)
+        for (int k = 0; k < CHUNK / LANES; k++) {
+            const int64_t i = h * CHUNK + k * LANES;
+            const vector p =
+                vector_exp(chunk_vector(s->p + h * CHUNK, k, c->count, 0) - vector_of(r->log_sums[r->first + h]));
+            vector_store((char *)(s->p + i), REAL, p);
+            vector_store((char *)(s->d + i), REAL,
+                         p * (chunk_vector(s->d + h * CHUNK, k, c->count, 0) - vector_of(outer[h])));
+        }
+}
+
+/* What the pass over the columns reads, and the gradients of b. */
+static void back_keep(const attention *a, const back_row *r, const chunk *c, const score_gradients *s) {
+    for (int n = 0; a->weights && n < c->count; n++) {
+        real *const p = (real *)(void *)a->weights + 2 * a->heads * c->entry[n];
+        for (int64_t h = r->first; h < r->last; h++) {
+            p[h] = s->p[(h - r->first) * CHUNK + n];
+            p[a->heads + h] = s->d[(h - r->first) * CHUNK + n];
+        }
+    }
+    for (int n = 0; a->db.at && n < c->count; n++)
+        for (int64_t h = r->first; h < r->last; h++)
+            element_store(a->db.at + c->entry[n] * a->db.stride + h * a->size, TYPE,
+                          s->d[(h - r->first) * CHUNK + n]);
+}
+
+/* Adds to `vectors` vectors of dq, and writes those of de; `from`: the bytes before them in a row. */
+INLINE void back_add(const attention *a, const back_row *r, const chunk *c, const real *p, const real *d, int64_t from,
+                     int tail, real *sums, int has_e, int vectors) {
+    vector sum[REGISTERS], q[REGISTERS], g[REGISTERS];
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; k++) {
+        sum[k] = vector_load((const char *)(sums + k * LANES), REAL);
+        q[k] = pass_load(r->q + from + k * LANES * a->size, tail);
+        g[k] = pass_load(r->g + from + k * LANES * a->size, tail);
+    }
+    for (int n = 0; n < c->count; n++) {
+        const real weight = a->scale * d[n];
+        char *const de = a->de.at ? a->de.at + c->entry[n] * a->de.stride + from : NULL;
+#pragma GCC unroll 4
+        for (int k = 0; k < vectors; k++) {
+            vector x = pass_load(c->k[n] + from + k * LANES * a->size, tail);
+            if (has_e) x += pass_load(c->e[n] + from + k * LANES * a->size, tail);
+            sum[k] += weight * x;
+            if (has_e && de) pass_store(de + k * LANES * a->size, tail, weight * q[k] + p[n] * g[k]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; k++) vector_store((char *)(sums + k * LANES), REAL, sum[k]);
+}
+
+INLINE void back_add_head(const attention *a, const back_row *r, const chunk *c, const score_gradients *s, int64_t h,
+                          int64_t element, int64_t width, real *sums, int has_e) {
+    const real *const p = s->p + h * CHUNK, *const d = s->d + h * CHUNK;
+    int64_t i = 0;
+    for (; i + REGISTERS * LANES <= width; i += REGISTERS * LANES)
+        back_add(a, r, c, p, d, (element + i) * a->size, 0, sums + i, has_e, REGISTERS);
+    for (; i + LANES <= width; i += LANES) back_add(a, r, c, p, d, (element + i) * a->size, 0, sums + i, has_e, 1);
+    if (i < width) back_add(a, r, c, p, d, (element + i) * a->size, (int)(width - i), sums + i, has_e, 1);
+}
+
+/* `width` elements from element `from` of each head on. */
+INLINE void back_of_row(const attention *a, const back_row *r, int64_t row, int64_t begin, int64_t stop, int64_t from,
+                        int64_t width, int has_e) {
+    real outer[HEADS], sums[SUMS];
+    score_gradients s;
+    chunk c;
+    const int64_t stride = sums_stride(width), heads = r->last - r->first;
+    for (int64_t h = 0; h < heads; h++) {
+        const int64_t head = (r->first + h) * a->width * a->size;
+        outer[h] = attention_dot(a, r->g + head, r->out + head, NULL, 0);
+    }
+    for (int64_t i = 0; i < heads * stride; i++) sums[i] = 0;
+    for (int64_t t = begin; t < stop; t += CHUNK) {
+        chunk_at(a, t, stop, &c);
+        back_scores(a, r, &c, outer, &s, has_e);
+        if (from == 0) back_keep(a, r, &c, &s);
+        for (int64_t h = 0; h < heads && (a->dq.at || a->de.at); h++)
+            back_add_head(a, r, &c, &s, h, (r->first + h) * a->width + from, width, sums + h * stride, has_e);
+    }
+    for (int64_t h = 0; h < heads && a->dq.at; h++)
+        attention_store(a, sums + h * stride, 1,
+                        a->dq.at + row * a->dq.stride + ((r->first + h) * a->width + from) * a->size, width);
+}
+
+INLINE void back_rows(const attention *a, int64_t row, int64_t end, int64_t first, int64_t last, int has_e) {
+    const int64_t block = heads_at_once(a);
+    int64_t begin = column_at(a->offsets, row, a->wide_offsets);
+    for (; row < end; row++) {
+        const int64_t stop = column_at(a->offsets, row + 1, a->wide_offsets);
+        back_row r = {.q = a->q.at + row * a->q.stride,
+                      .g = a->d_out.at + row * a->d_out.stride,
+                      .out = a->out.at + row * a->out.stride,
+                      .log_sums = (const real *)(const void *)(a->log_sums.at + row * a->log_sums.stride)};
+        for (r.first = first; r.first < last; r.first += block) {
+            r.last = r.first + block < last ? r.first + block : last;
+            for (int64_t from = 0; from == 0 || from < a->width; from += SUMS)
+                back_of_row(a, &r, row, begin, stop, from, sums_width(a, from), has_e);
+        }
+        begin = stop;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ over the columns */
+
+/* `vectors` vectors of dk and dv of a head; `from`: the bytes before them in a row. */
+INLINE void back_column(const attention *a, int64_t column, int64_t begin, int64_t stop, int64_t head, int64_t from,
+                        int tail, int vectors) {
+    vector dk[REGISTERS], dv[REGISTERS];
+    const int64_t bytes = vectors * (int64_t)LANES * a->size;
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; k++) dk[k] = dv[k] = vector_zero();
+    for (int64_t t = begin; t < stop; t++) {
+        const int64_t row = column_at(a->columns, t, a->wide_columns), entry = a->entries ? a->entries[t] : t;
+        const real *const weights = (const real *)(const void *)a->weights + 2 * a->heads * entry + head;
+        const real p = weights[0], d = a->scale * weights[a->heads];
+        const char *const q = a->q.at + row * a->q.stride + from, *const g = a->d_out.at + row * a->d_out.stride + from;
+        if (a->ahead) { /* what comes next of the same rows */
+            prefetch_bytes(q, bytes, bytes);
+            prefetch_bytes(g, bytes, bytes);
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < vectors; k++) {
+            dk[k] += d * pass_load(q + k * LANES * a->size, tail);
+            dv[k] += p * pass_load(g + k * LANES * a->size, tail);
+        }
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; k++) {
+        const int64_t to = from + k * LANES * a->size;
+        if (a->dk.at) pass_store(a->dk.at + column * a->dk.stride + to, tail, dk[k]);
+        if (a->dv.at) pass_store(a->dv.at + column * a->dv.stride + to, tail, dv[k]);
+    }
+}
+
+INLINE void back_columns(const attention *a, int64_t column, int64_t end, int64_t first, int64_t last) {
+    int64_t begin = column_at(a->offsets, column, a->wide_offsets);
+    for (; column < end; column++) {
+        const int64_t stop = column_at(a->offsets, column + 1, a->wide_offsets);
+        for (int64_t h = first; h < last; h++) {
+            const int64_t head = h * a->width * a->size;
+            int64_t i = 0;
+            for (; i + REGISTERS * LANES <= a->width; i += REGISTERS * LANES)
+                back_column(a, column, begin, stop, h, head + i * a->size, 0, REGISTERS);
+            for (; i + LANES <= a->width; i += LANES) back_column(a, column, begin, stop, h, head + i * a->size, 0, 1);
+            if (i < a->width) back_column(a, column, begin, stop, h, head + i * a->size, (int)(a->width - i), 1);
+        }
+        begin = stop;
+    }
+}
+
+static void attention_pass(const tamis_attention_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const attention a = attention_of(job);
+    switch (job->pass) {
+    case TAMIS_ATTENTION_FORWARD:
+        if (a.e.at)
+            attention_rows(&a, begin, end, first, last, 1);
+        else
+            attention_rows(&a, begin, end, first, last, 0);
+        return;
+    case TAMIS_ATTENTION_BACK_ROWS:
+        if (a.e.at)
+            back_rows(&a, begin, end, first, last, 1);
+        else
+            back_rows(&a, begin, end, first, last, 0);
+        return;
+    default: back_columns(&a, begin, end, first, last);
+    }
+}
+
+#endif

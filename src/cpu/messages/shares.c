@@ -1,0 +1,80 @@
+/* How threads share the rows of an order. */
+#include "cpu/messages/shares.h"
+
+#include "base/threads.h"
+#include "sparse/index.h"
+#include "sparse/structure.h"
+
+/* The elements that pay for one more thread; hubs that are cut; entries of the shortest hub and its part of a thread's
+   share. */
+enum { THREAD_WORTH = 16384, HUBS = 64, HUB_LEAST = 1024, HUB_PART = 4 };
+
+typedef struct run {
+    tamis_cpu_sharing what;
+    int hub_count;
+    int64_t hubs[HUBS]; /* rows, rising */
+} run;
+
+static int64_t offset(const tamis_message_order *order, int64_t row) {
+    return tamis_index_load(order->offsets, order->offset_type, row);
+}
+
+int tamis_cpu_threads_for(const tamis_message_order *order, int threads, int64_t elements) {
+    const double most = (double)(order->nnz + order->rows) * (double)elements / THREAD_WORTH;
+    return most < 1 ? 1 : most < threads ? (int)most : threads;
+}
+
+static void find_hubs(run *r, int threads) {
+    const tamis_message_order *const order = r->what.order;
+    const int64_t share = order->nnz / threads / HUB_PART, least = share > HUB_LEAST ? share : HUB_LEAST;
+    if (threads == 1) return;
+    for (int64_t i = 0; i < order->rows && r->hub_count < HUBS; i++)
+        if (offset(order, i + 1) - offset(order, i) >= least) r->hubs[r->hub_count++] = i;
+}
+
+/* The rows and entries before a row, without those of hubs. */
+static int64_t work_before(const run *r, int64_t row) {
+    int64_t work = offset(r->what.order, row) + row;
+    for (int i = 0; i < r->hub_count && r->hubs[i] < row; i++)
+        work -= offset(r->what.order, r->hubs[i] + 1) - offset(r->what.order, r->hubs[i]);
+    return work;
+}
+
+/* The first row of a share. */
+static int64_t share_begin(const run *r, int share, int shares) {
+    const int64_t wanted = tamis_partition_even(work_before(r, r->what.order->rows), shares, share);
+    int64_t low = 0, high = r->what.order->rows;
+    if (share == shares) return high;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (work_before(r, middle) < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void body(void *context, int share, int shares) {
+    const run *const r = context;
+    const tamis_cpu_sharing *const w = &r->what;
+    const int64_t cuts = (w->units + w->cut - 1) / w->cut, first = tamis_partition_even(cuts, shares, share) * w->cut;
+    const int64_t cut = tamis_partition_even(cuts, shares, share + 1) * w->cut, last = cut < w->units ? cut : w->units;
+    int64_t row = share_begin(r, share, shares);
+    const int64_t end = share_begin(r, share + 1, shares);
+    for (int i = 0; i < r->hub_count; i++)
+        if (first < last) w->rows(w->job, r->hubs[i], r->hubs[i] + 1, first, last);
+    for (int i = 0; i <= r->hub_count; i++) { /* the rows between hubs */
+        const int64_t hub = i < r->hub_count ? r->hubs[i] : w->order->rows;
+        const int64_t stop = hub < end ? hub : end;
+        if (row < stop) w->rows(w->job, row, stop, 0, w->units);
+        if (hub >= row) row = hub + 1;
+    }
+}
+
+void tamis_cpu_share_rows(const tamis_cpu_sharing *sharing, int threads, int64_t elements) {
+    run r = {.what = *sharing};
+    const int used = tamis_cpu_threads_for(sharing->order, threads, elements);
+    find_hubs(&r, used);
+    tamis_threads_run(used, body, &r);
+}

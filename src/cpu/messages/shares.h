@@ -1,0 +1,29 @@
+/*
+ * How threads share the rows of an order. They take ranges of whole rows with equal shares of the entries. A row that
+ * is longer than a part of a thread's share (a hub) is cut into ranges of elements or heads instead, one for each
+ * thread: so each of them is still computed by one thread, in the same order, and nothing has to be merged. Hubs of few
+ * elements are therefore one thread's work.
+ */
+#ifndef TAMIS_CPU_MESSAGES_SHARES_H
+#define TAMIS_CPU_MESSAGES_SHARES_H
+
+#include "backend/message.h"
+
+/* Computes units first .. last - 1 of rows begin .. end - 1. */
+typedef void tamis_cpu_shared_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last);
+
+/* What is shared: rows of `units` elements or heads, which are cut at multiples of `cut`. */
+typedef struct tamis_cpu_sharing {
+    const tamis_message_order *order;
+    tamis_cpu_shared_rows *rows;
+    const void *job;
+    int64_t units, cut;
+} tamis_cpu_sharing;
+
+/* Runs all rows with up to `threads` threads, where `elements` are computed for each entry and row. */
+void tamis_cpu_share_rows(const tamis_cpu_sharing *sharing, int threads, int64_t elements);
+
+/* The threads, of `threads`, that pay for the elements of all entries and rows. */
+int tamis_cpu_threads_for(const tamis_message_order *order, int threads, int64_t elements);
+
+#endif

@@ -1,0 +1,17 @@
+/* Where the entries of a pattern are. */
+#ifndef TAMIS_REFERENCE_PLACES_H
+#define TAMIS_REFERENCE_PLACES_H
+
+#include <tamis/tamis.h>
+
+typedef struct tamis_oracle_places {
+    const tamis_sparse *S;
+    int64_t *row, *column; /* of each entry, in S's order */
+    int64_t *count;        /* entries of each row */
+} tamis_oracle_places;
+
+/* Checks S, in host memory, and finds the places of its entries; tamis_oracle_places_end releases them. */
+tamis_status tamis_oracle_places_begin(tamis_oracle_places *places, const tamis_sparse *S);
+void tamis_oracle_places_end(tamis_oracle_places *places);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * Operations on segments against the oracle: every operation, order of the entries, layout, type, instruction set and
+ * number of threads; the oracle's gradients against finite differences.
+ */
+#include "message_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu_device.h"
+#include "support/works.h"
+
+static const int64_t all_heads[] = {1, 3, 16, 37};
+enum { COUNTS = sizeof all_heads / sizeof *all_heads, OPS = 5, ORDERS = 3 };
+
+/* A matrix of rows x heads in either layout: `base` is row-major heads x rows for heads first. */
+typedef struct values {
+    matrix base;
+    tamis_dense view;
+    bool first;
+} values;
+
+static values values_of(matrix base, bool first) {
+    values v = {.base = base, .view = base.view, .first = first};
+    if (first) {
+        v.view.layout = TAMIS_COLUMN_MAJOR;
+        v.view.rows = base.view.cols;
+        v.view.cols = base.view.rows;
+    }
+    return v;
+}
+
+static values values_poisoned(int64_t rows, int64_t heads, tamis_type type, bool first) {
+    return values_of(first ? matrix_poisoned(heads, rows, type) : matrix_poisoned(rows, heads, type), first);
+}
+
+/* The numbers of matrix_make, in either layout. */
+static values values_make(int64_t rows, int64_t heads, tamis_type type, int seed, bool first) {
+    matrix plain = matrix_make(rows, heads, type, seed, 0);
+    if (!first) return values_of(plain, false);
+    values v = values_poisoned(rows, heads, type, true);
+    for (int64_t i = 0; i < rows * heads; i++)
+        matrix_set(&v.base, i % heads, i / heads, matrix_get(&plain, i / heads, i % heads));
+    matrix_free(&plain);
+    return v;
+}
+
+/* Compares with rows x heads numbers; each element may be `bound` away besides its own rounding; 0: none. */
+static void values_check(const values *v, const double *wanted, double bound) {
+    const int64_t rows = v->view.rows, heads = v->view.cols;
+    double *const moved = numbers(rows * heads), *const size = numbers(rows * heads);
+    for (int64_t i = 0; i < rows * heads; i++) {
+        moved[v->first ? i % heads * rows + i / heads : i] = wanted[i];
+        size[i] = bound / (v->view.type == TAMIS_F64 ? 0x1p-52 : 0x1p-24);
+    }
+    matrix_check(&v->base, moved, size, bound > 0);
+    free(moved);
+    free(size);
+}
+
+static tamis_graph *graph_of(const graph_case *g, int threads) {
+    const tamis_graph_options options = {.threads = threads, .column_places = true};
+    tamis_graph *graph = NULL;
+    works(tamis_graph_create(device, &g->S, &options, &graph));
+    return graph;
+}
+
+typedef struct expected {
+    double *out, *dx;
+    int64_t *argument;
+} expected;
+
+static bool is_softmax(const tamis_segment_options *o) { return o->op == TAMIS_SEGMENT_SOFTMAX; }
+
+static int64_t rows_out(const graph_case *g, const tamis_segment_options *o) {
+    return is_softmax(o) ? g->S.nnz : g->S.rows;
+}
+
+static expected expect(const graph_case *g, const tamis_segment_options *o) {
+    const int64_t rows = rows_out(g, o);
+    matrix X = matrix_make(g->S.nnz, o->heads, TAMIS_F64, 1, 0), dOut = matrix_make(rows, o->heads, TAMIS_F64, 2, 0);
+    expected r = {.out = numbers(rows * o->heads),
+                  .dx = numbers(g->S.nnz * o->heads),
+                  .argument = calloc((size_t)(g->S.rows * o->heads) + 1, sizeof(int64_t))};
+    works(tamis_reference_segment(&g->S, o, &X.view, r.out, r.argument));
+    works(tamis_reference_segment_backward(&g->S, o, &dOut.view, &X.view, r.dx));
+    matrix_free(&X);
+    matrix_free(&dOut);
+    return r;
+}
+
+/* layouts: bits for X, out, dOut and dX. Values are at most 7/4. */
+static void compare(const graph_case *g, const tamis_graph *graph, const tamis_segment_options *o, int layouts,
+                    const expected *wanted) {
+    const int64_t rows = rows_out(g, o), places = g->S.rows * o->heads;
+    const bool extreme = o->op >= TAMIS_SEGMENT_MAX, soft = is_softmax(o), wide = o->argument_type == TAMIS_I64;
+    const double u = o->type == TAMIS_F64 ? 0x1p-52 : 0x1p-24, most = (double)g->most;
+    const double last[] = {0x1p-24, 0x1p-53, 0x1p-11, 0x1p-8}; /* y is rounded before the backward call reads it */
+    const double bound = soft ? u * (most + 24) : o->op == TAMIS_SEGMENT_MEAN ? u * 1.75 * (most + 4) : 0;
+    values X = values_make(g->S.nnz, o->heads, o->type, 1, layouts & 1);
+    values out = values_poisoned(rows, o->heads, o->type, layouts & 2);
+    values dOut = values_make(rows, o->heads, o->type, 2, layouts & 4);
+    values dX = values_poisoned(g->S.nnz, o->heads, o->type, layouts & 8);
+    void *const argument = malloc((size_t)(places + 1) * 8);
+    assert_non_null(argument);
+    memset(argument, 0x5a, (size_t)(places + 1) * 8);
+    works(tamis_segment(graph, o, &X.view, &out.view, extreme ? argument : NULL, NULL));
+    values_check(&out, wanted->out, bound);
+    for (int64_t i = 0; extreme && i < places; i++)
+        assert_int_equal(wide ? ((int64_t *)argument)[i] : ((int32_t *)argument)[i], wanted->argument[i]);
+    works(tamis_segment_backward(graph, o, &dOut.view, soft ? &out.view : NULL, extreme ? argument : NULL, &dX.view,
+                                 NULL));
+    values_check(&dX, wanted->dx, soft ? 1.75 * (4 * bound + 4 * 1.01 * last[o->type] + u * (most + 8)) : bound);
+    matrix *const all[] = {&X.base, &out.base, &dOut.base, &dX.base};
+    for (int i = 0; i < 4; i++) matrix_free(all[i]);
+    free(argument);
+}
+
+static void every_segment_on(const graph_case *g) {
+    tamis_graph *const graphs[] = {graph_of(g, 1), graph_of(g, 3)};
+    for (int n = 0; n < OPS * ORDERS * COUNTS; n++) {
+        tamis_segment_options o = {.op = (tamis_segment_op)(n % OPS),
+                                   .order = (tamis_entry_order)(n / OPS % ORDERS),
+                                   .heads = all_heads[n / OPS / ORDERS]};
+        expected wanted = expect(g, &o);
+        for (int type = 0; type < 8; type++) {
+            o.type = (tamis_type)(type % 4);
+            o.argument_type = (tamis_index_type)((type + type / 4) % 2);
+            const int layouts[] = {0, 15, 5 + type}; /* heads last, heads first, and some of each */
+            for (int i = 0; i < 3; i++) compare(g, graphs[type / 4], &o, layouts[i], &wanted);
+        }
+        free(wanted.out);
+        free(wanted.dx);
+        free(wanted.argument);
+    }
+    tamis_graph_destroy(graphs[0]);
+    tamis_graph_destroy(graphs[1]);
+}
+
+static void small_graphs(void) {
+    for (int kind = 0; kind < GRAPH_HUB; kind++) {
+        graph_case g = graph_case_make((graph_kind)kind);
+        every_segment_on(&g);
+        graph_case_free(&g);
+    }
+}
+
+static void every_segment(void **state) {
+    (void)state;
+    on_each_instruction_set(small_graphs);
+}
+
+static void hubs(void **state) {
+    (void)state;
+    graph_case g = graph_case_make(GRAPH_HUB);
+    every_segment_on(&g);
+    graph_case_free(&g);
+}
+
+static double loss(const graph_case *g, const tamis_segment_options *o, const matrix *X, const matrix *dOut) {
+    double *const out = numbers(dOut->view.rows * o->heads);
+    double sum = 0;
+    works(tamis_reference_segment(&g->S, o, &X->view, out, NULL));
+    for (int64_t i = 0; i < dOut->view.rows * o->heads; i++)
+        sum += out[i] * matrix_get(dOut, i / o->heads, i % o->heads);
+    free(out);
+    return sum;
+}
+
+static void finite_differences(void **state) {
+    (void)state;
+    const double step = 0x1p-20;
+    graph_case g = graph_case_make(GRAPH_COO);
+    for (int n = 0; n < OPS * ORDERS; n++) {
+        const tamis_segment_options o = {
+            .op = (tamis_segment_op)(n % OPS), .order = (tamis_entry_order)(n / OPS), .type = TAMIS_F64, .heads = 2};
+        matrix X = matrix_apart(g.S.nnz, 2, 1), dOut = matrix_apart(rows_out(&g, &o), 2, 2);
+        double *const dx = numbers(g.S.nnz * 2);
+        works(tamis_reference_segment_backward(&g.S, &o, &dOut.view, &X.view, dx));
+        for (int64_t i = 0; i < g.S.nnz * 2; i++) {
+            const double old = matrix_get(&X, i / 2, i % 2);
+            matrix_set(&X, i / 2, i % 2, old + step);
+            const double above = loss(&g, &o, &X, &dOut);
+            matrix_set(&X, i / 2, i % 2, old - step);
+            const double below = loss(&g, &o, &X, &dOut);
+            matrix_set(&X, i / 2, i % 2, old);
+            assert_true(fabs((above - below) / (2 * step) - dx[i]) < 1e-6);
+        }
+        free(dx);
+        matrix_free(&X);
+        matrix_free(&dOut);
+    }
+    graph_case_free(&g);
+}
+
+/* Of equal values the first counts, the first NaN before everything, among entries of one head as among heads. */
+static void ties_and_nan(void **state) {
+    (void)state;
+    enum { ENTRIES = 40 };
+    int32_t offsets[] = {0, ENTRIES}, columns[ENTRIES] = {0};
+    float x[ENTRIES], out;
+    int32_t argument;
+    const tamis_sparse S = {.rows = 1, .cols = 1, .nnz = ENTRIES, .offsets = offsets, .columns = columns};
+    const tamis_dense X = {.data = x, .rows = ENTRIES, .cols = 1}, Out = {.data = &out, .rows = 1, .cols = 1};
+    const tamis_segment_options most = {.op = TAMIS_SEGMENT_MAX}, least = {.op = TAMIS_SEGMENT_MIN};
+    tamis_graph *graph = NULL;
+    works(tamis_graph_create(device, &S, NULL, &graph));
+    for (int t = 0; t < ENTRIES; t++) x[t] = (float)(t % 7);
+    works(tamis_segment(graph, &most, &X, &Out, &argument, NULL));
+    assert_true(out == 6 && argument == 6);
+    works(tamis_segment(graph, &least, &X, &Out, &argument, NULL));
+    assert_true(out == 0 && argument == 0);
+    x[39] = x[22] = x[38] = NAN;
+    works(tamis_segment(graph, &most, &X, &Out, &argument, NULL));
+    assert_true(isnan(out) && argument == 22);
+    works(tamis_segment(graph, &least, &X, &Out, &argument, NULL));
+    assert_true(isnan(out) && argument == 22);
+    for (int t = 0; t < ENTRIES; t++) x[t] = -(float)INFINITY;
+    works(tamis_segment(graph, &most, &X, &Out, &argument, NULL));
+    assert_true(out == -(float)INFINITY && argument == 0);
+    tamis_graph_destroy(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_segment), cmocka_unit_test(hubs),
+                                       cmocka_unit_test(finite_differences), cmocka_unit_test(ties_and_nan)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
