@@ -5,6 +5,7 @@
     C = tamis.torch.spmm(pattern, B, values=samples)        sums over neighbours
     out = tamis.torch.attention(q, k, v, pattern)           softmax over neighbours, then the sum
     means = tamis.torch.message(pattern, "copy_u", x, reduce="mean")
+    out = tamis.torch.graph_attention(pattern, q, k, v, e)  vectors on edges
 
 They are operators of PyTorch: autograd in both modes and of every order, torch.func, torch.compile(fullgraph=True) and export know them,
 on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.dglsp` the names of dgl.sparse.
@@ -22,6 +23,7 @@ from .._plan import edge_number
 from . import _attention, _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
 from ._kernels import _how
+from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message
 from ._ops import CALLS
 from ._pattern import Pattern
@@ -316,4 +318,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-__all__ = ["Pattern", "attention", "edge_op", "fused", "message", "sampled_addmm", "sddmm", "softmax", "spmm"]
+__all__ = ["Pattern", "attention", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]

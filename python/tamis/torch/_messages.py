@@ -41,17 +41,18 @@ class _Graph(_Owned):
         self.value = value
 
 
-def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool) -> _Graph:
-    """The library's graph of a pattern, kept with it; the caller must hold it during a call."""
+def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, places: bool = False) -> _Graph:
+    """The library's graph of a pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
     pattern = pattern_of(index, columns, rows, cols, coo)
-    graph = getattr(pattern, "graph", None)
+    kept = "graph_of_places" if places else "graph"
+    graph = getattr(pattern, kept, None)
     if graph is None:
         pattern.sparse.check_memory()
         value = ctypes.c_void_p()
-        must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(c.tamis_graph_options(trust_input=True)),
+        must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(c.tamis_graph_options(trust_input=True, column_places=places)),
                                     value))
         graph = _Graph(value.value, pattern.sparse)
-        pattern.graph = graph  # type: ignore[attr-defined]
+        setattr(pattern, kept, graph)
     return graph
 
 

@@ -52,8 +52,7 @@ static void back_keep(const attention *a, const back_row *r, const chunk *c, con
     }
     for (int n = 0; a->db.at && n < c->count; n++)
         for (int64_t h = r->first; h < r->last; h++)
-            element_store(a->db.at + c->entry[n] * a->db.stride + h * a->size, TYPE,
-                          s->d[(h - r->first) * CHUNK + n]);
+            element_store(a->db.at + c->entry[n] * a->db.stride + h * a->size, TYPE, s->d[(h - r->first) * CHUNK + n]);
 }
 
 /* Adds to `vectors` vectors of dq, and writes those of de; `from`: the bytes before them in a row. */
