@@ -2,8 +2,9 @@
  * Attention on graphs with vectors on edges, and operations on segments: the entries of a row. S is the pattern of a
  * tamis_graph (<tamis/message.h>), t = (i, j) an entry of it, and p the softmax over the entries of row i:
  *
- *   attention   score_t = scale * <q_i, k_j + e_t> + b_t         out_i = sum over t of p_t (v_j + e_t)      for each
- * head segments    y_t = softmax of x over the entries of row i,  or  out_i = sum, mean, max or min of their x_t
+ *   attention, for each head:  score_t = scale * <q_i, k_j + e_t> + b_t,  out_i = sum over t of p_t (v_j + e_t)
+ *
+ *   segments:  y_t = softmax of x over the entries of row i,  or  out_i = sum, mean, max or min of their x_t
  *
  * These are the edges of graph transformers: Shi et al., "Masked label prediction", IJCAI 2021 (with one vector e_t for
  * keys and values); Velickovic et al., "Graph attention networks", ICLR 2018 (the softmax of edges). The softmax is
