@@ -120,6 +120,7 @@ typedef struct tamis_gpu_fitted {
         double begin;
     } tensor;
 
+    double mma;                      /* gpu-tensor's cells by mma.sync: so many times as long as by wgmma */
     tamis_gpu_fitted_cells wgmma[2]; /* gpu-tensor on compute capability 9.0: SDDMM by cells of 128 x 128, of 64 x 64 */
     struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 numbers of S, nonzeros, panels; and each
                 column */

@@ -149,11 +149,21 @@ EXPORT(cuDeviceGetName, char *name, int length, int device) {
     return SUCCESS;
 }
 
+/* KiB of shared memory of the chip's multiprocessors, and of a group one less. */
+static int shared(void) {
+    const int small = chip() == 86 || chip() == 89 || chip() == 120;
+    return small ? 100 : chip() == 80 ? 164 : 228;
+}
+
 /* By number, as in cuda.h: limits of a large chip. */
 EXPORT(cuDeviceGetAttribute, int *value, int attribute, int device) {
     static const int values[][2] = {{1, 1024},      {5, 0x7fffffff}, {6, 65535},      {7, 65535},     {16, 132},
-                                    {38, 50 << 20}, {39, 2048},      {81, 228 << 10}, {97, 227 << 10}};
+                                    {38, 50 << 20}, {39, 2048}};
     (void)device;
+    if (attribute == 81 || attribute == 97) {
+        *value = (shared() - (attribute == 97)) << 10;
+        return SUCCESS;
+    }
     if (attribute == 75 || attribute == 76) {
         *value = attribute == 75 ? chip() / 10 : chip() % 10;
         return SUCCESS;
@@ -548,7 +558,7 @@ EXPORT(cuModuleGetFunction, void **function, module *m, const char *name) {
 EXPORT(cuFuncSetAttribute, void *function, int attribute, int value) {
     (void)function;
     MAY_FAIL;
-    return attribute == 8 && value > 227 << 10 ? INVALID_VALUE : SUCCESS;
+    return attribute == 8 && value > (shared() - 1) << 10 ? INVALID_VALUE : SUCCESS;
 }
 
 static int launch(const kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared_bytes,
@@ -775,11 +785,11 @@ EXPORT(nvrtcGetCUBIN, const program *p, char *code) {
 }
 
 EXPORT(nvrtcGetNumSupportedArchs, int *count) {
-    *count = 3;
+    *count = 6;
     return SUCCESS;
 }
 
 EXPORT(nvrtcGetSupportedArchs, int *numbers) {
-    memcpy(numbers, (const int[]){80, 90, 100}, 3 * sizeof *numbers);
+    memcpy(numbers, (const int[]){80, 86, 89, 90, 100, 120}, 6 * sizeof *numbers);
     return SUCCESS;
 }

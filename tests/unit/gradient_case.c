@@ -277,7 +277,7 @@ gradient_case *gradient_case_make(tamis_device *device, tamis_operation operatio
     c->operation = operation;
     c->type = type;
     c->value_type = shape->wide_values && operation == TAMIS_OP_SPMM && tamis_type_size(type) == 2 ? TAMIS_F32 : type;
-    c->rounds_factors = strcmp(about.instruction_set, "sm_90") == 0 && operation == TAMIS_OP_FUSED &&
+    c->rounds_factors = strncmp(about.instruction_set, "sm_", 3) == 0 && operation == TAMIS_OP_FUSED &&
                         edge == TAMIS_EDGE_SOFTMAX && tamis_type_size(type) == 2 && !shape->with_values;
     c->rows = shape->transpose ? shape->cols : shape->rows;
     c->cols = shape->transpose ? shape->rows : shape->cols;

@@ -209,8 +209,8 @@ int main(int argc, char **argv) {
     on_cpu = strcmp(name, "cpu") == 0;
     if (on_cpu) {
         algorithm = "cpu-cells";
-    } else if (strcmp(about.instruction_set, "sm_90") != 0) {
-        printf("skipped: %s has compute capability %s; 9.0 is needed\n", name, about.instruction_set);
+    } else if (strncmp(about.instruction_set, "sm_", 3) != 0 || atoi(about.instruction_set + 3) < 80) {
+        printf("skipped: %s is %s; compute capability 8.0 is needed\n", name, about.instruction_set);
         return 77;
     }
     tamis_device_close(device);

@@ -1,28 +1,16 @@
 /*
- * Features of compute capability 9.0 that CUDA C++ has no names for: barriers in shared memory that count arrivals,
- * copies that signal such a barrier, and products of a group of four warps with operands in shared memory. In the PTX
- * ISA: mbarrier, cp.async, wgmma. A kernel that includes this file is compiled for that chip alone (COMPILE_FOR_CHIP).
+ * Features of compute capability 9.0 that CUDA C++ has no names for: copies of whole tiles by one thread, and products
+ * of a group of four warps with operands in shared memory. In the PTX ISA: cp.async.bulk, wgmma, setmaxnreg. A kernel
+ * that is compiled with this file is compiled for that chip alone (COMPILE_FOR_CHIP). Included by tensor_cores.h.
  */
 #define COMPILE_FOR_CHIP 1 /* sm_90a, not sm_90 */
 
-/* A function that is called, not inlined: seldom run, compiled once. */
-#define NOINLINE static __device__ __noinline__
+/* ------------------------------------------------------------------------------------------ barriers and copies */
 
-FUNCTION uint32 shared_address(const void *p) { return (uint32)__cvta_generic_to_shared(p); }
-
-/* ------------------------------------------------------------------------------------------ barriers */
-
-FUNCTION void gate_make(uint32 gate, int arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gate), "r"(arrivals) : "memory");
-}
+#define BULK 1 /* one thread copies what lies together */
 
 FUNCTION void gate_arrive(uint32 gate) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(gate) : "memory");
-}
-
-/* Arrives when the copies that this thread has begun are done. */
-FUNCTION void gate_arrive_with_copies(uint32 gate) {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(gate) : "memory");
 }
 
 /* Waits until the gate has opened `turn` + 1 times, counted modulo 2. */
@@ -32,18 +20,6 @@ FUNCTION void gate_wait(uint32 gate, uint32 turn) {
                  "@!open bra again;}" ::"r"(gate),
                  "r"(turn)
                  : "memory");
-}
-
-/* The place in a ring of `size`, and how often it has been passed, modulo 2. */
-typedef struct turn {
-    int place;
-    uint32 passed;
-} turn;
-FUNCTION void next_turn(turn &t, int size) {
-    if (++t.place == size) {
-        t.place = 0;
-        t.passed ^= 1;
-    }
 }
 
 /* So many bytes more must come before it opens. */
@@ -58,26 +34,10 @@ FUNCTION void copy_bulk(uint32 to, const void *from, uint32 bytes, uint32 gate) 
                  : "memory");
 }
 
-FUNCTION void copy_16(uint32 to, const void *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
-
-/* The first `bytes` of 16, none to all, and zeros. */
-FUNCTION void copy_16_or_less(uint32 to, const void *from, int bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-
-FUNCTION void copy_8(uint32 to, const void *from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(8) : "memory");
-}
-
-FUNCTION void copy_4(uint32 to, const void *from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
-}
-
-/* Waits for `count` threads, whole warps, that come to barrier `number` of 1 to 15: some of the group. */
-FUNCTION void some_meet(int number, int count) {
-    asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(count) : "memory");
+/* The same, called by `copiers` threads, of which this is `item`. */
+FUNCTION void copy_together(uint32 to, const void *from, uint32 bytes, uint32 gate, int item, int copiers) {
+    (void)copiers;
+    if (item == 0) copy_bulk(to, from, bytes, gate);
 }
 
 /* Products and bulk copies go another way to shared memory than threads do: what threads and their copies wrote there,
@@ -106,13 +66,6 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
 
 /* Keeps the compiler from moving what touches d over this point. */
 #define PRODUCTS_PIN(d, count) _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
-
-/* The type of both factors of products: fp16, or bf16 where a kernel says so. */
-#if defined(FACTORS_BF16) && FACTORS_BF16
-#define FACTORS "bf16.bf16"
-#else
-#define FACTORS "f16.f16"
-#endif
 
 /* The operands of products into 32 and 64 registers of each thread. */
 #define NAMES_32                                                                                                       \

@@ -333,8 +333,10 @@ static void release_function(tamis_gpu_device *device, void *function) {
 
 static unsigned members_of(const tamis_gpu_launch *grid) { return grid->members > 1 ? (unsigned)grid->members : 1; }
 
-/* Drivers from 12.3 on keep it in captured graphs, too. */
-static bool launches_early(void) { return api.launch_with && driver >= 12030; }
+/* Chips from 9.0 on can; drivers from 12.3 on keep it in captured graphs, too. */
+static bool launches_early(const tamis_gpu_device *device) {
+    return api.launch_with && driver >= 12030 && ((const cuda_device *)device)->architecture >= 90;
+}
 
 static cu_result launch_early(cu_function function, const tamis_gpu_launch *grid, void *stream, void **arguments) {
     cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION, .value = 1};
@@ -367,7 +369,7 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_ker
         }
     }
     TRY(enter(device));
-    const cu_result result = grid->early && launches_early()
+    const cu_result result = grid->early && launches_early(device)
                                  ? launch_early((cu_function)kernel->function, grid, stream, pointers)
                                  : api.launch((cu_function)kernel->function, (unsigned)grid->groups[0],
                                               (unsigned)grid->groups[1], members_of(grid), (unsigned)grid->group_size,

@@ -163,8 +163,10 @@ static int sparing_of(const char *definitions, bool relocatable) {
 
 bool tamis_nvrtc_launches(const char *source) { return strstr(source, "#define LAUNCHES_KERNELS 1") != NULL; }
 
-/* Whether a kernel uses what one chip has and its successors have not. */
-static bool for_chip(const char *source) { return strstr(source, "#define COMPILE_FOR_CHIP 1") != NULL; }
+/* Whether a kernel uses what one chip has and its successors have not: hopper.h, in whose place MMA has mma.h. */
+static bool for_chip(const char *source, const char *definitions) {
+    return strstr(source, "#define COMPILE_FOR_CHIP 1") != NULL && strstr(definitions, "-D MMA=1 ") == NULL;
+}
 
 tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char *source, const char *definitions,
                                  tamis_gpu_binary *binary, char **log) {
@@ -179,7 +181,7 @@ tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char 
     TRY(tamis_nvrtc_open(&version));
     TRY(tamis_allocate((int64_t)strlen(definitions) + 1, 1, "compiler options", (void **)&text));
     memcpy(text, definitions, strlen(definitions) + 1);
-    snprintf(target, sizeof target, "--gpu-architecture=sm_%d%s", architecture, for_chip(source) ? "a" : "");
+    snprintf(target, sizeof target, "--gpu-architecture=sm_%d%s", architecture, for_chip(source, definitions) ? "a" : "");
     options[count++] = target;
     for (int i = 0; i < USUAL_OPTIONS; i++) options[count++] = usual_options[i];
     if (log) options[count++] = "--ptxas-options=-v"; /* the same code */

@@ -26,7 +26,7 @@
  */
 #include "simt.h"
 #define FACTORS_BF16 (ELEMENT == 116)
-#include "hopper.h"
+#include "tensor_cores.h"
 #include "cell_kernels.h"
 #include "narrow_kernels.h"
 

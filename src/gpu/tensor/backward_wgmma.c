@@ -12,12 +12,12 @@
 #include "gpu/compile/utility.h"
 #include "gpu/model.h"
 #include "gpu/plan.h"
+#include "gpu/tensor/form.h"
 #include "gpu/tensor/split.h"
 #include "gpu/tensor/wgmma.h"
 
 enum { BACK, SPLIT_ROWS, SUMS = SPLIT_ROWS }; /* kernels */
 enum { SIDE = 64, LINE = 128 /* bytes */, TILE = SIDE * LINE, GROUP = 128, MULTIPLIERS = 4 /* warps */ };
-enum { MOST_BYTES = 228 << 10, RESERVED = 1 << 10 }; /* of shared memory: a multiprocessor's, and beside each group's */
 
 /* A launch over cells. */
 typedef struct pass {
@@ -45,11 +45,9 @@ static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : 1; }
 /* ------------------------------------------------------------------------------------------ choosing */
 
 static bool takes(const tamis_problem *p) {
-    const tamis_gpu_device *const device = p->device;
     const tamis_profile *const profile = &p->evidence->profile;
     const int64_t most = is_narrow(p) ? 2 * SIDE : SIDE;
-    return strcmp(device->runtime->name, "cuda") == 0 && strcmp(device->limits.architecture, "sm_90") == 0 &&
-           p->type != TAMIS_F64 && p->edge == TAMIS_EDGE_SOFTMAX && p->nnz > 0 && p->inner > 0 && p->inner <= most &&
+    return tamis_tensor_of(p->device).form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 && p->edge == TAMIS_EDGE_SOFTMAX && p->nnz > 0 && p->inner > 0 && p->inner <= most &&
            p->width > 0 && p->width <= most && profile->sorted && profile->duplicates == 0;
 }
 
@@ -59,7 +57,7 @@ static double narrow_seconds(const tamis_problem *p) {
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
     const double cell = f->backward_narrow.cell_ps + f->backward_narrow.column_ps * columns;
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->backward_narrow.gathered;
-    return tamis_gpu_filling(p, tamis_gpu_issue(p, tamis_fused_wgmma_cells(p) * cell * gathered)) +
+    return tamis_gpu_filling(p, tamis_tensor_issue(p, tamis_fused_wgmma_cells(p) * cell * gathered)) +
            f->backward_narrow.begin / 2;
 }
 
@@ -69,7 +67,7 @@ static double cells_seconds(const tamis_problem *p) {
     const double cell = f->backward_wgmma.cell_ps * gathered * (tamis_splits(p) ? 1 : f->backward_wgmma.highs);
     const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->backward_wgmma.panel_ps;
-    return tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds));
+    return tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds));
 }
 
 static double seconds(const tamis_problem *problem, const tamis_problem *turned) {
@@ -84,16 +82,19 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
 
 static tamis_status compile(tamis_prepared *p, back_state *s, bool by_columns) {
     enum { SHARING = 2, NOTES = 7 * SIDE * 4 + TAMIS_GPU_CELL_RECORD + 16, GATES = 128 };
+    const tamis_tensor_chip chip = tamis_tensor_of(p->device);
     const int64_t tiles = 2 * parts(&p->problem) * TILE; /* of a cell, and of the own rows */
-    const int64_t stages = (MOST_BYTES / SHARING - RESERVED - GATES - tiles) / (tiles + NOTES);
+    const int64_t two = 3 * tiles + 2 * NOTES + GATES;   /* with two stages */
+    const int64_t sharing = tamis_tensor_group_bytes(chip, SHARING) < two ? 1 : SHARING;
+    const int64_t stages = (tamis_tensor_group_bytes(chip, sharing) - GATES - tiles) / (tiles + NOTES);
     tamis_gpu_definitions definitions = {.used = 0};
-    s->passes[BACK] = (pass){.sharing = SHARING,
+    s->passes[BACK] = (pass){.sharing = sharing,
                              .shared_bytes = (1 + stages) * tiles + stages * NOTES + GATES,
                              .part = (int64_t)(64 + 11) * GROUP * 4};
-    tamis_gpu_define_problem(&definitions, p, GROUP, 32);
+    tamis_tensor_define(&definitions, p, GROUP);
     tamis_gpu_define(&definitions, "PRODUCTS", products(&p->problem));
     tamis_gpu_define(&definitions, "STAGES", stages);
-    tamis_gpu_define(&definitions, "GROUPS", SHARING);
+    tamis_gpu_define(&definitions, "GROUPS", sharing);
     tamis_gpu_define(&definitions, "BY_COLUMNS", by_columns);
     return tamis_gpu_add_kernel(p, BACK, "backward_wgmma.cu", "backward_wgmma", &definitions,
                                 s->passes[BACK].shared_bytes);
@@ -102,18 +103,20 @@ static tamis_status compile(tamis_prepared *p, back_state *s, bool by_columns) {
 /* Groups on a multiprocessor: as many as registers allow, of which two stages fit. */
 static tamis_status compile_narrow(tamis_prepared *p, back_state *s, int number, int kind) {
     enum { BY_SUMS, BY_ROWS, BY_COLUMNS, STAGES_MOST = 3, NOTES = 8 * SIDE };
+    const tamis_tensor_chip chip = tamis_tensor_of(p->device);
     const int64_t inner_steps = tamis_gpu_ceiling(p->problem.inner, 16);
     const int64_t width_steps = tamis_gpu_ceiling(p->problem.width, 16);
     const int64_t inner_tiles = tamis_gpu_ceiling(inner_steps, 4), width_tiles = tamis_gpu_ceiling(width_steps, 4);
     const int64_t tiles = (inner_tiles + width_tiles) * TILE; /* of a cell, and of the own rows */
     const int64_t outs[] = {6, 32 * inner_tiles, 32 * (inner_tiles + width_tiles)};
     int64_t sharing = kind == BY_SUMS ? 4 : kind == BY_ROWS && inner_tiles == 1 ? 3 : 2;
-    while (sharing > 1 && MOST_BYTES / sharing - RESERVED < tiles + 2 * (tiles + NOTES)) sharing--;
-    const int64_t stages = tamis_gpu_min(STAGES_MOST, (MOST_BYTES / sharing - RESERVED - tiles) / (tiles + NOTES));
+    while (sharing > 1 && tamis_tensor_group_bytes(chip, sharing) < tiles + 2 * (tiles + NOTES)) sharing--;
+    const int64_t stages =
+        tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(chip, sharing) - tiles) / (tiles + NOTES));
     tamis_gpu_definitions definitions = {.used = 0};
     s->passes[number] =
         (pass){.sharing = sharing, .shared_bytes = tiles + stages * (tiles + NOTES), .part = outs[kind] * GROUP * 4};
-    tamis_gpu_define_problem(&definitions, p, GROUP, 32);
+    tamis_tensor_define(&definitions, p, GROUP);
     tamis_gpu_define(&definitions, "PASS", kind);
     tamis_gpu_define(&definitions, "INNER_STEPS", inner_steps);
     tamis_gpu_define(&definitions, "WIDTH_STEPS", width_steps);

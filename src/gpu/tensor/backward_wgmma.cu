@@ -26,7 +26,7 @@
  * The right choice for fp32 where attention's forward pass is: about one score in ten of the cells or more.
  */
 #include "simt.h"
-#include "hopper.h"
+#include "tensor_cores.h"
 #include "cell_kernels.h"
 
 #define SIDE    64 /* rows and columns of a cell */
@@ -293,33 +293,32 @@ FUNCTION void copy_cell(const ahead &cell, const source &from, int c, int stage,
     cell_notes *const into = from.notes + stage;
     const uint32 gate = from.gates + 8 * stage, to = from.stages + stage * (OWN * TILE);
     const int gathered = cell.start < 0;
-    const int warp = item / 32;
-    if (item % 32 == 0) { /* what warps begin by one thread each, so that none is much later than the others */
-        if (warp == 0) {
-            into->gathered = gathered;
-            gate_expect(gate, 2 * 4 * SIDE + sizeof(cell_record) + (gathered ? 0 : (2 + 3 * BY_COLUMNS) * 4 * SIDE + OWN * TILE));
-            copy_bulk(shared_address(&into->cell), from.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
-        }
-        if (warp < 2) {
-            copy_bulk(shared_address(into->own[warp]), from.own_scales + warp * from.own_filled + cell.panel * SIDE, 4 * SIDE, gate);
-            if (!gathered) copy_bulk(shared_address(into->scales[warp]), from.scales + warp * from.filled + cell.start, 4 * SIDE, gate);
-        }
-        for (int i = warp; BY_COLUMNS && !gathered && i < 3; i += MULTIPLIERS)
-            copy_bulk(shared_address(into->most + i * SIDE), from.stats + i * from.filled + cell.start, 4 * SIDE, gate);
-        for (int i = MULTIPLIERS - 1 - warp; !gathered && i < OWN; i += MULTIPLIERS)
-            copy_bulk(to + i * TILE, from.split + (i * from.filled + cell.start) * 128, TILE, gate);
+    if (item == 0) {
+        into->gathered = gathered;
+        gate_expect(gate, 2 * 4 * SIDE + sizeof(cell_record) + (gathered ? 0 : (2 + 3 * BY_COLUMNS) * 4 * SIDE + OWN * TILE));
     }
-    if (!gathered) {
+    /* bulk copies are begun by one thread of each warp, so that none is much later than the others */
+    copy_together(shared_address(&into->cell), from.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate, item, THREADS);
+    for (int i = 0; i < 2; i++) {
+        const int by = item ^ 32 * i;
+        copy_together(shared_address(into->own[i]), from.own_scales + i * from.own_filled + cell.panel * SIDE, 4 * SIDE, gate, by, THREADS);
+        if (!gathered) copy_together(shared_address(into->scales[i]), from.scales + i * from.filled + cell.start, 4 * SIDE, gate, by, THREADS);
+    }
+    for (int i = 0; BY_COLUMNS && !gathered && i < 3; i++)
+        copy_together(shared_address(into->most + i * SIDE), from.stats + i * from.filled + cell.start, 4 * SIDE, gate, item ^ 32 * i, THREADS);
+    for (int i = 0; !gathered && i < OWN; i++)
+        copy_together(to + i * TILE, from.split + (i * from.filled + cell.start) * 128, TILE, gate, item ^ 32 * (MULTIPLIERS - 1 - i), THREADS);
+    if (BULK && !gathered) {
         gate_arrive(gate);
         return;
     }
-    if (item < SIDE) {
+    if (gathered && item < SIDE) {
         for (int i = 0; i < 2; i++) copy_4(shared_address(into->scales[i] + item), from.scales + i * from.filled + cell.described);
         for (int i = 0; BY_COLUMNS && i < 3; i++)
             copy_4(shared_address(into->most + i * SIDE + item), from.stats + i * from.filled + cell.described);
     }
 #pragma unroll
-    for (int i = 0; i < OWN; i++)
+    for (int i = 0; gathered && i < OWN; i++)
 #pragma unroll
         for (int line = 0; line < LINES; line++) {
             const int row = item / 8 + AT_A_TIME * line;
@@ -330,12 +329,15 @@ FUNCTION void copy_cell(const ahead &cell, const source &from, int c, int stage,
     gate_arrive_with_copies(gate);
 }
 
-/* Begins to copy the own rows of a panel; one thread. */
-FUNCTION void copy_own(const source &from, int64 panel) {
-    gate_expect(from.gates + 8 * STAGES, OWN * TILE);
-    gate_arrive(from.gates + 8 * STAGES);
+/* Begins to copy the own rows of a panel; all threads. */
+FUNCTION void copy_own(const source &from, int64 panel, int item) {
+    const uint32 gate = from.gates + 8 * STAGES;
+    if (BULK && item > 0) return;
+    gate_expect(gate, OWN * TILE);
+    if (BULK) gate_arrive(gate);
     for (int i = 0; i < OWN; i++)
-        copy_bulk(from.own + i * TILE, from.own_split + (i * from.own_filled + panel * SIDE) * 128, TILE, from.gates + 8 * STAGES);
+        copy_together(from.own + i * TILE, from.own_split + (i * from.own_filled + panel * SIDE) * 128, TILE, gate, item, THREADS);
+    if (!BULK) gate_arrive_with_copies(gate);
 }
 
 /* Scores of the cell, or outer products, that are not finite or that fp16 has too few bits for, computed again. */
@@ -404,7 +406,7 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
     const cell_record *const all_records = (const cell_record *)records;
     if (LOCAL_ID == 0) {
         for (int i = 0; i < STAGES; i++) gate_make(FULL(i), THREADS);
-        gate_make(OWN_FULL, 1);
+        gate_make(OWN_FULL, BULK ? 1 : THREADS);
         proxies_meet(); /* bulk copies use the gates, too */
     }
     __syncthreads();
@@ -416,7 +418,7 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
     const int unusual = !(p.scale > 0 && in_log2 > 0x1p-40f && in_log2 < 0x1p40f);
     ahead next;
     next_record record;
-    if (begin < end && LOCAL_ID == 0) copy_own(from, all_records[begin].panel);
+    if (begin < end) copy_own(from, all_records[begin].panel, LOCAL_ID);
     for (int c = begin; c < min(begin + STAGES, end); c++) {
         load_record(record, from, c);
         load_columns(next, record, from, LOCAL_ID);
@@ -470,7 +472,7 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
         fresh = panel != next_panel;
         if (fresh && c + 1 < end) {
             __syncthreads(); /* all are done with the own rows */
-            if (LOCAL_ID == 0) copy_own(from, next_panel);
+            copy_own(from, next_panel, LOCAL_ID);
         }
 
         /* scores times the scale of their row, and outer products likewise */

@@ -85,9 +85,14 @@ FUNCTION float power_of_two(float x) {
 
 /* A kernel whose launch is `early` begins while the launch before it ends. Here it waits until that has ended, and from
    here on it sees what that wrote. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900 /* no launch is */
+FUNCTION void wait_for_last_launch(void) {}
+FUNCTION void let_next_launch_begin(void) {}
+#else
 FUNCTION void wait_for_last_launch(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 /* The next launch may begin, if it is `early`, when all groups have come here. */
 FUNCTION void let_next_launch_begin(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+#endif
 
 /* Other threads of the device see what this thread has written before what it writes next. */
 FUNCTION void fence_of_device(void) { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }

@@ -14,7 +14,7 @@
 #include "simt.h"
 #include "edges.h"
 #define FACTORS_BF16 (ELEMENT == 116)
-#include "hopper.h"
+#include "tensor_cores.h"
 #include "cell_kernels.h"
 #include "narrow_kernels.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "gpu/model.h"
+#include "gpu/tensor/form.h"
 #include "gpu/tensor/split.h"
 #include "gpu/tensor/wgmma.h"
 
@@ -54,7 +55,7 @@ static double narrow_seconds(const tamis_problem *p, double cells) {
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
     const double cell = f->fused_narrow.cell_ps + f->fused_narrow.column_ps * columns;
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_narrow.gathered;
-    return tamis_gpu_filling(p, tamis_gpu_issue(p, cells * cell * gathered)) + f->fused_narrow.begin;
+    return tamis_gpu_filling(p, tamis_tensor_issue(p, cells * cell * gathered)) + f->fused_narrow.begin;
 }
 
 /* Rows of A, B and D are split in memory first: read, and written in as many bytes. */
@@ -72,14 +73,14 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
         f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
     const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
                                (double)panels * f->fused_wgmma.panel_ps;
-    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds)) + f->fused_wgmma.begin;
+    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) + f->fused_wgmma.begin;
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
 static tamis_status compile(tamis_prepared *p, const fused_state *s) {
     tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_define_problem(&definitions, p, GROUP, 32);
+    tamis_tensor_define(&definitions, p, GROUP);
     tamis_gpu_define(&definitions, "PRODUCTS", products(&p->problem));
     tamis_gpu_define(&definitions, "RESIDENT", s->resident);
     tamis_gpu_define(&definitions, "BLOCKS", s->blocks);
@@ -90,17 +91,18 @@ static tamis_status compile(tamis_prepared *p, const fused_state *s) {
 }
 
 static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
-    enum { MOST = 228 << 10, RESERVED = 1 << 10, STAGES_MOST = 3, THREADS = MULTIPLIERS * 32 };
+    enum { STAGES_MOST = 3, THREADS = MULTIPLIERS * 32 };
+    const tamis_tensor_chip chip = tamis_tensor_of(p->device);
     const int64_t inner_steps = tamis_gpu_ceiling(p->problem.inner, 16);
     const int64_t width_steps = tamis_gpu_ceiling(p->problem.width, 16);
     const int64_t own = s->resident * TILE, cell = own + s->blocks * TILE;
     tamis_gpu_definitions definitions = {.used = 0};
     s->sharing = s->blocks == 1 ? 3 : 2; /* four have too few registers */
-    while (s->sharing > 1 && MOST / s->sharing - RESERVED < own + 2 * cell) s->sharing--;
-    const int64_t stages = tamis_gpu_min(STAGES_MOST, (MOST / s->sharing - RESERVED - own) / cell);
+    while (s->sharing > 1 && tamis_tensor_group_bytes(chip, s->sharing) < own + 2 * cell) s->sharing--;
+    const int64_t stages = tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(chip, s->sharing) - own) / cell);
     s->shared_bytes = own + stages * cell;
     s->part = (32 * s->blocks + 4) * THREADS * 4;
-    tamis_gpu_define_problem(&definitions, p, THREADS, 32);
+    tamis_tensor_define(&definitions, p, THREADS);
     tamis_gpu_define(&definitions, "INNER_STEPS", inner_steps);
     tamis_gpu_define(&definitions, "WIDTH_STEPS", width_steps);
     tamis_gpu_define(&definitions, "INNER_WHOLE", p->problem.inner % SIDE == 0);
@@ -112,12 +114,14 @@ static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
     return tamis_gpu_add_kernel(p, CLEAR, "fused_narrow.cu", "fused_narrow_clear", &definitions, 0);
 }
 
-/* Three groups on a multiprocessor, whose threads have 136 registers, where results have 64 columns; else two. */
-static void choose_memory(fused_state *s) {
-    enum { MOST = 228 << 10, RESERVED = 1 << 10, NOTES = 3 * (3 * SIDE * 4 + TAMIS_GPU_CELL_RECORD + 16), GATES = 256 };
+/* Three groups on a multiprocessor, whose threads have 136 registers, where results have 64 columns and products are
+   four warps'; else two, where enough of the ring fits. */
+static void choose_memory(tamis_tensor_chip chip, fused_state *s) {
+    enum { NOTES = 3 * (3 * SIDE * 4 + TAMIS_GPU_CELL_RECORD + 16), GATES = 256, SLOTS_LEAST = 4 };
     const int64_t rest = s->resident * TILE + NOTES + GATES;
-    s->sharing = s->blocks == 1 && s->resident <= 2 ? 3 : 2;
-    s->slots = (MOST / s->sharing - RESERVED - rest) / TILE;
+    s->sharing = chip.form == TAMIS_TENSOR_WGMMA && s->blocks == 1 && s->resident <= 2 ? 3 : 2;
+    while (s->sharing > 1 && tamis_tensor_group_bytes(chip, s->sharing) < rest + SLOTS_LEAST * TILE) s->sharing--;
+    s->slots = (tamis_tensor_group_bytes(chip, s->sharing) - rest) / TILE;
     s->shared_bytes = rest + s->slots * TILE;
     s->part = (32 * s->blocks + 6) * MULTIPLIERS * 32 * 4;
 }
@@ -165,7 +169,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (is_narrow(problem)) { /* while the cells are made */
         TRY(compile_narrow(p, s));
     } else {
-        choose_memory(s);
+        choose_memory(tamis_tensor_of(p->device), s);
         TRY(compile(p, s));
         TRY(tamis_split_compile_three(p, SPLIT,
                                       &(tamis_split){.numbers = longest(problem, s), .lows = tamis_splits(problem)}));

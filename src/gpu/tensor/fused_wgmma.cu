@@ -23,7 +23,7 @@
  */
 #include "simt.h"
 #include "edges.h"
-#include "hopper.h"
+#include "tensor_cores.h"
 #include "cell_kernels.h"
 
 #define SIDE 64    /* rows and columns of a cell */
@@ -147,15 +147,15 @@ FUNCTION void load_next_cell(cells_ahead &ahead, const operands &p, int c, int l
 
 #define NOTE_BYTES(start) (uint32)(((start) < 0 ? 1 : 3) * 4 * SIDE + sizeof(cell_record))
 
-/* What describes cell c, whose columns begin at `start` or are gathered; one thread. */
-FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, int64 panel, int32 start, uint32 gate) {
-    into->gathered = start < 0;
-    copy_bulk(shared_address(into->row_scales), p.scales + panel * SIDE, 4 * SIDE, gate);
+/* What describes cell c, whose columns begin at `start` or are gathered. */
+FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, int64 panel, int32 start, uint32 gate, int lane) {
+    if (lane == 0) into->gathered = start < 0;
+    copy_together(shared_address(into->row_scales), p.scales + panel * SIDE, 4 * SIDE, gate, lane, COPIERS);
     if (start >= 0) {
-        copy_bulk(shared_address(into->scales), p.scales + p.tiled_rows + start, 4 * SIDE, gate);
-        copy_bulk(shared_address(into->d_scales), p.d_scales + start, 4 * SIDE, gate);
+        copy_together(shared_address(into->scales), p.scales + p.tiled_rows + start, 4 * SIDE, gate, lane, COPIERS);
+        copy_together(shared_address(into->d_scales), p.d_scales + start, 4 * SIDE, gate, lane, COPIERS);
     }
-    copy_bulk(shared_address(&into->cell), p.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
+    copy_together(shared_address(&into->cell), p.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate, lane, COPIERS);
 }
 
 /* The scales of gathered rows of B and D. */
@@ -175,22 +175,24 @@ FUNCTION void copy_tile(const operands &p, const shared_memory &shared, const ce
         s < RESIDENT ? p.split + p.tiled_rows * RESIDENT * 128 + s * p.slice_bytes : p.d_split + (s - RESIDENT) * p.slice_bytes;
     gate_wait(EMPTY(slot.place), slot.passed ^ 1);
     next_turn(slot, SLOTS);
-    if (lane == 0) {
+    if (!BULK || lane == 0) {
         gate_expect(gate, (s == 0 ? NOTE_BYTES(ahead.start) + (changed ? RESIDENT * TILE : 0) : 0) + (ahead.start < 0 ? 0 : TILE));
         if (s == 0) {
-            copy_notes(into, p, c, ahead.here.panel, ahead.start, gate);
+            copy_notes(into, p, c, ahead.here.panel, ahead.start, gate, lane);
 #pragma unroll 1
             for (int i = 0; changed && i < RESIDENT; i++)
-                copy_bulk(shared.a + i * TILE, p.split + (i * p.tiled_rows * 128 + ahead.here.panel * TILE), TILE, gate);
+                copy_together(shared.a + i * TILE, p.split + (i * p.tiled_rows * 128 + ahead.here.panel * TILE), TILE, gate, lane, COPIERS);
         }
-        if (ahead.start >= 0) copy_bulk(to, lines + (int64)ahead.start * 128, TILE, gate);
+        if (ahead.start >= 0) copy_together(to, lines + (int64)ahead.start * 128, TILE, gate, lane, COPIERS);
     }
-    if (ahead.start >= 0) {
+    if (BULK && ahead.start >= 0) {
         gate_arrive(gate);
         return;
     }
-    if (s == 0) gather_scales(into, p, ahead.here, lane);
-    gather_tile(to, lines, 128, ahead.here, lane);
+    if (ahead.start < 0) {
+        if (s == 0) gather_scales(into, p, ahead.here, lane);
+        gather_tile(to, lines, 128, ahead.here, lane);
+    }
     gate_arrive_with_copies(gate);
 }
 

@@ -26,13 +26,13 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
     else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
-        why = "SpMM needs compute capability 9.0, a nonzero, and columns that rise within rows and do not repeat";
+        why = "SpMM needs a nonzero, and columns that rise within rows and do not repeat";
     else if (problem->operation == TAMIS_OP_FUSED && !tamis_wgmma_takes(problem, &problem->evidence->profile))
         why =
-            "fused needs compute capability 9.0, the edge softmax, K and L up to 128, a nonzero, and columns that rise "
-            "within rows and do not repeat";
+            "fused needs the edge softmax, K and L up to 128, a nonzero, and columns that rise within rows and do not "
+            "repeat";
     else if (problem->type != TAMIS_F32 && !tamis_wgmma_takes(problem, &problem->evidence->profile))
-        why = "SDDMM of 16 bits needs compute capability 9.0 and columns that rise within rows";
+        why = "SDDMM of 16 bits needs columns that rise within rows";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;

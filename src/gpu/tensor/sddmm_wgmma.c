@@ -1,10 +1,10 @@
 #include "gpu/tensor/wgmma.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "gpu/model.h"
+#include "gpu/tensor/form.h"
 #include "gpu/tensor/split.h"
 
 enum { LINE = 128 /* bytes */, LARGE = 128, SMALL = 64 /* rows and columns of a cell */ };
@@ -18,10 +18,11 @@ enum { RESIDENT_MOST = 4 };
 static int64_t slices_of(const tamis_problem *p) { return tamis_gpu_round_up(p->inner, slice(p)) / slice(p); }
 
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile) {
-    const tamis_gpu_device *const device = problem->device;
+    const tamis_tensor_form form = tamis_tensor_of(problem->device).form;
     const bool spmm = problem->operation == TAMIS_OP_SPMM;
-    return strcmp(device->limits.architecture, "sm_90") == 0 && profile->sorted &&
-           (problem->operation == TAMIS_OP_SDDMM ? problem->inner > 0
+    return form != TAMIS_TENSOR_NONE && profile->sorted &&
+           (problem->operation == TAMIS_OP_SDDMM
+                ? problem->inner > 0 && (form == TAMIS_TENSOR_WGMMA || problem->type != TAMIS_F32)
             : spmm                               ? problem->width > 0 && problem->nnz > 0 && profile->duplicates == 0
                                                  : tamis_fused_wgmma_takes(problem) && profile->duplicates == 0);
 }
@@ -40,7 +41,7 @@ static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
     const double cell = f->cell_ps + share * wide * f->cell_column_ps * inner;
     const double nonzero = f->nonzero_ps + tamis_gpu_value_ps(p, f->value_ps);
     const double picoseconds = cells * cell * (tamis_gpu_cells_align(p) ? 1 : f->gathered) + (double)p->nnz * nonzero;
-    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds)) + f->begin;
+    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) + f->begin;
 }
 
 /* Small cells fit patterns better whose panels of 128 rows share few more columns than those of 64. Cells of
@@ -50,6 +51,7 @@ tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *p) {
     tamis_wgmma_cells small = {.side = SMALL, .count = tamis_gpu_cells_about(p, SMALL)};
     large.seconds = seconds_of(p, LARGE, large.count);
     small.seconds = seconds_of(p, SMALL, small.count);
+    if (tamis_tensor_of(p->device).form == TAMIS_TENSOR_MMA) return small; /* the large ones' registers would spill */
     return tamis_gpu_cells_align(p) || large.seconds <= small.seconds ? large : small;
 }
 
@@ -74,11 +76,11 @@ static bool is_crowded(const tamis_problem *p) {
 
 static shape shape_of(const tamis_problem *p, int64_t side, bool aligned) {
     enum { /* bytes of shared memory, as the kernel lays it out */
-           MOST = 228 << 10,
-           RESERVED = 1 << 10, /* of each group */
            GATES = 256,
            CELLS = 2,
+           SLOTS_LEAST = 2,
            SLOTS_MOST = 8,
+           MMA_SHARING = 3, /* groups on a multiprocessor: more have too few registers */
            LARGE_PITCH = 136
     };
     const int64_t slices = slices_of(p), resident = slices <= RESIDENT_MOST ? slices : 0, tile = side * LINE;
@@ -106,8 +108,10 @@ static shape shape_of(const tamis_problem *p, int64_t side, bool aligned) {
     const int64_t note = side * (8 + (int64_t)tamis_index_size(p->index_type)) + TAMIS_GPU_CELL_RECORD + 2 * s.entries;
     const int64_t staged = side * (large ? LARGE_PITCH : side) * 4, slot = resident ? tile : 2 * tile;
     const int64_t rest = s.buffers * resident * tile + staged + CELLS * note + GATES;
-    const int64_t fit = (MOST / s.sharing - RESERVED - rest) / slot;
-    s.slots = fit < SLOTS_MOST ? fit : SLOTS_MOST;
+    const tamis_tensor_chip chip = tamis_tensor_of(p->device);
+    if (chip.form == TAMIS_TENSOR_MMA && s.sharing > MMA_SHARING) s.sharing = MMA_SHARING;
+    while (s.sharing > 1 && tamis_tensor_group_bytes(chip, s.sharing) < rest + SLOTS_LEAST * slot) s.sharing--;
+    s.slots = tamis_gpu_min((tamis_tensor_group_bytes(chip, s.sharing) - rest) / slot, SLOTS_MOST);
     s.shared_bytes = rest + s.slots * slot;
     return s;
 }
@@ -119,7 +123,7 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
     state->shared_bytes = s.shared_bytes;
     state->sharing = s.sharing;
     state->group = (int)(2 * side * s.across) + s.copiers;
-    tamis_gpu_define_problem(&definitions, p, state->group, 32);
+    tamis_tensor_define(&definitions, p, state->group);
     tamis_gpu_define(&definitions, "PRODUCTS", tamis_splits(&p->problem) ? 3 : 1);
     tamis_gpu_define(&definitions, "SIDE", side);
     tamis_gpu_define(&definitions, "ALIGNED", state->cells.aligned);

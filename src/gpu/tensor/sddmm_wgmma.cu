@@ -31,10 +31,11 @@
  */
 #include "simt.h"
 #include "edges.h"
-#include "hopper.h"
+#include "tensor_cores.h"
 #include "cell_kernels.h"
 
 #define COPIERS (SIDE == 128 ? 128 : 32) /* threads */
+#define ALONE   (BULK && ALIGNED)        /* one of them begins all copies */
 #include "copy_kernels.h"
 
 #define LOWS        (PRODUCTS == 3)         /* lines have highs and lows of 32 of K */
@@ -118,18 +119,19 @@ FUNCTION walk first_of(const runs &of) {
 FUNCTION int entries_before(int64 entries) { return (int)(entries & 7); }
 FUNCTION int entries_copied(int64 entries, int count) { return entries_before(entries) + count + 7 & ~7; }
 
-/* What describes cell c; one thread. */
-FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, const cell_ahead &cell, uint32 gate) {
+/* What describes cell c. */
+FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, const cell_ahead &cell, uint32 gate, int item) {
     const uint32 to = shared_address(into);
     const uint32 plain = (uint32)(sizeof(index) * SIDE + 4 * SIDE * (1 + ALIGNED) + sizeof(cell_record));
     const uint32 more = 2 * (uint32)min(entries_copied(cell.entries, cell.count), ENTRIES);
+    if (BULK && item > 0) return;
     gate_expect(gate, plain + more);
-    copy_bulk(to, p.row_offsets + c * SIDE, sizeof(index) * SIDE, gate);
-    copy_bulk(shared_address(into->row_scales), p.scales + cell.panel * SIDE, 4 * SIDE, gate);
-    if (ALIGNED) copy_bulk(shared_address(into->scales), p.scales + p.tiled_rows + cell.list, 4 * SIDE, gate);
-    copy_bulk(shared_address(&into->cell), p.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
+    copy_together(to, p.row_offsets + c * SIDE, sizeof(index) * SIDE, gate, item, COPIERS);
+    copy_together(shared_address(into->row_scales), p.scales + cell.panel * SIDE, 4 * SIDE, gate, item, COPIERS);
+    if (ALIGNED) copy_together(shared_address(into->scales), p.scales + p.tiled_rows + cell.list, 4 * SIDE, gate, item, COPIERS);
+    copy_together(shared_address(&into->cell), p.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate, item, COPIERS);
     if (more)
-        copy_bulk(shared_address(into->entries), p.entries + (cell.entries - entries_before(cell.entries)), more, gate);
+        copy_together(shared_address(into->entries), p.entries + (cell.entries - entries_before(cell.entries)), more, gate, item, COPIERS);
 }
 
 /* Slice s of a cell into the ring, and with the first one the rows of A where they stay and have changed. */
@@ -140,22 +142,23 @@ FUNCTION void copy_slice(const operands &p, const shared_memory &shared, const c
     const int tiles_of_a = !RESIDENT ? 1 : changed && s == 0 ? RESIDENT : 0;
     gate_wait(EMPTY(slot.place), slot.passed ^ 1);
     next_turn(slot, SLOTS);
-    if (item == 0) {
+    if (!BULK || item == 0) {
         if (tiles_of_a + ALIGNED > 0) gate_expect(gate, (tiles_of_a + ALIGNED) * TILE);
 #pragma unroll 1
         for (int i = 0; i < tiles_of_a; i++)
-            copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE, p.split + ((s + i) * p.tiled_rows * 128 + here.panel * TILE), TILE, gate);
+            copy_together(RESIDENT ? a_to + i * TILE : to + TILE, p.split + ((s + i) * p.tiled_rows * 128 + here.panel * TILE), TILE, gate, item, COPIERS);
     }
-    if (!ALIGNED) {
+    if (ALIGNED)
+        copy_together(to, columns_split + s * p.slice_bytes + here.list * 128, TILE, gate, item, COPIERS);
+    else
         gather_tile(to, columns_split + s * 128, p.slices * 128, here, item);
+    if (!ALONE)
         gate_arrive_with_copies(gate);
-    } else if (item == 0) {
-        copy_bulk(to, columns_split + s * p.slice_bytes + here.list * 128, TILE, gate);
+    else if (item == 0)
         gate_arrive(gate);
-    }
 }
 
-/* Copies the group's cells, c and `next` the first ones, in the order in which they are multiplied; ALIGNED: one thread begins all copies. */
+/* Copies the group's cells, c and `next` the first ones, in the order in which they are multiplied; ALONE: one thread begins all copies. */
 FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int c, walk next, int item) {
     const uint32 gates = shared.gates;
     turn slot = {0, 0}, note = {0, 0}, a_place = {0, 0};
@@ -177,15 +180,16 @@ FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int c, 
         for (int s = 0; s < p.slices; s++) copy_slice(p, shared, here, s, changed, a_to, slot, item);
         gate_wait(READ(note.place), note.passed ^ 1);
         cell_notes *const into = shared.notes + note.place;
-        if (item == 0) copy_notes(into, p, c, here, NOTED(note.place));
+        copy_notes(into, p, c, here, NOTED(note.place), item);
         if (!ALIGNED) {
 #pragma unroll
             for (int i = 0; i < DESCRIBED; i++)
                 copy_4(shared_address(into->scales + item + COPIERS * i), p.scales + p.tiled_rows + here.own[i]);
-            gate_arrive_with_copies(NOTED(note.place));
-        } else if (item == 0) {
-            gate_arrive(NOTED(note.place));
         }
+        if (!ALONE)
+            gate_arrive_with_copies(NOTED(note.place));
+        else if (item == 0)
+            gate_arrive(NOTED(note.place));
         next_turn(note, CELLS);
         changed = next.cell != c + 1 || record.panel != here.panel;
         c = next.cell;
@@ -538,11 +542,11 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
     const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32;
     if (LOCAL_ID == 0) {
         for (int i = 0; i < SLOTS; i++) {
-            gate_make(FULL(i), ALIGNED ? 1 : COPIERS);
+            gate_make(FULL(i), ALONE ? 1 : COPIERS);
             gate_make(EMPTY(i), MULTIPLIERS);
         }
         for (int i = 0; i < CELLS; i++) {
-            gate_make(NOTED(i), ALIGNED ? 1 : COPIERS);
+            gate_make(NOTED(i), ALONE ? 1 : COPIERS);
             gate_make(READ(i), MULTIPLIERS);
         }
         for (int i = 0; i < A_BUFFERS; i++) gate_make(A_FREE(i), MULTIPLIERS);
@@ -558,7 +562,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
 #if MORE
         REGISTERS_LESS(LESS);
 #endif
-        if (ALIGNED && item >= 32) return;
+        if (ALONE && item >= 32) return;
         copy_cells(p, shared, c, next, item);
         return;
     }

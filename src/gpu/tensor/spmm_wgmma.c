@@ -4,6 +4,7 @@
  */
 #include "base/status.h"
 #include "gpu/model.h"
+#include "gpu/tensor/form.h"
 #include "gpu/tensor/split.h"
 #include "gpu/tensor/wgmma.h"
 
@@ -37,7 +38,7 @@ double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
                         (double)tamis_gpu_round_up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
     const double picoseconds =
         cells * cell * (tamis_gpu_cells_align(problem) ? 1 : f->spmm_wgmma.gathered) + spans * rest;
-    return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
+    return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_tensor_issue(problem, picoseconds)) +
            f->spmm_wgmma.begin;
 }
 
@@ -46,7 +47,7 @@ double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
 static tamis_status compile(tamis_prepared *p, const spmm_state *s, const char *kernel, int number, int group,
                             int64_t shared_bytes) {
     tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_define_problem(&definitions, p, group, 32);
+    tamis_tensor_define(&definitions, p, group);
     tamis_gpu_define(&definitions, "PRODUCTS", products(&p->problem));
     tamis_gpu_define(&definitions, "SPAN", s->span);
     tamis_gpu_define(&definitions, "STAGES", s->stages);
@@ -55,10 +56,10 @@ static tamis_status compile(tamis_prepared *p, const spmm_state *s, const char *
 }
 
 /* As many stages as there is room for, but fewer than panels that are described at once. */
-static void choose_memory(const tamis_problem *p, spmm_state *s) {
-    enum { MOST = 227 << 10, NOTES = 8 * ROWS * 8 + 8 * COLUMNS * 4, GATES = 384, STAGES_MOST = 7 };
+static void choose_memory(const tamis_problem *p, int64_t bytes, spmm_state *s) {
+    enum { NOTES = 8 * ROWS * 8 + 8 * COLUMNS * 4, GATES = 384, STAGES_MOST = 7 };
     const int64_t stage = s_parts(p) * ROWS * 128 + b_parts(p) * s->span / LINE * COLUMNS * 128;
-    s->stages = (MOST - NOTES - GATES) / stage < STAGES_MOST ? (MOST - NOTES - GATES) / stage : STAGES_MOST;
+    s->stages = tamis_gpu_min((bytes - NOTES - GATES) / stage, STAGES_MOST);
     s->shared_bytes = s->stages * stage + NOTES + GATES;
 }
 
@@ -73,15 +74,16 @@ static int64_t doubt_bytes(const spmm_state *s) { return 2 * s->groups * s->span
 static tamis_status prepare(tamis_prepared *p) {
     const tamis_problem *const problem = &p->problem;
     const int64_t multiprocessors = p->device->limits.multiprocessors;
+    const tamis_tensor_chip chip = tamis_tensor_of(p->device);
     spmm_state *const s = p->state;
     p->math = problem->math;
     if (problem->rows == 0 || problem->width == 0 || problem->nnz == 0) return TAMIS_OK;
     s->cells.rows = ROWS;
     s->cells.columns = COLUMNS;
     s->cells.aligned = tamis_gpu_cells_align(problem);
-    s->span = problem->width <= LINE ? LINE : 2 * LINE;
+    s->span = problem->width <= LINE || chip.form == TAMIS_TENSOR_MMA ? LINE : 2 * LINE; /* or registers spill */
     s->spans = tamis_gpu_round_up(problem->width, s->span) / s->span;
-    choose_memory(problem, s);
+    choose_memory(problem, tamis_tensor_group_bytes(chip, 1), s);
     if (s->spans > p->device->limits.groups_most[1])
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-tensor takes: %lld",
                           (long long)problem->width, (long long)(p->device->limits.groups_most[1] * s->span));

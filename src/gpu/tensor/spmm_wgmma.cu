@@ -22,7 +22,7 @@
  */
 #define GROUPS 1
 #include "simt.h"
-#include "hopper.h"
+#include "tensor_cores.h"
 #include "cell_kernels.h"
 
 #define ROWS        128
@@ -230,10 +230,9 @@ FUNCTION float scale_of_rows(const operands &p, const float *scales, int64 row, 
 FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, const uint32 *columns, int64 first_block,
                         int64 blocks, uint32 gate, int warp, int lane) {
     if (ALIGNED) {
-        if (warp == 0 && lane == 0) {
-            gate_expect(gate, B_BYTES);
-            copy_bulk(to, split + ((int64)cell.list / COLUMNS * blocks + first_block) * (B_PARTS * LINES), B_BYTES, gate);
-        }
+        const int item = warp * 32 + lane;
+        if (item == 0) gate_expect(gate, B_BYTES);
+        copy_together(to, split + ((int64)cell.list / COLUMNS * blocks + first_block) * (B_PARTS * LINES), B_BYTES, gate, item, 32 * BUILDERS);
         return;
     }
     enum { PIECES = 8 * B_PARTS * BLOCKS, ROWS_AT_ONCE = 32 / PIECES }; /* 16 bytes each, of a row */
@@ -370,7 +369,7 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
             shared.notes->stages[stage.place].next_panel = next_panel;
             shared.notes->stages[stage.place].notes = panel_count % PANELS;
         }
-        if (ALIGNED)
+        if (BULK && ALIGNED)
             gate_arrive(FULL(stage.place));
         else
             gate_arrive_with_copies(FULL(stage.place));

@@ -210,6 +210,9 @@ static inline void ptx_cp_async_mbarrier_arrive_noinc_shared_cta_b64(unsigned ga
 static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned gate, unsigned turn) {
     while ((gate_at(gate)->turns & 1) == (turn & 1)) emulated_wait();
 }
+static inline void ptx_mbarrier_test_wait_parity_shared_cta_b64(unsigned gate, unsigned turn) {
+    ptx_mbarrier_try_wait_parity_shared_cta_b64(gate, turn);
+}
 static emulated_gate emulated_some[16]; /* barriers of some of the group */
 static inline void ptx_barrier_cta_sync(int number, int count) {
     emulated_gate *const at = emulated_some + number;
@@ -362,3 +365,63 @@ static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float 
     emulated_warp();
     d0 = sums[0], d1 = sums[1], d2 = sums[2], d3 = sums[3];
 }
+
+/* Four matrices of 8 x 8 halves, whose rows are where the lanes say: of each a lane gets two neighbours of a row, or,
+   turned, of a column. */
+static inline void emulated_matrices(unsigned *to, unsigned at, bool turned) {
+    const int lane = threadIdx.x % 32, eighth = lane / 4, pair = lane % 4 * 2;
+    memcpy(emulated_slot(lane), &at, sizeof at);
+    emulated_warp();
+    for (int i = 0; i < 4; i++) {
+        to[i] = 0;
+        for (int k = 0; k < 2; k++) {
+            const int row = turned ? pair + k : eighth, column = turned ? eighth : pair + k;
+            unsigned short bits;
+            memcpy(&at, emulated_slot(8 * i + row), sizeof at);
+            memcpy(&bits, shared_at(at) + 2 * column, sizeof bits);
+            to[i] |= (unsigned)bits << 16 * k;
+        }
+    }
+    emulated_warp();
+}
+static inline void ptx_ldmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned &a, unsigned &b, unsigned &c, unsigned &d,
+                                                                unsigned at) {
+    unsigned to[4];
+    emulated_matrices(to, at, false);
+    a = to[0], b = to[1], c = to[2], d = to[3];
+}
+static inline void ptx_ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(unsigned &a, unsigned &b, unsigned &c,
+                                                                      unsigned &d, unsigned at) {
+    unsigned to[4];
+    emulated_matrices(to, at, true);
+    a = to[0], b = to[1], c = to[2], d = to[3];
+}
+
+/* 16 x 8 sums of 16 halves each: four words of a, two of b. */
+template <bool BF16> static inline void emulated_mma(float *d, const unsigned *words, const float *c) {
+    const int lane = threadIdx.x % 32, group = lane / 4, member = lane % 4;
+    float sums[4] = {c[0], c[1], c[2], c[3]};
+    memcpy(emulated_slot(lane), words, 24);
+    emulated_warp();
+    for (int k = 0; k < 16; k++)
+        for (int i = 0; i < 4; i++) {
+            const unsigned *const x = (const unsigned *)emulated_slot(group * 4 + k % 8 / 2);
+            const unsigned *const y = (const unsigned *)emulated_slot((2 * member + i % 2) * 4 + k % 8 / 2);
+            sums[i] += factor_of<BF16>(x[k / 8 * 2 + i / 2] >> 16 * (k % 2) & 0xffffu) *
+                       factor_of<BF16>(y[4 + k / 8] >> 16 * (k % 2) & 0xffffu);
+        }
+    emulated_warp();
+    memcpy(d, sums, sizeof sums);
+}
+#define EMULATED_MMA(type, bf16)                                                                                       \
+    static inline void ptx_mma_sync_aligned_m16n8k16_row_col_f32_##type##_##type##_f32(                                \
+        float &d0, float &d1, float &d2, float &d3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0,   \
+        unsigned b1, float c0, float c1, float c2, float c3) {                                                         \
+        const unsigned words[6] = {a0, a1, a2, a3, b0, b1};                                                            \
+        const float c[4] = {c0, c1, c2, c3};                                                                           \
+        float d[4];                                                                                                    \
+        emulated_mma<bf16>(d, words, c);                                                                               \
+        d0 = d[0], d1 = d[1], d2 = d[2], d3 = d[3];                                                                    \
+    }
+EMULATED_MMA(f16, false)
+EMULATED_MMA(bf16, true)

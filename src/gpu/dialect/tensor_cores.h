@@ -1,0 +1,76 @@
+/*
+ * Tiles of rows in shared memory, barriers there that count arrivals, copies that signal such a barrier, and products of
+ * tiles on tensor cores, in two forms with the same names, the same tiles and the same registers:
+ *
+ *   hopper.h  compute capability 9.0: products of four warps together, of operands in shared memory (wgmma)
+ *   mma.h     8.0 and up (MMA = 1): each warp multiplies its own 16 rows (ldmatrix, mma.sync)
+ *
+ * So a kernel is written once. The host side chooses the form (tensor/form.h).
+ */
+
+/* A function that is called, not inlined: seldom run, compiled once. */
+#define NOINLINE static __device__ __noinline__
+
+FUNCTION uint32 shared_address(const void *p) { return (uint32)__cvta_generic_to_shared(p); }
+
+/* ------------------------------------------------------------------------------------------ barriers */
+
+FUNCTION void gate_make(uint32 gate, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gate), "r"(arrivals) : "memory");
+}
+
+/* Arrives when the copies that this thread has begun are done. */
+FUNCTION void gate_arrive_with_copies(uint32 gate) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(gate) : "memory");
+}
+
+/* The place in a ring of `size`, and how often it has been passed, modulo 2. */
+typedef struct turn {
+    int place;
+    uint32 passed;
+} turn;
+FUNCTION void next_turn(turn &t, int size) {
+    if (++t.place == size) {
+        t.place = 0;
+        t.passed ^= 1;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ copies */
+
+FUNCTION void copy_16(uint32 to, const void *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
+/* The first `bytes` of 16, none to all, and zeros. */
+FUNCTION void copy_16_or_less(uint32 to, const void *from, int bytes) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+FUNCTION void copy_8(uint32 to, const void *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(8) : "memory");
+}
+
+FUNCTION void copy_4(uint32 to, const void *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+}
+
+/* Waits for `count` threads, whole warps, that come to barrier `number` of 1 to 15: some of the group. */
+FUNCTION void some_meet(int number, int count) {
+    asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(count) : "memory");
+}
+
+/* ------------------------------------------------------------------------------------------ the two forms */
+
+/* The type of both factors of products: fp16, or bf16 where a kernel says so. */
+#if defined(FACTORS_BF16) && FACTORS_BF16
+#define FACTORS "bf16.bf16"
+#else
+#define FACTORS "f16.f16"
+#endif
+
+#if defined(MMA) && MMA
+#include "mma.h"
+#else
+#include "hopper.h"
+#endif
