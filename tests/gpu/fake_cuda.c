@@ -157,8 +157,8 @@ static int shared(void) {
 
 /* By number, as in cuda.h: limits of a large chip. */
 EXPORT(cuDeviceGetAttribute, int *value, int attribute, int device) {
-    static const int values[][2] = {{1, 1024},      {5, 0x7fffffff}, {6, 65535},      {7, 65535},     {16, 132},
-                                    {38, 50 << 20}, {39, 2048}};
+    static const int values[][2] = {{1, 1024}, {5, 0x7fffffff}, {6, 65535}, {7, 65535},
+                                    {16, 132}, {38, 50 << 20},  {39, 2048}};
     (void)device;
     if (attribute == 81 || attribute == 97) {
         *value = (shared() - (attribute == 97)) << 10;

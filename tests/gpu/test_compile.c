@@ -50,8 +50,10 @@ static const struct allowed {
     {"sddmm_wgmma.cu", 32, "saved around exp and divisions, of neighbouring columns and long K"},
     {"spmm_wgmma.cu", 64,
      "what builders know ahead, of batches and gathered cells; the merging kernel's program has it unused"},
-    {"backward_wgmma.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
-    {"backward_narrow.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
+    {"backward_wgmma.cu", 720,
+     "what functions that are called get of a thread's numbers, seldom; by mma, what a panel ends with"},
+    {"backward_narrow.cu", 560,
+     "what functions that are called get of a thread's numbers, seldom; by mma, K and L of 128 beside scores"},
     {"fused_narrow.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
@@ -66,7 +68,9 @@ static const struct allowed {
 };
 
 /* Chips that differ from those before them by the room that tensor cores' tiles have: gpu-tensor alone is compiled. */
-static bool is_like_another(int architecture) { return architecture == 86 || architecture == 89 || architecture == 120; }
+static bool is_like_another(int architecture) {
+    return architecture == 86 || architecture == 89 || architecture == 120;
+}
 
 static job_list jobs;
 static long prepared, declined, failures, left_out;

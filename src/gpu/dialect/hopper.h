@@ -58,6 +58,7 @@ FUNCTION uint64 operand_across(uint32 address, int step) {
     return (uint64)(address >> 4 & 0x3fff) | (uint64)(step >> 4) << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
 }
 
+#define PRODUCTS_AT_ONCE 0 /* they go on while the threads do */
 FUNCTION void products_begin(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 

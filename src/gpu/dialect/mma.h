@@ -35,7 +35,8 @@ FUNCTION void gate_expect(uint32 gate, uint32 bytes) {
 FUNCTION void copy_together(uint32 to, const void *from, uint32 bytes, uint32 gate, int item, int copiers) {
     (void)gate;
 #pragma unroll 4
-    for (uint32 at = (uint32)item * 16; at < bytes; at += (uint32)copiers * 16) copy_16(to + at, (const char *)from + at);
+    for (uint32 at = (uint32)item * 16; at < bytes; at += (uint32)copiers * 16)
+        copy_16(to + at, (const char *)from + at);
 }
 
 FUNCTION void proxies_meet(void) {}
@@ -49,7 +50,8 @@ FUNCTION uint64 operand_across(uint32 address, int step) { return (uint64)(addre
 
 FUNCTION void products_begin(void) {}
 FUNCTION void products_commit(void) {}
-#define PRODUCTS_WAIT(pending)  __syncwarp()
+#define PRODUCTS_AT_ONCE       1 /* they are done where they begin: better late than early, for the sake of registers */
+#define PRODUCTS_WAIT(pending) __syncwarp()
 #define PRODUCTS_PIN(d, count) (void)0
 #define REGISTERS_LESS(count)  (void)0
 #define REGISTERS_MORE(count)  (void)0

@@ -1,6 +1,6 @@
 /*
- * Tiles of rows in shared memory, barriers there that count arrivals, copies that signal such a barrier, and products of
- * tiles on tensor cores, in two forms with the same names, the same tiles and the same registers:
+ * Tiles of rows in shared memory, barriers there that count arrivals, copies that signal such a barrier, and products
+ * of tiles on tensor cores, in two forms with the same names, the same tiles and the same registers:
  *
  *   hopper.h  compute capability 9.0: products of four warps together, of operands in shared memory (wgmma)
  *   mma.h     8.0 and up (MMA = 1): each warp multiplies its own 16 rows (ldmatrix, mma.sync)

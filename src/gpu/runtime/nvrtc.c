@@ -181,7 +181,8 @@ tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char 
     TRY(tamis_nvrtc_open(&version));
     TRY(tamis_allocate((int64_t)strlen(definitions) + 1, 1, "compiler options", (void **)&text));
     memcpy(text, definitions, strlen(definitions) + 1);
-    snprintf(target, sizeof target, "--gpu-architecture=sm_%d%s", architecture, for_chip(source, definitions) ? "a" : "");
+    snprintf(target, sizeof target, "--gpu-architecture=sm_%d%s", architecture,
+             for_chip(source, definitions) ? "a" : "");
     options[count++] = target;
     for (int i = 0; i < USUAL_OPTIONS; i++) options[count++] = usual_options[i];
     if (log) options[count++] = "--ptxas-options=-v"; /* the same code */

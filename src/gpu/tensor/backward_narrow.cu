@@ -1,5 +1,5 @@
 /*
- * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores of compute capability 9.0, for operands of 16
+ * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores, for operands of 16
  * bits: the backward pass of attention with any mask. Factors of products are 16-bit numbers of the operands' type, as
  * in FlashAttention (Dao, "FlashAttention-2", section 3.1): p and p (g - delta) are rounded once, sums are fp32.
  * Nothing that has an element per nonzero is in memory, and there are no atomic sums.
@@ -318,7 +318,7 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
         const int tile = stage * TILES;
         float x[32], g[32];
         begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
-        begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
+        if (!PRODUCTS_AT_ONCE) begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
         int64 after = next_panel;
         if (c + 1 < end) {
             next_wanted = masks[(int64)(c + 1) * THREADS + item];
@@ -338,6 +338,7 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
             for (int i = 0; i < 32; i++)
                 if (!(wanted >> i & 1)) x[i] = -INFINITY;
         }
+        if (PRODUCTS_AT_ONCE) begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
         PRODUCTS_WAIT(0);
         PRODUCTS_PIN(g, 32);
         if (!full) {
@@ -374,6 +375,7 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
 #if PASS == COLUMNS
         begin_sums(sums + 32 * INNER_TILES, factors[1], tile_of(stage_across, tile + INNER_TILES), WIDTH_TILES);
 #endif
+        if (PRODUCTS_AT_ONCE) begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
         if (PASS == ROWS) {
 #pragma unroll
             for (int i = 0; i < 32; i++) g[i] = difference_of(x[i], g[i], delta[i / 2 % 2], p.by);

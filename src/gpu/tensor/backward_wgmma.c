@@ -47,8 +47,9 @@ static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : 1; }
 static bool takes(const tamis_problem *p) {
     const tamis_profile *const profile = &p->evidence->profile;
     const int64_t most = is_narrow(p) ? 2 * SIDE : SIDE;
-    return tamis_tensor_of(p->device).form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 && p->edge == TAMIS_EDGE_SOFTMAX && p->nnz > 0 && p->inner > 0 && p->inner <= most &&
-           p->width > 0 && p->width <= most && profile->sorted && profile->duplicates == 0;
+    return tamis_tensor_of(p->device).form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 &&
+           p->edge == TAMIS_EDGE_SOFTMAX && p->nnz > 0 && p->inner > 0 && p->inner <= most && p->width > 0 &&
+           p->width <= most && profile->sorted && profile->duplicates == 0;
 }
 
 /* By rows and by columns, half of what both take. */
@@ -109,7 +110,8 @@ static tamis_status compile_narrow(tamis_prepared *p, back_state *s, int number,
     const int64_t inner_tiles = tamis_gpu_ceiling(inner_steps, 4), width_tiles = tamis_gpu_ceiling(width_steps, 4);
     const int64_t tiles = (inner_tiles + width_tiles) * TILE; /* of a cell, and of the own rows */
     const int64_t outs[] = {6, 32 * inner_tiles, 32 * (inner_tiles + width_tiles)};
-    int64_t sharing = kind == BY_SUMS ? 4 : kind == BY_ROWS && inner_tiles == 1 ? 3 : 2;
+    const bool three = kind == BY_ROWS && inner_tiles == 1 && chip.form == TAMIS_TENSOR_WGMMA;
+    int64_t sharing = kind == BY_SUMS ? 4 : three ? 3 : 2;
     while (sharing > 1 && tamis_tensor_group_bytes(chip, sharing) < tiles + 2 * (tiles + NOTES)) sharing--;
     const int64_t stages =
         tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(chip, sharing) - tiles) / (tiles + NOTES));

@@ -1,5 +1,5 @@
 /*
- * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores of compute capability 9.0, with the accuracy of
+ * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores, with the accuracy of
  * fp32: the backward pass of attention with any mask. Nothing that has an element per nonzero is in memory. The method
  * is that of FlashAttention's backward pass (Dao, "FlashAttention-2", section 3.1), on the cells of a sparse pattern,
  * without atomics: one launch goes by rows of S, the other by rows of its transpose.
@@ -461,11 +461,12 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
             PRODUCTS_PIN(g, 32);
             products_begin();
             begin_rows_products(x, crossed[0], own_first, tile_of(own_first, LOWS), tile_of(stage_first, tile), tile_of(stage_first, tile + LOWS));
+            if (PRODUCTS_AT_ONCE) add_crossed(x, crossed[0]);
             begin_rows_products(g, crossed[1], tile_of(own_first, PARTS), tile_of(own_first, PARTS + LOWS), tile_of(stage_first, tile + PARTS),
                                 tile_of(stage_first, tile + PARTS + LOWS));
             products_commit();
             PRODUCTS_WAIT(0);
-            add_crossed(x, crossed[0]);
+            if (!PRODUCTS_AT_ONCE) add_crossed(x, crossed[0]);
             add_crossed(g, crossed[1]);
         }
         const int64 panel = noted->cell.panel, next_panel = noted->cell.next_panel;

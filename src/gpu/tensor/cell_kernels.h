@@ -1,5 +1,5 @@
 /*
- * Shared by the kernels for compute capability 9.0: what cell_entries.cu writes for each cell, and how groups share
+ * Shared by the kernels of cells: what cell_entries.cu writes for each cell, and how groups share
  * cells.
  */
 typedef struct cell_record {

@@ -1,5 +1,5 @@
 /*
- * The cells of gpu-tensor on compute capability 9.0, which cell_entries.cu makes: dense blocks of 128 or 64 rows that
+ * The cells of gpu-tensor, which cell_entries.cu makes: dense blocks of 128 or 64 rows that
  * the kernels multiply as a whole.
  */
 #ifndef TAMIS_GPU_TENSOR_CELLS_H

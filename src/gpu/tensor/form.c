@@ -5,19 +5,15 @@
 
 #include "gpu/model.h"
 
-/* From a capability up to the next row's. Shared memory by the CUDA programming guide's table of compute capabilities. */
+/* From a capability up to the next row's. Shared memory by the CUDA programming guide's table of compute capabilities.
+ */
 static const struct {
     int architecture;
     tamis_tensor_chip chip;
 } chips[] = {
-    {0, {TAMIS_TENSOR_NONE, 0}},
-    {80, {TAMIS_TENSOR_MMA, 164 << 10}},
-    {86, {TAMIS_TENSOR_MMA, 100 << 10}},
-    {87, {TAMIS_TENSOR_MMA, 164 << 10}},
-    {89, {TAMIS_TENSOR_MMA, 100 << 10}},
-    {90, {TAMIS_TENSOR_WGMMA, 228 << 10}},
-    {100, {TAMIS_TENSOR_MMA, 228 << 10}},
-    {120, {TAMIS_TENSOR_MMA, 100 << 10}},
+    {0, {TAMIS_TENSOR_NONE, 0}},          {80, {TAMIS_TENSOR_MMA, 164 << 10}},  {86, {TAMIS_TENSOR_MMA, 100 << 10}},
+    {87, {TAMIS_TENSOR_MMA, 164 << 10}},  {89, {TAMIS_TENSOR_MMA, 100 << 10}},  {90, {TAMIS_TENSOR_WGMMA, 228 << 10}},
+    {100, {TAMIS_TENSOR_MMA, 228 << 10}}, {120, {TAMIS_TENSOR_MMA, 100 << 10}},
 };
 
 tamis_tensor_chip tamis_tensor_chip_of(int architecture) {

@@ -1,5 +1,5 @@
 /*
- * E = softmax(scale <A, B>) D by cells on the tensor cores of compute capability 9.0, for operands of 16 bits: attention
+ * E = softmax(scale <A, B>) D by cells on the tensor cores, for operands of 16 bits: attention
  * with any mask, without values of S. Exponentials are rounded to 16 bits before they are multiplied by D, as in
  * FlashAttention; their sums and those of products are fp32.
  *

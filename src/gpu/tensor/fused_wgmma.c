@@ -73,7 +73,8 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
         f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
     const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
                                (double)panels * f->fused_wgmma.panel_ps;
-    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) + f->fused_wgmma.begin;
+    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) +
+           f->fused_wgmma.begin;
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */

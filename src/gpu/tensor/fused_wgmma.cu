@@ -1,5 +1,5 @@
 /*
- * E = softmax(scale <A, B> + s) D by cells on the tensor cores of compute capability 9.0, in one pass, with the
+ * E = softmax(scale <A, B> + s) D by cells on the tensor cores, in one pass, with the
  * accuracy of fp32: attention with any mask. The scores of a cell of 64 rows and 64 columns never leave the registers.
  *
  * A group takes a run of cells of a member. GROUPS of them share a multiprocessor, so that one multiplies while others

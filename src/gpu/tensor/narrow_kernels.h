@@ -1,5 +1,5 @@
 /*
- * Shared by the kernels of attention for operands of 16 bits on compute capability 9.0, backward_narrow.cu and
+ * Shared by the kernels of attention for operands of 16 bits, backward_narrow.cu and
  * fused_narrow.cu: tiles of rows that are copied from where they are, and products of tiles. The kernels are compiled
  * with INNER_STEPS and WIDTH_STEPS, of 16 numbers of K and L. Included after hopper.h and cell_kernels.h.
  */

@@ -1,7 +1,7 @@
 /*
  * gpu-tensor, our own method: panels on tensor cores with the accuracy of fp32, or rounded to TF32 if math allows it.
- * On compute capability 9.0 it uses sddmm_wgmma.cu and spmm_wgmma.cu; on other chips SDDMM uses sddmm_tensor.cu, whose
- * host side is here.
+ * By cells with sddmm_wgmma.cu, spmm_wgmma.cu, fused_wgmma.cu and fused_narrow.cu, whose products are wgmma or mma.sync
+ * (form.h). SDDMM in fp32 by mma.sync, or of columns that do not rise, uses sddmm_tensor.cu, whose host side is here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +120,8 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .operations = TAMIS_GPU_ALL,
             .source = "ours",
             .needs =
-                "the cells of gpu-panels; CUDA of compute capability 8.0 and up, for SpMM and fused 9.0; fp32, on 9.0 also fp16 and bf16; there columns "
-                "that rise within rows, and scratch of the size of A, B and D; fused: softmax, K and L up to 128",
+                "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32, fp16 and bf16; columns that rise within rows, but for SDDMM in "
+                "fp32, and scratch of the size of A, B and D; fused: softmax, K and L up to 128",
             .when =
                 "panels of 128 rows in which one product in fifteen or more is needed, on compute capability 9.0 one in "
                 "forty: meshes, attention, genes, densities from 3 per cent on; SpMM: genes, densities from 10 per cent on; "

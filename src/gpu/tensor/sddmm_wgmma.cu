@@ -1,5 +1,5 @@
 /*
- * SDDMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: it computes the whole
+ * SDDMM by cells on the tensor cores, with the accuracy of fp32: it computes the whole
  * product of SIDE = 128 or 64 rows of A and as many rows of B, and picks the nonzeros from it.
  *
  * A group takes runs of cells. Some of its warps copy: into a ring in shared memory the split rows of B of a cell

@@ -1,6 +1,5 @@
 /*
- * Rows of A and B split into two fp16 numbers each (split_rows.cu): the first step of the kernels for compute
- * capability 9.0.
+ * Rows of A and B split into two fp16 numbers each (split_rows.cu): the first step of the kernels of cells.
  */
 #ifndef TAMIS_GPU_TENSOR_SPLIT_H
 #define TAMIS_GPU_TENSOR_SPLIT_H

@@ -1,5 +1,5 @@
 /*
- * SpMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: cells of 128 rows and 64
+ * SpMM by cells on the tensor cores, with the accuracy of fp32: cells of 128 rows and 64
  * columns of S are made dense and multiplied by the 64 rows of B that their columns name.
  *
  * A group stays on a multiprocessor and takes a run of cells, for all columns of C or for SPAN of them. Eight of its
@@ -18,7 +18,8 @@
  * have 16 bits, and with math = tf32, which has eleven: the highs alone. ALIGNED: a cell is 64 neighbouring columns.
  *
  * The right choice if cells are dense enough: from about one number in fifteen on. Shared memory: STAGES of 32 KiB of S
- * and 16 or 32 KiB of B, and 10 KiB more.
+ * and 16 or 32 KiB of B, and 10 KiB more. By mma.sync SPAN is 64, since a thread has 128 registers: then cells are built
+ * anew for each 64 columns of C.
  */
 #define GROUPS 1
 #include "simt.h"

@@ -1,4 +1,5 @@
-/* gpu-tensor on compute capability 9.0: the host sides of sddmm_wgmma.cu and spmm_wgmma.cu. */
+/* gpu-tensor by cells: the host sides of sddmm_wgmma.cu, spmm_wgmma.cu and the fused kernels, in either form (form.h).
+ */
 #ifndef TAMIS_GPU_TENSOR_WGMMA_H
 #define TAMIS_GPU_TENSOR_WGMMA_H
 
@@ -14,8 +15,8 @@ typedef struct tamis_wgmma {
     int group;                             /* threads */
 } tamis_wgmma;
 
-/* Whether these kernels take the problem: SDDMM of columns that do not fall within rows; SpMM where none repeats,
-   either, since a cell has one place for it. */
+/* Whether these kernels take the problem: SDDMM of columns that do not fall within rows, by mma.sync of 16 bits; SpMM
+   where none repeats, either, since a cell has one place for it. */
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile);
 
 /* The cells that SDDMM is computed by, and what a call takes. */
