@@ -25,18 +25,13 @@ typedef struct panel_parts {
     int first, last;
 } panel_parts;
 
-/* That of the place where the cells of `group`, of `groups`, end and those of the next begin; first = -1 where no panel
-   goes over it, or one that began in a group before. */
-FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, int more, int groups) {
+/* That of the place where the cells of `group` end and those of the next begin; first = -1 where no panel goes over it,
+   or one that began in a group before. */
+FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, int more) {
     const int before = first_cell(group, each, more), at = first_cell(group + 1, each, more);
-    const int64 panel = cells[at].panel;
-    panel_parts parts = {panel, -1, group + 1};
-    if (cells[at - 1].panel != panel || (before > 0 && cells[before - 1].panel == panel)) return parts;
-    parts.first = group;
-    for (int next = first_cell(parts.last + 1, each, more);
-         parts.last + 1 < groups && cells[next].panel == panel && cells[next - 1].panel == panel;
-         next = first_cell(parts.last + 1, each, more))
-        parts.last++;
+    const int begin = cells[at].first_cell, end = cells[at].end_cell;
+    panel_parts parts = {cells[at].panel, begin >= before && begin < at ? group : -1,
+                         group_of_cell(end - 1, each, more)};
     return parts;
 }
 

@@ -136,7 +136,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         p, stream, MERGE, by_ends, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("each", s->cells.count / s->groups),
                             tamis_gpu_integer("more", s->cells.count % s->groups),
-                            tamis_gpu_integer("groups", s->groups), tamis_gpu_memory("records", s->cells.records),
+                            tamis_gpu_memory("records", s->cells.records),
                             tamis_gpu_place("partials", partials), tamis_gpu_place("doubts", doubts)));
 }
 

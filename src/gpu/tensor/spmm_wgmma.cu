@@ -524,20 +524,21 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
 }
 
 #define MERGED_ROWS (GROUP * 4 / SPAN) /* of a group of spmm_merge, whose work-items have four columns each */
+#define PARTS       8                  /* that a work-item reads at once */
 
-/* Groups for each place where the cells of one group of spmm_wgmma, of `groups`, end and those of the next begin: where
-   that is the first one within a panel, its parts are added in order. */
+/* Groups for each place where the cells of one group of spmm_wgmma end and those of the next begin: where that is the
+   first one within a panel, its parts are added in order. */
 KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, b), int64 b_stride,
                   int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real alpha, real beta,
-                  int32 each, int32 more, int32 groups, IN(int64, records), IN(float, partials), IN(float, doubts)) {
+                  int32 each, int32 more, IN(int64, records), IN(float, partials), IN(float, doubts)) {
     MEMBER(values, values_batch_stride);
     MEMBER(b, b_batch_stride);
     MEMBER(out, out_batch_stride);
     MEMBER(partials, scratch_batch_stride);
     MEMBER(doubts, scratch_batch_stride);
     const operands p = {rows, 0, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
+    const panel_parts parts = find_parts((const cell_record *)records, (int)(GROUP_X / (ROWS / MERGED_ROWS)), each, more);
     wait_for_last_launch();
-    const panel_parts parts = find_parts((const cell_record *)records, (int)(GROUP_X / (ROWS / MERGED_ROWS)), each, more, groups);
     if (parts.first < 0) return;
     const int here = parts.first, last = parts.last;
     const int64 panel = parts.panel;
@@ -545,14 +546,26 @@ KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value,
     const int column_in = LOCAL_ID * 4 % SPAN;
     const int64 row = panel * ROWS + row_in;
     float x[4] = {0, 0, 0, 0}, doubt = 0;
-    for (int g = here; g <= last; g++) {
-        const int64 part = (int64)(2 * g + (g == here)) * gridDim.y + GROUP_Y;
-        const float4 four = *(const float4 *)(partials + (part * ROWS + row_in) * SPAN + column_in);
-        x[0] += four.x;
-        x[1] += four.y;
-        x[2] += four.z;
-        x[3] += four.w;
-        doubt += doubts[part * ROWS + row_in];
+#pragma unroll 1
+    for (int g = here; g <= last; g += PARTS) {
+        float4 four[PARTS];
+        float doubtful[PARTS];
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) { /* past the last the last again, which is not added */
+            const int own = min(g + i, last);
+            const int64 part = (int64)(2 * own + (own == here)) * gridDim.y + GROUP_Y;
+            four[i] = *(const float4 *)(partials + (part * ROWS + row_in) * SPAN + column_in);
+            doubtful[i] = doubts[part * ROWS + row_in];
+        }
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) {
+            if (g + i > last) break;
+            x[0] += four[i].x;
+            x[1] += four[i].y;
+            x[2] += four[i].z;
+            x[3] += four[i].w;
+            doubt += doubtful[i];
+        }
     }
     const int64 column = GROUP_Y * SPAN + column_in;
     uint64 again = 0;
