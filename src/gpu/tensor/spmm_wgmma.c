@@ -132,12 +132,12 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
             tamis_gpu_place("scales", x->scratch), tamis_gpu_place("split", split),
             tamis_gpu_place("partials", partials), tamis_gpu_place("doubts", doubts))));
     if (s->groups == 1) return TAMIS_OK;
-    return tamis_gpu_launch_kernel(
-        p, stream, MERGE, by_ends, &common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("each", s->cells.count / s->groups),
-                            tamis_gpu_integer("more", s->cells.count % s->groups),
-                            tamis_gpu_memory("records", s->cells.records),
-                            tamis_gpu_place("partials", partials), tamis_gpu_place("doubts", doubts)));
+    return tamis_gpu_launch_kernel(p, stream, MERGE, by_ends, &common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("each", s->cells.count / s->groups),
+                                                       tamis_gpu_integer("more", s->cells.count % s->groups),
+                                                       tamis_gpu_memory("records", s->cells.records),
+                                                       tamis_gpu_place("partials", partials),
+                                                       tamis_gpu_place("doubts", doubts)));
 }
 
 const tamis_gpu_method tamis_spmm_wgmma = {
