@@ -9,7 +9,7 @@
  * S's order: in COO that of the caller's arrays, so nobody has to sort them. A row of heads * width elements has the
  * features of head 0, then those of head 1, ... The messages themselves are never stored.
  *
- * This runs on the CPU. On other devices tamis_graph_create returns TAMIS_ERROR_UNSUPPORTED.
+ * On a GPU the arrays of S and all matrices are in its memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,8 @@ typedef struct tamis_graph_options {
     bool trust_input;     /* the pattern is valid: leave out the check of its entries */
     bool forward_only;    /* keep no order of columns: backward calls are then refused */
     bool column_places;   /* keep 8 bytes more for each entry: edge values may then be in the order of columns */
-    uint64_t reserved[6]; /* zero */
+    void *stream;         /* in which S's arrays are read; tamis_graph_create waits for it */
+    uint64_t reserved[5]; /* zero */
 } tamis_graph_options;
 
 /*
@@ -96,9 +97,10 @@ typedef struct tamis_message_options {
  * packed. With other reductions it must be NULL.
  *
  * All matrices are row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one
- * element. Outputs must not overlap inputs. stream is NULL. A call allocates nothing. The same inputs give the same
- * bits each time, with any number of threads: each element is computed by one thread, in S's order. After an error
- * outputs are unchanged.
+ * element. Outputs must not overlap inputs. A call allocates nothing, except on a GPU, in stream order, the parts of
+ * rows with more than 256 entries. The same inputs give the same bits each time on the same device: there, long rows
+ * are summed in parts, while on the CPU, with any number of threads, one thread computes each element, in S's order.
+ * After an error in an argument outputs are unchanged.
  */
 TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options,
                                           const tamis_dense *U, const tamis_dense *E, const tamis_dense *out,

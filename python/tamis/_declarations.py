@@ -304,7 +304,7 @@ class tamis_mask(Structure):
 
 class tamis_graph_options(Structure):
     _fields_ = [("threads", c_int), ("trust_input", c_bool), ("forward_only", c_bool), ("column_places", c_bool),
-                ("reserved", c_uint64 * 6)]
+                ("stream", c_void_p), ("reserved", c_uint64 * 5)]
 
 
 class tamis_message_options(Structure):

@@ -22,13 +22,18 @@ static tamis_message_order order_of(const tamis_sparse *S, bool transpose, const
                                  .entries = order->permutation};
 }
 
+static tamis_status prepare(const tamis_device *device, void *stream, tamis_message_order *order) {
+    const tamis_message_functions *const messages = device->backend->messages;
+    return messages->prepare ? messages->prepare(device->handle, stream, order, &order->plan) : TAMIS_OK;
+}
+
 static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_graph_options *options) {
     const tamis_backend *const backend = g->device->backend;
     const int threads = options->threads ? options->threads : g->device->description.threads;
-    const tamis_problem problem = {.device = g->device->handle, .threads = threads};
+    const tamis_problem problem = {.device = g->device->handle, .threads = threads, .stream = options->stream};
     g->threads = options->threads;
     g->forward_only = options->forward_only;
-    if (!options->trust_input) TRY(backend->validate(g->device->handle, NULL, threads, S));
+    if (!options->trust_input) TRY(backend->validate(g->device->handle, options->stream, threads, S));
     if (S->format == TAMIS_CSR && S->offset_base == 0) {
         const tamis_row_order as_it_is = {.offset_type = S->offset_type};
         g->rows = order_of(S, false, &as_it_is);
@@ -38,14 +43,19 @@ static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_grap
         TRY(backend->order_rows(&problem, S, false, &g->row_order));
         g->rows = order_of(S, false, &g->row_order);
     }
-    if (options->forward_only) return TAMIS_OK;
-    TRY(backend->order_rows(&problem, S, true, &g->column_order));
-    g->columns = order_of(S, true, &g->column_order);
-    if (!options->column_places) return TAMIS_OK;
-    return backend->attention->column_places(&problem, &g->rows, &g->columns, &g->column_places);
+    TRY(prepare(g->device, options->stream, &g->rows));
+    if (!options->forward_only) {
+        TRY(backend->order_rows(&problem, S, true, &g->column_order));
+        g->columns = order_of(S, true, &g->column_order);
+        TRY(prepare(g->device, options->stream, &g->columns));
+    }
+    if (options->column_places)
+        TRY(backend->attention->column_places(&problem, &g->rows, &g->columns, &g->column_places));
+    return backend->finish(g->device->handle, options->stream); /* any stream may use it */
 }
 
-static void release_order(const tamis_device *device, const tamis_row_order *order) {
+static void release_order(const tamis_device *device, const tamis_row_order *order, tamis_message_plan *plan) {
+    if (plan) device->backend->messages->release(device->handle, plan);
     device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->offsets);
     device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->own_columns);
     device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->permutation);
@@ -53,18 +63,10 @@ static void release_order(const tamis_device *device, const tamis_row_order *ord
 
 void tamis_graph_destroy(tamis_graph *graph) {
     if (!graph) return;
-    release_order(graph->device, &graph->row_order);
-    release_order(graph->device, &graph->column_order);
+    release_order(graph->device, &graph->row_order, graph->rows.plan);
+    release_order(graph->device, &graph->column_order, graph->columns.plan);
     graph->device->backend->release_memory(graph->device->handle, TAMIS_ALL_STREAMS, graph->column_places);
     tamis_release(graph);
-}
-
-static tamis_status check_device(const tamis_device *device) {
-    TRY(tamis_device_check(device));
-    if (device->backend->messages) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                      "device = %s: message passing runs on the CPU so far; open \"cpu\" and copy the graph there",
-                      device->description.name);
 }
 
 tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S, const tamis_graph_options *options,
@@ -76,7 +78,7 @@ tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S, con
     tamis_clear_error();
     if (!graph) return tamis_fail(TAMIS_ERROR_ARGUMENT, "graph = NULL: expected an address for the result");
     *graph = NULL;
-    TRY(check_device(device));
+    TRY(tamis_device_check_stream(device, given->stream));
     TRY(TAMIS_RESERVED(given, "options"));
     if (given->threads < 0 || given->threads > 1024)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.threads = %d is not in 0 .. 1024", given->threads);

@@ -14,6 +14,7 @@
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
 #include "gpu/mask/mask.h"
+#include "gpu/messages/messages.h"
 #include "gpu/method.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/order.h"
@@ -226,6 +227,66 @@ static tamis_status mask(tamis_gpu_device *d, tamis_index_type index, tamis_inde
     return tamis_gpu_mask_columns(d, NULL, 1, &m, offset, zeros, index, zeros);
 }
 
+/* Each pass of message passing, with a row that is cut: of each type, at one width or another. */
+static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
+    static const struct {
+        tamis_message_pass_kind kind;
+        tamis_message_term term;
+        tamis_edge_data data;
+        bool argument;
+    } passes[] = {{TAMIS_PASS_SUM, TAMIS_TERM_X, TAMIS_E_NONE, false},
+                  {TAMIS_PASS_SUM, TAMIS_TERM_ADD, TAMIS_E_VECTOR, false},
+                  {TAMIS_PASS_SUM, TAMIS_TERM_MUL, TAMIS_E_HEAD, false},
+                  {TAMIS_PASS_SUM, TAMIS_TERM_Y, TAMIS_E_VECTOR, false},
+                  {TAMIS_PASS_TAKEN, TAMIS_TERM_X, TAMIS_E_NONE, true},
+                  {TAMIS_PASS_TAKEN, TAMIS_TERM_MUL, TAMIS_E_VECTOR, true},
+                  {TAMIS_PASS_LARGEST, TAMIS_TERM_X, TAMIS_E_NONE, true},
+                  {TAMIS_PASS_LARGEST, TAMIS_TERM_ADD, TAMIS_E_VECTOR, true},
+                  {TAMIS_PASS_LARGEST, TAMIS_TERM_MUL, TAMIS_E_NUMBER, false},
+                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_VECTOR, true},
+                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_ADD, TAMIS_E_VECTOR, false},
+                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_HEAD, false},
+                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_NUMBER, true}};
+    enum { PASSES = sizeof passes / sizeof *passes };
+    static const int64_t widths[] = {16, 64, 37, 256, 2, 8};
+    tamis_message_plan plan = {.cuts = {.count = 1, .pieces = 4}};
+    const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
+    for (int i = 0; i < PASSES; i++) {
+        const int64_t width = widths[(i + (int)type) % 6];
+        const tamis_index_type index = i % 3 == 1 ? TAMIS_I64 : TAMIS_I32, offset = i % 4 == 3 ? TAMIS_I64 : TAMIS_I32;
+        const tamis_message_operand operand = {zeros, 4 * width};
+        const tamis_message_job job = {.device = d,
+                                       .kind = passes[i].kind,
+                                       .type = type,
+                                       .order = {.rows = ROWS,
+                                                 .cols = ROWS,
+                                                 .nnz = NONZEROS,
+                                                 .offset_type = offset,
+                                                 .column_type = index,
+                                                 .offsets = offsets_of(offset),
+                                                 .columns = instance_zeros(),
+                                                 .entries = i % 2 ? zeros.base : NULL,
+                                                 .plan = &plan},
+                                       .other_offsets = i % 5 == 0 ? offsets_of(offset) : NULL,
+                                       .other_offset_type = offset,
+                                       .term = passes[i].term,
+                                       .edge_data = passes[i].data,
+                                       .heads = 4,
+                                       .width = width,
+                                       .sign = 1,
+                                       .factor = 1,
+                                       .mean = i % 3 == 0,
+                                       .x = operand,
+                                       .y = operand,
+                                       .z = operand,
+                                       .out = operand,
+                                       .argument = passes[i].argument ? zeros : (tamis_place){NULL, 0},
+                                       .argument_type = i % 2 ? TAMIS_I64 : TAMIS_I32};
+        TRY(tamis_gpu_message_functions.run(&job));
+    }
+    return TAMIS_OK;
+}
+
 tamis_status instance_utilities(fake_device *device) {
     tamis_gpu_device *const d = &device->shared;
     tamis_ceilings ceilings;
@@ -238,6 +299,7 @@ tamis_status instance_utilities(fake_device *device) {
                               pairs[i][1]);
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_add_rows_ready(d, (tamis_type)type));
+    for (int type = 0; type <= TAMIS_BF16; type++) TRY(messages(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)
         TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,

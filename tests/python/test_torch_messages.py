@@ -8,7 +8,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
 from tamis.torch import _ops  # noqa: E402
 
@@ -18,14 +17,23 @@ if not _ops.REGISTERED:
 ROWS, COLS, NNZ, HEADS, WIDTH = 7, 5, 24, 2, 3
 OPS = ["copy_u", "add", "sub", "mul", "copy_e"]
 REDUCES = ["sum", "mean", "max", "min"]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"))]
 EDGES = {"number": (NNZ,), "head": (NNZ, HEADS), "vector": (NNZ, HEADS, WIDTH)}
+
+
+@pytest.fixture(autouse=True, params=DEVICES)
+def device(request):
+    """The device of all that `make` and `operand` return."""
+    global DEVICE
+    DEVICE = request.param
+    return DEVICE
 
 
 def make(kind="coo", index=torch.int64):
     """A pattern with empty rows and repeated entries, and the row and column of each entry in its order."""
     generator = torch.Generator().manual_seed(3)
-    rows = torch.randint(0, ROWS - 2, (NNZ,), generator=generator) + 1
-    columns = torch.randint(0, COLS, (NNZ,), generator=generator)
+    rows = (torch.randint(0, ROWS - 2, (NNZ,), generator=generator) + 1).to(DEVICE)
+    columns = torch.randint(0, COLS, (NNZ,), generator=generator).to(DEVICE)
     if kind == "coo":
         return tt.Pattern.from_coo(rows.to(index), columns.to(index), (ROWS, COLS)), rows, columns
     rows = rows.sort().values
@@ -34,7 +42,7 @@ def make(kind="coo", index=torch.int64):
 
 
 def operand(*shape, dtype=torch.float64):
-    return torch.randn(*shape, dtype=dtype, requires_grad=True)
+    return torch.randn(*shape, dtype=dtype, device=DEVICE, requires_grad=True)
 
 
 def restated(rows, columns, op, x, e, reduce):
@@ -101,24 +109,24 @@ def test_shapes():
         e = operand(*shape)
         torch.testing.assert_close(tt.message(pattern, "mul", x, e), restated(rows, columns, "mul", x, e.reshape(NNZ, -1), "sum"))
     e = operand(NNZ)
-    torch.testing.assert_close(tt.message(pattern, "copy_e", None, e), torch.zeros(ROWS, dtype=e.dtype).index_add(0, rows, e))
+    torch.testing.assert_close(tt.message(pattern, "copy_e", None, e), e.new_zeros(ROWS).index_add(0, rows, e))
     wide = operand(COLS, 9)
     torch.testing.assert_close(tt.message(pattern, "copy_u", wide[:, 2:6]), restated(rows, columns, "copy_u", wide[:, 2:6], None, "sum"))
-    empty = tt.Pattern.from_coo(torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64), (ROWS, COLS))
-    assert torch.equal(tt.message(empty, "copy_u", x, reduce="max"), torch.zeros(ROWS, 4, dtype=x.dtype))
+    empty = tt.Pattern.from_coo(rows[:0], columns[:0], (ROWS, COLS))
+    assert torch.equal(tt.message(empty, "copy_u", x, reduce="max"), x.new_zeros(ROWS, 4))
     assert tt.message(pattern, "copy_u", operand(COLS, 0)).shape == (ROWS, 0)
 
 
 def test_ties_and_nan():
-    pattern = tt.Pattern.from_coo(torch.tensor([0, 0, 0, 1, 1]), torch.tensor([2, 1, 0, 1, 0]), (3, 3))
-    x = torch.tensor([[1.0], [float("nan")], [1.0]], requires_grad=True)
-    e = torch.tensor([0.0, -float("inf"), 0.0, 0.0, 5.0])
-    x = torch.tensor([[1.0], [2.0], [1.0]], requires_grad=True)
+    pattern = tt.Pattern.from_coo(torch.tensor([0, 0, 0, 1, 1], device=DEVICE), torch.tensor([2, 1, 0, 1, 0], device=DEVICE), (3, 3))
+    e = torch.tensor([0.0, -float("inf"), 0.0, 0.0, 5.0], device=DEVICE)
+    x = torch.tensor([[1.0], [2.0], [1.0]], device=DEVICE, requires_grad=True)
     out = tt.message(pattern, "add", x, e, reduce="max")
     assert out.flatten().tolist() == [1, 6, 0]
     out.sum().backward()
     assert x.grad.flatten().tolist() == [1, 0, 1]  # of the two that are equal, the first entry
-    assert tt.message(pattern, "add", torch.tensor([[1.0], [float("nan")], [3.0]]), torch.zeros(5), reduce="max").isnan().flatten().tolist() == [True, True, False]
+    nan = torch.tensor([[1.0], [float("nan")], [3.0]], device=DEVICE)
+    assert tt.message(pattern, "add", nan, torch.zeros_like(e), reduce="max").isnan().flatten().tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("op, reduce", [("copy_u", "max"), ("mul", "mean"), ("sub", "sum")])
@@ -137,7 +145,7 @@ def test_compile():
     x, e = operand(COLS, HEADS, WIDTH), operand(NNZ, HEADS)
 
     def loss(x, e):
-        scores = tt.edge_op(pattern, "dot", torch.zeros(ROWS, HEADS, WIDTH, dtype=x.dtype) + 1, x)
+        scores = tt.edge_op(pattern, "dot", x.new_ones(ROWS, HEADS, WIDTH), x)
         return (tt.message(pattern, "mul", x, e * scores, reduce="max") ** 2).sum()
 
     want = torch.autograd.grad(loss(x, e), (x, e))
@@ -182,7 +190,47 @@ def test_errors():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-def test_refuses_cuda():
-    pattern, _, _ = make()
-    with pytest.raises(tamis.UnsupportedError, match="on the CPU so far"):
-        tt.message(pattern.to("cuda"), "copy_u", torch.ones(COLS, 4, device="cuda"))
+class TestStreams:
+    @pytest.fixture(autouse=True)
+    def on_cuda(self, device):
+        if device == "cpu":
+            pytest.skip("the CPU has no streams")
+
+    def test_order(self):
+        """Everything happens in the current stream, and nothing waits for it: operands that are still being made, a new pattern."""
+        pattern, rows, columns = make()
+        x = operand(COLS, 4)
+        want = restated(rows, columns, "copy_u", x, None, "max")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.cuda._sleep(20_000_000)
+            later = x * 1
+            other = tt.Pattern.from_coo(rows + 0, columns + 0, (ROWS, COLS))
+            for each in (pattern, other):
+                got = tt.message(each, "copy_u", later, reduce="max")
+                torch.testing.assert_close(got, want)
+
+    def test_capture(self):
+        pattern, rows, columns = make()
+        x, e = operand(COLS, 4).detach(), operand(NNZ, 4).detach()
+        tt.message(pattern, "mul", x, e)
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            out = tt.message(pattern, "mul", x, e)
+        x.copy_(torch.randn_like(x))
+        captured.replay()
+        torch.testing.assert_close(out, restated(rows, columns, "mul", x, e, "sum"))
+
+
+def test_hubs():
+    """Rows and columns that are cut."""
+    generator = torch.Generator().manual_seed(1)
+    rows, columns = torch.randint(0, 3, (4000,), generator=generator), torch.randint(0, 3, (4000,), generator=generator)
+    pattern = tt.Pattern.from_coo(rows.to(DEVICE), columns.to(DEVICE), (ROWS, COLS))
+    for reduce in REDUCES:
+        x, e = operand(COLS, 6), operand(4000, 6)
+        got, want = tt.message(pattern, "mul", x, e, reduce), restated(rows.to(DEVICE), columns.to(DEVICE), "mul", x, e, reduce)
+        torch.testing.assert_close(got, want)
+        weights = torch.randn_like(want)
+        for one, other in zip(torch.autograd.grad(got, (x, e), weights), torch.autograd.grad(want, (x, e), weights)):
+            torch.testing.assert_close(one, other)

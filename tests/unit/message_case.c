@@ -6,10 +6,39 @@
 
 #include "cpu/variants.h"
 #include "sparse/element.h"
+#include "support/works.h"
 
-enum { POISON = 0xff, GAP = 3 };
+enum { POISON = 0xff };
 
-void on_each_instruction_set(void (*run)(void)) {
+bool matrices_aligned;
+
+/* ------------------------------------------------------------------------------------------ devices */
+
+static bool has_memory(tamis_device *device) {
+    tamis_device_description description;
+    works(tamis_device_describe(device, &description));
+    return description.location == TAMIS_DEVICE;
+}
+
+void *memory_send(tamis_device *device, void *host, size_t bytes) {
+    void *there = NULL;
+    if (!has_memory(device)) return host;
+    works(tamis_device_allocate(device, bytes + 1, &there));
+    if (bytes) works(tamis_device_upload(device, NULL, there, 0, host, bytes));
+    return there;
+}
+
+void memory_fetch(tamis_device *device, void *host, void *there, size_t bytes) {
+    if (host == there) return;
+    if (bytes) works(tamis_device_download(device, NULL, host, there, 0, bytes));
+    tamis_device_free(device, there);
+}
+
+void on_each_instruction_set(const char *device, void (*run)(void)) {
+    if (strcmp(device, "cpu") != 0) {
+        run();
+        return;
+    }
     for (int i = 0; tamis_cpu_variant_at(i); i++) {
         if (!tamis_cpu_variant_runs(tamis_cpu_variant_at(i))) continue;
         setenv("TAMIS_CPU_ISA", tamis_cpu_variant_at(i)->name, 1);
@@ -89,16 +118,73 @@ void graph_case_free(graph_case *g) {
     free(g->columns);
 }
 
+/* The arrays of the graph that is open: there is one at a time. */
+static void *opened[3];
+
+tamis_graph *graph_case_open(tamis_device *device, const graph_case *g, int threads) {
+    const tamis_graph_options options = {.threads = threads};
+    tamis_sparse S = g->S;
+    tamis_graph *graph = NULL;
+    if (has_memory(device)) {
+        const size_t index = tamis_index_size(S.index_type), offset = tamis_index_size(S.offset_type);
+        const void *const from[3] = {S.offsets, S.row_indices, S.columns};
+        const size_t bytes[3] = {(size_t)(S.rows + 1) * offset, (size_t)S.nnz * index,
+                                 (size_t)(S.offset_base + S.nnz) * index};
+        for (int i = 0; i < 3; i++)
+            opened[i] = from[i] ? memory_send(device, (void *)(uintptr_t)from[i], bytes[i]) : NULL;
+        S.location = TAMIS_DEVICE;
+        S.offsets = opened[0];
+        S.row_indices = opened[1];
+        S.columns = opened[2];
+    }
+    works(tamis_graph_create(device, &S, &options, &graph));
+    return graph;
+}
+
+void graph_case_close(tamis_device *device, tamis_graph *graph) {
+    tamis_graph_destroy(graph);
+    for (int i = 0; i < 3; i++) tamis_device_free(device, opened[i]);
+    memset(opened, 0, sizeof opened);
+}
+
 /* ------------------------------------------------------------------------------------------ matrices */
 
 matrix matrix_poisoned(int64_t rows, int64_t cols, tamis_type type) {
-    matrix m = {.view = {.rows = rows, .cols = cols, .stride = cols + GAP, .type = type}};
-    m.bytes = (size_t)(rows * (cols + GAP) + 2) * tamis_type_size(type);
+    enum { GAP = 3, ALIGNED = 16 };
+    const int64_t stride = matrices_aligned ? (cols / ALIGNED + 1) * ALIGNED : cols + GAP;
+    matrix m = {.view = {.rows = rows, .cols = cols, .stride = stride, .type = type}};
+    m.front = (matrices_aligned ? ALIGNED : 1) * tamis_type_size(type);
+    m.bytes = (size_t)(rows * stride) * tamis_type_size(type) + 2 * m.front;
     m.memory = malloc(m.bytes);
     assert_non_null(m.memory);
     memset(m.memory, POISON, m.bytes);
-    m.view.data = (char *)m.memory + tamis_type_size(type);
+    m.view.data = (char *)m.memory + m.front;
     return m;
+}
+
+/* Memory of OpenCL has no addresses: there the view begins where it begins. */
+static size_t front_of(tamis_device *device, const matrix *m) {
+    tamis_device_description description;
+    works(tamis_device_describe(device, &description));
+    return strncmp(description.name, "opencl", 6) == 0 ? m->front : 0;
+}
+
+const tamis_dense *matrix_send(tamis_device *device, matrix *m) {
+    m->there = m->view;
+    if (!has_memory(device)) return &m->there;
+    const size_t left_out = front_of(device, m);
+    char *const memory = memory_send(device, (char *)m->memory + left_out, m->bytes - left_out);
+    m->there.location = TAMIS_DEVICE;
+    m->there.data = left_out ? memory : memory + m->front;
+    return &m->there;
+}
+
+void matrix_fetch(tamis_device *device, matrix *m) {
+    const size_t left_out = front_of(device, m);
+    if (!m->there.data || m->there.data == m->view.data) return;
+    memory_fetch(device, (char *)m->memory + left_out, left_out ? m->there.data : (char *)m->there.data - m->front,
+                 m->bytes - left_out);
+    m->there.data = NULL;
 }
 
 matrix matrix_make(int64_t rows, int64_t cols, tamis_type type, int seed, int absolute) {
@@ -152,8 +238,9 @@ void matrix_check(const matrix *m, const double *expected, const double *size, d
                 assert_true(apart <= roundings * sums * size[i * m->view.cols + j] +
                                          last[m->view.type] * 1.001 * fabs(wanted) + subnormal);
         }
-        const size_t gap = (size_t)((i + 1) * m->view.stride - GAP + 1) * bytes;
-        for (size_t b = gap; b < gap + GAP * bytes; b++) assert_int_equal(all[b], POISON);
+        const size_t end = m->front + (size_t)((i + 1) * m->view.stride) * bytes;
+        for (size_t b = end - (size_t)(m->view.stride - m->view.cols) * bytes; b < end; b++)
+            assert_int_equal(all[b], POISON);
     }
-    for (size_t b = 0; b < bytes; b++) assert_true(all[b] == POISON && all[m->bytes - 1 - b] == POISON);
+    for (size_t b = 0; b < m->front; b++) assert_true(all[b] == POISON && all[m->bytes - 1 - b] == POISON);
 }

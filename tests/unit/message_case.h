@@ -6,8 +6,8 @@
 
 #include <tamis/reference.h>
 
-/* Calls `run` once for each compiled instruction set that this machine has. */
-void on_each_instruction_set(void (*run)(void));
+/* Calls `run`; on the CPU once for each compiled instruction set that this machine has. */
+void on_each_instruction_set(const char *device, void (*run)(void));
 
 double *numbers(int64_t count); /* zeros, to be freed */
 
@@ -29,12 +29,27 @@ typedef struct graph_case {
 graph_case graph_case_make(graph_kind kind);
 void graph_case_free(graph_case *g);
 
-/* A row-major matrix that begins one element after an aligned address and has gaps between its rows. */
+/* The graph with its arrays where the device wants them. */
+tamis_graph *graph_case_open(tamis_device *device, const graph_case *g, int threads);
+void graph_case_close(tamis_device *device, tamis_graph *graph);
+
+/* Bytes where the device wants them: the host's on the CPU, a copy on others, which is freed by `memory_fetch`. */
+void *memory_send(tamis_device *device, void *host, size_t bytes);
+void memory_fetch(tamis_device *device, void *host, void *there, size_t bytes);
+
+/* A row-major matrix with gaps between its rows. It begins one element after an aligned address, or, with
+   matrices_aligned, it and each of its rows at one. */
 typedef struct matrix {
     tamis_dense view;
+    tamis_dense there; /* the view that a call gets */
     void *memory;
-    size_t bytes;
+    size_t bytes, front; /* front: before the first element */
 } matrix;
+extern bool matrices_aligned;
+
+/* The view for a call: what the matrix has now. What the call wrote is there after matrix_fetch. */
+const tamis_dense *matrix_send(tamis_device *device, matrix *m);
+void matrix_fetch(tamis_device *device, matrix *m);
 
 /* Multiples of 1/4 from -7/4 to 7/4, of which many are equal, or their absolute values; not 0. */
 matrix matrix_make(int64_t rows, int64_t cols, tamis_type type, int seed, int absolute);

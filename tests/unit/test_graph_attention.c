@@ -222,7 +222,7 @@ static void small_graphs(void) {
 
 static void every_call(void **state) {
     (void)state;
-    on_each_instruction_set(small_graphs);
+    on_each_instruction_set("cpu", small_graphs);
 }
 
 /* A row of 1300 entries, which threads share, and a column like it; heads wider than the sums of a kernel. */

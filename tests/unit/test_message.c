@@ -2,6 +2,8 @@
  * Message passing against the oracle: every message, reduction, kind of edge data, type, instruction set and number of
  * threads; the oracle's gradients against finite differences. The operands are multiples of 1/4, so that sums are exact
  * in fp32, and results must be the oracle's, rounded once; only means have a tolerance.
+ *   test_message [DEVICE [STEP [FIRST]]]
+ * runs every STEP-th case, from number FIRST on.
  */
 #include "message_case.h"
 
@@ -10,8 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu_device.h"
+#include "base/memory.h"
+#include "named_device.h"
 #include "support/works.h"
+
+static const char *name = "cpu";
+static tamis_device *device;
+static int64_t live, step = 1, number;
+
+/* Whether the next case is one of those that run. */
+static bool is_drawn(void) { return number++ % step == 0; }
 
 static const struct {
     tamis_message_op op;
@@ -91,53 +101,55 @@ static void compare(const graph_case *g, const tamis_graph *graph, tamis_message
     matrix U = matrix_make(g->S.cols, all, o.type, 1, 0), E = matrix_make(g->S.nnz, edges, o.type, 2, 0);
     matrix dOut = matrix_make(g->S.rows, all, o.type, 3, 0), out = matrix_poisoned(g->S.rows, all, o.type);
     matrix dU = matrix_poisoned(g->S.cols, all, o.type), dE = matrix_poisoned(g->S.nnz, edges, o.type);
-    void *const argument = malloc((size_t)(places + 1) * 8);
+    const size_t argument_bytes = (size_t)(places + 1) * 8;
+    void *const argument = malloc(argument_bytes);
     assert_non_null(argument);
-    memset(argument, 0x5a, (size_t)(places + 1) * 8);
-    works(tamis_message_pass(graph, &o, reads_u ? &U.view : NULL, reads_e ? &E.view : NULL, &out.view,
-                             extreme ? argument : NULL, NULL));
+    memset(argument, 0x5a, argument_bytes);
+    matrix *const sent[] = {&U, &E, &dOut, &out, &dU, &dE};
+    for (int i = 0; i < 6; i++) matrix_send(device, sent[i]);
+    void *const taken = memory_send(device, argument, argument_bytes);
+    works(tamis_message_pass(graph, &o, reads_u ? &U.there : NULL, reads_e ? &E.there : NULL, &out.there,
+                             extreme ? taken : NULL, NULL));
+    const bool mul = o.op == TAMIS_MESSAGE_MUL;
+    works(tamis_message_backward(graph, &o, &dOut.there, mul ? &U.there : NULL, mul ? &E.there : NULL,
+                                 extreme ? taken : NULL, reads_u ? &dU.there : NULL, reads_e ? &dE.there : NULL, NULL));
+    for (int i = 0; i < 6; i++) matrix_fetch(device, sent[i]);
+    memory_fetch(device, argument, taken, argument_bytes);
     const double roundings = o.reduce == TAMIS_REDUCE_MEAN ? (double)(g->most + all + 4) : 0;
     matrix_check(&out, x->out, x->out_size, roundings);
     for (int64_t i = 0; extreme && i < places; i++)
         assert_int_equal(wide ? ((int64_t *)argument)[i] : ((int32_t *)argument)[i], x->argument[i]);
-    const bool mul = o.op == TAMIS_MESSAGE_MUL;
-    works(tamis_message_backward(graph, &o, &dOut.view, mul ? &U.view : NULL, mul ? &E.view : NULL,
-                                 extreme ? argument : NULL, reads_u ? &dU.view : NULL, reads_e ? &dE.view : NULL,
-                                 NULL));
     if (reads_u) matrix_check(&dU, x->du, x->du_size, roundings);
     if (reads_e) matrix_check(&dE, x->de, x->de_size, roundings);
     free(argument);
-    matrix_free(&U);
-    matrix_free(&E);
-    matrix_free(&dOut);
-    matrix_free(&out);
-    matrix_free(&dU);
-    matrix_free(&dE);
+    for (int i = 0; i < 6; i++) matrix_free(sent[i]);
 }
 
-static tamis_graph *graph_of(const graph_case *g, int threads) {
-    const tamis_graph_options options = {.threads = threads};
-    tamis_graph *graph = NULL;
-    works(tamis_graph_create(device, &g->S, &options, &graph));
-    return graph;
+/* With one thread, or matrices that cannot be read in vectors; and with several, or matrices that can. */
+static tamis_graph *open_graph(const graph_case *g, int turn) {
+    matrices_aligned = turn;
+    return graph_case_open(device, g, turn ? 3 : 1);
 }
 
 static void every_message_on(const graph_case *g, int first_shape, int last_shape) {
-    tamis_graph *const graphs[] = {graph_of(g, 1), graph_of(g, 3)};
-    for (int m = 0; m < MESSAGES; m++)
-        for (int reduce = 0; reduce < 4; reduce++)
-            for (int s = first_shape; s < last_shape; s++) {
-                tamis_message_options o = options_of(m, reduce, shapes[s]);
-                expected x = expect(g, o);
-                for (int type = 0; type < 8; type++) {
-                    o.type = (tamis_type)(type % 4);
-                    o.argument_type = (tamis_index_type)((type + type / 4) % 2);
-                    compare(g, graphs[type / 4], o, &x);
+    for (int turn = 0; turn < 2; turn++) {
+        tamis_graph *const graph = open_graph(g, turn);
+        for (int m = 0; m < MESSAGES; m++)
+            for (int reduce = 0; reduce < 4; reduce++)
+                for (int s = first_shape; s < last_shape; s++) {
+                    tamis_message_options o = options_of(m, reduce, shapes[s]);
+                    expected x = {.out = NULL};
+                    for (int type = 0; type < 4; type++) {
+                        if (!is_drawn()) continue;
+                        if (!x.out) x = expect(g, o);
+                        o.type = (tamis_type)type;
+                        o.argument_type = (tamis_index_type)((type + turn) % 2);
+                        compare(g, graph, o, &x);
+                    }
+                    forget(&x);
                 }
-                forget(&x);
-            }
-    tamis_graph_destroy(graphs[0]);
-    tamis_graph_destroy(graphs[1]);
+        graph_case_close(device, graph);
+    }
 }
 
 static void small_messages(void) {
@@ -150,7 +162,7 @@ static void small_messages(void) {
 
 static void every_message(void **state) {
     (void)state;
-    on_each_instruction_set(small_messages);
+    on_each_instruction_set(name, small_messages);
 }
 
 /* A row of 1300 entries, which threads share, and a column like it. */
@@ -165,14 +177,18 @@ static void hubs(void **state) {
 /* ------------------------------------------------------------------------------------------ edge vectors */
 
 static void every_pair_on(const graph_case *g) {
-    tamis_graph *const graphs[] = {graph_of(g, 1), graph_of(g, 3)};
+    tamis_graph *graph = open_graph(g, 0);
     const tamis_sparse *const S = &g->S;
     for (int n = 0; n < 4 * SHAPES * 8; n++) {
+        if (n == 4 * SHAPES * 4) {
+            graph_case_close(device, graph);
+            graph = open_graph(g, 1);
+        }
+        if (!is_drawn()) continue;
         tamis_pair_options o = {.op = (tamis_pair_op)(n % 4),
                                 .type = (tamis_type)(n / 4 % 4),
                                 .heads = shapes[n / 16 % SHAPES][0],
                                 .width = shapes[n / 16 % SHAPES][1]};
-        const tamis_graph *const graph = graphs[n / 16 / SHAPES];
         const int64_t all = o.heads * o.width, edges = o.op == TAMIS_PAIR_DOT ? o.heads : all;
         double *const out = numbers(S->nnz * edges), *const du = numbers(S->rows * all),
                       *const dv = numbers(S->cols * all);
@@ -181,21 +197,22 @@ static void every_pair_on(const graph_case *g) {
         matrix dU = matrix_poisoned(S->rows, all, o.type), dV = matrix_poisoned(S->cols, all, o.type);
         works(tamis_reference_edge_vectors(S, &o, &U.view, &V.view, out));
         works(tamis_reference_edge_vectors_backward(S, &o, &dOut.view, &U.view, &V.view, du, dv));
-        works(tamis_edge_vectors(graph, &o, &U.view, &V.view, &found.view, NULL));
+        matrix *const all_of[] = {&U, &V, &dOut, &found, &dU, &dV};
+        for (int i = 0; i < 6; i++) matrix_send(device, all_of[i]);
+        works(tamis_edge_vectors(graph, &o, &U.there, &V.there, &found.there, NULL));
         const bool reads = o.op >= TAMIS_PAIR_MUL;
-        works(tamis_edge_vectors_backward(graph, &o, &dOut.view, reads ? &U.view : NULL, reads ? &V.view : NULL,
-                                          &dU.view, &dV.view, NULL));
+        works(tamis_edge_vectors_backward(graph, &o, &dOut.there, reads ? &U.there : NULL, reads ? &V.there : NULL,
+                                          &dU.there, &dV.there, NULL));
+        for (int i = 0; i < 6; i++) matrix_fetch(device, all_of[i]);
         matrix_check(&found, out, NULL, 0);
         matrix_check(&dU, du, NULL, 0);
         matrix_check(&dV, dv, NULL, 0);
-        matrix *const all_of[] = {&U, &V, &dOut, &found, &dU, &dV};
         for (int i = 0; i < 6; i++) matrix_free(all_of[i]);
         free(out);
         free(du);
         free(dv);
     }
-    tamis_graph_destroy(graphs[0]);
-    tamis_graph_destroy(graphs[1]);
+    graph_case_close(device, graph);
 }
 
 static void all_pairs(void) {
@@ -208,7 +225,7 @@ static void all_pairs(void) {
 
 static void every_pair(void **state) {
     (void)state;
-    on_each_instruction_set(all_pairs);
+    on_each_instruction_set(name, all_pairs);
 }
 
 /* ------------------------------------------------------------------------------------------ finite differences */
@@ -230,16 +247,16 @@ static double loss(const graph_case *g, const tamis_message_options *o, const ta
 
 static void differ(const graph_case *g, const tamis_message_options *o, const tamis_pair_options *pair, matrix *U,
                    matrix *E, const matrix *dOut, matrix *by, const double *gradient) {
-    const double step = 0x1p-20;
+    const double small = 0x1p-20;
     for (int64_t i = 0; i < by->view.rows * by->view.cols; i++) {
         const int64_t row = i / by->view.cols, col = i % by->view.cols;
         const double x = matrix_get(by, row, col);
-        matrix_set(by, row, col, x + step);
+        matrix_set(by, row, col, x + small);
         const double above = loss(g, o, pair, U, E, dOut);
-        matrix_set(by, row, col, x - step);
+        matrix_set(by, row, col, x - small);
         const double below = loss(g, o, pair, U, E, dOut);
         matrix_set(by, row, col, x);
-        assert_true(fabs((above - below) / (2 * step) - gradient[i]) < 1e-6);
+        assert_true(fabs((above - below) / (2 * small) - gradient[i]) < 1e-6);
     }
 }
 
@@ -278,24 +295,31 @@ static void ties_and_nan(void **state) {
     (void)state;
     enum { ENTRIES = 8 };
     int32_t rows[ENTRIES] = {2, 0, 2, 0, 3, 3, 3, 2}, columns[ENTRIES] = {0, 1, 2, 3, 4, 5, 6, 7};
-    float u[ENTRIES] = {1, -0.0F, 5, 0, 2, NAN, NAN, 5};
-    const tamis_sparse S = {
-        .format = TAMIS_COO, .rows = 4, .cols = ENTRIES, .nnz = ENTRIES, .row_indices = rows, .columns = columns};
-    const tamis_dense U = {.data = u, .rows = ENTRIES, .cols = 1};
-    float found[4];
-    int32_t argument[4];
-    const tamis_dense out = {.data = found, .rows = 4, .cols = 1};
-    tamis_graph *graph = NULL;
-    works(tamis_graph_create(device, &S, NULL, &graph));
-    tamis_message_options o = {.reduce = TAMIS_REDUCE_MAX, .width = 1};
-    works(tamis_message_pass(graph, &o, &U, NULL, &out, argument, NULL));
-    assert_true(found[0] == 0 && found[1] == 0 && found[2] == 5 && isnan(found[3]));
-    assert_true(argument[0] == 1 && argument[1] == -1 && argument[2] == 2 && argument[3] == 5);
-    o.reduce = TAMIS_REDUCE_MIN;
-    works(tamis_message_pass(graph, &o, &U, NULL, &out, argument, NULL));
-    assert_true(found[0] == 0 && found[1] == 0 && found[2] == 1 && isnan(found[3]));
-    assert_true(argument[0] == 1 && argument[1] == -1 && argument[2] == 0 && argument[3] == 5);
-    tamis_graph_destroy(graph);
+    const double u[ENTRIES] = {1, -0.0, 5, 0, 2, NAN, NAN, 5}, results[2][4] = {{0, 0, 5, NAN}, {0, 0, 1, NAN}};
+    const int32_t wanted[2][4] = {{1, -1, 2, 5}, {1, -1, 0, 5}};
+    const graph_case g = {
+        .S = {
+            .format = TAMIS_COO, .rows = 4, .cols = ENTRIES, .nnz = ENTRIES, .row_indices = rows, .columns = columns}};
+    tamis_graph *const graph = graph_case_open(device, &g, 1);
+    for (int i = 0; i < 2; i++) {
+        const tamis_message_options o = {.reduce = i ? TAMIS_REDUCE_MIN : TAMIS_REDUCE_MAX, .width = 1};
+        matrix U = matrix_poisoned(ENTRIES, 1, TAMIS_F32), out = matrix_poisoned(4, 1, TAMIS_F32);
+        int32_t argument[4];
+        for (int j = 0; j < ENTRIES; j++) matrix_set(&U, j, 0, u[j]);
+        void *const taken = memory_send(device, argument, sizeof argument);
+        works(tamis_message_pass(graph, &o, matrix_send(device, &U), NULL, matrix_send(device, &out), taken, NULL));
+        memory_fetch(device, argument, taken, sizeof argument);
+        matrix_fetch(device, &U);
+        matrix_fetch(device, &out);
+        for (int j = 0; j < 4; j++) {
+            const double found = matrix_get(&out, j, 0);
+            assert_true(found == results[i][j] || (isnan(found) && isnan(results[i][j])));
+            assert_int_equal(argument[j], wanted[i][j]);
+        }
+        matrix_free(&U);
+        matrix_free(&out);
+    }
+    graph_case_close(device, graph);
 }
 
 /* With numbers whose sums round, runs and numbers of threads give the same bits. */
@@ -304,33 +328,52 @@ static void same_bits(void **state) {
     graph_case g = graph_case_make(GRAPH_HUB);
     enum { WIDTH = 72 };
     matrix U = matrix_make(g.S.cols, WIDTH, TAMIS_F32, 1, 0), E = matrix_make(g.S.nnz, WIDTH, TAMIS_F32, 2, 0);
+    matrix dOut = matrix_make(g.S.rows, WIDTH, TAMIS_F32, 3, 0);
     for (int64_t i = 0; i < g.S.cols * WIDTH; i++) matrix_set(&U, i / WIDTH, i % WIDTH, sin((double)i));
     const tamis_message_options o = {.op = TAMIS_MESSAGE_MUL, .edge_data = TAMIS_E_VECTOR, .width = WIDTH};
-    matrix first = matrix_poisoned(g.S.rows, WIDTH, TAMIS_F32), dU = matrix_poisoned(g.S.cols, WIDTH, TAMIS_F32);
+    matrix first[2], next[2];
     for (int threads = 1; threads < 8; threads++) {
-        tamis_graph *const graph = graph_of(&g, threads);
-        matrix out = matrix_poisoned(g.S.rows, WIDTH, TAMIS_F32), next = matrix_poisoned(g.S.cols, WIDTH, TAMIS_F32);
-        works(tamis_message_pass(graph, &o, &U.view, &E.view, threads == 1 ? &first.view : &out.view, NULL, NULL));
-        works(tamis_message_backward(graph, &o, &first.view, &U.view, &E.view, NULL,
-                                     threads == 1 ? &dU.view : &next.view, NULL, NULL));
-        for (int64_t i = 0; threads > 1 && i < g.S.rows; i++)
-            assert_memory_equal(matrix_at(&out, i, 0), matrix_at(&first, i, 0), WIDTH * sizeof(float));
-        for (int64_t i = 0; threads > 1 && i < g.S.cols; i++)
-            assert_memory_equal(matrix_at(&next, i, 0), matrix_at(&dU, i, 0), WIDTH * sizeof(float));
-        matrix_free(&out);
-        matrix_free(&next);
-        tamis_graph_destroy(graph);
+        tamis_graph *const graph = graph_case_open(device, &g, threads);
+        next[0] = matrix_poisoned(g.S.rows, WIDTH, TAMIS_F32);
+        next[1] = matrix_poisoned(g.S.cols, WIDTH, TAMIS_F32);
+        matrix *const sent[] = {&U, &E, &dOut, &next[0], &next[1]};
+        for (int i = 0; i < 5; i++) matrix_send(device, sent[i]);
+        works(tamis_message_pass(graph, &o, &U.there, &E.there, &next[0].there, NULL, NULL));
+        works(tamis_message_backward(graph, &o, &dOut.there, &U.there, &E.there, NULL, &next[1].there, NULL, NULL));
+        for (int i = 0; i < 5; i++) matrix_fetch(device, sent[i]);
+        graph_case_close(device, graph);
+        for (int i = 0; i < 2; i++) {
+            if (threads == 1) {
+                first[i] = next[i];
+                continue;
+            }
+            assert_memory_equal(next[i].memory, first[i].memory, next[i].bytes);
+            matrix_free(&next[i]);
+        }
     }
-    matrix_free(&U);
-    matrix_free(&E);
-    matrix_free(&first);
-    matrix_free(&dU);
+    matrix *const all_of[] = {&U, &E, &dOut, &first[0], &first[1]};
+    for (int i = 0; i < 5; i++) matrix_free(all_of[i]);
     graph_case_free(&g);
 }
 
-int main(void) {
+static int set_up(void **state) {
+    (void)state;
+    live = tamis_memory_live();
+    return tamis_device_open(name, &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != live;
+}
+
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_message), cmocka_unit_test(hubs),
                                        cmocka_unit_test(every_pair),    cmocka_unit_test(finite_differences),
                                        cmocka_unit_test(ties_and_nan),  cmocka_unit_test(same_bits)};
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (argc > 2) step = strtoll(argv[2], NULL, 10);
+    if (argc > 3) number = step - strtoll(argv[3], NULL, 10);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -148,7 +148,7 @@ static void small_graphs(void) {
 
 static void every_segment(void **state) {
     (void)state;
-    on_each_instruction_set(small_graphs);
+    on_each_instruction_set("cpu", small_graphs);
 }
 
 static void hubs(void **state) {

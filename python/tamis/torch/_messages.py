@@ -1,4 +1,4 @@
-"""Message passing: reductions of messages over the rows of a pattern, and vectors on edges. Operators of PyTorch, on the CPU.
+"""Message passing: reductions of messages over the rows of a pattern, and vectors on edges. Operators of PyTorch, on the CPU and on CUDA.
 
 The operators take matrices: a row for each node or edge, heads side by side. `message` and `edge_op` make them of what the caller has.
 """
@@ -14,6 +14,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._device import opened
+from .._kinds import Torch
 from .._library import lib, must
 from .._plan import _Owned
 from .._views import dense, torch_view
@@ -49,11 +50,14 @@ def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, plac
     if graph is None:
         pattern.sparse.check_memory()
         value = ctypes.c_void_p()
-        must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(c.tamis_graph_options(trust_input=True, column_places=places)),
-                                    value))
+        options = c.tamis_graph_options(trust_input=True, column_places=places, stream=_stream(columns))
+        must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(options), value))
         graph = _Graph(value.value, pattern.sparse)
         setattr(pattern, kept, graph)
     return graph
+
+
+_stream = Torch.stream  # the current one of a tensor's device
 
 
 def _view(x: Optional[Tensor], name: str) -> Any:
@@ -93,7 +97,7 @@ def _message(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Te
     assert like is not None
     out, argument = like.new_empty((rows, like.shape[1])), _arguments(reduce, columns, rows, like.shape[1])
     must(lib.tamis_message_pass(graph.value, _message_options(op, reduce, data, heads, like, argument), _view(x, "x"), _view(e, "e"),
-                                _view(out, "out"), argument.data_ptr() or None, None))
+                                _view(out, "out"), argument.data_ptr() or None, _stream(like)))
     return out, argument
 
 
@@ -104,7 +108,7 @@ def _message_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[
     dx, de = _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted)
     must(lib.tamis_message_backward(graph.value, _message_options(op, reduce, data, heads, grad, argument), _view(grad, "grad"), _view(x, "x"),
                                     _view(e, "e"), argument.data_ptr() or None, _view(dx if wanted[0] else None, "dx"),
-                                    _view(de if wanted[1] else None, "de"), None))
+                                    _view(de if wanted[1] else None, "de"), _stream(grad)))
     return dx, de
 
 
@@ -112,7 +116,7 @@ def _edge_op(index: Tensor, columns: Tensor, x: Tensor, y: Tensor, rows: int, co
     graph = _graph(index, columns, rows, cols, coo)
     out = _edge_op_fake(index, columns, x, y, rows, cols, coo, op, heads)
     options = c.tamis_pair_options(op=op, type=torch_view(x, "x").type, heads=heads, width=_width(x, heads))
-    must(lib.tamis_edge_vectors(graph.value, byref(options), _view(x, "x"), _view(y, "y"), _view(out, "out"), None))
+    must(lib.tamis_edge_vectors(graph.value, byref(options), _view(x, "x"), _view(y, "y"), _view(out, "out"), _stream(x)))
     return out
 
 
@@ -123,7 +127,7 @@ def _edge_op_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[
     dx, dy = _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, heads, width, wanted)
     options = c.tamis_pair_options(op=op, type=torch_view(grad, "grad").type, heads=heads, width=width)
     must(lib.tamis_edge_vectors_backward(graph.value, byref(options), _view(grad, "grad"), _view(x, "x"), _view(y, "y"),
-                                         _view(dx if wanted[0] else None, "dx"), _view(dy if wanted[1] else None, "dy"), None))
+                                         _view(dx if wanted[0] else None, "dx"), _view(dy if wanted[1] else None, "dy"), _stream(grad)))
     return dx, dy
 
 
@@ -237,9 +241,6 @@ def _check(pattern: Any, **tensors: Any) -> None:
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
         if x.device != pattern.device:
             raise _errors.ArgumentError(f"{name} is on {x.device} and the pattern on {pattern.device}: move one, for instance by {name}.to({str(pattern.device)!r})")
-        if x.device.type == "cuda":
-            raise _errors.UnsupportedError(f"{name} is on {x.device}: message passing runs on the CPU so far; move the pattern and the tensors there, "
-                                           f"for instance by {name}.cpu()")
         if first is not None and x.dtype != first.dtype:
             raise _errors.ArgumentError(f"{name} is {x.dtype} and x {first.dtype}: convert one, for instance by {name}.to({first.dtype})")
         first = x if first is None else first
@@ -276,7 +277,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     x: (cols, width) or (cols, heads, width). e: a number for each edge (nnz,), a number for each head (nnz, heads), or as much as x
     has for a node, in the pattern's order. The messages are not stored.
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
-    before numbers. Gradients to x and e, the same bits each time. On the CPU alone; no second derivatives. Errors as in `sddmm`.
+    before numbers. Gradients to x and e, the same bits each time. No second derivatives. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
@@ -306,7 +307,7 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
 
     op: "add", "sub", "mul", or "dot" for the inner product. x: (rows, width) or (rows, heads, width); y: the same with cols.
     Returns (nnz, width) or (nnz, heads, width) in the pattern's order, with "dot" (nnz,) or (nnz, heads). Gradients to x and y, the same
-    bits each time. On the CPU alone; no second derivatives. Errors as in `sddmm`.
+    bits each time. No second derivatives. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)

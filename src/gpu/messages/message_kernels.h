@@ -1,0 +1,144 @@
+/*
+ * What the kernels of message passing share: how the lanes of a team have a row, and what an entry brings.
+ *
+ * Constants beside those of simt.h:
+ *   UNITS      units that a lane has of a slice of a row; the lanes take units in turn
+ *   FULL       1: all lanes have all of them, so that nobody looks where the row ends
+ *   LOADS      entries whose rows are under way at once
+ *   NEAR       1: rows lie less than 2^31 bytes apart
+ *   OTHER      bits of the offsets at the other end
+ *   ARGUMENT   bits of the arguments of max and min
+ * TERM, NUMBERS, TAKEN, PERMUTED, WEIGHTED and MEAN are what a job says, or, where compiling is slow, the kernel's
+ * arguments. All rows begin at multiples of a unit, and so does a head of them where something is a number a head.
+ */
+#define LANES TEAM
+#include "lane_kernels.h"
+
+#define TERM_X   0
+#define TERM_ADD 1
+#define TERM_MUL 2
+#define TERM_Y   3
+
+#define REALS (UNITS * UNIT) /* of a lane */
+
+#if OTHER == 64
+typedef int64 other_offset;
+#else
+typedef int32 other_offset;
+#endif
+#if ARGUMENT == 64
+typedef int64 taken_entry;
+#else
+typedef int32 taken_entry;
+#endif
+
+/* Where a lane's unit begins in a slice of `left` elements: past its end the last unit again, which nobody writes. */
+FUNCTION int32 unit_in(int lane, int u, int32 left) {
+    return FULL ? unit_at(lane, u) : min32(unit_at(lane, u), left - UNIT);
+}
+FUNCTION int has_unit(int lane, int u, int32 left) { return FULL || unit_at(lane, u) < left; }
+
+FUNCTION void load_slice(real *to, GLOBAL const element *row, int lane, int32 left) {
+    UNROLL
+    for (int u = 0; u < UNITS; u++) load_unit(to + u * UNIT, row + unit_in(lane, u, left), 1);
+}
+
+FUNCTION void store_slice(GLOBAL element *row, const real *from, int lane, int32 left) {
+    UNROLL
+    for (int u = 0; u < UNITS; u++)
+        if (has_unit(lane, u, left)) store_unit(row + unit_in(lane, u, left), from + u * UNIT);
+}
+
+/* Arguments lie at addresses that four of them may have, or a unit of them if that is less. */
+FUNCTION void load_arguments(taken_entry *to, GLOBAL const taken_entry *row, int lane, int32 left) {
+    UNROLL
+    for (int u = 0; u < UNITS; u++) {
+        GLOBAL const taken_entry *const from = row + unit_in(lane, u, left);
+#if ARGUMENT == 32 && UNIT >= 4
+        UNROLL
+        for (int i = u * UNIT; i < (u + 1) * UNIT; i += 4) {
+            const int4 x = *(GLOBAL const int4 *)(from + i - u * UNIT);
+            to[i] = x.x, to[i + 1] = x.y, to[i + 2] = x.z, to[i + 3] = x.w;
+        }
+#else
+        UNROLL
+        for (int i = 0; i < UNIT; i++) to[u * UNIT + i] = from[i];
+#endif
+    }
+}
+
+FUNCTION void store_arguments(GLOBAL taken_entry *row, const taken_entry *from, int lane, int32 left) {
+    UNROLL
+    for (int u = 0; u < UNITS; u++) {
+        GLOBAL taken_entry *const to = row + unit_in(lane, u, left);
+        if (!has_unit(lane, u, left)) continue;
+#if ARGUMENT == 32 && UNIT >= 4
+        UNROLL
+        for (int i = u * UNIT; i < (u + 1) * UNIT; i += 4) {
+            int4 x;
+            x.x = from[i], x.y = from[i + 1], x.z = from[i + 2], x.w = from[i + 3];
+            *(GLOBAL int4 *)(to + i - u * UNIT) = x;
+        }
+#else
+        UNROLL
+        for (int i = 0; i < UNIT; i++) to[i] = from[u * UNIT + i];
+#endif
+    }
+}
+
+/* The heads of the lane's units, if edges have a number for each (`numbers` = 2). */
+FUNCTION void find_heads(int32 *heads, const int numbers, int32 first, int lane, int32 left, int32 width) {
+    UNROLL
+    for (int u = 0; u < UNITS; u++)
+        heads[u] = numbers == 2 ? (int32)((uint32)(first + unit_in(lane, u, left)) / (uint32)width) : 0;
+}
+
+/* What an edge has for a lane's elements. `numbers`: 0, a vector; 1, a number; 2, a number for each head. */
+FUNCTION void load_edge(real *to, GLOBAL const element *e, const int numbers, const int32 *heads, int32 first, int lane,
+                        int32 left) {
+    if (numbers) {
+        UNROLL
+        for (int u = 0; u < UNITS; u++) {
+            const real y = real_of(e[heads[u]]);
+            UNROLL
+            for (int i = 0; i < UNIT; i++) to[u * UNIT + i] = y;
+        }
+    } else {
+        load_slice(to, e + first, lane, left);
+    }
+}
+
+FUNCTION real term_of(const int term, real x, real y, real sign) {
+    return term == TERM_X ? x : term == TERM_ADD ? x + sign * y : term == TERM_MUL ? x * y : y;
+}
+
+/* Whether a number takes the place of the best so far: a larger one, or the first NaN. */
+FUNCTION int takes(real next, real best) { return !(next <= best) && best == best; }
+
+/* Entries `at` and following of a row that ends at `end`: past it the last one again. */
+FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *columns, GLOBAL const int64 *entries,
+                         const int has_column, const int permuted, int64 at, int64 end) {
+    UNROLL
+    for (int i = 0; i < LOADS; i++) {
+        const int64 t = min64(at + i, end - 1);
+        column[i] = has_column ? columns[t] : 0;
+        entry[i] = permuted ? entries[permuted ? t : 0] : t;
+    }
+}
+
+#define JOB_PARAMETERS                                                                                                 \
+    int64 rows, int64 pieces, int64 limit, IN(int64, cuts), IN(int64, piece_cut), IN(offset, offsets),                 \
+        IN(index, columns), IN(int64, entries), int32 all, int32 slice, int32 width, real sign, real factor,           \
+        int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean
+
+#define JOB_TAKE                                                                                                       \
+    TAKE(int64, cuts);                                                                                                 \
+    TAKE(int64, piece_cut);                                                                                            \
+    TAKE(offset, offsets);                                                                                             \
+    TAKE(index, columns);                                                                                              \
+    TAKE(int64, entries)
+
+/* Tasks are pieces of rows that are cut, then rows (lane_kernels.h). */
+#define FOR_EACH_TASK(task, count)                                                                                     \
+    for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (count); task += GROUPS_X * (GROUP / TEAM))
+#define TASK_OF(task) find_task(task, pieces, limit, cuts, piece_cut, 0, cuts, offsets)

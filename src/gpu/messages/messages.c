@@ -1,0 +1,309 @@
+/*
+ * Host side of message_*.simt. A team has a row of the pattern; rows of more than LIMIT entries are cut, by the lists
+ * of rows.simt, which are made once for each order of a graph.
+ */
+#include "gpu/messages/messages.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "gpu/compile/definitions.h"
+#include "gpu/messages/variants.h"
+#include "gpu/runtime/memory.h"
+
+enum { LIMIT = 256, MERGE_TEAM = 32, MERGE_GROUP = 256, ARGUMENTS_MOST = 40 };
+
+/* ------------------------------------------------------------------------------------------ orders */
+
+static void release(void *device, tamis_message_plan *plan) {
+    if (!plan) return;
+    for (int i = 0; i < plan->base.kept_count; i++) tamis_gpu_release(device, TAMIS_ALL_STREAMS, plan->base.kept[i]);
+    tamis_release(plan);
+}
+
+static tamis_status prepare(void *device, void *stream, const tamis_message_order *order, tamis_message_plan **made) {
+    tamis_status status = TAMIS_OK;
+    tamis_message_plan *plan = NULL;
+    *made = NULL;
+    if (order->nnz <= LIMIT) return TAMIS_OK; /* no row is longer */
+    TRY(tamis_allocate_zeroed(1, sizeof *plan, "long rows of a graph", (void **)&plan));
+    plan->base.device = device;
+    plan->base.problem = (tamis_problem){.rows = order->rows,
+                                         .nnz = order->nnz,
+                                         .offsets = order->offsets,
+                                         .offset_type = order->offset_type,
+                                         .index_type = order->column_type,
+                                         .device = device,
+                                         .stream = stream};
+    plan->base.profile.max = order->nnz; /* not known yet */
+    TRY_GOTO(failed, tamis_gpu_cuts_make(&plan->base, LIMIT, false, &plan->cuts));
+    *made = plan;
+    return TAMIS_OK;
+failed:
+    release(device, plan);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ choosing */
+
+/* A job, how its kernel has the rows, and what of it is cut. */
+typedef struct pass {
+    const tamis_message_job *job;
+    tamis_gpu_device *device;
+    tamis_gpu_message_variant variant;
+    int64_t all, span, slice; /* elements of a row, of what a team shares, and of what it takes at once */
+    int64_t pieces, cut_count;
+    tamis_place parts, places;
+} pass;
+
+/* What ENTRIES makes are numbers, so many for each entry, and not rows. */
+static bool makes_numbers(const tamis_message_job *job) {
+    return job->kind == TAMIS_PASS_ENTRIES && job->edge_data != TAMIS_E_VECTOR;
+}
+
+static int64_t numbers_made(const tamis_message_job *job) { return job->edge_data == TAMIS_E_HEAD ? job->heads : 1; }
+
+static bool reads_x(const tamis_message_job *job) {
+    return job->kind == TAMIS_PASS_ENTRIES ? job->term != TAMIS_TERM_X : job->term != TAMIS_TERM_Y;
+}
+
+static bool reads_y(const tamis_message_job *job) {
+    return job->kind != TAMIS_PASS_ENTRIES && job->term != TAMIS_TERM_X;
+}
+
+static bool reads_arguments(const tamis_message_job *job) {
+    return job->argument.base && job->kind != TAMIS_PASS_LARGEST;
+}
+
+static bool is_aligned(const pass *p, bool used, const tamis_message_operand *x, int64_t unit) {
+    const size_t size = tamis_type_size(p->job->type);
+    return !used || tamis_gpu_aligned(p->device, x->at, x->stride, 0, size, (size_t)unit * size);
+}
+
+/* Whether rows can be read in such units, and have a whole number of them. */
+static bool fits_unit(const pass *p, int64_t unit) {
+    const tamis_message_job *const job = p->job;
+    const int64_t argument = unit * (int64_t)tamis_index_size(job->argument_type);
+    return (job->edge_data == TAMIS_E_HEAD ? job->width : p->all) % unit == 0 &&
+           is_aligned(p, reads_x(job), &job->x, unit) &&
+           is_aligned(p, reads_y(job) && job->edge_data == TAMIS_E_VECTOR, &job->y, unit) &&
+           is_aligned(p, job->kind == TAMIS_PASS_ENTRIES, &job->z, unit) &&
+           is_aligned(p, !makes_numbers(job), &job->out, unit) &&
+           (!job->argument.base ||
+            tamis_gpu_aligned(p->device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
+}
+
+/* How the lanes share a row: as few as have a unit each, of many two. Devices that are slow to compile for get few
+   kernels: the lanes go through the row in slices. */
+static void share_row(pass *p, bool quick) {
+    enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4, GROUP = 128 };
+    tamis_gpu_message_variant *const v = &p->variant;
+    int64_t unit = 16 / (int64_t)tamis_type_size(p->job->type);
+    while (unit > 1 && !fits_unit(p, unit)) unit = quick ? unit / 2 : 1;
+    const int64_t across = tamis_gpu_ceiling(p->span, unit);
+    v->unit = (int32_t)unit;
+    v->units = across > LANES_OF_ONE || !quick ? 2 : 1;
+    v->team = quick ? 1 : SLOW_TEAM;
+    while (quick && v->team < LANES_MOST && v->team * v->units < across) v->team *= 2;
+    v->group = quick ? GROUP : SLOW_TEAM; /* ONE_TEAM of simt.h */
+    p->slice = v->team * v->units * unit;
+    v->full = quick && p->span % p->slice == 0;
+}
+
+/* Entries whose rows are under way: as many as registers hold. */
+static int32_t loads_of(const pass *p) {
+    enum { REGISTERS = 64, MOST = 4 };
+    const tamis_message_job *const job = p->job;
+    const int64_t matrices =
+        reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_arguments(job) * 1;
+    const int64_t of_one = (matrices > 0 ? matrices : 1) * p->variant.units * p->variant.unit *
+                           (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
+    int32_t loads = MOST;
+    while (loads > 1 && loads * of_one > REGISTERS) loads /= 2;
+    return loads;
+}
+
+static tamis_gpu_message_kernel kernel_of(const tamis_message_job *job) {
+    if (job->kind == TAMIS_PASS_ENTRIES) return makes_numbers(job) ? TAMIS_MESSAGE_NUMBERS : TAMIS_MESSAGE_VECTORS;
+    return job->kind == TAMIS_PASS_LARGEST ? TAMIS_MESSAGE_LARGEST : TAMIS_MESSAGE_SUMS;
+}
+
+static int32_t bits_of(tamis_index_type type) { return type == TAMIS_I64 ? 64 : 32; }
+
+/* 0: y is a vector, or not read; 1: a number; 2: a number for each head. */
+static int32_t numbers_of(const tamis_message_job *job) {
+    if (!reads_y(job) || job->edge_data == TAMIS_E_VECTOR) return 0;
+    return job->edge_data == TAMIS_E_HEAD ? 2 : 1;
+}
+
+static void choose(pass *p) {
+    const tamis_message_job *const job = p->job;
+    const bool quick = p->device->limits.subgroup == 32;
+    tamis_gpu_message_variant *const v = &p->variant;
+    p->all = job->heads * job->width;
+    p->span = makes_numbers(job) && job->edge_data == TAMIS_E_HEAD ? job->width : p->all;
+    v->kernel = (int32_t)kernel_of(job);
+    v->element = tamis_gpu_element(job->type);
+    v->index = bits_of(job->order.column_type);
+    v->offset = bits_of(job->order.offset_type);
+    v->other = job->other_offsets ? bits_of(job->other_offset_type) : 32;
+    v->argument = job->argument.base ? bits_of(job->argument_type) : 32;
+    share_row(p, quick);
+    v->loads = quick ? loads_of(p) : 4;
+    v->near = (uint64_t)job->x.stride * tamis_type_size(job->type) <= INT32_MAX;
+    v->term = quick ? (int32_t)job->term : -1;
+    v->numbers = quick ? numbers_of(job) : -1;
+    v->taken = quick ? reads_arguments(job) : -1;
+    v->permuted = quick ? job->order.entries != NULL : -1;
+    v->weighted = quick ? job->other_offsets != NULL : -1;
+    v->mean = quick ? job->mean : -1;
+}
+
+/* ------------------------------------------------------------------------------------------ launching */
+
+/* OpenCL wants memory in the place of what is not there. */
+static tamis_place or_any(const pass *p, tamis_place place) {
+    return place.base ? place : (tamis_place){(void *)(uintptr_t)p->job->order.offsets, 0};
+}
+
+static tamis_gpu_named array(const pass *p, const char *name, const void *memory) {
+    return tamis_gpu_place(name, or_any(p, (tamis_place){(void *)(uintptr_t)memory, 0}));
+}
+
+/* What JOB_PARAMETERS of message_kernels.h names, and x. */
+static int add_job(const pass *p, tamis_gpu_named *to) {
+    const tamis_message_job *const job = p->job;
+    const tamis_gpu_cuts *const cuts = p->pieces ? &job->order.plan->cuts : NULL;
+    int n = 0;
+    to[n++] = tamis_gpu_integer("rows", job->order.rows);
+    to[n++] = tamis_gpu_integer("pieces", p->pieces);
+    to[n++] = tamis_gpu_integer("limit", p->pieces ? LIMIT : INT32_MAX);
+    to[n++] = array(p, "cuts", cuts ? cuts->rows : NULL);
+    to[n++] = array(p, "piece_cut", cuts ? cuts->piece_cut : NULL);
+    to[n++] = array(p, "offsets", job->order.offsets);
+    to[n++] = array(p, "columns", job->order.columns);
+    to[n++] = array(p, "entries", job->order.entries);
+    to[n++] = tamis_gpu_integer("all", p->all);
+    to[n++] = tamis_gpu_integer("slice", p->slice);
+    to[n++] = tamis_gpu_integer("width", p->variant.kernel == TAMIS_MESSAGE_NUMBERS ? p->span : job->width);
+    to[n++] = tamis_gpu_real("sign", job->sign);
+    to[n++] = tamis_gpu_real("factor", job->factor);
+    to[n++] = tamis_gpu_integer("term", job->term);
+    to[n++] = tamis_gpu_integer("numbers", numbers_of(job));
+    to[n++] = tamis_gpu_integer("taken", reads_arguments(job));
+    to[n++] = tamis_gpu_integer("permuted", job->order.entries != NULL);
+    to[n++] = tamis_gpu_integer("mean", job->mean);
+    to[n++] = tamis_gpu_place("x", or_any(p, job->x.at));
+    to[n++] = tamis_gpu_integer("x_stride", job->x.stride);
+    to[n++] = tamis_gpu_place("argument", or_any(p, job->argument));
+    to[n++] = tamis_gpu_place("out", job->out.at);
+    to[n++] = tamis_gpu_integer("out_stride", job->out.stride);
+    return n;
+}
+
+static int add_rows(const pass *p, tamis_gpu_named *to, int n) {
+    const tamis_message_job *const job = p->job;
+    to[n++] = tamis_gpu_place("y", or_any(p, job->y.at));
+    to[n++] = tamis_gpu_integer("y_stride", job->y.stride);
+    to[n++] = tamis_gpu_place("parts", or_any(p, p->parts));
+    if (job->kind == TAMIS_PASS_LARGEST) {
+        to[n++] = tamis_gpu_place("places", or_any(p, p->places));
+        to[n++] = tamis_gpu_integer("has_argument", job->argument.base != NULL);
+    } else {
+        to[n++] = array(p, "other_offsets", job->other_offsets);
+        to[n++] = tamis_gpu_integer("weighted", job->other_offsets != NULL);
+    }
+    return n;
+}
+
+static int add_ends(const pass *p, tamis_gpu_named *to, int n) {
+    to[n++] = tamis_gpu_place("z", p->job->z.at);
+    to[n++] = tamis_gpu_integer("z_stride", p->job->z.stride);
+    if (p->variant.kernel == TAMIS_MESSAGE_NUMBERS) to[n++] = tamis_gpu_integer("count", numbers_made(p->job));
+    return n;
+}
+
+static tamis_status check_slices(const pass *p, int64_t slices) {
+    const int64_t most = p->device->limits.groups_most[1];
+    if (slices <= most && p->all <= INT32_MAX) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "heads * width = %lld: %s takes up to %lld here", (long long)p->all,
+                      p->device->limits.name,
+                      (long long)tamis_gpu_min(INT32_MAX, p->all / tamis_gpu_max(slices, 1) * most));
+}
+
+static int64_t groups_for(const pass *p, int64_t tasks) {
+    const int64_t groups = tamis_gpu_ceiling(tasks, p->variant.group / p->variant.team);
+    return tamis_gpu_min(groups, p->device->limits.groups_most[0]);
+}
+
+static tamis_status launch(const pass *p) {
+    const bool numbers = p->variant.kernel == TAMIS_MESSAGE_NUMBERS;
+    const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
+    const int64_t tasks = (p->job->order.rows + p->pieces) * (numbers ? numbers_made(p->job) : 1);
+    tamis_gpu_named arguments[ARGUMENTS_MOST];
+    int n = add_job(p, arguments);
+    n = p->job->kind == TAMIS_PASS_ENTRIES ? add_ends(p, arguments, n) : add_rows(p, arguments, n);
+    arguments[n] = (tamis_gpu_named){.name = NULL};
+    TRY(check_slices(p, slices));
+    return tamis_gpu_message_launch(p->device, p->job->stream, &p->variant, (int64_t[]){groups_for(p, tasks), slices},
+                                    arguments);
+}
+
+static tamis_status merge(const pass *p) {
+    const tamis_message_job *const job = p->job;
+    const bool largest = job->kind == TAMIS_PASS_LARGEST;
+    const tamis_gpu_message_variant variant = {.kernel = TAMIS_MESSAGE_MERGE,
+                                               .element = p->variant.element,
+                                               .index = 32,
+                                               .offset = p->variant.offset,
+                                               .argument = p->variant.argument,
+                                               .group = MERGE_GROUP,
+                                               .team = MERGE_TEAM};
+    const int64_t groups[2] = {tamis_gpu_min(p->cut_count, p->device->limits.groups_most[0]),
+                               tamis_gpu_ceiling(p->all, MERGE_TEAM)};
+    TRY(check_slices(p, groups[1]));
+    return tamis_gpu_message_launch(
+        p->device, job->stream, &variant, groups,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", p->cut_count), tamis_gpu_integer("pieces", p->pieces),
+                            tamis_gpu_integer("limit", LIMIT), tamis_gpu_memory("cuts", job->order.plan->cuts.rows),
+                            tamis_gpu_memory("offsets", job->order.offsets), array(p, "entries", job->order.entries),
+                            tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
+                            tamis_gpu_place("parts", p->parts), tamis_gpu_place("places", or_any(p, p->places)),
+                            tamis_gpu_integer("largest", largest), tamis_gpu_real("factor", job->factor),
+                            tamis_gpu_integer("mean", job->mean), tamis_gpu_place("out", job->out.at),
+                            tamis_gpu_integer("out_stride", job->out.stride),
+                            tamis_gpu_place("argument", or_any(p, job->argument)),
+                            tamis_gpu_integer("has_argument", largest && job->argument.base)));
+}
+
+/* Rows that are cut leave their parts in memory of this call. */
+static tamis_status run_with_parts(pass *p) {
+    tamis_status status = TAMIS_OK;
+    const int64_t count = p->pieces * p->all;
+    const int64_t bytes = tamis_gpu_round_up(count * (int64_t)tamis_gpu_real_size(p->job->type), 64);
+    const bool largest = p->job->kind == TAMIS_PASS_LARGEST;
+    void *memory = NULL;
+    TRY(tamis_gpu_allocate(p->device, p->job->stream, (size_t)(bytes + (largest ? 4 * count : 0)), "parts of long rows",
+                           &memory));
+    p->parts = (tamis_place){memory, 0};
+    if (largest) p->places = (tamis_place){memory, bytes};
+    TRY_GOTO(done, launch(p));
+    TRY_GOTO(done, merge(p));
+done:
+    tamis_gpu_release(p->device, p->job->stream, memory);
+    return status;
+}
+
+static tamis_status run(const tamis_message_job *job) {
+    pass p = {.job = job, .device = job->device};
+    if (job->type == TAMIS_F64 && !p.device->limits.has_fp64)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(job->type),
+                          p.device->limits.name);
+    if (job->order.plan) {
+        p.pieces = job->order.plan->cuts.pieces;
+        p.cut_count = job->order.plan->cuts.count;
+    }
+    choose(&p);
+    return p.pieces && job->kind != TAMIS_PASS_ENTRIES ? run_with_parts(&p) : launch(&p);
+}
+
+const tamis_message_functions tamis_gpu_message_functions = {.prepare = prepare, .release = release, .run = run};

@@ -1,0 +1,16 @@
+/* Message passing on a GPU. */
+#ifndef TAMIS_GPU_MESSAGES_MESSAGES_H
+#define TAMIS_GPU_MESSAGES_MESSAGES_H
+
+#include "backend/message.h"
+#include "gpu/rows/cuts.h"
+
+/* Of an order: its rows that are cut. */
+struct tamis_message_plan {
+    tamis_prepared base; /* what keeps the lists */
+    tamis_gpu_cuts cuts;
+};
+
+extern const tamis_message_functions tamis_gpu_message_functions;
+
+#endif

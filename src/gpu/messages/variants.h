@@ -1,0 +1,27 @@
+/* The kernels of message passing by what they are compiled for: compiled on first use and kept for the process. */
+#ifndef TAMIS_GPU_MESSAGES_VARIANTS_H
+#define TAMIS_GPU_MESSAGES_VARIANTS_H
+
+#include "gpu/runtime/arguments.h"
+
+typedef enum tamis_gpu_message_kernel {
+    TAMIS_MESSAGE_SUMS,
+    TAMIS_MESSAGE_LARGEST,
+    TAMIS_MESSAGE_MERGE,
+    TAMIS_MESSAGE_VECTORS,
+    TAMIS_MESSAGE_NUMBERS
+} tamis_gpu_message_kernel;
+
+/* Its definitions (simt.h, message_kernels.h). A choice is -1 where the kernel's argument decides. */
+typedef struct tamis_gpu_message_variant {
+    int32_t kernel; /* tamis_gpu_message_kernel */
+    int32_t element, index, offset, other, argument;
+    int32_t group, team, unit, units, full, loads, near;
+    int32_t term, numbers, taken, permuted, weighted, mean;
+} tamis_gpu_message_variant;
+
+/* Launches it; arguments end with one without a name. */
+tamis_status tamis_gpu_message_launch(tamis_gpu_device *device, void *stream, const tamis_gpu_message_variant *variant,
+                                      const int64_t groups[2], const tamis_gpu_named *arguments);
+
+#endif
