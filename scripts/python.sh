@@ -2,7 +2,7 @@
 # Builds the wheel of the Python package for glibc 2.17 and newer, installs it into a new environment, and tests it there, from a folder that
 # has no sources: what a user gets. The wheel stays in build/wheels.
 #   python.sh [PACKAGE...]              for this machine's processor. More packages of PyPI to install beside it for the tests, such as torch, which is
-#                                       large (without it its tests are skipped); PYTHON names another interpreter
+#                                       large, and torch_geometric (without them their tests are skipped); PYTHON names another interpreter
 #   python.sh --aarch64 [PACKAGE...]    for 64-bit ARM, tested under emulation: Debian's Python for ARM, and PyPI's packages for it
 set -eu
 cd "$(dirname "$0")/.."

@@ -8,7 +8,8 @@
     out = tamis.torch.graph_attention(pattern, q, k, v, e)  vectors on edges
 
 They are operators of PyTorch: autograd in both modes and of every order, torch.func, torch.compile(fullgraph=True) and export know them,
-on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.dglsp` the names of dgl.sparse.
+on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.pyg` those of PyTorch Geometric,
+`tamis.torch.dglsp` the names of dgl.sparse.
 """
 from __future__ import annotations
 
@@ -312,7 +313,7 @@ def _csr(pattern: Pattern, values: Tensor) -> Tensor:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("nn", "dglsp"):
+    if name in ("nn", "dglsp", "pyg"):
         import importlib
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

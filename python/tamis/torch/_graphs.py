@@ -1,0 +1,131 @@
+"""Graphs of PyTorch Geometric's edge lists: a pattern for each, kept with its tensor, and graphs with an edge from each node to itself."""
+from __future__ import annotations
+
+import weakref
+from typing import Any, Callable, NamedTuple, Optional, Union
+
+import torch
+from torch import Tensor
+
+from .. import _errors
+from ._messages import REDUCES, message
+from ._pattern import Pattern, _compiling
+
+EdgeIndex = Union[Tensor, Pattern]
+FillValue = Union[float, Tensor, str]
+
+_patterns: dict[int, tuple[Any, dict[tuple[int, int, int, int, bool], Pattern]]] = {}
+
+
+def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = False) -> Pattern:
+    """The pattern (targets, sources) of edges (2, edges), made once for a tensor; `reverse`: edges go from row 1 to row 0."""
+    if isinstance(edge_index, Pattern):
+        pattern = edge_index.T if reverse else edge_index
+        if pattern.shape != (targets, sources):
+            raise _errors.ArgumentError(f"edge_index is a pattern {pattern.rows} x {pattern.cols}: expected {targets} targets x {sources} sources")
+        return pattern
+    if not isinstance(edge_index, Tensor) or edge_index.layout is not torch.strided:
+        kind = f"of {edge_index.layout}" if isinstance(edge_index, Tensor) else type(edge_index).__name__
+        raise TypeError(f"edge_index is a tensor {kind}: expected a dense one (2, edges), or a tamis.torch.Pattern; Pattern.from_torch takes a "
+                        f"sparse tensor, of which the rows are targets")
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
+    source, target = (1, 0) if reverse else (0, 1)
+    if _compiling():
+        return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
+    now = (0 if edge_index.is_inference() else edge_index._version), edge_index.data_ptr()
+    key = (*now, sources, targets, reverse)
+    number = id(edge_index)
+    known = _patterns.get(number)
+    if known is None or known[0]() is not edge_index or any(other[:2] != now for other in known[1]):  # new, or changed in place
+        known = _patterns[number] = weakref.ref(edge_index, lambda _: _patterns.pop(number, None)), {}
+    if key not in known[1]:
+        plain = edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)
+        known[1][key] = Pattern.from_coo(plain[target].clone(), plain[source].clone(), (targets, sources))  # not views, which would keep the tensor
+    return known[1][key]
+
+
+def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
+    """What `make` makes of a pattern, once."""
+    if _compiling():
+        return make()
+    kept = pattern.__dict__.setdefault("_derived", {})
+    if name not in kept:
+        kept[name] = make()
+    return kept[name]
+
+
+def edges(pattern: Pattern) -> Tensor:
+    """The edges of a pattern in its order, as PyTorch Geometric writes them: sources and targets (2, edges)."""
+    rows = pattern.index if pattern.coo else pattern.T.columns
+    return torch.stack([pattern.columns.long(), rows.long()])
+
+
+class Looped(NamedTuple):
+    """A graph with an edge from each of its first nodes to itself, after the others."""
+
+    pattern: Pattern
+    bare: Pattern           # without these edges
+    kept: Optional[Tensor]  # the edges of the given graph that are not from a node to itself, by their numbers; None: all
+    added: int              # so many edges
+
+
+def looped(pattern: Pattern, count: int) -> Looped:
+    """The graph without its edges from a node to itself, and with one for each of the first `count` nodes. It is made once for a pattern."""
+
+    def make() -> Looped:
+        ends = edges(pattern)
+        kept = (ends[0] != ends[1]).nonzero().squeeze(1)
+        own = torch.arange(count, device=ends.device).expand(2, -1)
+        bare = pattern
+        if kept.numel() < pattern.nnz:
+            ends = ends[:, kept]
+            bare = Pattern.from_coo(ends[1], ends[0], pattern.shape)
+        full = torch.cat([ends, own], 1)
+        return Looped(Pattern.from_coo(full[1], full[0], pattern.shape), bare, kept if bare is not pattern else None, count)
+
+    found: Looped = remembered(pattern, ("looped", count), make)
+    return found
+
+
+def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: bool) -> Tensor:
+    """What the edges of a `Looped` graph have: those of `edge_attr` that are left, then `fill_value`, or what it says of the edges to a node."""
+    if graph.kept is not None:
+        edge_attr = edge_attr[graph.kept]
+    shape = (graph.added, *edge_attr.shape[1:])
+    if not isinstance(fill_value, str):
+        if isinstance(fill_value, Tensor):
+            own = fill_value.to(edge_attr)
+            own = (own if own.dim() == edge_attr.dim() else own.unsqueeze(0)).expand(shape)
+        else:
+            own = edge_attr.new_full(shape, fill_value)
+        return torch.cat([edge_attr, own])
+    to = graph.bare if not reverse else remembered(graph.bare, "transpose", lambda: graph.bare.T)  # the nodes of row 1, wherever messages go
+    if fill_value == "mul":
+        place = edges(to)[1].reshape(-1, *(1,) * (edge_attr.dim() - 1)).expand(edge_attr.shape)
+        own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, edge_attr, "prod")
+    else:
+        own = message(to, "copy_e", None, edge_attr, reduction(fill_value, "fill_value"))
+    return torch.cat([edge_attr, own[:graph.added]])
+
+
+def reduction(name: Any, argument: str = "aggr") -> str:
+    """The name that `message` has for a reduction of PyTorch Geometric."""
+    found = {"add": "sum"}.get(name, name) if isinstance(name, str) else None
+    if found not in REDUCES:
+        raise _errors.ArgumentError(f"{argument} = {name!r}: expected 'add', 'sum', 'mean', 'max' or 'min'")
+    return found
+
+
+def one_each(pattern: Pattern, what: str) -> Pattern:
+    """A pattern between the edges, which are in its order, and their nodes: what="sources" has a row for each edge, with its source; "targets" has a
+    column for each edge, in the row of its target."""
+
+    def make() -> Pattern:
+        count = torch.arange(pattern.nnz + 1, dtype=pattern.columns.dtype, device=pattern.device)
+        if what == "sources":
+            return Pattern.from_csr(count, pattern.columns, (pattern.nnz, pattern.cols))
+        return Pattern(pattern.index, count[:-1], pattern.rows, pattern.nnz, pattern.coo)
+
+    found: Pattern = remembered(pattern, what, make)
+    return found

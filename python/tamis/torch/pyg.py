@@ -1,0 +1,559 @@
+"""Layers of PyTorch Geometric: their names, arguments, parameters and numbers, without the messages in memory.
+
+    from tamis.torch.pyg import GATConv        instead of torch_geometric.nn
+
+A layer takes `edge_index` (2, edges), sources and then targets in any order, or a `tamis.torch.Pattern` whose rows are targets. Of an edge list the
+first call makes a pattern, which is kept as long as the tensor: pass the same tensor again. `load_state_dict` takes what the layer of PyTorch Geometric
+has saved. This module does not import torch_geometric.
+
+Different are gradients of `aggr="max"` and "min" where several messages are equal (the first gets all of it; PyTorch divides it), and that reductions
+of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, and SparseTensor, are refused.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Optional, Union
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .. import _errors
+from . import Pattern, _check_tensors, _graphs, attention, edge_op, message, sddmm, softmax, spmm
+from ._graphs import EdgeIndex, FillValue
+
+Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
+Size = Optional[tuple[int, int]]
+
+
+# ------------------------------------------------------------------------------ parameters
+
+
+def _glorot(weight: Tensor) -> None:
+    bound = math.sqrt(6 / (weight.shape[-2] + weight.shape[-1]))
+    nn.init.uniform_(weight, -bound, bound)
+
+
+class _Linear(nn.Linear):
+    """A linear layer, of which Glorot's rule may draw the weights."""
+
+    glorot: bool
+
+    def __init__(self, inputs: int, outputs: int, bias: bool, glorot: bool):
+        self.__dict__["glorot"] = glorot  # before the parameters are drawn
+        super().__init__(inputs, outputs, bias)
+
+    def reset_parameters(self) -> None:
+        if not self.glorot:
+            nn.Linear.reset_parameters(self)
+            return
+        _glorot(self.weight)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -self.in_features ** -0.5, self.in_features ** -0.5)
+
+
+class _LazyLinear(nn.LazyLinear):
+    """One that learns the number of its inputs from the first."""
+
+    cls_to_become = _Linear  # type: ignore[assignment]
+
+    def __init__(self, outputs: int, bias: bool, glorot: bool):
+        self.__dict__["glorot"] = glorot
+        super().__init__(outputs, bias)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            _Linear.reset_parameters(self)  # type: ignore[arg-type]  # which it becomes
+
+
+def _linear(inputs: int, outputs: int, bias: bool, glorot: bool = False) -> Any:
+    return _LazyLinear(outputs, bias, glorot) if inputs == -1 else _Linear(inputs, outputs, bias, glorot)
+
+
+def _two(channels: Union[int, tuple[int, int]]) -> tuple[int, int]:
+    return (channels, channels) if isinstance(channels, int) else channels
+
+
+class _Layer(nn.Module):
+    """What the layers share: the graph, and how messages are reduced."""
+
+    def __init__(self, aggr: Any = "add", flow: str = "source_to_target", **others: Any):
+        super().__init__()
+        if flow not in ("source_to_target", "target_to_source"):
+            raise _errors.ArgumentError(f"flow = {flow!r}: expected 'source_to_target' or 'target_to_source'")
+        for name, value in others.items():
+            if (name, value) not in (("node_dim", 0), ("node_dim", -2), ("decomposed_layers", 1), ("aggr_kwargs", None)):
+                raise TypeError(f"{name} = {value!r}: this layer has no such argument")
+        self._reduce = _graphs.reduction(aggr)
+        self.aggr, self.flow = aggr, flow
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({getattr(self, 'in_channels', '')}, {getattr(self, 'out_channels', '')})"
+
+    def reset_parameters(self) -> None:
+        """Draws new parameters."""
+        for child in self._modules.values():
+            _reset(child)
+
+    def _graph(self, edge_index: EdgeIndex, source: Tensor, target: Optional[Tensor], size: Size) -> Pattern:
+        """The pattern of the edges between so many nodes."""
+        reverse = self.flow == "target_to_source"
+        sources, given = source.shape[0], None if target is None else target.shape[0]
+        if size is not None:
+            to, of = size if reverse else (size[1], size[0])
+            if of not in (None, sources) or (given is not None and to not in (None, given)):
+                raise _errors.ArgumentError(f"size = {size}: x has {sources} sources and {given} targets")
+            given = given if to is None else to
+        return _graphs.pattern_of(edge_index, sources, sources if given is None else given, reverse)
+
+    def _pair(self, x: Pair) -> tuple[Tensor, Optional[Tensor]]:
+        """The rows of sources and targets."""
+        if isinstance(x, Tensor):
+            return x, x
+        if self.flow == "target_to_source":
+            raise _errors.ArgumentError("flow = 'target_to_source': expected one tensor x; with two, pass edge_index.flip(0) to a layer without flow")
+        source, target = x
+        _check_tensors({"x[0]": source}, **{"x[1]": target})
+        return source, target
+
+
+def _reset(module: Any) -> None:
+    if hasattr(module, "reset_parameters"):
+        module.reset_parameters()
+    else:
+        for child in module.children() if hasattr(module, "children") else ():
+            _reset(child)
+
+
+# ------------------------------------------------------------------------------ attention
+
+
+class _Attention(_Layer):
+    """Layers of attention: weights for each edge and head, which sum up to one at each target."""
+
+    heads: int
+    out_channels: int
+    concat: bool
+    dropout: float
+
+    def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
+        """Scores (heads, edges) to weights (edges, heads)."""
+        return self._dropped(softmax(pattern, scores).t())
+
+    def _dropped(self, weights: Tensor) -> Tensor:
+        if self.dropout and self.training:
+            return functional.dropout(weights.contiguous(), self.dropout)  # drawn in the order of PyTorch Geometric
+        return weights
+
+    def _sum(self, pattern: Pattern, x: Tensor, weights: Tensor) -> Tensor:
+        """Of x (sources, heads, channels) by weights (edges, heads)."""
+        if self._reduce == "sum":
+            return spmm(pattern, x.transpose(0, 1), weights.t().contiguous()).transpose(0, 1)
+        return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
+
+    def _heads_of(self, x: Tensor) -> Tensor:
+        return x.view(-1, self.heads, self.out_channels)
+
+    def _joined(self, out: Tensor) -> Tensor:
+        return out.flatten(1) if self.concat else out.mean(1)
+
+    def _ended(self, out: Tensor, residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor, wanted: Any) -> Any:
+        bias: Optional[Tensor] = getattr(self, "bias", None)
+        out = self._joined(out)
+        out = out if residual is None else out + residual
+        out = out if bias is None else out + bias
+        return (out, (self._shown(pattern, edge_index), weights)) if wanted else out
+
+    def _shown(self, pattern: Pattern, edge_index: EdgeIndex) -> Tensor:
+        """The edges that the weights belong to."""
+        found = _graphs.edges(pattern)
+        return found.flip(0) if self.flow == "target_to_source" else found
+
+    def _with_loops(self, pattern: Pattern, edge_attr: Optional[Tensor], fill_value: FillValue, size: Size) -> tuple[Pattern, Optional[Tensor]]:
+        graph = _graphs.looped(pattern, min(size) if size is not None else min(pattern.shape))
+        if edge_attr is not None:
+            edge_attr = _graphs.filled(graph, edge_attr, fill_value, self.flow == "target_to_source")
+        return graph.pattern, edge_attr
+
+
+def _edge_matrix(edge_attr: Tensor) -> Tensor:
+    return edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
+
+
+class GATConv(_Attention):
+    """Graph attention: heads of the sum of softmax(leaky_relu(a . W x_i + b . W x_j + c . V e_ij)) W x_j.
+
+    >>> import torch
+    >>> from tamis.torch.pyg import GATConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> GATConv(4, 8, heads=2)(torch.ones(3, 4), edge_index).shape
+    torch.Size([3, 16])
+    """
+
+    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
+                 dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None, fill_value: FillValue = "mean", bias: bool = True,
+                 residual: bool = False, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.negative_slope, self.dropout, self.add_self_loops, self.edge_dim = negative_slope, dropout, add_self_loops, edge_dim
+        self.fill_value, self.residual, total = fill_value, residual, out_channels * (heads if concat else 1)
+        width = heads * out_channels
+        self.lin: Any = None
+        self.lin_src: Any = None
+        self.lin_dst: Any = None
+        if isinstance(in_channels, int):
+            self.lin = _linear(in_channels, width, False, True)
+        else:
+            self.lin_src, self.lin_dst = (_linear(channels, width, False, True) for channels in in_channels)
+        self.att_src, self.att_dst = (nn.Parameter(torch.empty(1, heads, out_channels)) for _ in range(2))
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, width, False, True)
+        self.att_edge = None if edge_dim is None else nn.Parameter(torch.empty(1, heads, out_channels))
+        self.res = _linear(_two(in_channels)[1], total, False, True) if residual else None
+        self.bias = nn.Parameter(torch.empty(total)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        for weight in (self.att_src, self.att_dst, self.att_edge):
+            if weight is not None:
+                _glorot(weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None,
+                return_attention_weights: Optional[bool] = None) -> Any:
+        source, target = self._pair(x)
+        residual = self.res(target) if self.res is not None and target is not None else None
+        of_source, of_target = (self.lin, self.lin) if self.lin is not None else (self.lin_src, self.lin_dst)
+        z = self._heads_of(of_source(source))
+        to = None
+        if target is not None:
+            to = z if target is source and of_source is of_target else self._heads_of(of_target(target))
+        pattern = self._graph(edge_index, z, to, size)
+        if self.add_self_loops:
+            pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, size)
+        scores = functional.leaky_relu(self._scores(pattern, z, to, edge_attr), self.negative_slope)
+        weights = self._weights(pattern, scores)
+        return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
+
+    def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor]) -> Tensor:
+        """(heads, edges), before leaky_relu. a + b is a product of K = 2."""
+        of = (z * self.att_src).sum(-1).t().unsqueeze(-1)
+        at = of.new_zeros(self.heads, pattern.rows, 1) if to is None else (to * self.att_dst).sum(-1).t().unsqueeze(-1)
+        scores = sddmm(pattern, torch.cat([at, torch.ones_like(at)], -1), torch.cat([torch.ones_like(of), of], -1))
+        if edge_attr is None or self.lin_edge is None:
+            return scores
+        assert self.att_edge is not None
+        # c . V e = (c V) . e: no vector for each edge
+        weight = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
+        return scores + functional.linear(weight, _edge_matrix(edge_attr))
+
+
+class GATv2Conv(_Attention):
+    """Graph attention with scores a . leaky_relu(W x_i + V x_j + U e_ij).
+
+    >>> import torch
+    >>> from tamis.torch.pyg import GATv2Conv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> GATv2Conv(4, 8, heads=2, edge_dim=3)(torch.ones(3, 4), edge_index, torch.ones(3, 3)).shape
+    torch.Size([3, 16])
+    """
+
+    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
+                 dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None, fill_value: FillValue = "mean", bias: bool = True,
+                 share_weights: bool = False, residual: bool = False, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.negative_slope, self.dropout, self.add_self_loops, self.edge_dim = negative_slope, dropout, add_self_loops, edge_dim
+        self.fill_value, self.residual, self.share_weights = fill_value, residual, share_weights
+        total, width, (of, to) = out_channels * (heads if concat else 1), heads * out_channels, _two(in_channels)
+        self.lin_l = _linear(of, width, bias, True)
+        self.lin_r = self.lin_l if share_weights else _linear(to, width, bias, True)
+        self.att = nn.Parameter(torch.empty(1, heads, out_channels))
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, width, False, True)
+        self.res = _linear(to, total, False, True) if residual else None
+        self.bias = nn.Parameter(torch.empty(total)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        _glorot(self.att)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Any:
+        source, target = self._pair(x)
+        if target is None:
+            raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
+        residual = None if self.res is None else self.res(target)
+        z = self._heads_of(self.lin_l(source))
+        to = z if target is source and self.share_weights else self._heads_of(self.lin_r(target))
+        pattern = self._graph(edge_index, z, to, None)
+        if self.add_self_loops:
+            pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, None)
+        both = edge_op(pattern, "add", to, z)
+        if edge_attr is not None:
+            if self.lin_edge is None:
+                raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
+            both = both + self._heads_of(self.lin_edge(_edge_matrix(edge_attr)))
+        scores = (functional.leaky_relu(both, self.negative_slope) * self.att).sum(-1)
+        weights = self._weights(pattern, scores.t().contiguous())
+        return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
+
+
+class TransformerConv(_Attention):
+    """The graph transformer: heads of the sum of softmax(q_i . (k_j + e_ij) / sqrt(out_channels)) (v_j + e_ij), and a part of x_i.
+
+    >>> import torch
+    >>> from tamis.torch.pyg import TransformerConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> TransformerConv(4, 8, heads=2, edge_dim=3)(torch.ones(3, 4), edge_index, torch.ones(3, 3)).shape
+    torch.Size([3, 16])
+    """
+
+    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True, beta: bool = False,
+                 dropout: float = 0.0, edge_dim: Optional[int] = None, bias: bool = True, root_weight: bool = True, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.beta, self.root_weight, self.dropout, self.edge_dim = beta and root_weight, root_weight, dropout, edge_dim
+        (of, to), width, total = _two(in_channels), heads * out_channels, out_channels * (heads if concat else 1)
+        self.lin_key, self.lin_query, self.lin_value = (_linear(channels, width, bias) for channels in (of, to, of))
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, width, False)
+        self.lin_skip = _linear(to, total, bias)
+        self.lin_beta = _linear(3 * total, 1, False) if self.beta else None
+        self.reset_parameters()
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Any:
+        source, target = self._pair(x)
+        if target is None:
+            raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
+        q, k, v = (self._heads_of(layer(given)) for layer, given in ((self.lin_query, target), (self.lin_key, source), (self.lin_value, source)))
+        pattern = self._graph(edge_index, k, q, None)
+        e = None
+        if self.lin_edge is not None:
+            if edge_attr is None:
+                raise _errors.ArgumentError("edge_attr is None: expected what the edges have, since the layer has edge_dim")
+            e = self._heads_of(self.lin_edge(edge_attr))
+        elif edge_attr is not None:
+            raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
+        out, weights = self._attended(pattern, q, k, v, e, isinstance(return_attention_weights, bool))
+        out = self._joined(out)
+        if self.root_weight:
+            skip = self.lin_skip(target)
+            if self.lin_beta is not None:
+                beta = self.lin_beta(torch.cat([out, skip, out - skip], -1)).sigmoid()
+                out = beta * skip + (1 - beta) * out
+            else:
+                out = out + skip
+        return (out, (self._shown(pattern, edge_index), weights)) if isinstance(return_attention_weights, bool) else out
+
+    def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
+        """The sum of each target and, if wanted, the weights before their dropout."""
+        scale = self.out_channels ** -0.5
+        q, k, v = (x.transpose(0, 1) for x in (q, k, v))
+        if e is None and not wanted and self._reduce == "sum" and not (self.dropout and self.training):
+            return attention(q, k, v, pattern, scale=scale).transpose(0, 1), None
+        q = q * scale
+        scores = sddmm(pattern, q, k)
+        if e is None:
+            weights = softmax(pattern, scores).t()
+            return self._sum(pattern, v.transpose(0, 1), self._dropped(weights)), weights
+        own = _graphs.one_each(pattern, "targets")
+        weights = softmax(pattern, scores + sddmm(own, q, e.transpose(0, 1))).t()
+        dropped = self._dropped(weights)
+        if self._reduce == "sum":
+            return self._sum(pattern, v.transpose(0, 1), dropped) + self._sum(own, e, dropped), weights
+        both = message(_graphs.one_each(pattern, "sources"), "add", v.transpose(0, 1), e)
+        return self._sum(own, both, dropped), weights
+
+
+# ------------------------------------------------------------------------------ sums, means, maxima
+
+
+class SAGEConv(_Layer):
+    """GraphSAGE: W mean(x_j) + V x_i; aggr = "max", "sum" and "min" instead of the mean.
+
+    >>> import torch
+    >>> from tamis.torch.pyg import SAGEConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> SAGEConv(4, 8, aggr="max")(torch.ones(3, 4), edge_index).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, aggr: str = "mean", normalize: bool = False, root_weight: bool = True,
+                 project: bool = False, bias: bool = True, **kwargs: Any):
+        super().__init__(aggr, **kwargs)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.normalize, self.root_weight, self.project = normalize, root_weight, project
+        of, to = _two(in_channels)
+        if project:
+            if of <= 0:
+                raise _errors.ArgumentError(f"in_channels = {in_channels}: expected a number with project=True")
+            self.lin = _linear(of, of, True)
+        self.lin_l = _linear(of, out_channels, bias)
+        if root_weight:
+            self.lin_r = _linear(to, out_channels, False)
+        self.reset_parameters()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, aggr={self.aggr})"
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        pattern = self._graph(edge_index, source, target, size)
+        if self.project:
+            source = self.lin(source).relu()
+        out = self.lin_l(message(pattern, "copy_u", source, reduce=self._reduce))
+        if self.root_weight and target is not None:
+            out = out + self.lin_r(target)
+        return functional.normalize(out, p=2.0, dim=-1) if self.normalize else out
+
+
+class _GIN(_Layer):
+    """The network of a node, and how much of itself it sees."""
+
+    def __init__(self, network: Callable[[Tensor], Tensor], eps: float, train_eps: bool, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.nn, self.initial_eps = network, eps
+        if train_eps:
+            self.eps = nn.Parameter(torch.empty(1))
+        else:
+            self.register_buffer("eps", torch.empty(1))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(nn={self.nn})"
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        self.eps.data.fill_(self.initial_eps)
+
+    def _ended(self, out: Tensor, target: Optional[Tensor]) -> Tensor:
+        return self.nn(out if target is None else out + (1 + self.eps) * target)
+
+
+class GINConv(_GIN):
+    """The graph isomorphism network: nn((1 + eps) x_i + sum x_j).
+
+    >>> import torch
+    >>> from tamis.torch.pyg import GINConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> GINConv(torch.nn.Linear(4, 8))(torch.ones(3, 4), edge_index).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, nn: Callable[[Tensor], Tensor], eps: float = 0.0, train_eps: bool = False, **kwargs: Any):
+        super().__init__(nn, eps, train_eps, **kwargs)
+        self.reset_parameters()
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        pattern = self._graph(edge_index, source, target, size)
+        return self._ended(message(pattern, "copy_u", source, reduce=self._reduce), target)
+
+
+class GINEConv(_GIN):
+    """GIN with features of edges: nn((1 + eps) x_i + sum relu(x_j + e_ij)), with edge_dim of W e_ij.
+
+    >>> import torch
+    >>> from tamis.torch.pyg import GINEConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> GINEConv(torch.nn.Linear(4, 8), edge_dim=3)(torch.ones(3, 4), edge_index, torch.ones(3, 3)).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, nn: Callable[[Tensor], Tensor], eps: float = 0.0, train_eps: bool = False, edge_dim: Optional[int] = None, **kwargs: Any):
+        super().__init__(nn, eps, train_eps, **kwargs)
+        self.lin = None
+        if edge_dim is not None:
+            first: Any = nn[0] if isinstance(nn, torch.nn.Sequential) else nn
+            inputs = getattr(first, "in_features", getattr(first, "in_channels", None))
+            if inputs is None:
+                raise _errors.ArgumentError("edge_dim is given: expected an nn that begins with a layer that has in_features or in_channels")
+            self.lin = _linear(edge_dim, inputs, True)
+        self.reset_parameters()
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        if edge_attr is None:
+            raise _errors.ArgumentError("edge_attr is None: expected what the edges have")
+        if self.lin is None and source.shape[-1] != edge_attr.shape[-1]:
+            raise _errors.ArgumentError(f"x has {source.shape[-1]} features and edge_attr {edge_attr.shape[-1]}: expected the same, or a layer with edge_dim")
+        pattern = self._graph(edge_index, source, target, size)
+        e = edge_attr if self.lin is None else self.lin(edge_attr)
+        both = message(_graphs.one_each(pattern, "sources"), "add", source, e).relu_()
+        return self._ended(message(pattern, "copy_e", None, both, self._reduce), target)
+
+
+class GCNConv(_Layer):
+    """The graph convolution: the sum of W x_j w_ij / sqrt(d_i d_j), where d is the sum of the weights of the edges to a node.
+
+    >>> import torch
+    >>> from tamis.torch.pyg import GCNConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> GCNConv(4, 8)(torch.ones(3, 4), edge_index).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, improved: bool = False, cached: bool = False, add_self_loops: Optional[bool] = None,
+                 normalize: bool = True, bias: bool = True, **kwargs: Any):
+        super().__init__(**kwargs)
+        add_self_loops = normalize if add_self_loops is None else add_self_loops
+        if add_self_loops and not normalize:
+            raise _errors.ArgumentError("add_self_loops = True: expected False without normalize")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.improved, self.cached, self.add_self_loops, self.normalize = improved, cached, add_self_loops, normalize
+        self._cached: Optional[tuple[Pattern, Optional[Tensor]]] = None
+        self.lin = _linear(in_channels, out_channels, False, True)
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+        self._cached = None
+
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
+        if not isinstance(x, Tensor):
+            raise _errors.ArgumentError("x is a pair: expected one tensor; SAGEConv takes sources and targets")
+        if self._cached is not None:
+            pattern, edge_weight = self._cached
+        else:
+            pattern = self._graph(edge_index, x, x, None)
+            if self.normalize:
+                pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
+                if self.cached:
+                    self._cached = pattern, edge_weight
+        x = self.lin(x)
+        if self._reduce == "sum":
+            out = spmm(pattern, x, edge_weight)
+        else:
+            out = message(pattern, "copy_u", x, reduce=self._reduce) if edge_weight is None else message(pattern, "mul", x, edge_weight, self._reduce)
+        return out if self.bias is None else out + self.bias
+
+    def _normalized(self, pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype) -> tuple[Pattern, Tensor]:
+        """The graph with edges from each node to itself, and the weights of its edges. Without given weights they are computed once."""
+
+        def make() -> tuple[Pattern, Tensor]:
+            given = torch.ones(pattern.nnz, dtype=dtype, device=pattern.device) if weight is None else weight
+            full = pattern
+            if self.add_self_loops:
+                graph = _graphs.looped(pattern, pattern.rows)
+                own = given.new_full((pattern.rows,), 2.0 if self.improved and weight is not None else 1.0)  # as there
+                if graph.kept is not None:  # an edge from a node to itself keeps its weight
+                    source, target = _graphs.edges(pattern)
+                    there = (source == target).nonzero().squeeze(1)
+                    own = own.index_put((source[there],), given[there])
+                    given = given[graph.kept]
+                given, full = torch.cat([given, own]), graph.pattern
+            inverse = spmm(full, given.new_ones(full.cols), given).pow(-0.5)
+            inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
+            ends = _graphs.edges(full)
+            return full, inverse[ends[0]] * given * inverse[ends[1]]
+
+        if weight is None:
+            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, dtype), make)  # type: ignore[no-any-return]
+        return make()
+
+
+__all__ = ["GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "SAGEConv", "TransformerConv"]

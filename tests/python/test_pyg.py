@@ -1,0 +1,274 @@
+"""The layers of `tamis.torch.pyg` against those of PyTorch Geometric: parameters, outputs and gradients."""
+from __future__ import annotations
+
+import copy
+import gc
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+geometric = pytest.importorskip("torch_geometric.nn", reason="PyTorch Geometric is not installed")
+
+import tamis  # noqa: E402
+import tamis.torch as tt  # noqa: E402
+from tamis.torch import _graphs, _ops, pyg  # noqa: E402
+
+if not _ops.REGISTERED:
+    pytest.skip("message passing needs PyTorch 2.4", allow_module_level=True)
+
+NODES, TARGETS, EDGES, IN, OUT, FEATURES = 11, 8, 40, 6, 4, 5
+ATTENTION = ["GATConv", "GATv2Conv", "TransformerConv"]
+
+
+def graph(sources=NODES, targets=NODES, index=torch.int64, seed=1):
+    """Edges in any order, some twice and some from a node to itself; the last two targets and the last source have none."""
+    generator = torch.Generator().manual_seed(seed)
+    ends = torch.stack([torch.randint(sources - 1, (EDGES,), generator=generator), torch.randint(targets - 2, (EDGES,), generator=generator)])
+    ends[:, :4] = torch.tensor([[0, 3, 2, 2], [0, 3, 5, 5]])
+    return ends[:, torch.randperm(EDGES, generator=generator)].to(index)
+
+
+def operand(*shape, dtype=torch.float64):
+    return torch.randn(*shape, dtype=dtype, requires_grad=True)
+
+
+def leaves(given):
+    return [x for one in given for x in (one if isinstance(one, tuple) else (one,)) if isinstance(x, torch.Tensor) and x.requires_grad]
+
+
+def pair(name, *arguments, dtype=torch.float64, **named):
+    """Both layers with the parameters of PyTorch Geometric's, with the same first argument that may be a network."""
+    torch.manual_seed(5)
+    theirs = getattr(geometric, name)(*copy.deepcopy(arguments), **named).to(dtype)
+    ours = getattr(pyg, name)(*copy.deepcopy(arguments), **named).to(dtype)
+    assert {key: value.shape for key, value in ours.state_dict().items()} == {key: value.shape for key, value in theirs.state_dict().items()}
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)  # biases too
+    ours.load_state_dict(theirs.state_dict())
+    return ours, theirs
+
+
+def compared(layers, *given, close=1e-5, gradients=True, **named):
+    """The outputs, and the gradients of inputs and parameters."""
+    ours, theirs = layers
+    results = []
+    for layer in (ours, theirs):
+        torch.manual_seed(9)
+        result = layer(*given, **named)
+        out = result[0] if isinstance(result, tuple) else result
+        weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).reshape(out.shape)
+        found = torch.autograd.grad((out * weights).sum(), [*leaves(given), *layer.parameters()], allow_unused=True) if gradients else []
+        results.append((result, found))
+    (got, got_grads), (want, want_grads) = results
+    torch.testing.assert_close(got, want, atol=close, rtol=close)
+    for one, other in zip(got_grads, want_grads):
+        assert (one is None) == (other is None)
+        if one is not None:
+            torch.testing.assert_close(one, other, atol=10 * close, rtol=10 * close)
+    return got
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("concat", [True, False])
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("edge_dim", [None, FEATURES])
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention(name, edge_dim, heads, concat, dtype):
+    layers = pair(name, IN, OUT, heads=heads, concat=concat, edge_dim=edge_dim, dtype=dtype)
+    edge_attr = None if edge_dim is None else operand(EDGES, FEATURES, dtype=dtype)
+    x = operand(NODES, IN, dtype=dtype)
+    compared(layers, x, graph(), edge_attr)
+    got = compared(layers, x, graph(index=torch.int64), edge_attr, return_attention_weights=True)
+    assert got[1][1].shape == (got[1][0].shape[1], heads)
+
+
+@pytest.mark.parametrize("edge_dim", [None, FEATURES])
+@pytest.mark.parametrize("name", ATTENTION)
+def test_bipartite_attention(name, edge_dim):
+    edge_attr = None if edge_dim is None else operand(EDGES, FEATURES)
+    layers = pair(name, (IN, 3), OUT, heads=2, edge_dim=edge_dim)
+    compared(layers, (operand(NODES, IN), operand(TARGETS, 3)), graph(NODES, TARGETS), edge_attr)
+    more = {} if name == "TransformerConv" else {"fill_value": 0.5}  # with "mean" PyTorch Geometric fails where there are more targets than sources
+    layers = pair(name, (3, IN), OUT, heads=2, edge_dim=edge_dim, bias=False, **more)
+    compared(layers, (operand(TARGETS, 3), operand(NODES, IN)), graph(TARGETS, NODES), edge_attr)
+    if name == "GATConv":
+        more = {"add_self_loops": False, "edge_dim": edge_dim}
+        compared(pair(name, IN, OUT, heads=2, edge_dim=edge_dim), (operand(NODES, IN), operand(TARGETS, IN)), graph(NODES, TARGETS), edge_attr)
+        compared(pair(name, (IN, 3), OUT, **more), (operand(NODES, IN), None), graph(NODES, TARGETS), edge_attr, size=(NODES, TARGETS))
+        compared(pair(name, (IN, 3), OUT, **more), (operand(NODES, IN), None), graph(NODES, TARGETS), edge_attr)
+        compared(pair(name, (IN, 3), OUT, edge_dim=edge_dim), (operand(NODES, IN), None), graph(NODES, TARGETS), edge_attr, size=(NODES, TARGETS))
+
+
+@pytest.mark.parametrize("fill_value", ["mean", "add", "max", "min", "mul", 0.5, torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0], dtype=torch.float64)])
+@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
+def test_what_self_loops_have(name, fill_value):
+    for flow in ("source_to_target", "target_to_source"):
+        layers = pair(name, IN, OUT, heads=2, edge_dim=FEATURES, fill_value=fill_value, residual=True, negative_slope=0.1, flow=flow)
+        compared(layers, operand(NODES, IN), graph(), operand(EDGES, FEATURES), return_attention_weights=True)
+    layers = pair(name, IN, OUT, edge_dim=1, fill_value="mean")
+    compared(layers, operand(NODES, IN), graph(), operand(EDGES))
+    compared(pair(name, IN, OUT, heads=2, add_self_loops=False, concat=False), operand(NODES, IN), graph())
+
+
+def test_options_of_attention():
+    x, e = operand(NODES, IN), operand(EDGES, FEATURES)
+    compared(pair("GATv2Conv", IN, OUT, heads=2, share_weights=True), x, graph())
+    for more in ({"beta": True}, {"beta": True, "concat": False}, {"root_weight": False}, {"bias": False}):
+        compared(pair("TransformerConv", IN, OUT, heads=2, edge_dim=FEATURES, **more), x, graph(), e)
+    for aggr in ("mean", "max", "min"):
+        compared(pair("TransformerConv", IN, OUT, heads=2, edge_dim=FEATURES, aggr=aggr), x, graph(), e)
+        compared(pair("GATConv", IN, OUT, heads=2, aggr=aggr), x, graph())
+    compared(pair("TransformerConv", IN, OUT, heads=2, flow="target_to_source"), x, graph(), return_attention_weights=False)
+
+
+@pytest.mark.parametrize("edge_dim", [None, FEATURES])
+@pytest.mark.parametrize("name", ATTENTION)
+def test_dropout_draws_the_same_weights(name, edge_dim):
+    layers = pair(name, IN, OUT, heads=2, dropout=0.4, edge_dim=edge_dim)
+    given = operand(NODES, IN), graph(), None if edge_dim is None else operand(EDGES, FEATURES)
+    compared(layers, *given)
+    for layer in layers:
+        layer.eval()
+    compared(layers, *given)
+
+
+@pytest.mark.parametrize("aggr", ["mean", "max", "add", "min"])
+def test_sage(aggr):
+    x = operand(NODES, IN)
+    for more in ({}, {"normalize": True}, {"root_weight": False}, {"project": True}, {"bias": False}, {"flow": "target_to_source"}):
+        compared(pair("SAGEConv", IN, OUT, aggr=aggr, **more), x, graph())
+    compared(pair("SAGEConv", (IN, 3), OUT, aggr=aggr, project=True), (x, operand(TARGETS, 3)), graph(NODES, TARGETS))
+    compared(pair("SAGEConv", (IN, 3), OUT, aggr=aggr), (x, None), graph(NODES, TARGETS), size=(NODES, TARGETS))
+
+
+@pytest.mark.parametrize("train_eps", [True, False])
+def test_gin(train_eps):
+    network = torch.nn.Sequential(torch.nn.Linear(IN, 7), torch.nn.Tanh(), torch.nn.Linear(7, OUT))
+    x = operand(NODES, IN)
+    for aggr in ("add", "mean", "max"):
+        compared(pair("GINConv", network, 0.3, train_eps, aggr=aggr), x, graph())
+        compared(pair("GINEConv", network, 0.3, train_eps, aggr=aggr), x, graph(), operand(EDGES, IN))
+    compared(pair("GINEConv", network, edge_dim=FEATURES, train_eps=train_eps), x, graph(), operand(EDGES, FEATURES))
+    compared(pair("GINEConv", network, edge_dim=FEATURES), (x, operand(TARGETS, IN)), graph(NODES, TARGETS), operand(EDGES, FEATURES))
+    compared(pair("GINEConv", network, edge_dim=FEATURES), (x, None), graph(NODES, TARGETS), operand(EDGES, FEATURES), size=(NODES, TARGETS))
+    compared(pair("GINConv", network), (x, operand(TARGETS, IN)), graph(NODES, TARGETS))
+
+
+@pytest.mark.parametrize("more", [{}, {"improved": True}, {"add_self_loops": False}, {"normalize": False}, {"bias": False}, {"cached": True},
+                                  {"aggr": "mean"}, {"aggr": "max"}])
+def test_gcn(more):
+    x = operand(NODES, IN)
+    layers = pair("GCNConv", IN, OUT, **more)
+    ends = graph()
+    compared(layers, x, ends)
+    compared(layers, x, ends)
+    weights = torch.rand(EDGES, dtype=torch.float64, requires_grad=True)
+    loops = (ends[0] == ends[1]).nonzero()[:, 0]
+    ends[:, loops] = torch.stack([loops % NODES] * 2)  # no node has two: PyTorch Geometric says not which of them it keeps
+    compared(pair("GCNConv", IN, OUT, **more), x, ends, weights)
+
+
+def test_same_seed_same_parameters():
+    network = torch.nn.Sequential(torch.nn.Linear(IN, 7))
+    for name, arguments, more in (("GATConv", (IN, OUT), {"heads": 2, "edge_dim": 3, "residual": True}), ("GATConv", ((IN, 3), OUT), {}),
+                                  ("GATv2Conv", (IN, OUT), {"share_weights": True, "residual": True}), ("GATv2Conv", ((IN, 3), OUT), {"edge_dim": 2}),
+                                  ("TransformerConv", (IN, OUT), {"beta": True, "edge_dim": 2}), ("SAGEConv", (IN, OUT), {"project": True}),
+                                  ("GINEConv", (network,), {"edge_dim": 2, "train_eps": True}), ("GCNConv", (IN, OUT), {})):
+        made = []
+        for library in (geometric, pyg):
+            torch.manual_seed(3)
+            made.append(getattr(library, name)(*copy.deepcopy(arguments), **more).state_dict())
+        assert made[0].keys() == made[1].keys()
+        for key, value in made[0].items():
+            assert torch.equal(value, made[1][key]), (name, key)
+
+
+@pytest.mark.parametrize("name, more", [("GATConv", {}), ("GATv2Conv", {}), ("TransformerConv", {}), ("SAGEConv", {}), ("GCNConv", {})])
+def test_lazy(name, more):
+    """in_channels = -1 is found by the first call; the layer then has the same parameters."""
+    x, channels = operand(NODES, IN), -1 if name == "GCNConv" else (-1, -1)
+    ours, theirs = getattr(pyg, name)(channels, OUT, **more).double(), getattr(geometric, name)(channels, OUT, **more).double()
+    ours(x, graph()), theirs(x, graph())
+    ours.load_state_dict(theirs.state_dict())
+    compared((ours, theirs), x, graph())
+
+
+def test_the_edges_of_a_pattern():
+    """A pattern whose rows are targets instead of an edge list, in CSR as well, with attributes in its order."""
+    x, ends, e = operand(NODES, IN), graph(), operand(EDGES, FEATURES)
+    order = torch.argsort(ends[1], stable=True)
+    offsets = torch.nn.functional.pad(torch.bincount(ends[1], minlength=NODES).cumsum(0), (1, 0))
+    csr = tt.Pattern.from_csr(offsets, ends[0][order].contiguous(), (NODES, NODES))
+    for layer in (pyg.GATConv(IN, OUT, edge_dim=FEATURES), pyg.GATv2Conv(IN, OUT, edge_dim=FEATURES), pyg.TransformerConv(IN, OUT, edge_dim=FEATURES),
+                  pyg.GINEConv(torch.nn.Linear(IN, OUT), edge_dim=FEATURES)):
+        layer = layer.double()
+        want = layer(x, ends, e)
+        torch.testing.assert_close(layer(x, tt.Pattern.from_edge_index(ends, NODES), e), want)
+        torch.testing.assert_close(layer(x, csr, e[order]), want)
+    for layer in (pyg.GCNConv(IN, OUT), pyg.SAGEConv(IN, OUT), pyg.GATConv(IN, OUT)):
+        layer = layer.double()
+        torch.testing.assert_close(layer(x, csr), layer(x, ends))
+        shown = layer(x, csr, return_attention_weights=True)[1][0] if isinstance(layer, pyg.GATConv) else None
+        assert shown is None or torch.equal(shown[:, -NODES:], torch.arange(NODES).expand(2, -1))
+
+
+def test_patterns_are_kept_with_their_tensors():
+    layer, x, ends = pyg.SAGEConv(IN, OUT).double(), operand(NODES, IN), graph()
+    first = layer(x, ends)
+    before = _graphs.pattern_of(ends, NODES, NODES)
+    assert _graphs.pattern_of(ends, NODES, NODES) is before
+    assert _graphs.pattern_of(ends, NODES, NODES + 1) is not before
+    ends[1, :] = 0  # changed in place: another graph
+    assert _graphs.pattern_of(ends, NODES, NODES) is not before
+    assert not torch.equal(layer(x, ends), first)
+    loops = pyg.GATConv(IN, OUT).double()
+    loops(x, ends)
+    assert _graphs.looped(_graphs.pattern_of(ends, NODES, NODES), NODES) is _graphs.looped(_graphs.pattern_of(ends, NODES, NODES), NODES)
+    number = id(ends)
+    assert number in _graphs._patterns
+    del ends
+    gc.collect()
+    assert number not in _graphs._patterns
+
+
+def test_no_edges_and_half():
+    for name in ATTENTION + ["SAGEConv", "GCNConv"]:
+        compared(pair(name, IN, OUT), operand(NODES, IN), torch.empty(2, 0, dtype=torch.int64))
+    for name in ("GATConv", "SAGEConv"):
+        ours, theirs = pair(name, IN, OUT, dtype=torch.float32)
+        x = torch.randn(NODES, IN)
+        with torch.autocast("cpu", torch.bfloat16):
+            out = ours(x, graph())
+        torch.testing.assert_close(out.float(), theirs(x, graph()), atol=0.05, rtol=0.05)
+
+
+def test_compile():
+    ends, x, e = graph(), torch.randn(NODES, IN), torch.randn(EDGES, FEATURES)
+    layer = pyg.TransformerConv(IN, OUT, heads=2, edge_dim=FEATURES)
+    torch.testing.assert_close(torch.compile(layer, backend="aot_eager", fullgraph=True)(x, ends, e), layer(x, ends, e))
+    layer = pyg.SAGEConv(IN, OUT, aggr="max")
+    torch.testing.assert_close(torch.compile(layer, backend="aot_eager", fullgraph=True)(x, ends), layer(x, ends))
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda x: pyg.SAGEConv(IN, OUT, aggr="lstm"), "aggr = 'lstm': expected 'add', 'sum', 'mean', 'max' or 'min'"),
+    (lambda x: pyg.GATConv(IN, OUT, aggr_kwargs={"a": 1}), "this layer has no such argument"),
+    (lambda x: pyg.GATConv(IN, OUT, flow="up"), "flow = 'up': expected"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, graph().T), r"edge_index has shape \(40, 2\): expected \(2, edges\)"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, "ends"), "edge_index is a tensor str: expected"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, torch.eye(NODES).to_sparse()), "Pattern.from_torch takes a sparse tensor"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, tt.Pattern.causal(3)), "edge_index is a pattern 3 x 3: expected 11 targets x 11 sources"),
+    (lambda x: pyg.SAGEConv(IN, OUT)((x, x), graph(), size=(3, 4)), r"size = \(3, 4\): x has 11 sources and 11 targets"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, graph() + NODES), r"row_indices\[0\] = 13 is not in 0 .. 10"),
+    (lambda x: pyg.TransformerConv(IN, OUT, edge_dim=2)(x, graph()), "edge_attr is None"),
+    (lambda x: pyg.TransformerConv(IN, OUT)(x, graph(), x), "expected a layer with edge_dim"),
+    (lambda x: pyg.GATv2Conv(IN, OUT)(x, graph(), torch.ones(EDGES, 2)), "expected a layer with edge_dim"),
+    (lambda x: pyg.GATv2Conv(IN, OUT)((x, None), graph()), r"x\[1\] is None"),
+    (lambda x: pyg.GINEConv(torch.nn.Linear(IN, OUT))(x, graph(), torch.ones(EDGES, 2)), "x has 6 features and edge_attr 2"),
+    (lambda x: pyg.GCNConv(IN, OUT)((x, x), graph()), "x is a pair"),
+    (lambda x: pyg.GCNConv(IN, OUT, add_self_loops=True, normalize=False), "expected False without normalize")])
+def test_refused(call, words):
+    with pytest.raises((tamis.Error, TypeError, ValueError), match=words):
+        call(torch.randn(NODES, IN))
