@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .. import _errors
-from . import Pattern, _check_tensors, _graphs, attention, edge_op, message, sddmm, softmax, spmm
+from . import Pattern, _check_tensors, _edgewise, _graphs, attention, message, sddmm, softmax, spmm
 from ._graphs import EdgeIndex, FillValue
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
@@ -291,12 +291,12 @@ class GATv2Conv(_Attention):
         pattern = self._graph(edge_index, z, to, None)
         if self.add_self_loops:
             pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, None)
-        both = edge_op(pattern, "add", to, z)
+        e = None
         if edge_attr is not None:
             if self.lin_edge is None:
                 raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
-            both = both + self._heads_of(self.lin_edge(_edge_matrix(edge_attr)))
-        scores = (functional.leaky_relu(both, self.negative_slope) * self.att).sum(-1)
+            e = self._heads_of(self.lin_edge(_edge_matrix(edge_attr)))
+        scores = _edgewise.scores(pattern, to, z, e, self.att[0], self.negative_slope)
         weights = self._weights(pattern, scores.t().contiguous())
         return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
 
@@ -480,8 +480,7 @@ class GINEConv(_GIN):
             raise _errors.ArgumentError(f"x has {source.shape[-1]} features and edge_attr {edge_attr.shape[-1]}: expected the same, or a layer with edge_dim")
         pattern = self._graph(edge_index, source, target, size)
         e = edge_attr if self.lin is None else self.lin(edge_attr)
-        both = message(_graphs.one_each(pattern, "sources"), "add", source, e).relu_()
-        return self._ended(message(pattern, "copy_e", None, both, self._reduce), target)
+        return self._ended(_edgewise.relu_messages(pattern, source, e, self._reduce), target)
 
 
 class GCNConv(_Layer):
