@@ -1,150 +1,30 @@
-"""The names of dgl.sparse, for programs that use them: its sparse matrix and its products, of which the batch comes last.
+"""The names of dgl.sparse, for programs that use them: its sparse matrix, operators, reductions and products, of which the batch comes last.
 
-Not all of dgl.sparse: what sampled and sparse products, and attention made of them, need.
+    import tamis.torch.dglsp as dglsp       instead of dgl.sparse
+
+All have gradients. Products of two sparse matrices are those with a diagonal matrix (of `diag` or `identity`) alone; index_select, sample and the like
+are left out.
 """
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import torch
 from torch import Tensor
 
 from .. import _errors
-from . import Pattern, _check_tensors
+from . import Pattern, _check_tensors, message
 from . import sddmm as _sddmm
 from . import softmax as _softmax
 from . import spmm as _spmm
-
-
-class SparseMatrix:
-    """A sparse matrix (rows, cols) with values `val`, (nnz,) or (nnz, batch), in the order in which it was made.
-
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
-    >>> A.shape, A.nnz, A.val
-    ((2, 2), 2, tensor([2., 3.]))
-    """
-
-    def __init__(self, pattern: Pattern, val: Tensor):
-        _check_tensors({"val": val})
-        if val.dim() not in (1, 2) or val.shape[0] != pattern.nnz:
-            raise _errors.ArgumentError(f"val has shape {tuple(val.shape)}: expected ({pattern.nnz},) or ({pattern.nnz}, batch)")
-        self.pattern, self.val = pattern, val
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.pattern.shape
-
-    @property
-    def nnz(self) -> int:
-        return self.pattern.nnz
-
-    @property
-    def device(self) -> torch.device:
-        return self.val.device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.val.dtype
-
-    @property
-    def row(self) -> Tensor:
-        return _rows(self.pattern)
-
-    @property
-    def col(self) -> Tensor:
-        return self.pattern.columns
-
-    def softmax(self, dim: int = 1) -> SparseMatrix:
-        """`softmax` of this matrix."""
-        return softmax(self, dim)
-
-    def to_dense(self) -> Tensor:
-        """The matrix with its zeros, (rows, cols) or (rows, cols, batch); values at one place are added.
-
-        >>> import torch, tamis.torch.dglsp as dglsp
-        >>> dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.])).to_dense()
-        tensor([[0., 2.],
-                [3., 0.]])
-        """
-        dense = self.val.new_zeros((*self.shape, *self.val.shape[1:]))
-        return dense.index_put((self.row.long(), self.col.long()), self.val, accumulate=True)
-
-    def __matmul__(self, X: Tensor) -> Tensor:
-        return spmm(self, X)
-
-    def __repr__(self) -> str:
-        return f"SparseMatrix(shape={self.shape}, nnz={self.nnz}, val={tuple(self.val.shape)} {self.dtype})"
-
-
-def _values(val: Optional[Tensor], like: Tensor) -> Tensor:
-    return torch.ones(like.shape[0], device=like.device) if val is None else val
-
-
-def spmatrix(indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
-    """From rows and columns (2, nnz), with values of ones if val is None.
-
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [1, 0, 2]]))
-    >>> A @ torch.tensor([[1.], [10.], [100.]])
-    tensor([[ 10.],
-            [101.]])
-    """
-    _check_tensors({"indices": indices})
-    if indices.dim() != 2 or indices.shape[0] != 2:
-        raise _errors.ArgumentError(f"indices has shape {tuple(indices.shape)}: expected (2, nnz)")
-    return from_coo(indices[0], indices[1], val, shape)
-
-
-def from_coo(row: Tensor, col: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
-    """From the row and the column of each entry; shape: the largest indices and one more if None.
-
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.from_coo(torch.tensor([0, 1]), torch.tensor([1, 0]), shape=(2, 3))
-    SparseMatrix(shape=(2, 3), nnz=2, val=(2,) torch.float32)
-    """
-    _check_tensors({"row": row, "col": col})
-    if shape is None:
-        shape = (int(row.max()) + 1, int(col.max()) + 1) if row.numel() else (0, 0)
-    return SparseMatrix(Pattern.from_coo(row, col, shape), _values(val, col))
-
-
-def from_csr(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
-    """From row offsets and columns.
-
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]))
-    SparseMatrix(shape=(2, 3), nnz=3, val=(3,) torch.float32)
-    """
-    _check_tensors({"indptr": indptr, "indices": indices})
-    if shape is None:
-        if indptr.dim() != 1:
-            raise _errors.ArgumentError(f"indptr has shape {tuple(indptr.shape)}: expected (rows + 1,)")
-        shape = (indptr.shape[0] - 1, int(indices.max()) + 1 if indices.numel() else 0)
-    return SparseMatrix(Pattern.from_csr(indptr, indices, shape), _values(val, indices))
-
-
-def val_like(mat: SparseMatrix, val: Tensor) -> SparseMatrix:
-    """Other values in the same pattern.
-
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]))
-    >>> dglsp.val_like(A, torch.tensor([4., 5.])).to_dense()
-    tensor([[0., 4.],
-            [5., 0.]])
-    """
-    _check_matrix(mat, "mat")
-    return SparseMatrix(mat.pattern, val)
-
-
-def _check_matrix(A: Any, name: str = "A") -> None:
-    if not isinstance(A, SparseMatrix):
-        raise TypeError(f"{name} is a {type(A).__name__}: expected a SparseMatrix, for instance of spmatrix, from_coo or from_csr")
+from ._dgl_matrix import (Scalar, SparseMatrix, added, check_matrix, diag, from_coo, from_csc, from_csr, from_torch_sparse, identity, keys, rows_of,
+                          spmatrix, to_torch_sparse_coo, to_torch_sparse_csc, to_torch_sparse_csr, transposed, united, val_like)
+from ._graphs import edges, remembered
 
 
 def _check_operands(A: Any, dimensions: tuple[int, ...], **operands: Any) -> None:
     """The first is a matrix, the others tensors with so many dimensions."""
-    _check_matrix(A)
+    check_matrix(A)
     _check_tensors(operands)
     for name, x in operands.items():
         if x.dim() not in dimensions:
@@ -180,7 +60,8 @@ def bsddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
     torch.Size([2, 4])
     """
     _check_operands(A, (3,), X1=X1, X2=X2)
-    return val_like(A, _sddmm(A.pattern, _first(X1), X2.permute(2, 1, 0).contiguous(), A.val).transpose(0, 1))
+    values = A.val if A.val.dim() == 1 else A.val.t().contiguous()
+    return val_like(A, _sddmm(A.pattern, _first(X1), X2.permute(2, 1, 0).contiguous(), values).transpose(0, 1))
 
 
 def spmm(A: SparseMatrix, X: Tensor) -> Tensor:
@@ -221,28 +102,312 @@ def softmax(A: SparseMatrix, dim: int = 1) -> SparseMatrix:
     >>> dglsp.softmax(A, dim=0).val
     tensor([1.0000, 0.5000, 0.5000])
     """
-    _check_matrix(A)
+    check_matrix(A)
     if dim not in (0, 1):
         raise _errors.ArgumentError(f"dim = {dim!r}: expected 1 (rows) or 0 (columns)")
-    pattern = A.pattern if dim == 1 else _transposed(A.pattern)
+    pattern = A.pattern if dim == 1 else transposed(A.pattern)
     if A.val.dim() == 1:
         return val_like(A, _softmax(pattern, A.val))
     return val_like(A, _softmax(pattern, A.val.t().contiguous()).t())
 
 
-def _transposed(pattern: Pattern) -> Pattern:
-    """The pattern of the transpose, with the entries in the same order; it is made once."""
-    turned = getattr(pattern, "_transposed", None)
-    if turned is None:
-        turned = Pattern.from_coo(pattern.columns, _rows(pattern).to(pattern.columns.dtype), (pattern.cols, pattern.rows))
-        pattern._transposed = turned  # type: ignore[attr-defined]
-    return turned
+def matmul(A: Any, B: Any) -> Any:
+    """A B: `spmm` or, of a batch, `bspmm`; of two tensors torch.matmul; of two sparse matrices, one of them diagonal, a sparse matrix.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [1, 0, 1]]), torch.ones(3))
+    >>> D = dglsp.diag(A.sum(1)) ** -1  # the mean over neighbours
+    >>> (D @ A @ torch.tensor([[1.], [10.]])).ravel()
+    tensor([10.0000,  5.5000])
+    """
+    if isinstance(A, Tensor) and isinstance(B, Tensor):
+        return torch.matmul(A, B)
+    check_matrix(A)
+    if isinstance(B, Tensor):
+        return bspmm(A, B) if B.dim() == 3 else spmm(A, B)
+    check_matrix(B, "B")
+    if A.shape[1] != B.shape[0]:
+        raise _errors.ArgumentError(f"A is {A.shape} and B {B.shape}: expected as many rows of B as A has columns")
+    for D, M, rows in ((A, B, True), (B, A, False)):
+        if getattr(D.pattern, "_diagonal", False) and D.shape[0] == D.shape[1]:
+            factor = sp_broadcast_v(M, D.val.unsqueeze(1) if rows else D.val.unsqueeze(0)).val
+            return val_like(M, factor * M.val if factor.dim() == M.val.dim() else factor.unsqueeze(1) * M.val)
+    raise NotImplementedError("the product of two sparse matrices is computed where one is a square diagonal matrix, of diag or identity")
 
 
-def _rows(pattern: Pattern) -> Tensor:
-    """The row of each entry."""
-    index = pattern.index
-    return index if pattern.coo else torch.repeat_interleave(torch.arange(len(index) - 1, device=index.device), index.diff())
+# ------------------------------------------------------------------------------ elementwise
 
 
-__all__ = ["SparseMatrix", "bsddmm", "bspmm", "from_coo", "from_csr", "sddmm", "softmax", "spmatrix", "spmm", "val_like"]
+def neg(A: SparseMatrix) -> SparseMatrix:
+    """-A.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.neg(dglsp.diag(torch.tensor([1., 2.]))).val
+    tensor([-1., -2.])
+    """
+    check_matrix(A)
+    return val_like(A, -A.val)
+
+
+def add(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
+    """A + B. Of matrices with one pattern the values keep their order; others are united by rows and columns, and values at one place are added.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 1]]), torch.tensor([2., 3.]))
+    >>> dglsp.add(A, dglsp.identity((2, 2))).to_dense()
+    tensor([[1., 2.],
+            [0., 4.]])
+    """
+    _check_pair(A, B)
+    if A.pattern is B.pattern:
+        return val_like(A, A.val + B.val)
+    known = remembered(A.pattern, "united", dict)
+    if known.get("with") is not B.pattern:
+        known["with"], known["made"] = B.pattern, united([A.pattern, B.pattern])
+    pattern, places = known["made"]
+    return SparseMatrix(pattern, added(places, torch.cat([A.val, B.val]), pattern.nnz))
+
+
+def sub(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
+    """A - B, as `add`.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> A = dglsp.diag(torch.tensor([5., 6.]))
+    >>> dglsp.sub(A, dglsp.val_like(A, torch.tensor([1., 2.]))).val
+    tensor([4., 4.])
+    """
+    _check_pair(A, B)
+    return add(A, neg(B))
+
+
+def mul(A: Union[SparseMatrix, Scalar], B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
+    """The product by elements, or with a number. Of two matrices the places that both have are left, in A's order.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> A = dglsp.spmatrix(torch.tensor([[1, 0, 2], [0, 3, 2]]), torch.tensor([1., 2., 3.]))
+    >>> (2 * A).val
+    tensor([2., 4., 6.])
+    >>> B = dglsp.spmatrix(torch.tensor([[2, 0, 1], [0, 3, 2]]), torch.tensor([3., 2., 1.]))
+    >>> A * B
+    SparseMatrix(shape=(3, 4), nnz=1, val=(1,) torch.float32)
+    """
+    if not isinstance(A, SparseMatrix):
+        check_matrix(B, "B")
+        return mul(B, A)
+    if not isinstance(B, SparseMatrix):
+        return val_like(A, A.val * _scalar(B))
+    _check_pair(A, B)
+    if A.pattern is B.pattern:
+        return val_like(A, A.val * B.val)
+    of_a, of_b = _common(A, B)
+    ends = edges(A.pattern)[:, of_a]
+    return SparseMatrix(Pattern.from_coo(ends[1], ends[0], A.shape), A.val[of_a] * B.val[of_b])
+
+
+def div(A: SparseMatrix, B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
+    """A / B by elements, where both have the same places; or by a number. The values keep A's order.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> A = dglsp.spmatrix(torch.tensor([[1, 0], [0, 3]]), torch.tensor([1., 2.]))
+    >>> (A / dglsp.spmatrix(torch.tensor([[0, 1], [3, 0]]), torch.tensor([4., 5.]))).val
+    tensor([0.2000, 0.5000])
+    """
+    check_matrix(A)
+    if not isinstance(B, SparseMatrix):
+        return val_like(A, A.val / _scalar(B))
+    _check_pair(A, B)
+    if A.pattern is B.pattern:
+        return val_like(A, A.val / B.val)
+    of_a, of_b = _common(A, B)
+    if not of_a.numel() == A.nnz == B.nnz:
+        raise _errors.ArgumentError(f"A has {A.nnz} entries and B {B.nnz}, {of_a.numel()} at the same places: expected the same places")
+    return val_like(A, A.val / B.val[of_b])
+
+
+def power(A: SparseMatrix, scalar: Scalar) -> SparseMatrix:
+    """Each value to the power of a number.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.power(dglsp.diag(torch.tensor([1., 2.])), 2).val
+    tensor([1., 4.])
+    """
+    check_matrix(A)
+    return val_like(A, A.val ** _scalar(scalar))
+
+
+def sp_broadcast_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
+    """A's pattern with the values of v: v (rows, 1) has one for each row, v (1, cols) or (cols,) for each column.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [1, 0, 1]]))
+    >>> dglsp.sp_broadcast_v(A, torch.tensor([[1.], [2.]])).val
+    tensor([1., 2., 2.])
+    """
+    check_matrix(A)
+    _check_tensors({"v": v})
+    if v.dim() == 1:
+        v = v.unsqueeze(0)
+    if v.dim() == 2 and v.shape == (A.shape[0], 1):
+        return val_like(A, v[:, 0][A.row.long()])
+    if v.dim() == 2 and v.shape == (1, A.shape[1]):
+        return val_like(A, v[0][A.col.long()])
+    raise _errors.ArgumentError(f"v has shape {tuple(v.shape)}: expected ({A.shape[0]}, 1), (1, {A.shape[1]}) or ({A.shape[1]},)")
+
+
+def sp_add_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
+    """A with v added at its places, as `sp_broadcast_v`.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.sp_add_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    tensor([2., 3.])
+    """
+    return val_like(A, A.val + sp_broadcast_v(A, v).val)
+
+
+def sp_sub_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
+    """A with v subtracted at its places, as `sp_broadcast_v`.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.sp_sub_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    tensor([ 0., -1.])
+    """
+    return val_like(A, A.val - sp_broadcast_v(A, v).val)
+
+
+def sp_mul_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
+    """A times v at its places, as `sp_broadcast_v`.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.sp_mul_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    tensor([1., 2.])
+    """
+    return val_like(A, A.val * sp_broadcast_v(A, v).val)
+
+
+def sp_div_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
+    """A divided by v at its places, as `sp_broadcast_v`.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.sp_div_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    tensor([1.0000, 0.5000])
+    """
+    return val_like(A, A.val / sp_broadcast_v(A, v).val)
+
+
+# ------------------------------------------------------------------------------ reductions
+
+
+_REDUCED = {"sum": ("sum", "sum"), "smean": ("mean", "mean"), "smax": ("max", "amax"), "smin": ("min", "amin"), "sprod": (None, "prod")}
+
+
+def reduce(input: SparseMatrix, dim: Optional[int] = None, rtype: str = "sum") -> Tensor:
+    """The values of each row (dim=1), of each column (dim=0) or of all (None), reduced by "sum", "smean", "smax", "smin" or "sprod".
+
+    Only entries count; a row without any gives 0. Of equal values smax and smin give the gradient to the first.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [0, 0, 2]]), torch.tensor([1., 1., 2.]), shape=(4, 3))
+    >>> dglsp.reduce(A, 1, "smax"), dglsp.reduce(A, 0), dglsp.reduce(A)
+    (tensor([1., 2., 0., 0.]), tensor([2., 0., 2.]), tensor(4.))
+    """
+    check_matrix(input, "input")
+    if dim not in (0, 1, None) or rtype not in _REDUCED:
+        raise _errors.ArgumentError(f"dim = {dim!r} and rtype = {rtype!r}: expected 0, 1 or None, and one of {', '.join(map(repr, _REDUCED))}")
+    ours, theirs = _REDUCED[rtype]
+    val = input.val
+    if dim is None:
+        pattern = remembered(input.pattern, "one row", lambda: Pattern.from_coo(torch.zeros_like(input.col), torch.arange(
+            input.nnz, dtype=input.col.dtype, device=val.device), (1, input.nnz)))
+    else:
+        pattern = input.pattern if dim == 1 else transposed(input.pattern)
+    if ours is not None and val.is_floating_point():
+        out = message(pattern, "copy_e", None, val, ours)
+    else:
+        place = rows_of(pattern).long().reshape(-1, *(1,) * (val.dim() - 1)).expand(val.shape)
+        out = val.new_zeros(pattern.rows, *val.shape[1:]).scatter_reduce(0, place, val, theirs, include_self=False)
+    return out[0] if dim is None else out
+
+
+def sum(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
+    """`reduce` with "sum".
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.sum(dglsp.diag(torch.tensor([1., 2.])), 1)
+    tensor([1., 2.])
+    """
+    return reduce(input, dim, "sum")
+
+
+def smax(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
+    """`reduce` with "smax".
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.smax(dglsp.diag(torch.tensor([1., 2.])))
+    tensor(2.)
+    """
+    return reduce(input, dim, "smax")
+
+
+def smin(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
+    """`reduce` with "smin".
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.smin(dglsp.diag(torch.tensor([1., 2.])))
+    tensor(1.)
+    """
+    return reduce(input, dim, "smin")
+
+
+def smean(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
+    """`reduce` with "smean".
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.smean(dglsp.diag(torch.tensor([1., 2.])))
+    tensor(1.5000)
+    """
+    return reduce(input, dim, "smean")
+
+
+def sprod(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
+    """`reduce` with "sprod".
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.sprod(dglsp.diag(torch.tensor([3., 2.])))
+    tensor(6.)
+    """
+    return reduce(input, dim, "sprod")
+
+
+# ------------------------------------------------------------------------------ patterns
+
+
+def _check_pair(A: Any, B: Any) -> None:
+    check_matrix(A)
+    check_matrix(B, "B")
+    if A.shape != B.shape or A.val.shape[1:] != B.val.shape[1:]:
+        raise _errors.ArgumentError(f"A is {A.shape} with val {tuple(A.val.shape)}, B {B.shape} with val {tuple(B.val.shape)}: expected the same shape "
+                                    f"and batch")
+
+
+def _scalar(x: Any) -> Any:
+    if isinstance(x, (int, float)) or (isinstance(x, Tensor) and x.numel() == 1):
+        return x.reshape(()) if isinstance(x, Tensor) else x
+    raise TypeError(f"{type(x).__name__}: expected a number or a SparseMatrix")
+
+
+def _common(A: SparseMatrix, B: SparseMatrix) -> tuple[Tensor, Tensor]:
+    """The entries of A and of B at the places that both have, in A's order."""
+    of_a, of_b = keys(A.pattern), keys(B.pattern)
+    for M, name in ((A, "A"), (B, "B")):
+        if M.has_duplicate():
+            raise _errors.ArgumentError(f"{name} has several entries at one place: expected one, for instance of {name}.coalesce()")
+    ordered, order = of_b.sort()
+    found = torch.searchsorted(ordered, of_a).clamp_max(max(ordered.numel() - 1, 0))
+    same = (ordered[found] == of_a).nonzero().squeeze(1) if ordered.numel() else ordered
+    return same, order[found[same]]
+
+
+__all__ = ["SparseMatrix", "add", "bsddmm", "bspmm", "diag", "div", "from_coo", "from_csc", "from_csr", "from_torch_sparse", "identity",
+           "matmul", "mul", "neg", "power", "reduce", "sddmm", "smax", "smean", "smin", "softmax", "sp_add_v", "sp_broadcast_v", "sp_div_v",
+           "sp_mul_v", "sp_sub_v", "spmatrix", "spmm", "sprod", "sub", "sum", "to_torch_sparse_coo", "to_torch_sparse_csc",
+           "to_torch_sparse_csr", "val_like"]
