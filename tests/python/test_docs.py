@@ -21,12 +21,12 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages([str(pathlib.Pa
                  if not module.name.startswith("tamis.lib"))
 
 
-@pytest.mark.parametrize("page", ["docs/manual/python.md", "docs/manual/python-attention.md", "docs/manual/python-graphs.md",
-                                  "docs/manual/python-recommender.md", "docs/manual/python-topics.md", "docs/manual/python-transforms.md",
-                                  "README.md", "python/README.md"])
+@pytest.mark.parametrize("page", ["docs/manual/python.md", "docs/manual/python-attention.md", "docs/manual/python-dgl.md",
+                                  "docs/manual/python-graphs.md", "docs/manual/python-pyg.md", "docs/manual/python-recommender.md",
+                                  "docs/manual/python-topics.md", "docs/manual/python-transforms.md", "README.md", "python/README.md"])
 @pytest.mark.filterwarnings("ignore:Sparse")
 def test_manual(source, page):
-    """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch and JAX need them."""
+    """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch, PyTorch Geometric and JAX need them."""
     names: dict = {}
     blocks = re.findall(r"^```(pycon|python)\n(.*?)^```", (source / page).read_text(encoding="utf-8"), re.M | re.S)
     assert blocks
@@ -35,7 +35,7 @@ def test_manual(source, page):
         if page.endswith("attention.md") and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
             pytest.skip("PyTorch has attention with masks from 2.0")
     for kind, block in blocks:
-        if any(other in block and importlib.util.find_spec(other) is None for other in ("torch", "jax")):
+        if any(other in block and importlib.util.find_spec(other) is None for other in ("torch", "torch_geometric", "jax")):
             continue
         if kind == "python":
             exec(compile(block, page, "exec"), names)

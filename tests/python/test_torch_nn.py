@@ -216,7 +216,7 @@ def write_graph(folder, nodes=620, classes=2, words=20):
             file.write("%%MatrixMarket\n" * name.endswith("mtx") + text)
 
 
-@pytest.mark.parametrize("model", ["AGNN", "GAT"])
+@pytest.mark.parametrize("model", ["AGNN", "GAT", "GCN", "GATConv"])
 def test_planetoid_learns_a_small_graph(tmp_path, model):
     program = planetoid()
     write_graph(tmp_path)

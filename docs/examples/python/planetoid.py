@@ -1,6 +1,6 @@
-"""AGNN and GAT on citation graphs (Cora, Citeseer): ten seeds, the mean and the deviation of the accuracy on the test nodes.
+"""AGNN, GAT and GCN on citation graphs (Cora, Citeseer): ten seeds, the mean and the deviation of the accuracy on the test nodes.
 
-    planetoid.py FOLDER [--graphs cora citeseer] [--models AGNN GAT] [--seeds 10] [--threads 1]
+    planetoid.py FOLDER [--graphs cora citeseer] [--models AGNN GAT GCN GATConv] [--seeds 10] [--threads 1]
 
 FOLDER has GRAPH.graph.mtx.xz (Matrix Market, the lower triangle), GRAPH.features.mtx.xz, GRAPH.labels.txt.xz (the class of node i on line
 i + 1, -1 if it has none) and GRAPH.split.txt.xz ("test" and numbers of nodes, from 0); 20 nodes of each class come first and are trained
@@ -9,7 +9,8 @@ on, the 500 after them are for validation. The test nodes are looked at once, af
 GAT is trained as its authors' program does it: dropout of a node's words for each head by itself, of the nodes that a head sums up and of its
 weights; a run ends when for 100 epochs neither the validation loss nor the validation accuracy has been as good as the best before, and takes the
 weights of the last epoch in which both were. Runs of AGNN end when the validation loss has not fallen for 100 epochs, or after 500 (Citeseer:
-2,000), and take the weights of the epoch in which it was least.
+2,000), and take the weights of the epoch in which it was least. GCN and GATConv consist of layers of `tamis.torch.pyg`, as programs of PyTorch
+Geometric have them; GCN is trained as AGNN for at most 200 epochs, and GATConv stops as GAT does.
 """
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ import torch
 
 import tamis
 import tamis.torch as tt
-from tamis.torch import nn
+from tamis.torch import nn, pyg
 
 PATIENCE, VALIDATION = 100, 500
 
@@ -36,7 +37,8 @@ class Setting(NamedTuple):
     layers: int  # of attention
 
 
-SETTINGS = {"AGNN": Setting(0.01, 5e-4, 500, 2), "GAT": Setting(0.005, 5e-4, 100000, 2)}
+SETTINGS = {"AGNN": Setting(0.01, 5e-4, 500, 2), "GAT": Setting(0.005, 5e-4, 100000, 2), "GCN": Setting(0.01, 5e-4, 200, 2),
+            "GATConv": Setting(0.005, 5e-4, 100000, 2)}
 OF_GRAPH = {("AGNN", "citeseer"): Setting(0.01, 2e-3, 2000, 3)}  # chosen by the accuracy on validation nodes, of 19 settings with four seeds
 
 
@@ -85,7 +87,32 @@ class GAT(torch.nn.Module):
         return self.outer(pattern, torch.dropout(x, 0.6, self.training))
 
 
-MODELS = {"AGNN": AGNN, "GAT": GAT}
+class GCN(torch.nn.Module):
+    def __init__(self, words: tt.Pattern, classes: int, layers: int):
+        super().__init__()
+        assert layers == 2
+        self.inner, self.outer = pyg.GCNConv(1, 16), pyg.GCNConv(16, classes)
+        self.inner.lin = Words(words, 16)
+
+    def forward(self, pattern: tt.Pattern, values: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.inner(torch.dropout(values, 0.5, self.training), pattern))
+        return self.outer(torch.dropout(x, 0.5, self.training), pattern)
+
+
+class GATConv(torch.nn.Module):
+    def __init__(self, words: tt.Pattern, classes: int, layers: int):
+        super().__init__()
+        assert layers == 2
+        self.inner = pyg.GATConv(1, 8, heads=8, dropout=0.6)
+        self.inner.lin = Words(words, 64)
+        self.outer = pyg.GATConv(64, classes, heads=1, dropout=0.6, concat=False)
+
+    def forward(self, pattern: tt.Pattern, values: torch.Tensor) -> torch.Tensor:
+        x = torch.nn.functional.elu(self.inner(torch.dropout(values, 0.6, self.training), pattern))
+        return self.outer(torch.dropout(x, 0.6, self.training), pattern)
+
+
+MODELS = {"AGNN": AGNN, "GAT": GAT, "GCN": GCN, "GATConv": GATConv}
 
 
 def read(path: pathlib.Path) -> list[list[str]]:
@@ -134,7 +161,7 @@ def accuracy(data: dict, model: str, seed: int, epochs: Optional[int] = None) ->
     net = MODELS[model](data["words"], data["classes"], how.layers)
     optimizer = torch.optim.Adam(net.parameters(), lr=how.lr, weight_decay=how.weight_decay)
     entropy, labels, validation = torch.nn.functional.cross_entropy, data["labels"], data["validation"]
-    best = Best(both=model == "GAT")
+    best = Best(both=model.startswith("GAT"))
     for epoch in range(epochs or how.epochs):
         net.train()
         optimizer.zero_grad()

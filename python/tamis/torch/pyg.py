@@ -515,6 +515,7 @@ class GCNConv(_Layer):
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
         if not isinstance(x, Tensor):
             raise _errors.ArgumentError("x is a pair: expected one tensor; SAGEConv takes sources and targets")
+        x = self.lin(x)
         if self._cached is not None:
             pattern, edge_weight = self._cached
         else:
@@ -523,7 +524,6 @@ class GCNConv(_Layer):
                 pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
                 if self.cached:
                     self._cached = pattern, edge_weight
-        x = self.lin(x)
         if self._reduce == "sum":
             out = spmm(pattern, x, edge_weight)
         else:
