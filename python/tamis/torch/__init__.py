@@ -230,7 +230,7 @@ def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     _check(pattern)
     _check_tensors({"values": values})
     none = values.new_empty((*values.shape[:-1], pattern.rows, 0)), values.new_empty((*values.shape[:-1], pattern.cols, 0))
-    return sddmm(pattern, *none, values, edge="softmax")
+    return sddmm(pattern, *none, values.contiguous(), edge="softmax")  # of (edges, heads) the transpose is not
 
 
 @_eager
