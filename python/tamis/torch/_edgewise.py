@@ -31,7 +31,7 @@ class _Scores(torch.autograd.Function):
         functional.leaky_relu_(both, slope)
         ctx.save_for_backward(both, a)
         ctx.pattern, ctx.slope = pattern, slope
-        return torch.einsum("ehw,hw->eh", both, a)
+        return torch.einsum("ehw,hw->eh", both, a).contiguous()
 
     @staticmethod
     @torch.autograd.function.once_differentiable

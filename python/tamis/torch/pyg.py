@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .. import _errors
-from . import Pattern, _check_tensors, _edgewise, _graphs, attention, message, sddmm, softmax, spmm
+from . import Pattern, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, softmax, spmm
 from ._graphs import EdgeIndex, FillValue
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
@@ -137,18 +137,17 @@ class _Attention(_Layer):
     dropout: float
 
     def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
-        """Scores (heads, edges) to weights (edges, heads)."""
-        return self._dropped(softmax(pattern, scores).t())
+        """Of scores (edges, heads)."""
+        return self._dropped(self._softmax(pattern, scores))
+
+    def _softmax(self, pattern: Pattern, scores: Tensor) -> Tensor:
+        return softmax(pattern, scores.t()).t().contiguous() if scores.is_cuda else edge_softmax(pattern, scores)
 
     def _dropped(self, weights: Tensor) -> Tensor:
-        if self.dropout and self.training:
-            return functional.dropout(weights.contiguous(), self.dropout)  # drawn in the order of PyTorch Geometric
-        return weights
+        return functional.dropout(weights, self.dropout, self.training)
 
     def _sum(self, pattern: Pattern, x: Tensor, weights: Tensor) -> Tensor:
         """Of x (sources, heads, channels) by weights (edges, heads)."""
-        if self._reduce == "sum":
-            return spmm(pattern, x.transpose(0, 1), weights.t().contiguous()).transpose(0, 1)
         return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
 
     def _heads_of(self, x: Tensor) -> Tensor:
@@ -237,16 +236,16 @@ class GATConv(_Attention):
         return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor]) -> Tensor:
-        """(heads, edges), before leaky_relu. a + b is a product of K = 2."""
-        of = (z * self.att_src).sum(-1).t().unsqueeze(-1)
-        at = of.new_zeros(self.heads, pattern.rows, 1) if to is None else (to * self.att_dst).sum(-1).t().unsqueeze(-1)
-        scores = sddmm(pattern, torch.cat([at, torch.ones_like(at)], -1), torch.cat([torch.ones_like(of), of], -1))
+        """(edges, heads), before leaky_relu."""
+        of = (z * self.att_src).sum(-1)
+        at = of.new_zeros(pattern.rows, self.heads) if to is None else (to * self.att_dst).sum(-1)
+        scores = edge_op(pattern, "add", at, of)
         if edge_attr is None or self.lin_edge is None:
             return scores
         assert self.att_edge is not None
         # c . V e = (c V) . e: no vector for each edge
         weight = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
-        return scores + functional.linear(weight, _edge_matrix(edge_attr))
+        return scores + functional.linear(_edge_matrix(edge_attr), weight)
 
 
 class GATv2Conv(_Attention):
@@ -297,7 +296,7 @@ class GATv2Conv(_Attention):
                 raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
             e = self._heads_of(self.lin_edge(_edge_matrix(edge_attr)))
         scores = _edgewise.scores(pattern, to, z, e, self.att[0], self.negative_slope)
-        weights = self._weights(pattern, scores.t().contiguous())
+        weights = self._weights(pattern, scores)
         return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
 
 
@@ -350,20 +349,22 @@ class TransformerConv(_Attention):
     def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
         """The sum of each target and, if wanted, the weights before their dropout."""
         scale = self.out_channels ** -0.5
-        q, k, v = (x.transpose(0, 1) for x in (q, k, v))
-        if e is None and not wanted and self._reduce == "sum" and not (self.dropout and self.training):
-            return attention(q, k, v, pattern, scale=scale).transpose(0, 1), None
+        if not wanted and self._reduce == "sum" and not (self.dropout and self.training):
+            if e is None:
+                return attention(*(x.transpose(0, 1) for x in (q, k, v)), pattern, scale=scale).transpose(0, 1), None
+            if not q.is_cuda:
+                return graph_attention(pattern, q, k, v, e, scale=scale), None
         q = q * scale
-        scores = sddmm(pattern, q, k)
+        scores = edge_op(pattern, "dot", q, k)
         if e is None:
-            weights = softmax(pattern, scores).t()
-            return self._sum(pattern, v.transpose(0, 1), self._dropped(weights)), weights
+            weights = self._softmax(pattern, scores)
+            return self._sum(pattern, v, self._dropped(weights)), weights
         own = _graphs.one_each(pattern, "targets")
-        weights = softmax(pattern, scores + sddmm(own, q, e.transpose(0, 1))).t()
+        weights = self._softmax(pattern, scores + edge_op(own, "dot", q, e))
         dropped = self._dropped(weights)
         if self._reduce == "sum":
-            return self._sum(pattern, v.transpose(0, 1), dropped) + self._sum(own, e, dropped), weights
-        both = message(_graphs.one_each(pattern, "sources"), "add", v.transpose(0, 1), e)
+            return self._sum(pattern, v, dropped) + self._sum(own, e, dropped), weights
+        both = message(_graphs.one_each(pattern, "sources"), "add", v, e)
         return self._sum(own, both, dropped), weights
 
 
