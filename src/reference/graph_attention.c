@@ -31,11 +31,14 @@ static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double 
     for (int64_t t = 0; t < c->S->nnz; t++)
         for (int64_t h = 0; h < heads; h++) {
             const int64_t place = c->row[t] * heads + h;
-            x[t * heads + h] = exp(x[t * heads + h] - most[place]);
+            x[t * heads + h] = exp(x[t * heads + h] - (most[place] == -(double)INFINITY ? 0 : most[place]));
             sum[place] += x[t * heads + h];
         }
     for (int64_t t = 0; t < c->S->nnz; t++)
-        for (int64_t h = 0; h < heads; h++) x[t * heads + h] /= sum[c->row[t] * heads + h];
+        for (int64_t h = 0; h < heads; h++) {
+            const double divisor = sum[c->row[t] * heads + h];
+            x[t * heads + h] /= divisor == 0 ? 1 : divisor; /* all of the row are masked */
+        }
     for (int64_t i = 0; log_sums && i < c->S->rows * heads; i++) log_sums[i] = most[i] + log(sum[i]);
 done:
     tamis_release(most);

@@ -148,6 +148,9 @@ typedef struct running {
 /* What is subtracted before the exponential: no NaN from -infinity - -infinity. */
 INLINE real attention_shift(real most) { return most == -(real)INFINITY ? 0 : most; }
 
+/* What the weights of a row are divided by; 0 only if there are none, or all are masked. */
+INLINE real attention_divisor(real sum) { return sum == 0 ? 1 : sum; }
+
 /* Turns the scores of a chunk into weights; returns what sums so far are to be multiplied by. */
 INLINE real attention_weights(running *r, real *scores, int count) {
     vector most = vector_of(-(real)INFINITY);
@@ -235,7 +238,7 @@ INLINE void attention_row(const attention *a, int64_t row, int64_t begin, int64_
         }
     }
     for (int64_t h = 0; h < heads; h++) {
-        attention_store(a, sums + h * stride, begin < stop ? softmax[h].sum : 1,
+        attention_store(a, sums + h * stride, attention_divisor(softmax[h].sum),
                         a->out.at + row * a->out.stride + ((first + h) * a->width + from) * a->size, width);
         if (a->log_sums.at && from == 0)
             ((real *)(void *)(a->log_sums.at + row * a->log_sums.stride))[first + h] =

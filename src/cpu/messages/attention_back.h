@@ -33,8 +33,8 @@ INLINE void back_scores(const attention *a, const back_row *r, const chunk *c, c
     for (int64_t h = 0; h < r->last - r->first; h++)
         for (int k = 0; k < CHUNK / LANES; k++) {
             const int64_t i = h * CHUNK + k * LANES;
-            const vector p =
-                vector_exp(chunk_vector(s->p + h * CHUNK, k, c->count, 0) - vector_of(r->log_sums[r->first + h]));
+            const vector p = vector_exp(chunk_vector(s->p + h * CHUNK, k, c->count, 0) -
+                                        vector_of(attention_shift(r->log_sums[r->first + h])));
             vector_store((char *)(s->p + i), REAL, p);
             vector_store((char *)(s->d + i), REAL,
                          p * (chunk_vector(s->d + h * CHUNK, k, c->count, 0) - vector_of(outer[h])));

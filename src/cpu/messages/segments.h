@@ -133,6 +133,7 @@ INLINE void segment_softmax(const segments *s, const segment_row *r, int across)
         sum += p;
     }
     if (across) sum = vector_of(vector_sum(sum));
+    sum = vector_select((vector_bits)(sum == 0), vector_of(1), sum); /* all masked */
     for (int64_t k = 0; k < r->items; k++)
         item_store(s, &s->out, r, k, (keep ? kept[k] : vector_exp(item_score(s, r, k, across) - most)) / sum, across);
 }
