@@ -11,7 +11,9 @@
  * that of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. All numbers are without units. The
  * caller owns all memory. Half types are summed in fp32, and results are rounded once.
  *
- * This runs on the CPU. On other devices calls return TAMIS_ERROR_UNSUPPORTED.
+ * This runs on the CPU and on GPUs. On a GPU the first call of a kind compiles its kernel, and all entries of a row and
+ * head are the work of a few lanes: long rows take long. TAMIS_ENTRIES_BY_COLUMN is of the CPU alone
+ * (TAMIS_ERROR_UNSUPPORTED).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,7 +51,7 @@ typedef struct tamis_graph_attention_matrices {
  * log(sum over t of exp(score_t)) for each row and head, -infinity in rows without entries: S.rows x heads of type
  * TAMIS_F32, with TAMIS_F64 of that. The backward call reads it.
  *
- * A score of -infinity leaves its entry out; a row with no other score gives NaN, as the formula does. All matrices are
+ * A score of -infinity leaves its entry out, and a row with no other score gives 0. All matrices are
  * row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one element. Outputs must
  * not overlap inputs. stream is NULL on the CPU. Edge vectors are read once, and nothing of their size is stored. A
  * call allocates nothing. The same inputs give the same bits each time, with any number of threads. After an error

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "gpu/algorithms.h"
+#include "gpu/attention/attention.h"
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
@@ -175,7 +176,8 @@ static tamis_status check_place(void *device, const void *pointer, const char *n
     .order_rows = tamis_gpu_order_rows, .profile = tamis_gpu_profile, .mask_offsets = tamis_gpu_mask_offsets,          \
     .mask_columns = tamis_gpu_mask_columns, .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose,                \
     .permute = tamis_gpu_permute, .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows,                          \
-    .dense = &tamis_gpu_dense_functions, .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions
+    .dense = &tamis_gpu_dense_functions, .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions, \
+    .attention = &tamis_gpu_attention_functions
 
 const tamis_backend tamis_cuda_backend = {
     .name = "cuda",

@@ -9,6 +9,7 @@
 #include "base/edges.h"
 #include "base/status.h"
 #include "gpu/algorithms.h"
+#include "gpu/attention/attention.h"
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
@@ -287,6 +288,78 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
     return TAMIS_OK;
 }
 
+/* Each pass of attention on graphs: of each type, at widths that fill a team, that do not, and that take slices. */
+static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
+    static const int64_t widths[] = {64, 16, 37, 1024, 128, 2};
+    const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0}, none = {NULL, 0};
+    for (int i = 0; i < 4; i++) {
+        const int64_t width = widths[(i + (int)type) % 6];
+        const tamis_index_type index = i == 2 ? TAMIS_I64 : TAMIS_I32, offset = i == 3 ? TAMIS_I64 : TAMIS_I32;
+        const tamis_message_operand operand = {zeros, 4 * width}, edges = {i % 2 ? zeros : none, 4 * width};
+        tamis_attention_job job = {.device = d,
+                                   .type = type,
+                                   .order = {.rows = ROWS,
+                                             .cols = ROWS,
+                                             .nnz = NONZEROS,
+                                             .offset_type = offset,
+                                             .column_type = index,
+                                             .offsets = offsets_of(offset),
+                                             .columns = instance_zeros(),
+                                             .entries = i % 3 ? zeros.base : NULL},
+                                   .heads = 4,
+                                   .width = width,
+                                   .scale = 1,
+                                   .q = operand,
+                                   .k = operand,
+                                   .v = operand,
+                                   .e = edges,
+                                   .b = edges,
+                                   .out = operand,
+                                   .log_sums = operand,
+                                   .d_out = operand,
+                                   .dq = operand,
+                                   .dk = operand,
+                                   .dv = operand,
+                                   .de = edges,
+                                   .db = edges,
+                                   .weights = zeros};
+        for (int pass = 0; pass < 3; pass++) {
+            job.pass = (tamis_attention_pass)pass;
+            TRY(tamis_gpu_attention_functions.attend(&job));
+        }
+    }
+    return TAMIS_OK;
+}
+
+/* Each operation on segments, both ways. */
+static tamis_status segments(tamis_gpu_device *d, tamis_type type) {
+    const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
+    for (int i = 0; i < 10; i++) {
+        const tamis_index_type offset = i % 3 == 2 ? TAMIS_I64 : TAMIS_I32;
+        const int64_t heads = (i + (int)type) % 2 ? 1 : 16;
+        const tamis_segment_operand operand = {zeros, heads, 1};
+        const tamis_segment_job job = {.device = d,
+                                       .back = i % 2,
+                                       .op = (tamis_segment_op)(i / 2),
+                                       .type = type,
+                                       .order = {.rows = ROWS,
+                                                 .cols = ROWS,
+                                                 .nnz = NONZEROS,
+                                                 .offset_type = offset,
+                                                 .offsets = offsets_of(offset),
+                                                 .columns = instance_zeros(),
+                                                 .entries = i % 2 ? zeros.base : NULL},
+                                       .heads = heads,
+                                       .x = operand,
+                                       .out = operand,
+                                       .d_out = operand,
+                                       .argument = zeros,
+                                       .argument_type = i % 2 ? TAMIS_I64 : TAMIS_I32};
+        TRY(tamis_gpu_attention_functions.segment(&job));
+    }
+    return TAMIS_OK;
+}
+
 tamis_status instance_utilities(fake_device *device) {
     tamis_gpu_device *const d = &device->shared;
     tamis_ceilings ceilings;
@@ -300,6 +373,8 @@ tamis_status instance_utilities(fake_device *device) {
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_add_rows_ready(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(messages(d, (tamis_type)type));
+    for (int type = 0; type <= TAMIS_BF16; type++) TRY(attention(d, (tamis_type)type));
+    for (int type = 0; type <= TAMIS_BF16; type++) TRY(segments(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)
         TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,

@@ -122,7 +122,10 @@ void graph_case_free(graph_case *g) {
 static void *opened[3];
 
 tamis_graph *graph_case_open(tamis_device *device, const graph_case *g, int threads) {
-    const tamis_graph_options options = {.threads = threads};
+    return graph_case_open_with(device, g, &(tamis_graph_options){.threads = threads});
+}
+
+tamis_graph *graph_case_open_with(tamis_device *device, const graph_case *g, const tamis_graph_options *options) {
     tamis_sparse S = g->S;
     tamis_graph *graph = NULL;
     if (has_memory(device)) {
@@ -137,7 +140,7 @@ tamis_graph *graph_case_open(tamis_device *device, const graph_case *g, int thre
         S.row_indices = opened[1];
         S.columns = opened[2];
     }
-    works(tamis_graph_create(device, &S, &options, &graph));
+    works(tamis_graph_create(device, &S, options, &graph));
     return graph;
 }
 

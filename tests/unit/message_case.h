@@ -31,6 +31,7 @@ void graph_case_free(graph_case *g);
 
 /* The graph with its arrays where the device wants them. */
 tamis_graph *graph_case_open(tamis_device *device, const graph_case *g, int threads);
+tamis_graph *graph_case_open_with(tamis_device *device, const graph_case *g, const tamis_graph_options *options);
 void graph_case_close(tamis_device *device, tamis_graph *graph);
 
 /* Bytes where the device wants them: the host's on the CPU, a copy on others, which is freed by `memory_fetch`. */

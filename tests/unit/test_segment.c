@@ -8,8 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu_device.h"
+#include "base/memory.h"
+#include "named_device.h"
 #include "support/works.h"
+
+static const char *name = "cpu";
+static tamis_device *device;
+static int64_t live, step = 1, number;
+
+/* Whether the next case is one of those that run. */
+static bool is_drawn(void) { return number++ % step == 0; }
 
 static const int64_t all_heads[] = {1, 3, 16, 37};
 enum { COUNTS = sizeof all_heads / sizeof *all_heads, OPS = 5, ORDERS = 3 };
@@ -17,18 +25,25 @@ enum { COUNTS = sizeof all_heads / sizeof *all_heads, OPS = 5, ORDERS = 3 };
 /* A matrix of rows x heads in either layout: `base` is row-major heads x rows for heads first. */
 typedef struct values {
     matrix base;
-    tamis_dense view;
+    tamis_dense view, there; /* there: for a call, after values_send */
     bool first;
 } values;
 
+static tamis_dense transposed(tamis_dense x) {
+    const int64_t rows = x.rows;
+    x.layout = TAMIS_COLUMN_MAJOR;
+    x.rows = x.cols;
+    x.cols = rows;
+    return x;
+}
+
 static values values_of(matrix base, bool first) {
-    values v = {.base = base, .view = base.view, .first = first};
-    if (first) {
-        v.view.layout = TAMIS_COLUMN_MAJOR;
-        v.view.rows = base.view.cols;
-        v.view.cols = base.view.rows;
-    }
-    return v;
+    return (values){.base = base, .view = first ? transposed(base.view) : base.view, .first = first};
+}
+
+static void values_send(values *v) {
+    const tamis_dense *const there = matrix_send(device, &v->base);
+    v->there = v->first ? transposed(*there) : *there;
 }
 
 static values values_poisoned(int64_t rows, int64_t heads, tamis_type type, bool first) {
@@ -57,13 +72,6 @@ static void values_check(const values *v, const double *wanted, double bound) {
     matrix_check(&v->base, moved, size, bound > 0);
     free(moved);
     free(size);
-}
-
-static tamis_graph *graph_of(const graph_case *g, int threads) {
-    const tamis_graph_options options = {.threads = threads, .column_places = true};
-    tamis_graph *graph = NULL;
-    works(tamis_graph_create(device, &g->S, &options, &graph));
-    return graph;
 }
 
 typedef struct expected {
@@ -102,40 +110,54 @@ static void compare(const graph_case *g, const tamis_graph *graph, const tamis_s
     values out = values_poisoned(rows, o->heads, o->type, layouts & 2);
     values dOut = values_make(rows, o->heads, o->type, 2, layouts & 4);
     values dX = values_poisoned(g->S.nnz, o->heads, o->type, layouts & 8);
-    void *const argument = malloc((size_t)(places + 1) * 8);
+    values *const all[] = {&X, &out, &dOut, &dX};
+    const size_t bytes = (size_t)(places + 1) * 8;
+    void *const argument = malloc(bytes);
     assert_non_null(argument);
-    memset(argument, 0x5a, (size_t)(places + 1) * 8);
-    works(tamis_segment(graph, o, &X.view, &out.view, extreme ? argument : NULL, NULL));
+    memset(argument, 0x5a, bytes);
+    for (int i = 0; i < 4; i++) values_send(all[i]);
+    void *const taken = memory_send(device, argument, bytes);
+    works(tamis_segment(graph, o, &X.there, &out.there, extreme ? taken : NULL, NULL));
+    works(tamis_segment_backward(graph, o, &dOut.there, soft ? &out.there : NULL, extreme ? taken : NULL, &dX.there,
+                                 NULL));
+    for (int i = 0; i < 4; i++) matrix_fetch(device, &all[i]->base);
+    memory_fetch(device, argument, taken, bytes);
     values_check(&out, wanted->out, bound);
     for (int64_t i = 0; extreme && i < places; i++)
         assert_int_equal(wide ? ((int64_t *)argument)[i] : ((int32_t *)argument)[i], wanted->argument[i]);
-    works(tamis_segment_backward(graph, o, &dOut.view, soft ? &out.view : NULL, extreme ? argument : NULL, &dX.view,
-                                 NULL));
     values_check(&dX, wanted->dx, soft ? 1.75 * (4 * bound + 4 * 1.01 * last[o->type] + u * (most + 8)) : bound);
-    matrix *const all[] = {&X.base, &out.base, &dOut.base, &dX.base};
-    for (int i = 0; i < 4; i++) matrix_free(all[i]);
+    for (int i = 0; i < 4; i++) matrix_free(&all[i]->base);
     free(argument);
 }
 
+/* A graph that takes values in the order of columns, where there are such. */
+static bool has_columns(void) { return strcmp(name, "cpu") == 0; }
+
 static void every_segment_on(const graph_case *g) {
-    tamis_graph *const graphs[] = {graph_of(g, 1), graph_of(g, 3)};
-    for (int n = 0; n < OPS * ORDERS * COUNTS; n++) {
-        tamis_segment_options o = {.op = (tamis_segment_op)(n % OPS),
-                                   .order = (tamis_entry_order)(n / OPS % ORDERS),
-                                   .heads = all_heads[n / OPS / ORDERS]};
-        expected wanted = expect(g, &o);
-        for (int type = 0; type < 8; type++) {
-            o.type = (tamis_type)(type % 4);
-            o.argument_type = (tamis_index_type)((type + type / 4) % 2);
-            const int layouts[] = {0, 15, 5 + type}; /* heads last, heads first, and some of each */
-            for (int i = 0; i < 3; i++) compare(g, graphs[type / 4], &o, layouts[i], &wanted);
+    for (int turn = 0; turn < 2; turn++) {
+        matrices_aligned = turn;
+        tamis_graph *const graph = graph_case_open_with(
+            device, g, &(tamis_graph_options){.threads = turn ? 3 : 1, .column_places = has_columns()});
+        for (int n = 0; n < OPS * ORDERS * COUNTS; n++) {
+            tamis_segment_options o = {.op = (tamis_segment_op)(n % OPS),
+                                       .order = (tamis_entry_order)(n / OPS % ORDERS),
+                                       .heads = all_heads[n / OPS / ORDERS]};
+            expected wanted = {.out = NULL};
+            if (o.order == TAMIS_ENTRIES_BY_COLUMN && !has_columns()) continue;
+            for (int type = 0; type < 4; type++) {
+                if (!is_drawn()) continue;
+                if (!wanted.out) wanted = expect(g, &o);
+                o.type = (tamis_type)type;
+                o.argument_type = (tamis_index_type)((type + turn) % 2);
+                const int layouts[] = {0, 15, 5 + type}; /* heads last, heads first, and some of each */
+                for (int i = 0; i < 3; i++) compare(g, graph, &o, layouts[i], &wanted);
+            }
+            free(wanted.out);
+            free(wanted.dx);
+            free(wanted.argument);
         }
-        free(wanted.out);
-        free(wanted.dx);
-        free(wanted.argument);
+        graph_case_close(device, graph);
     }
-    tamis_graph_destroy(graphs[0]);
-    tamis_graph_destroy(graphs[1]);
 }
 
 static void small_graphs(void) {
@@ -148,7 +170,7 @@ static void small_graphs(void) {
 
 static void every_segment(void **state) {
     (void)state;
-    on_each_instruction_set("cpu", small_graphs);
+    on_each_instruction_set(name, small_graphs);
 }
 
 static void hubs(void **state) {
@@ -170,7 +192,7 @@ static double loss(const graph_case *g, const tamis_segment_options *o, const ma
 
 static void finite_differences(void **state) {
     (void)state;
-    const double step = 0x1p-20;
+    const double h = 0x1p-20;
     graph_case g = graph_case_make(GRAPH_COO);
     for (int n = 0; n < OPS * ORDERS; n++) {
         const tamis_segment_options o = {
@@ -180,12 +202,12 @@ static void finite_differences(void **state) {
         works(tamis_reference_segment_backward(&g.S, &o, &dOut.view, &X.view, dx));
         for (int64_t i = 0; i < g.S.nnz * 2; i++) {
             const double old = matrix_get(&X, i / 2, i % 2);
-            matrix_set(&X, i / 2, i % 2, old + step);
+            matrix_set(&X, i / 2, i % 2, old + h);
             const double above = loss(&g, &o, &X, &dOut);
-            matrix_set(&X, i / 2, i % 2, old - step);
+            matrix_set(&X, i / 2, i % 2, old - h);
             const double below = loss(&g, &o, &X, &dOut);
             matrix_set(&X, i / 2, i % 2, old);
-            assert_true(fabs((above - below) / (2 * step) - dx[i]) < 1e-6);
+            assert_true(fabs((above - below) / (2 * h) - dx[i]) < 1e-6);
         }
         free(dx);
         matrix_free(&X);
@@ -197,33 +219,52 @@ static void finite_differences(void **state) {
 /* Of equal values the first counts, the first NaN before everything, among entries of one head as among heads. */
 static void ties_and_nan(void **state) {
     (void)state;
-    enum { ENTRIES = 40 };
+    enum { ENTRIES = 40, TURNS = 5 };
     int32_t offsets[] = {0, ENTRIES}, columns[ENTRIES] = {0};
-    float x[ENTRIES], out;
-    int32_t argument;
-    const tamis_sparse S = {.rows = 1, .cols = 1, .nnz = ENTRIES, .offsets = offsets, .columns = columns};
-    const tamis_dense X = {.data = x, .rows = ENTRIES, .cols = 1}, Out = {.data = &out, .rows = 1, .cols = 1};
-    const tamis_segment_options most = {.op = TAMIS_SEGMENT_MAX}, least = {.op = TAMIS_SEGMENT_MIN};
-    tamis_graph *graph = NULL;
-    works(tamis_graph_create(device, &S, NULL, &graph));
-    for (int t = 0; t < ENTRIES; t++) x[t] = (float)(t % 7);
-    works(tamis_segment(graph, &most, &X, &Out, &argument, NULL));
-    assert_true(out == 6 && argument == 6);
-    works(tamis_segment(graph, &least, &X, &Out, &argument, NULL));
-    assert_true(out == 0 && argument == 0);
-    x[39] = x[22] = x[38] = NAN;
-    works(tamis_segment(graph, &most, &X, &Out, &argument, NULL));
-    assert_true(isnan(out) && argument == 22);
-    works(tamis_segment(graph, &least, &X, &Out, &argument, NULL));
-    assert_true(isnan(out) && argument == 22);
-    for (int t = 0; t < ENTRIES; t++) x[t] = -(float)INFINITY;
-    works(tamis_segment(graph, &most, &X, &Out, &argument, NULL));
-    assert_true(out == -(float)INFINITY && argument == 0);
-    tamis_graph_destroy(graph);
+    const graph_case g = {.S = {.rows = 1, .cols = 1, .nnz = ENTRIES, .offsets = offsets, .columns = columns}};
+    for (int turn = 0; turn < TURNS; turn++) {
+        const tamis_segment_options o = {.op = turn % 2 ? TAMIS_SEGMENT_MIN : TAMIS_SEGMENT_MAX, .heads = 1};
+        int32_t found = 7;
+        values X = values_make(ENTRIES, 1, TAMIS_F32, 1, false), out = values_poisoned(1, 1, TAMIS_F32, false);
+        for (int t = 0; t < ENTRIES; t++) {
+            const bool is_nan = turn / 2 == 1 && (t == 22 || t > 37);
+            matrix_set(&X.base, t, 0, turn == 4 ? -(double)INFINITY : is_nan ? (double)NAN : t % 7);
+        }
+        tamis_graph *const graph = graph_case_open(device, &g, 1);
+        values_send(&X);
+        values_send(&out);
+        void *const argument = memory_send(device, &found, sizeof found);
+        works(tamis_segment(graph, &o, &X.there, &out.there, argument, NULL));
+        memory_fetch(device, &found, argument, sizeof found);
+        matrix_fetch(device, &X.base);
+        matrix_fetch(device, &out.base);
+        graph_case_close(device, graph);
+        const double y = matrix_get(&out.base, 0, 0);
+        if (turn < 2) assert_true(turn ? y == 0 && found == 0 : y == 6 && found == 6);
+        if (turn / 2 == 1) assert_true(isnan(y) && found == 22);
+        if (turn == 4) assert_true(y == -(double)INFINITY && found == 0);
+        matrix_free(&X.base);
+        matrix_free(&out.base);
+    }
 }
 
-int main(void) {
+static int set_up(void **state) {
+    (void)state;
+    live = tamis_memory_live();
+    return tamis_device_open(name, &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != live;
+}
+
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_segment), cmocka_unit_test(hubs),
                                        cmocka_unit_test(finite_differences), cmocka_unit_test(ties_and_nan)};
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (argc > 2) step = strtoll(argv[2], NULL, 10);
+    if (argc > 3) number = step - strtoll(argv[3], NULL, 10);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,4 @@
-"""Attention on graphs with vectors on edges, and operations on the entries of a row. Operators of PyTorch, on the CPU."""
+"""Attention on graphs with vectors on edges, and operations on the entries of a row. Operators of PyTorch."""
 from __future__ import annotations
 
 from ctypes import byref, c_size_t, pointer
@@ -12,7 +12,7 @@ from .. import _errors
 from .._library import lib, must
 from .._views import dense, torch_view
 from . import _ops
-from ._messages import _arguments, _check, _graph, _matrix, _number, _refusal, _view, _width, _WHERE
+from ._messages import _arguments, _check, _graph, _matrix, _number, _refusal, _stream, _view, _width, _WHERE
 from ._pattern import Pattern
 
 SEGMENTS = {"softmax": c.TAMIS_SEGMENT_SOFTMAX, "sum": c.TAMIS_SEGMENT_SUM, "mean": c.TAMIS_SEGMENT_MEAN, "max": c.TAMIS_SEGMENT_MAX,
@@ -45,7 +45,8 @@ def _attend(index: Tensor, columns: Tensor, q: Tensor, k: Tensor, v: Tensor, e: 
     graph = _graph(index, columns, rows, cols, coo)
     out, log_sums = _attend_fake(index, columns, q, k, v, e, b, rows, cols, coo, heads, scale)
     given = _Matrices(Q=q, K=k, V=v, E=e, B=b)
-    must(lib.tamis_graph_attention(graph.value, _options(q, heads, scale), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"), None))
+    must(lib.tamis_graph_attention(graph.value, _options(q, heads, scale), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
+                                   _stream(q)))
     return out, log_sums
 
 
@@ -60,7 +61,7 @@ def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k:
     must(lib.tamis_graph_attention_workspace_size(graph.value, options, byref(size)))
     workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
     must(lib.tamis_graph_attention_backward(graph.value, options, byref(given.struct), _view(grad, "grad"), _view(out, "out"),
-                                            _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, None))
+                                            _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, _stream(grad)))
     return made
 
 
@@ -88,7 +89,7 @@ def _segment(index: Tensor, columns: Tensor, x: Tensor, rows: int, cols: int, co
     graph = _graph(index, columns, rows, cols, coo, order == c.TAMIS_ENTRIES_BY_COLUMN)
     out, argument = _segment_fake(index, columns, x, rows, cols, coo, op, order)
     must(lib.tamis_segment(graph.value, _segment_options(op, order, x, x.shape[1], argument), _places_view(x, "values"), _places_view(out, "out"),
-                           argument.data_ptr() or None, None))
+                           argument.data_ptr() or None, _stream(x)))
     return out, argument
 
 
@@ -98,7 +99,7 @@ def _segment_backward(grad: Tensor, index: Tensor, columns: Tensor, y: Optional[
     grad = _dense_either(grad)
     dx = _segment_backward_fake(grad, index, columns, y, argument, rows, cols, coo, op, order)
     must(lib.tamis_segment_backward(graph.value, _segment_options(op, order, grad, grad.shape[1], argument), _places_view(grad, "grad"),
-                                    _places_view(y, "y"), argument.data_ptr() or None, _places_view(dx, "dx"), None))
+                                    _places_view(y, "y"), argument.data_ptr() or None, _places_view(dx, "dx"), _stream(grad)))
     return dx
 
 
@@ -187,8 +188,8 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
     scale <q[i], k[j] + e[t]> + bias[t]; all for each head.
     q: (rows, width) or (rows, heads, width); k, v: the same with cols; e: the same with nnz, in the pattern's order. bias: (nnz,), or
     (nnz, heads). scale: 1 / sqrt(width) if it is None. No array of e's size is made, except e's gradient.
-    Returns what q's shape is; a row without entries gives 0. A bias of -inf leaves an edge out. Gradients to all of them but scale, the same bits each
-    time. On the CPU alone; no second derivatives. Errors as in `sddmm`.
+    Returns what q's shape is; a row without entries gives 0. A bias of -inf leaves an edge out; a row of nothing else gives 0. Gradients to all of them but scale, the same bits each
+    time. No second derivatives. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
@@ -242,7 +243,7 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
 
     scores: a number for each entry, or several, each with a softmax of its own: (nnz, ...), or with dim=-1 (..., nnz). order: that of
     the entries, "given", the pattern's; "rows", sorted by row; "columns", sorted by column; entries of a row or column keep the
-    pattern's order among themselves. Returns what scores' shape is. Gradients, on the CPU alone; no second derivatives. Errors as in `sddmm`.
+    pattern's order among themselves. Returns what scores' shape is. Gradients, but no second derivatives. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
@@ -256,7 +257,7 @@ def segment(pattern: Pattern, values: Tensor, reduce: str = "sum", order: str = 
     """The sum, mean, maximum or minimum ("sum", "mean", "max", "min") of given values over the entries of each row.
 
     values, order and dim are those of `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Of
-    equal values max and min take the first, and NaN before numbers. Gradients, on the CPU alone; no second derivatives. Errors as in `sddmm`.
+    equal values max and min take the first, and NaN before numbers. Gradients, but no second derivatives. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)

@@ -14,7 +14,11 @@ static const struct {
              [TAMIS_MESSAGE_LARGEST] = {"message_largest.simt", "message_largest"},
              [TAMIS_MESSAGE_MERGE] = {"message_merge.simt", "message_merge"},
              [TAMIS_MESSAGE_VECTORS] = {"message_vectors.simt", "message_vectors"},
-             [TAMIS_MESSAGE_NUMBERS] = {"message_numbers.simt", "message_numbers"}};
+             [TAMIS_MESSAGE_NUMBERS] = {"message_numbers.simt", "message_numbers"},
+             [TAMIS_ATTENTION_KERNEL] = {"attention.simt", "graph_attention"},
+             [TAMIS_ATTENTION_ROWS_KERNEL] = {"attention_rows.simt", "graph_attention_rows"},
+             [TAMIS_ATTENTION_COLUMNS_KERNEL] = {"attention_columns.simt", "graph_attention_columns"},
+             [TAMIS_SEGMENTS_KERNEL] = {"segments.simt", "segments"}};
 
 typedef struct entry {
     struct entry *next;
@@ -66,6 +70,11 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     tamis_gpu_define(&d, "OFFSET", v->offset);
     tamis_gpu_define(&d, "ARGUMENT", v->argument);
     if (v->kernel == TAMIS_MESSAGE_MERGE) return d;
+    if (v->kernel == TAMIS_SEGMENTS_KERNEL) {
+        tamis_gpu_define(&d, "OP", v->op);
+        tamis_gpu_define(&d, "BACK", v->back);
+        return d;
+    }
     tamis_gpu_define(&d, "OTHER", v->other);
     tamis_gpu_define(&d, "UNIT", v->unit);
     tamis_gpu_define(&d, "UNITS", v->units);
@@ -76,6 +85,11 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     choice(&d, "NUMBERS", v->numbers, "numbers");
     choice(&d, "TAKEN", v->taken, "taken");
     choice(&d, "PERMUTED", v->permuted, "permuted");
+    if (v->kernel >= TAMIS_ATTENTION_KERNEL) {
+        choice(&d, "HAS_E", v->has_e, "has_e");
+        tamis_gpu_define(&d, "WHOLE", v->whole);
+        return d;
+    }
     choice(&d, "WEIGHTED", v->weighted, "weighted");
     choice(&d, "MEAN", v->mean, "mean");
     return d;

@@ -9,7 +9,11 @@ typedef enum tamis_gpu_message_kernel {
     TAMIS_MESSAGE_LARGEST,
     TAMIS_MESSAGE_MERGE,
     TAMIS_MESSAGE_VECTORS,
-    TAMIS_MESSAGE_NUMBERS
+    TAMIS_MESSAGE_NUMBERS,
+    TAMIS_ATTENTION_KERNEL, /* gpu/attention */
+    TAMIS_ATTENTION_ROWS_KERNEL,
+    TAMIS_ATTENTION_COLUMNS_KERNEL,
+    TAMIS_SEGMENTS_KERNEL
 } tamis_gpu_message_kernel;
 
 /* Its definitions (simt.h, message_kernels.h). A choice is -1 where the kernel's argument decides. */
@@ -18,6 +22,8 @@ typedef struct tamis_gpu_message_variant {
     int32_t element, index, offset, other, argument;
     int32_t group, team, unit, units, full, loads, near;
     int32_t term, numbers, taken, permuted, weighted, mean;
+    int32_t has_e, whole; /* attention_kernels.h */
+    int32_t op, back;     /* segments.simt */
 } tamis_gpu_message_variant;
 
 /* Launches it; arguments end with one without a name. */

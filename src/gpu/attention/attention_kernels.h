@@ -1,0 +1,54 @@
+/*
+ * What the kernels of attention on graphs share: a team has a head of a row, and its lanes take units of the head in
+ * turn; teams that follow one another have the heads of one row, and so read its entries' vectors side by side.
+ *
+ * Constants beside those of message_kernels.h:
+ *   WHOLE      1: one slice has all of a head, and what a score reads is what is summed
+ *   HAS_E      whether there are vectors on edges; like PERMUTED, the kernel's argument where compiling is slow
+ */
+#include "message_kernels.h"
+
+#define HEAD_PARAMETERS                                                                                                \
+    int64 rows, int32 heads, int32 width, int32 slice, real scale, IN(offset, offsets), IN(index, columns),            \
+        IN(int64, entries), int32 permuted
+
+#define HEAD_TAKE                                                                                                      \
+    TAKE(offset, offsets);                                                                                             \
+    TAKE(index, columns);                                                                                              \
+    TAKE(int64, entries)
+
+#define FOR_EACH_HEAD(task)                                                                                            \
+    for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < rows * heads;                                 \
+         task += GROUPS_X * (GROUP / TEAM))
+
+FUNCTION int64 row_of_task(int64 task, int32 heads) {
+    return task <= 0x7fffffff ? (int64)((uint32)task / (uint32)heads) : task / heads;
+}
+
+/* The lane's part of <x, y + e> over a slice; `e` is not read unless has_e. */
+FUNCTION real slice_dot(const real *x, const real *y, const real *e, const int has_e, int lane, int32 left) {
+    real sum = 0;
+    UNROLL
+    for (int u = 0; u < UNITS; u++)
+        if (has_unit(lane, u, left)) {
+            UNROLL
+            for (int i = u * UNIT; i < (u + 1) * UNIT; i++) sum += x[i] * (has_e ? y[i] + e[i] : y[i]);
+        }
+    return sum;
+}
+
+/* The same over all slices of a head, from memory. */
+FUNCTION real head_dot(GLOBAL const element *x, GLOBAL const element *y, GLOBAL const element *e, const int has_e,
+                       int lane, int32 width, int32 slice) {
+    real sum = 0;
+    ONE_BY_ONE
+    for (int32 step = 0; step < width; step += slice) {
+        const int32 left = min32(slice, width - step);
+        real xs[REALS], ys[REALS], es[REALS];
+        load_slice(xs, x + step, lane, left);
+        load_slice(ys, y + step, lane, left);
+        if (has_e) load_slice(es, e + (has_e ? step : 0), lane, left);
+        sum += slice_dot(xs, ys, es, has_e, lane, left);
+    }
+    return sum;
+}
