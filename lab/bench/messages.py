@@ -19,6 +19,7 @@ import statistics
 import time
 
 import torch
+import torch._functorch.config
 
 import tamis
 import tamis.torch as tt
@@ -90,6 +91,7 @@ def main() -> None:
     if given.compile:
         others["compiled"] = torch.compile(by_torch, dynamic=True)
         torch._dynamo.config.cache_size_limit = 100
+        torch._functorch.config.donated_buffer = False  # a graph is kept for all calls of its gradient
     try:
         import torch_geometric  # noqa: F401
         others["pyg"] = by_pyg

@@ -5,7 +5,8 @@ The operators take matrices: a row for each node or edge, heads side by side. `m
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref
+import functools
+from ctypes import addressof, byref
 from typing import Any, Optional
 
 import torch
@@ -17,8 +18,10 @@ from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
 from .._plan import _Owned
-from .._views import dense, torch_view
+from .._recipe import _of_addresses
+from .._views import dense, torch_type, torch_view
 from . import _ops
+from ._direct import _batched, plain
 from ._kernels import pattern_of
 from ._pattern import Pattern
 
@@ -31,6 +34,17 @@ EXTREME, MULTIPLIES = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN), (c.TAMIS_PAIR_MU
 
 # ------------------------------------------------------------------------------ kernels
 
+_forward, _backward = _of_addresses("tamis_message_pass", 7), _of_addresses("tamis_message_backward", 9)
+_edges_forward, _edges_backward = _of_addresses("tamis_edge_vectors", 6), _of_addresses("tamis_edge_vectors_backward", 8)
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object, which takes as long as the rest of a small call
+
+
+def _stream(x: Tensor) -> Optional[int]:
+    """The current stream of a tensor's device."""
+    if not x.is_cuda:
+        return None
+    return _raw_stream(x.get_device()) if _raw_stream is not None else Torch.stream(x)
+
 
 class _Graph(_Owned):
     """The library's graph."""
@@ -42,9 +56,8 @@ class _Graph(_Owned):
         self.value = value
 
 
-def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, places: bool = False) -> _Graph:
-    """The library's graph of a pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
-    pattern = pattern_of(index, columns, rows, cols, coo)
+def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> _Graph:
+    """The library's graph of a checked pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
     kept = "graph_of_places" if places else "graph"
     graph = getattr(pattern, kept, None)
     if graph is None:
@@ -57,30 +70,48 @@ def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, plac
     return graph
 
 
-_stream = Torch.stream  # the current one of a tensor's device
-
-
-def _view(x: Optional[Tensor], name: str) -> Any:
+def _described(x: Optional[Tensor], name: str) -> Any:
+    """The library's view of a matrix: an object whose address is passed."""
     if x is None:
         return None
+    kind = _TYPES.get(x.dtype)
+    if kind is not None and x.is_contiguous() and not x.is_neg():
+        rows, cols = x.shape
+        return c.tamis_dense(x.data_ptr(), rows, cols, 0, kind, c.TAMIS_ROW_MAJOR, c.TAMIS_DEVICE if x.is_cuda else c.TAMIS_HOST, 0)
     view = dense(torch_view(x, name), name)
     if view.layout != c.TAMIS_ROW_MAJOR:
         raise _errors.ArgumentError(f"{name} has strides {tuple(x.stride())}: expected rows of consecutive elements, for instance {name}.contiguous()")
-    return byref(view)
+    return view
 
 
-def _width(x: Optional[Tensor], heads: int) -> int:
-    return 0 if x is None else x.shape[1] // max(heads, 1)
+_TYPES = {dtype: torch_type(dtype) for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16)}
 
 
-def _message_options(op: int, reduce: int, data: int, heads: int, x: Tensor, argument: Tensor) -> Any:
-    view = torch_view(x, "x")
-    return byref(c.tamis_message_options(op=op, reduce=reduce, edge_data=data, type=view.type, heads=heads, width=_width(x, heads),
-                                         argument_type=c.TAMIS_I64 if argument.dtype == torch.int64 else c.TAMIS_I32))
+def _view(x: Optional[Tensor], name: str) -> Any:
+    return None if x is None else byref(_described(x, name))
+
+
+def _address(view: Any) -> Optional[int]:
+    return None if view is None else addressof(view)
+
+
+@functools.lru_cache(maxsize=1024)
+def _message_options(op: int, reduce: int, data: int, heads: int, columns: int, dtype: Any, argument: Any) -> Any:
+    return c.tamis_message_options(op=op, reduce=reduce, edge_data=data, type=_TYPES.get(dtype, 0), heads=heads, width=columns // max(heads, 1),
+                                   argument_type=c.TAMIS_I64 if argument is torch.int64 else c.TAMIS_I32)
+
+
+@functools.lru_cache(maxsize=1024)
+def _pair_options(op: int, heads: int, width: int, dtype: Any) -> Any:
+    return c.tamis_pair_options(op=op, type=_TYPES.get(dtype, 0), heads=heads, width=width)
 
 
 def _edge_columns(data: int, heads: int, all_columns: int) -> int:
     return all_columns if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1
+
+
+def _width(x: Optional[Tensor], heads: int) -> int:
+    return 0 if x is None else x.shape[1] // max(heads, 1)
 
 
 def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
@@ -90,45 +121,86 @@ def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
     return columns.new_empty((rows, width) if reduce in EXTREME else (0,), dtype=kind)
 
 
-def _message(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], rows: int, cols: int, coo: bool, op: int, reduce: int,
-             data: int, heads: int) -> tuple[Tensor, Tensor]:
-    graph = _graph(index, columns, rows, cols, coo)
+def _run_message(graph: _Graph, rows: int, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], op: int, reduce: int, data: int, heads: int,
+                 keep: bool) -> tuple[Tensor, Optional[Tensor]]:
+    """The result, and the entries that max and min take if they are to be kept."""
     like = x if x is not None else e
     assert like is not None
-    out, argument = like.new_empty((rows, like.shape[1])), _arguments(reduce, columns, rows, like.shape[1])
-    must(lib.tamis_message_pass(graph.value, _message_options(op, reduce, data, heads, like, argument), _view(x, "x"), _view(e, "e"),
-                                _view(out, "out"), argument.data_ptr() or None, _stream(like)))
+    width = like.shape[1]
+    out = like.new_empty((rows, width))
+    argument = _arguments(reduce, columns, rows, width) if keep and reduce in EXTREME else None
+    views = _described(x, "x"), _described(e, "e"), _described(out, "out")
+    options = _message_options(op, reduce, data, heads, width, like.dtype, None if argument is None else argument.dtype)
+    status = _forward(graph.value, addressof(options), *map(_address, views), None if argument is None else argument.data_ptr(), _stream(like))
+    if status:
+        must(status)
     return out, argument
+
+
+def _run_message_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Optional[Tensor], dx: Optional[Tensor],
+                          de: Optional[Tensor], op: int, reduce: int, data: int, heads: int) -> None:
+    views = _described(grad, "grad"), _described(x, "x"), _described(e, "e"), _described(dx, "dx"), _described(de, "de")
+    options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
+    taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
+    status = _backward(graph.value, addressof(options), *map(_address, views[:3]), taken, *map(_address, views[3:]), _stream(grad))
+    if status:
+        must(status)
+
+
+def _run_edge_op(graph: _Graph, x: Tensor, y: Tensor, out: Tensor, op: int, heads: int) -> None:
+    views = _described(x, "x"), _described(y, "y"), _described(out, "out")
+    options = _pair_options(op, heads, _width(x, heads), x.dtype)
+    status = _edges_forward(graph.value, addressof(options), *map(_address, views), _stream(x))
+    if status:
+        must(status)
+
+
+def _run_edge_op_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], y: Optional[Tensor], dx: Optional[Tensor], dy: Optional[Tensor], op: int,
+                          heads: int, width: int) -> None:
+    views = _described(grad, "grad"), _described(x, "x"), _described(y, "y"), _described(dx, "dx"), _described(dy, "dy")
+    options = _pair_options(op, heads, width, grad.dtype)
+    status = _edges_backward(graph.value, addressof(options), *map(_address, views), _stream(grad))
+    if status:
+        must(status)
+
+
+# ------------------------------------------------------------------------------ operators
+
+
+def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, places: bool = False) -> _Graph:
+    return _graph_of(pattern_of(index, columns, rows, cols, coo), columns, places)
+
+
+def _wanted(gradients: tuple[Tensor, Tensor], wanted: list[bool]) -> list[Optional[Tensor]]:
+    return [gradient if wants else None for gradient, wants in zip(gradients, wanted)]
+
+
+def _message(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], rows: int, cols: int, coo: bool, op: int, reduce: int,
+             data: int, heads: int) -> tuple[Tensor, Tensor]:
+    out, argument = _run_message(_graph(index, columns, rows, cols, coo), rows, columns, x, e, op, reduce, data, heads, True)
+    return out, out.new_empty((0,), dtype=torch.int32) if argument is None else argument
 
 
 def _message_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Tensor, rows: int, cols: int,
                       coo: bool, op: int, reduce: int, data: int, heads: int, wanted: list[bool]) -> tuple[Tensor, Tensor]:
-    graph = _graph(index, columns, rows, cols, coo)
     grad = grad.contiguous()  # a sum's gradient is one number at every place
-    dx, de = _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted)
-    must(lib.tamis_message_backward(graph.value, _message_options(op, reduce, data, heads, grad, argument), _view(grad, "grad"), _view(x, "x"),
-                                    _view(e, "e"), argument.data_ptr() or None, _view(dx if wanted[0] else None, "dx"),
-                                    _view(de if wanted[1] else None, "de"), _stream(grad)))
-    return dx, de
+    found = _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted)
+    _run_message_backward(_graph(index, columns, rows, cols, coo), grad, x, e, argument, *_wanted(found, wanted), op, reduce, data, heads)
+    return found
 
 
 def _edge_op(index: Tensor, columns: Tensor, x: Tensor, y: Tensor, rows: int, cols: int, coo: bool, op: int, heads: int) -> Tensor:
-    graph = _graph(index, columns, rows, cols, coo)
     out = _edge_op_fake(index, columns, x, y, rows, cols, coo, op, heads)
-    options = c.tamis_pair_options(op=op, type=torch_view(x, "x").type, heads=heads, width=_width(x, heads))
-    must(lib.tamis_edge_vectors(graph.value, byref(options), _view(x, "x"), _view(y, "y"), _view(out, "out"), _stream(x)))
+    _run_edge_op(_graph(index, columns, rows, cols, coo), x, y, out, op, heads)
     return out
 
 
 def _edge_op_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[Tensor], y: Optional[Tensor], rows: int, cols: int, coo: bool,
                       op: int, heads: int, width: int, wanted: list[bool]) -> tuple[Tensor, Tensor]:
-    graph = _graph(index, columns, rows, cols, coo)
     grad = grad.contiguous()
-    dx, dy = _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, heads, width, wanted)
-    options = c.tamis_pair_options(op=op, type=torch_view(grad, "grad").type, heads=heads, width=width)
-    must(lib.tamis_edge_vectors_backward(graph.value, byref(options), _view(grad, "grad"), _view(x, "x"), _view(y, "y"),
-                                         _view(dx if wanted[0] else None, "dx"), _view(dy if wanted[1] else None, "dy"), _stream(grad)))
-    return dx, dy
+    found = _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, heads, width, wanted)
+    _run_edge_op_backward(_graph(index, columns, rows, cols, coo), grad, x, y, *_wanted(found, wanted), op, heads, width)
+    return found
 
 
 # ------------------------------------------------------------------------------ shapes without content
@@ -219,6 +291,87 @@ if _ops.REGISTERED:
         torch.library.register_autograd(f"tamis::{_name}", _back, setup_context=_keep)
 
 
+# ------------------------------------------------------------------------------ calls without the dispatcher
+#
+# It takes half the time of a small call. `plain` says which calls these are.
+
+
+class _MessageRecorded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
+        out, argument = _run_message(_graph_of(pattern._current(), pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, True)
+        multiplies = numbers[0] == c.TAMIS_MESSAGE_MUL
+        ctx.save_for_backward(x if multiplies else None, e if multiplies else None, argument)
+        ctx.pattern, ctx.numbers = pattern, numbers
+        ctx.set_materialize_grads(False)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
+        if grad is None:
+            return (None,) * 4
+        pattern, numbers, wanted = ctx.pattern, ctx.numbers, list(ctx.needs_input_grad[2:])
+        x, e, argument = ctx.saved_tensors
+        if _ops.again() or not plain((grad, x, e)) or _batched(grad):
+            if argument is None:
+                argument = grad.new_empty((0,), dtype=torch.int32)
+            found = torch.ops.tamis.message_backward(grad, pattern.index, pattern.columns, x, e, argument, pattern.rows, pattern.cols, pattern.coo,
+                                                     *numbers, wanted)
+            return (None, None, *_wanted(found, wanted))
+        grad, width = grad.contiguous(), grad.shape[1]
+        dx = grad.new_empty((pattern.cols, width)) if wanted[0] else None
+        de = grad.new_empty((pattern.nnz, _edge_columns(numbers[2], numbers[3], width))) if wanted[1] else None
+        _run_message_backward(_graph_of(pattern._current(), pattern.columns), grad, x, e, argument, dx, de, *numbers)
+        return None, None, dx, de
+
+
+class _EdgeOpRecorded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
+        out = _edge_op_fake(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
+        _run_edge_op(_graph_of(pattern._current(), pattern.columns), x, y, out, *numbers)
+        multiplies = numbers[0] in MULTIPLIES
+        ctx.save_for_backward(x if multiplies else None, y if multiplies else None)
+        ctx.pattern, ctx.numbers = pattern, (*numbers, _width(x, numbers[1]))
+        ctx.set_materialize_grads(False)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
+        if grad is None:
+            return (None,) * 4
+        pattern, numbers, wanted = ctx.pattern, ctx.numbers, list(ctx.needs_input_grad[2:])
+        x, y = ctx.saved_tensors
+        where = (pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo)
+        if _ops.again() or not plain((grad, x, y)) or _batched(grad):
+            found = torch.ops.tamis.edge_op_backward(grad, *where, *numbers, wanted)
+        else:
+            grad = grad.contiguous()
+            found = _edge_op_backward_fake(grad, *where, *numbers, wanted)
+            _run_edge_op_backward(_graph_of(pattern._current(), pattern.columns), grad, x, y, *_wanted(found, wanted), *numbers)
+        return (None, None, *_wanted(found, wanted))
+
+
+def _records(*tensors: Optional[Tensor]) -> bool:
+    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
+
+
+def _message_called(pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
+    if not plain((x, e)):
+        return torch.ops.tamis.message(pattern.index, pattern.columns, x, e, pattern.rows, pattern.cols, pattern.coo, *numbers)[0]
+    if _records(x, e):
+        return _MessageRecorded.apply(pattern, numbers, x, e)
+    return _run_message(_graph_of(pattern._current(), pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, False)[0]
+
+
+def _edge_op_called(pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
+    if not plain((x, y)):
+        return torch.ops.tamis.edge_op(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
+    if _records(x, y):
+        return _EdgeOpRecorded.apply(pattern, numbers, x, y)
+    return _edge_op(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
+
+
 # ------------------------------------------------------------------------------ calls
 
 
@@ -298,8 +451,8 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     heads = like.shape[1] if like.dim() == 3 else 1
     rows = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
     edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, x, pattern.nnz)
-    out = torch.ops.tamis.message(pattern.index, pattern.columns, rows, edges, pattern.rows, pattern.cols, pattern.coo, number, how, data, heads)[0]
-    return out.reshape(pattern.rows, *like.shape[1:])
+    out = _message_called(pattern, (number, how, data, heads), rows, edges)
+    return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # which autograd would record
 
 
 def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
@@ -324,7 +477,7 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
     if x.shape[1:] != y.shape[1:]:
         raise _errors.ArgumentError(f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}: expected the same heads and width")
     heads = x.shape[1] if x.dim() == 3 else 1
-    out = torch.ops.tamis.edge_op(pattern.index, pattern.columns, rows, cols, pattern.rows, pattern.cols, pattern.coo, number, heads)
+    out = _edge_op_called(pattern, (number, heads), rows, cols)
     if op == "dot":
         return out if x.dim() == 3 else out.squeeze(1)
-    return out.reshape(pattern.nnz, *x.shape[1:])
+    return out if x.dim() == 2 else out.reshape(pattern.nnz, *x.shape[1:])

@@ -38,6 +38,27 @@ FUNCTION int32 unit_in(int lane, int u, int32 left) {
 }
 FUNCTION int has_unit(int lane, int u, int32 left) { return FULL || unit_at(lane, u) < left; }
 
+/* A unit that nobody reads again soon: it leaves the caches first. */
+#ifndef ONCE
+#define ONCE 0
+#endif
+FUNCTION void load_unit_once(real *to, GLOBAL const element *from) {
+#if !defined(SIMT_OPENCL) && ONCE && UNIT == PIECE
+#if ELEMENT == 64
+    const double2 x = __ldcs((const double2 *)from);
+    to[0] = x.x, to[1] = x.y;
+#elif ELEMENT == 32
+    const float4 x = __ldcs((const float4 *)from);
+    to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
+#else
+    const uint4 x = __ldcs((const uint4 *)from);
+    unpack_pair(to, x.x), unpack_pair(to + 2, x.y), unpack_pair(to + 4, x.z), unpack_pair(to + 6, x.w);
+#endif
+#else
+    load_unit(to, from, 1);
+#endif
+}
+
 FUNCTION void load_slice(real *to, GLOBAL const element *row, int lane, int32 left) {
     UNROLL
     for (int u = 0; u < UNITS; u++) load_unit(to + u * UNIT, row + unit_in(lane, u, left), 1);
@@ -104,7 +125,8 @@ FUNCTION void load_edge(real *to, GLOBAL const element *e, const int numbers, co
             for (int i = 0; i < UNIT; i++) to[u * UNIT + i] = y;
         }
     } else {
-        load_slice(to, e + first, lane, left);
+        UNROLL
+        for (int u = 0; u < UNITS; u++) load_unit_once(to + u * UNIT, e + first + unit_in(lane, u, left));
     }
 }
 
