@@ -171,8 +171,8 @@ def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, plac
     return _graph_of(pattern_of(index, columns, rows, cols, coo), columns, places)
 
 
-def _wanted(gradients: tuple[Tensor, Tensor], wanted: list[bool]) -> list[Optional[Tensor]]:
-    return [gradient if wants else None for gradient, wants in zip(gradients, wanted)]
+def _wanted(gradients: tuple[Tensor, Tensor], wanted: list[bool]) -> tuple[Optional[Tensor], Optional[Tensor]]:
+    return gradients[0] if wanted[0] else None, gradients[1] if wanted[1] else None
 
 
 def _message(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], rows: int, cols: int, coo: bool, op: int, reduce: int,

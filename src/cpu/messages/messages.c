@@ -28,13 +28,14 @@ static void entries(void *context, int share, int shares) {
 
 /* The kernels count places within a row in 31 bits. */
 tamis_status tamis_cpu_check_places(const tamis_message_order *order) {
-    for (int64_t i = 0; order->nnz > INT32_MAX && i < order->rows; i++) {
-        const int64_t count = tamis_index_load(order->offsets, order->offset_type, i + 1) -
-                              tamis_index_load(order->offsets, order->offset_type, i);
+    for (int64_t i = 0; order->plan && i < order->plan->count; i++) {
+        const int64_t row = order->plan->rows[i];
+        const int64_t count = tamis_index_load(order->offsets, order->offset_type, row + 1) -
+                              tamis_index_load(order->offsets, order->offset_type, row);
         if (count > INT32_MAX)
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                               "row %lld of S has %lld entries: max and min take up to %d a row on the CPU",
-                              (long long)i, (long long)count, (int)INT32_MAX);
+                              (long long)row, (long long)count, (int)INT32_MAX);
     }
     return TAMIS_OK;
 }
@@ -52,4 +53,5 @@ static tamis_status run_job(const tamis_message_job *job) {
     return TAMIS_OK;
 }
 
-const tamis_message_functions tamis_cpu_message_functions = {.run = run_job};
+const tamis_message_functions tamis_cpu_message_functions = {
+    .prepare = tamis_cpu_find_long_rows, .release = tamis_cpu_forget_long_rows, .run = run_job};

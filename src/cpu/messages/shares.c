@@ -1,6 +1,8 @@
 /* How threads share the rows of an order. */
 #include "cpu/messages/shares.h"
 
+#include "base/memory.h"
+#include "base/status.h"
 #include "base/threads.h"
 #include "sparse/index.h"
 #include "sparse/structure.h"
@@ -19,6 +21,29 @@ static int64_t offset(const tamis_message_order *order, int64_t row) {
     return tamis_index_load(order->offsets, order->offset_type, row);
 }
 
+static int64_t length_of(const tamis_message_order *order, int64_t row) {
+    return offset(order, row + 1) - offset(order, row);
+}
+
+tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order,
+                                      tamis_message_plan **plan) {
+    int64_t count = 0;
+    (void)device;
+    (void)stream;
+    *plan = NULL;
+    for (int64_t i = 0; order->nnz >= HUB_LEAST && i < order->rows; i++) count += length_of(order, i) >= HUB_LEAST;
+    if (count == 0) return TAMIS_OK;
+    TRY(tamis_allocate_zeroed(count + 1, sizeof(int64_t), "long rows of a graph", (void **)plan));
+    for (int64_t i = 0; i < order->rows; i++)
+        if (length_of(order, i) >= HUB_LEAST) (*plan)->rows[(*plan)->count++] = i;
+    return TAMIS_OK;
+}
+
+void tamis_cpu_forget_long_rows(void *device, tamis_message_plan *plan) {
+    (void)device;
+    tamis_release(plan);
+}
+
 int tamis_cpu_threads_for(const tamis_message_order *order, int threads, int64_t elements) {
     const double most = (double)(order->nnz + order->rows) * (double)elements / THREAD_WORTH;
     return most < 1 ? 1 : most < threads ? (int)most : threads;
@@ -26,10 +51,10 @@ int tamis_cpu_threads_for(const tamis_message_order *order, int threads, int64_t
 
 static void find_hubs(run *r, int threads) {
     const tamis_message_order *const order = r->what.order;
-    const int64_t share = order->nnz / threads / HUB_PART, least = share > HUB_LEAST ? share : HUB_LEAST;
-    if (threads == 1) return;
-    for (int64_t i = 0; i < order->rows && r->hub_count < HUBS; i++)
-        if (offset(order, i + 1) - offset(order, i) >= least) r->hubs[r->hub_count++] = i;
+    const int64_t least = order->nnz / threads / HUB_PART;
+    if (threads == 1 || !order->plan) return;
+    for (int64_t i = 0; i < order->plan->count && r->hub_count < HUBS; i++)
+        if (length_of(order, order->plan->rows[i]) >= least) r->hubs[r->hub_count++] = order->plan->rows[i];
 }
 
 /* The rows and entries before a row, without those of hubs. */
