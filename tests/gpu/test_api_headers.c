@@ -25,7 +25,8 @@
 /* ------------------------------------------------------------------------------------------ OpenCL */
 
 #if defined(TAMIS_HAVE_CL_H)
-#define CL_TARGET_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 210
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
 /* of cl_ext.h, which older packages of the headers lack in part */
@@ -59,6 +60,10 @@ SAME(OCL_DEVICE_EXTENSIONS, CL_DEVICE_EXTENSIONS);
 SAME(OCL_DEVICE_DOUBLE_FP_CONFIG, CL_DEVICE_DOUBLE_FP_CONFIG);
 SAME(OCL_DEVICE_OPENCL_C_VERSION, CL_DEVICE_OPENCL_C_VERSION);
 SAME(OCL_DEVICE_SUB_GROUP_SIZES_INTEL, CL_DEVICE_SUB_GROUP_SIZES_INTEL);
+SAME(OCL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_COMPILE_WORK_GROUP_SIZE);
+#if defined(CL_VERSION_2_1)
+SAME(OCL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE);
+#endif
 SAME(OCL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BINARY_SIZES);
 SAME(OCL_PROGRAM_BINARIES, CL_PROGRAM_BINARIES);
 SAME(OCL_PROGRAM_BUILD_LOG, CL_PROGRAM_BUILD_LOG);
@@ -103,6 +108,10 @@ SAME_FUNCTION(flush, clFlush);
 SAME_FUNCTION(wait, clWaitForEvents);
 SAME_FUNCTION(event_profile, clGetEventProfilingInfo);
 SAME_FUNCTION(event_release, clReleaseEvent);
+SAME_FUNCTION(group_information, clGetKernelWorkGroupInfo);
+#if defined(CL_VERSION_2_1)
+SAME_FUNCTION(subgroup_information, clGetKernelSubGroupInfo);
+#endif
 static const char *const opencl_missing = NULL;
 #else
 static const char *const opencl_missing = "CL/cl.h was not found when configuring (Debian: opencl-c-headers)";

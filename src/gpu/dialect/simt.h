@@ -13,7 +13,10 @@
  *   BATCHED     1: the grid's z is the member of a batch; 0: there is one
  *   TEAMS_TOGETHER (by a kernel, if at all) 1: all lanes of a warp reach each collective together, so that no warp is
  *               split for it
- *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
+ *   SIMT_SUBGROUP  OpenCL: lanes that shuffle, of a subgroup that has them or a multiple; 0: teams exchange through
+ *               shared memory and the group's barrier
+ *   SIMT_KHRONOS   they shuffle by cl_khr_subgroup_shuffle, in which lanes of a team may take part alone; 0: by Intel's
+ *               extension. SIMT_REQUIRED: lanes of a subgroup that kernels ask for; 0: they cannot
  *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
  * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0
@@ -534,11 +537,22 @@ typedef struct simt_team {
 } simt_team;
 
 #if defined(SIMT_OPENCL) && SIMT_SUBGROUP > 0
+#if SIMT_KHRONOS
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#define SHUFFLE(x, lane)     sub_group_shuffle(x, lane)
+#define SHUFFLE_XOR(x, mask) sub_group_shuffle_xor(x, mask)
+#else
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define SHUFFLE(x, lane)     intel_sub_group_shuffle(x, lane)
+#define SHUFFLE_XOR(x, mask) intel_sub_group_shuffle_xor(x, mask)
+#endif
+#if SIMT_REQUIRED
 #undef KERNEL
 #define KERNEL                                                                                                         \
     __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1)))                                                   \
-    __attribute__((intel_reqd_sub_group_size(SIMT_SUBGROUP)))
+    __attribute__((intel_reqd_sub_group_size(SIMT_REQUIRED)))
+#endif
 #endif
 
 #if defined(SIMT_OPENCL) && TEAM == 1
@@ -574,9 +588,9 @@ FUNCTION real team_get(simt_team team, real x, int lane) {
 #define TEAM_SETUP(name)                                                                                               \
     simt_team name;                                                                                                    \
     name.lane = LOCAL_ID % TEAM
-FUNCTION real team_xor(simt_team team, real x, int mask) { return intel_sub_group_shuffle_xor(x, (uint)mask); }
+FUNCTION real team_xor(simt_team team, real x, int mask) { return SHUFFLE_XOR(x, (uint)mask); }
 FUNCTION real team_get(simt_team team, real x, int lane) {
-    return intel_sub_group_shuffle(x, (uint)((int)get_sub_group_local_id() - team.lane + lane));
+    return SHUFFLE(x, (uint)((int)get_sub_group_local_id() - team.lane + lane));
 }
 #else
 #define TEAM_SETUP(name)                                                                                               \
@@ -590,8 +604,8 @@ FUNCTION real team_get(simt_team team, real x, int lane) { return __shfl_sync(te
 /* Between the lanes of a subgroup, whatever the team; all of them take part. */
 #if SIMT_SUBGROUP > 0
 #if defined(SIMT_OPENCL)
-FUNCTION real subgroup_xor(real x, int mask) { return intel_sub_group_shuffle_xor(x, (uint)mask); }
-FUNCTION int32 subgroup_max(int32 x) { return sub_group_reduce_max(x); }
+FUNCTION real subgroup_xor(real x, int mask) { return SHUFFLE_XOR(x, (uint)mask); }
+FUNCTION int32 subgroup_max(int32 x) { return sub_group_reduce_max(x); } /* of a wave of 64, too */
 #else
 FUNCTION real subgroup_xor(real x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 FUNCTION int32 subgroup_max(int32 x) { return __reduce_max_sync(0xffffffffu, x); }

@@ -17,7 +17,7 @@ FUNCTION index block_column(simt_team team, index own, GLOBAL const index *colum
 #if SIMT_SUBGROUP == 0
     return columns[at + j];
 #elif defined(SIMT_OPENCL)
-    return intel_sub_group_shuffle(own, (uint)((int)get_sub_group_local_id() - team.lane + j));
+    return SHUFFLE(own, (uint)((int)get_sub_group_local_id() - team.lane + j));
 #else
     return __shfl_sync(team.mask, own, j, TEAM);
 #endif

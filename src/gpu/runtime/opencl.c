@@ -23,6 +23,7 @@ typedef struct opencl_device {
     ocl_queue queue;
     char options[256]; /* of every build */
     bool caches;       /* its platform keeps compiled code */
+    bool looks;        /* at each kernel's subgroups, whose size nobody promised */
     bool opened;
 } opencl_device;
 
@@ -78,6 +79,8 @@ static void find_library(void) {
                                     {"clGetEventInfo", (void (**)(void)) & api.event_information},
                                     {"clGetEventProfilingInfo", (void (**)(void)) & api.event_profile},
                                     {"clReleaseEvent", (void (**)(void)) & api.event_release},
+                                    {"clGetKernelWorkGroupInfo", (void (**)(void)) & api.group_information},
+                                    {"?clGetKernelSubGroupInfo", (void (**)(void)) & api.subgroup_information},
                                     {NULL, NULL}};
     char why[600];
     ocl_platform platforms[16];
@@ -124,15 +127,72 @@ static void text_of(ocl_device handle, uint32_t what, char *text, size_t bytes) 
     snprintf(text, bytes, "%s", start);
 }
 
-/* 32 where groups of 32 lanes can be had that shuffle (Intel's extensions), else 0: teams have up to 32 lanes. */
-static int subgroup_of(ocl_device handle, const char *extensions) {
+/*
+ * How lanes shuffle. Teams have up to LANES lanes; a subgroup of that size or of a multiple (AMD's waves of 64) has all
+ * lanes of its teams. `required`: the size that kernels ask for, 0 where they cannot.
+ */
+enum { LANES = 32, WAVE = 64 };
+typedef struct shuffles {
+    bool any, khronos; /* cl_khr_subgroup_shuffle; else Intel's extension */
+    int required;
+} shuffles;
+
+static bool has_size(ocl_device handle, const char *extensions, size_t size) {
     size_t sizes[16] = {0}, bytes = 0;
-    if (!strstr(extensions, "cl_intel_subgroups") || !strstr(extensions, "cl_intel_required_subgroup_size")) return 0;
-    if (api.device_information(handle, OCL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) != OCL_SUCCESS)
-        return 0;
+    if (!strstr(extensions, "cl_intel_required_subgroup_size") ||
+        api.device_information(handle, OCL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) != OCL_SUCCESS)
+        return false;
     for (size_t i = 0; i < bytes / sizeof sizes[0] && i < 16; i++)
-        if (sizes[i] == 32) return 32;
-    return 0;
+        if (sizes[i] == size) return true;
+    return false;
+}
+
+/* Whether a kernel's subgroups have all lanes of its teams; *size: theirs, 0 where the device does not say. */
+static bool has_teams(const opencl_device *device, ocl_kernel kernel, size_t *size) {
+    size_t group[3] = {0, 0, 0};
+    *size = 0;
+    if (!api.subgroup_information ||
+        api.group_information(kernel, device->handle, OCL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group, NULL) !=
+            OCL_SUCCESS ||
+        api.subgroup_information(kernel, device->handle, OCL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof group, group,
+                                 sizeof *size, size, NULL) != OCL_SUCCESS)
+        return false;
+    return *size > 0 && (*size % LANES == 0 || *size >= group[0]);
+}
+
+/* Where nobody says beforehand what subgroups a device makes, a small kernel shows it. */
+static bool shows_teams(const opencl_device *device, const char *standard) {
+    const char *source =
+        "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n"
+        "__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void shows(__global float *x) {\n"
+        "    x[get_local_id(0)] = sub_group_shuffle_xor(x[get_local_id(0)], get_sub_group_size() / 2);\n"
+        "}\n";
+    char options[32];
+    int32_t error = OCL_SUCCESS;
+    size_t size;
+    ocl_program program = api.program_source(device->context, 1, &source, NULL, &error);
+    if (error != OCL_SUCCESS) return false;
+    snprintf(options, sizeof options, "-cl-std=%s", standard);
+    bool shown = api.program_build(program, 1, &device->handle, options, NULL, NULL) == OCL_SUCCESS;
+    if (shown) {
+        ocl_kernel kernel = api.kernel_create(program, "shows", &error);
+        shown = error == OCL_SUCCESS && has_teams(device, kernel, &size);
+        if (error == OCL_SUCCESS) api.kernel_release(kernel);
+    }
+    api.program_release(program);
+    return shown;
+}
+
+/* TAMIS_OPENCL_SHUFFLES=khronos: by that extension, and in waves of 64, where there is a choice. */
+static shuffles shuffles_of(const opencl_device *device, const char *extensions, const char *standard) {
+    const char *const wish = getenv("TAMIS_OPENCL_SHUFFLES");
+    const bool asked = wish && strcmp(wish, "khronos") == 0;
+    const bool whole = has_size(device->handle, extensions, LANES), waves = has_size(device->handle, extensions, WAVE);
+    if (!asked && whole && strstr(extensions, "cl_intel_subgroups")) return (shuffles){.any = true, .required = LANES};
+    if (!strstr(extensions, "cl_khr_subgroup_shuffle")) return (shuffles){.any = false};
+    const int required = waves && (asked || !whole) ? WAVE : whole ? LANES : 0;
+    return (shuffles){.any = required || shows_teams(device, standard), .khronos = true, .required = required};
 }
 
 static void read_limits(opencl_device *device) {
@@ -148,7 +208,11 @@ static void read_limits(opencl_device *device) {
     snprintf(l->about, sizeof l->about, "%s", l->driver);
     l->is_cpu = (number_of(handle, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
     l->has_fp64 = number_of(handle, OCL_DEVICE_DOUBLE_FP_CONFIG) != 0;
-    l->subgroup = subgroup_of(handle, extensions);
+    text_of(handle, OCL_DEVICE_VERSION, version, sizeof version); /* "OpenCL 3.0 ..." */
+    const char *const standard = strncmp(version, "OpenCL 2", 8) == 0 ? "CL2.0" : "CL3.0";
+    const shuffles by = shuffles_of(device, extensions, standard);
+    device->looks = by.any && !by.required;
+    l->subgroup = by.any ? LANES : 0;
     l->multiprocessors = (int)number_of(handle, OCL_DEVICE_MAX_COMPUTE_UNITS);
     l->group_most = (int)number_of(handle, OCL_DEVICE_MAX_WORK_GROUP_SIZE);
     if (l->group_most > 1024) l->group_most = 1024;
@@ -165,9 +229,14 @@ static void read_limits(opencl_device *device) {
     const char *const own_cache = getenv("POCL_KERNEL_CACHE");
     device->caches = strstr(platform, "Portable Computing Language") && (!own_cache || strcmp(own_cache, "1") == 0);
     const char *const more = secure_getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
-    snprintf(device->options, sizeof device->options,
-             "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_CPU=%d -cl-std=%s %s ", l->subgroup, l->is_cpu,
-             l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
+    snprintf(
+        device->options, sizeof device->options,
+        "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_KHRONOS=%d -D SIMT_REQUIRED=%d -D SIMT_CPU=%d -cl-std=%s %s ",
+        l->subgroup, by.khronos, by.required, l->is_cpu,
+        !l->subgroup ? "CL1.2"
+        : by.khronos ? standard
+                     : "CL2.0",
+        more ? more : "");
     snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler with %s", device->options); /* in the cache's keys */
 }
 
@@ -184,9 +253,9 @@ static tamis_status open_locked(opencl_device *device, int number) {
     device->shared.runtime = &tamis_gpu_opencl;
     device->shared.number = number;
     snprintf(device->shared.limits.name, sizeof device->shared.limits.name, "opencl:%d", number);
-    read_limits(device);
     device->context = api.context_create(NULL, 1, &device->handle, NULL, NULL, &error);
     TRY(check(&device->shared, error, "creating a context"));
+    read_limits(device);
     device->queue = api.queue_create(device->context, device->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
     TRY(check(&device->shared, error, "creating a queue"));
     device->opened = true;
@@ -286,9 +355,15 @@ static void unload(tamis_gpu_device *device, tamis_gpu_module *module) {
 static tamis_status find_function(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
                                   int64_t shared_bytes, void **function) {
     int32_t error = OCL_SUCCESS;
+    size_t size;
     (void)shared_bytes; /* part of the kernel's own declarations */
     *function = api.kernel_create((ocl_program)module, name, &error);
-    return check(device, error, name);
+    TRY(check(device, error, name));
+    if (!own(device)->looks || has_teams(own(device), *function, &size)) return TAMIS_OK;
+    api.kernel_release(*function);
+    *function = NULL;
+    return tamis_fail(TAMIS_ERROR_DEVICE, "%s: kernel %s was compiled for subgroups of %zu, which split teams of %d",
+                      device->limits.name, name, size, LANES);
 }
 
 static void release_function(tamis_gpu_device *device, void *function) {

@@ -43,6 +43,8 @@ enum {
     OCL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
     OCL_DEVICE_OPENCL_C_VERSION = 0x103D,
     OCL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108,
+    OCL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
+    OCL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE = 0x2033,
     OCL_PROGRAM_BINARY_SIZES = 0x1165,
     OCL_PROGRAM_BINARIES = 0x1166,
     OCL_PROGRAM_BUILD_LOG = 0x1183,
@@ -97,6 +99,11 @@ typedef struct opencl_api {
     int32_t (*event_information)(ocl_event event, uint32_t what, size_t bytes, void *value, size_t *needed);
     int32_t (*event_profile)(ocl_event event, uint32_t what, size_t bytes, void *value, size_t *needed);
     int32_t (*event_release)(ocl_event event);
+    int32_t (*group_information)(ocl_kernel kernel, ocl_device device, uint32_t what, size_t bytes, void *value,
+                                 size_t *needed);
+    /* of OpenCL 2.1; NULL: a loader that is older */
+    int32_t (*subgroup_information)(ocl_kernel kernel, ocl_device device, uint32_t what, size_t given_bytes,
+                                    const void *given, size_t bytes, void *value, size_t *needed);
 } opencl_api;
 
 #endif
