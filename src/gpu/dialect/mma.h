@@ -16,10 +16,15 @@ FUNCTION void gate_arrive(uint32 gate) {
     asm volatile("{.reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0];}" ::"r"(gate) : "memory");
 }
 
-/* Waits until the gate has opened `turn` + 1 times, counted modulo 2. */
+/* Waits until the gate has opened `turn` + 1 times, counted modulo 2: asleep, where a chip can. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define GATE_TRY "mbarrier.test_wait.parity"
+#else
+#define GATE_TRY "mbarrier.try_wait.parity"
+#endif
 FUNCTION void gate_wait(uint32 gate, uint32 turn) {
     asm volatile("{.reg .pred open;\n"
-                 "again: mbarrier.test_wait.parity.shared::cta.b64 open, [%0], %1;\n"
+                 "again: " GATE_TRY ".shared::cta.b64 open, [%0], %1;\n"
                  "@!open bra again;}" ::"r"(gate),
                  "r"(turn)
                  : "memory");

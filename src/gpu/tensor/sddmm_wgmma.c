@@ -21,10 +21,9 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
     const tamis_tensor_form form = tamis_tensor_of(problem->device).form;
     const bool spmm = problem->operation == TAMIS_OP_SPMM;
     return form != TAMIS_TENSOR_NONE && profile->sorted &&
-           (problem->operation == TAMIS_OP_SDDMM
-                ? problem->inner > 0 && (form == TAMIS_TENSOR_WGMMA || problem->type != TAMIS_F32)
-            : spmm ? problem->width > 0 && problem->nnz > 0 && profile->duplicates == 0
-                   : tamis_fused_wgmma_takes(problem) && profile->duplicates == 0);
+           (problem->operation == TAMIS_OP_SDDMM ? problem->inner > 0
+            : spmm                               ? problem->width > 0 && problem->nnz > 0 && profile->duplicates == 0
+                                                 : tamis_fused_wgmma_takes(problem) && profile->duplicates == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ predicting */

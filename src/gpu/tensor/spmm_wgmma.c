@@ -81,7 +81,7 @@ static tamis_status prepare(tamis_prepared *p) {
     s->cells.rows = ROWS;
     s->cells.columns = COLUMNS;
     s->cells.aligned = tamis_gpu_cells_align(problem);
-    s->span = problem->width <= LINE || chip.form == TAMIS_TENSOR_MMA ? LINE : 2 * LINE; /* or registers spill */
+    s->span = problem->width <= LINE ? LINE : 2 * LINE;
     s->spans = tamis_gpu_round_up(problem->width, s->span) / s->span;
     choose_memory(problem, tamis_tensor_group_bytes(chip, 1), s);
     if (s->spans > p->device->limits.groups_most[1])

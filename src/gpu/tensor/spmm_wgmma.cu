@@ -18,8 +18,7 @@
  * have 16 bits, and with math = tf32, which has eleven: the highs alone. ALIGNED: a cell is 64 neighbouring columns.
  *
  * The right choice if cells are dense enough: from about one number in fifteen on. Shared memory: STAGES of 32 KiB of S
- * and 16 or 32 KiB of B, and 10 KiB more. By mma.sync SPAN is 64, since a thread has 128 registers: then cells are built
- * anew for each 64 columns of C.
+ * and 16 or 32 KiB of B, and 10 KiB more.
  */
 #define GROUPS 1
 #include "simt.h"
@@ -36,6 +35,7 @@
 #define B_BYTES     (B_PARTS * BLOCKS * LINES)
 #define STAGE       (S_PARTS * TILE + B_BYTES)
 #define SUMS        (SPAN / 2) /* of a thread */
+#define D_COLUMNS   (PRODUCTS_AT_ONCE ? 64 : SPAN) /* whose products are added in registers together */
 #define MULTIPLIERS 8          /* warps */
 #define BUILDERS    8
 #define PANELS      8  /* that are described at once: more than there are stages */
@@ -251,16 +251,16 @@ FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, co
 /* ------------------------------------------------------------------------------------------ multiplying */
 
 FUNCTION void multiply(float *d, uint64 x, uint64 y, int add) {
-#if SPAN == 128
+#if D_COLUMNS == 128
     multiply_64x128_across(d, x, y, add);
 #else
     multiply_64x64_across(d, x, y, add);
 #endif
 }
 
-/* Small terms (CROSSED) or the large ones of 64 columns of S, from zero, added to sums. */
-FUNCTION void multiply_cell(float *sum, float *d, uint64 x, uint64 y, int crossed) {
-    PRODUCTS_PIN(d, SUMS);
+/* Small terms (CROSSED) or the large ones of 64 columns of S, from zero, added to sums of D_COLUMNS. */
+FUNCTION void multiply_columns(float *sum, float *d, uint64 x, uint64 y, int crossed) {
+    PRODUCTS_PIN(d, D_COLUMNS / 2);
     products_begin();
 #pragma unroll
     for (int k = 0; k < COLUMNS / 16; k++) {
@@ -273,10 +273,16 @@ FUNCTION void multiply_cell(float *sum, float *d, uint64 x, uint64 y, int crosse
     }
     products_commit();
     PRODUCTS_WAIT(0);
-    PRODUCTS_PIN(d, SUMS);
+    PRODUCTS_PIN(d, D_COLUMNS / 2);
 #pragma unroll
-    for (int i = 0; i < SUMS; i++) sum[i] = crossed ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
-    PRODUCTS_PIN(sum, SUMS);
+    for (int i = 0; i < D_COLUMNS / 2; i++) sum[i] = crossed ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
+    PRODUCTS_PIN(sum, D_COLUMNS / 2);
+}
+
+FUNCTION void multiply_cell(float *sum, float *d, uint64 x, uint64 y, int crossed) {
+#pragma unroll
+    for (int i = 0; i < SPAN / D_COLUMNS; i++)
+        multiply_columns(sum + i * (D_COLUMNS / 2), d, x, y + i * (B_PARTS * LINES / 16), crossed);
 }
 
 /* Rows whose panels have no cell. */
@@ -453,7 +459,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
     const int64 panel_before = p.begin > 0 ? p.records[p.begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, p.records[0].panel, first, LOCAL_ID);
     const int in_pairs = p.beta == 0 && p.width % 2 == 0 && p.out_stride % 2 == 0 && (uint64)p.out % (2 * sizeof(output)) == 0;
-    float sum[SUMS], d[SUMS];
+    float sum[SUMS], d[D_COLUMNS / 2];
 #pragma unroll
     for (int i = 0; i < SUMS; i++) sum[i] = 0;
 #pragma unroll 1

@@ -210,9 +210,6 @@ static inline void ptx_cp_async_mbarrier_arrive_noinc_shared_cta_b64(unsigned ga
 static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned gate, unsigned turn) {
     while ((gate_at(gate)->turns & 1) == (turn & 1)) emulated_wait();
 }
-static inline void ptx_mbarrier_test_wait_parity_shared_cta_b64(unsigned gate, unsigned turn) {
-    ptx_mbarrier_try_wait_parity_shared_cta_b64(gate, turn);
-}
 static emulated_gate emulated_some[16]; /* barriers of some of the group */
 static inline void ptx_barrier_cta_sync(int number, int count) {
     emulated_gate *const at = emulated_some + number;
