@@ -9,13 +9,14 @@
 #include "gpu/tensor/wgmma.h"
 
 enum { SUMS, SPLIT, MERGE }; /* kernels */
-enum { ROWS = 128, COLUMNS = 64, LINE = 64 /* columns of C */, GROUP = 512, MERGE_GROUP = 256 };
+enum { ROWS = 128, COLUMNS = 64, LINE = 64 /* columns of C */, MERGE_GROUP = 256 };
 
 typedef struct spmm_state {
     tamis_gpu_tensor_cells cells;
     int64_t span, spans, stages; /* columns of C that a group has; groups side by side; of the ring */
     int64_t shared_bytes;
     int64_t groups; /* that share the cells */
+    int group;      /* threads: eight warps multiply, and eight build, or four by mma.sync */
 } spmm_state;
 
 static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->cols, COLUMNS); }
@@ -83,11 +84,12 @@ static tamis_status prepare(tamis_prepared *p) {
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->span = problem->width <= LINE ? LINE : 2 * LINE;
     s->spans = tamis_gpu_round_up(problem->width, s->span) / s->span;
+    s->group = chip.form == TAMIS_TENSOR_MMA ? 384 : 512;
     choose_memory(problem, tamis_tensor_group_bytes(chip, 1), s);
     if (s->spans > p->device->limits.groups_most[1])
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-tensor takes: %lld",
                           (long long)problem->width, (long long)(p->device->limits.groups_most[1] * s->span));
-    TRY(compile(p, s, "spmm_wgmma", SUMS, GROUP, s->shared_bytes)); /* while the cells are made */
+    TRY(compile(p, s, "spmm_wgmma", SUMS, s->group, s->shared_bytes)); /* while the cells are made */
     TRY(tamis_split_compile(p, SPLIT,
                             &(tamis_split){.lows = products(problem) == 3,
                                            .across = true,
@@ -117,7 +119,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
                               .scales = x->scratch,
                               .split = split};
     const tamis_gpu_launch by_cells = {
-        .groups = {s->groups, s->spans}, .group_size = GROUP, .shared_bytes = s->shared_bytes, .early = true};
+        .groups = {s->groups, s->spans}, .group_size = s->group, .shared_bytes = s->shared_bytes, .early = true};
     const int64_t merging = ROWS * s->span / (4 * MERGE_GROUP); /* groups for each end, as the kernel has it */
     const tamis_gpu_launch by_ends = {
         .groups = {(s->groups - 1) * merging, s->spans}, .group_size = MERGE_GROUP, .early = true};

@@ -2,15 +2,15 @@
  * SpMM by cells on the tensor cores, with the accuracy of fp32: cells of 128 rows and 64
  * columns of S are made dense and multiplied by the 64 rows of B that their columns name.
  *
- * A group stays on a multiprocessor and takes a run of cells, for all columns of C or for SPAN of them. Eight of its
- * warps build a tile: each scatters the numbers of 16 rows of the cell, split into two fp16 numbers (as split_rows.cu
+ * A group stays on a multiprocessor and takes a run of cells, for all columns of C or for SPAN of them. Some of its
+ * warps build a tile: each scatters the numbers of STRIP rows of the cell, split into two fp16 numbers (as split_rows.cu
  * splits rows of B), into a cleared tile of shared memory, while the split rows of B are copied next to it, in one
  * piece or gathered. Two sets of four warps multiply 64 rows each: high x low and low x high first, then high x high.
  * Each product begins at zero and is added in fp32 registers, because tensor cores truncate when they accumulate. If
  * two groups share a panel, they leave partial sums, which spmm_merge adds.
  *
  * Numbers that are split must lie near a common power of two. Each row of B has its own, computed beforehand. Numbers
- * of S are multiplied by that of their row of B, and 16 rows share a guess, made from eight numbers of each. If a
+ * of S are multiplied by that of their row of B, and STRIP rows share a guess, made from eight numbers of each. If a
  * number does not fit, the kernel notices: the result is not finite, or the number is so small that fp16 keeps too few
  * of its bits. The sums of rows in which this could be visible are then recomputed in fp32.
  *
@@ -37,11 +37,12 @@
 #define SUMS        (SPAN / 2) /* of a thread */
 #define D_COLUMNS   (PRODUCTS_AT_ONCE ? 64 : SPAN) /* whose products are added in registers together */
 #define MULTIPLIERS 8          /* warps */
-#define BUILDERS    8
+#define BUILDERS    (PRODUCTS_AT_ONCE ? 4 : 8) /* by mma.sync twelve warps have registers enough, and sixteen not */
+#define STRIP       (ROWS / BUILDERS)          /* rows of a builder */
 #define PANELS      8  /* that are described at once: more than there are stages */
 #define AT_ONCE     (INDEX == 64 ? 4 : ALIGNED ? 12 : 8) /* numbers of a lane */
 /* Numbers scaled to less than 2^-14 are kept to 2^-36, highs alone to 2^-25. One of S meets up to 2^14, one of a row of B up to
-   2^16, of 16 rows. Scaled sums so many times as large as what such numbers can miss do not show it. */
+   2^16, of all its rows. Scaled sums so many times as large as what such numbers can miss do not show it. */
 #define SMALL       (PRODUCTS == 1 && ELEMENT != 32 ? 0x1p15f : 16.0f)
 #define SMALL_IN_B  (PRODUCTS == 2 ? 64 << 11 : 64) /* so many of S */
 
@@ -131,8 +132,8 @@ FUNCTION void load_record(cell_ahead &cell, int64 c, const cell_record *records,
     const cell_record *const record = records + c;
     cell.entries = (index)record->entries;
     cell.list = (index)record->list;
-    cell.first = record->begins[warp];
-    cell.end = record->begins[warp + 1];
+    cell.first = record->begins[warp * (STRIP / 16)];
+    cell.end = record->begins[(warp + 1) * (STRIP / 16)];
     cell.last = record->last;
 }
 
@@ -158,7 +159,7 @@ FUNCTION void load_entries(uint32 *pairs, const cell_ahead &cell, int from, cons
         if (from + 64 * i < cell.end - cell.first) pairs[i] = at[32 * i];
 }
 
-/* `place`: of a lane, what leads from an entry's number to S, of row lane % 16. */
+/* `place`: of a lane, what leads from an entry's number to S, of row lane % STRIP. */
 FUNCTION void load_values(value *x, const uint32 *pairs, const cell_ahead &cell, int from, index place,
                               const value *values, uint64 nnz, int lane) {
 #pragma unroll
@@ -211,14 +212,14 @@ FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const ce
     }
 }
 
-/* For 16 rows of a panel, of which a lane reads one: a power of two that brings the largest of 8 numbers of each to 2^8. */
+/* For STRIP rows of a panel, of which a lane reads one: a power of two that brings the largest of 8 numbers of each to 2^8. */
 FUNCTION float scale_of_rows(const operands &p, const float *scales, int64 row, int lane) {
     const int64 begin = row < p.rows ? p.offsets[row] : 0, length = row < p.rows ? p.offsets[row + 1] - begin : 0;
     uint32 most = 0; /* as bits; what is not finite does not count */
 #pragma unroll
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < STRIP / 4; i++)
         if (length > 0) {
-            const int64 t = begin + length * (lane / 16 * 4 + i) / 8;
+            const int64 t = begin + length * (lane / STRIP * (STRIP / 4) + i) / 8;
             const uint32 bits = bits_of_float(value_at(p.values, t) * scales[p.columns[t]]) & 0x7fffffff;
             most = bits < 0x7f800000 ? max(most, bits) : most;
         }
@@ -227,7 +228,7 @@ FUNCTION float scale_of_rows(const operands &p, const float *scales, int64 row, 
     return float_of_bits((uint32)(127 + (most > 0 ? min(max(8 - exponent, -126), 126) : 0)) << 23);
 }
 
-/* 64 rows of B: those of an aligned cell lie together, others are gathered by all builders, eight by each warp. */
+/* 64 rows of B: those of an aligned cell lie together, others are gathered by all builders. */
 FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, const uint32 *columns, int64 first_block,
                         int64 blocks, uint32 gate, int warp, int lane) {
     if (ALIGNED) {
@@ -239,9 +240,9 @@ FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, co
     enum { PIECES = 8 * B_PARTS * BLOCKS, ROWS_AT_ONCE = 32 / PIECES }; /* 16 bytes each, of a row */
     const int piece = lane % PIECES;
 #pragma unroll
-    for (int i = 0; i < 8; i += ROWS_AT_ONCE) {
-        const int row = warp * 8 + i + lane / PIECES;
-        uint32 column = __shfl_sync(0xffffffffu, warp < 4 ? columns[0] : columns[1], row % 32);
+    for (int i = 0; i < COLUMNS / BUILDERS; i += ROWS_AT_ONCE) {
+        const int row = warp * (COLUMNS / BUILDERS) + i + lane / PIECES;
+        uint32 column = __shfl_sync(0xffffffffu, warp < BUILDERS / 2 ? columns[0] : columns[1], row % 32);
         asm volatile("" : "+r"(column)); /* or every row's address is kept in registers */
         copy_16(to + piece / 8 * LINES + row * 128 + (((piece ^ column ^ row) & 7) << 4),
                 split + ((int64)column * blocks + first_block) * (128 * B_PARTS) + piece * 16);
@@ -294,7 +295,7 @@ FUNCTION void write_empty(const operands &p, int64 first_panel, int64 end_panel,
 
 /* ------------------------------------------------------------------------------------------ the two kinds of warps */
 
-/* Builds the group's cells, 16 rows each warp, and copies the rows of B that they meet. */
+/* Builds the group's cells, STRIP rows each warp, and copies the rows of B that they meet. */
 FUNCTION void build_cells(const operands &p, const shared_memory &shared, int builder, int lane) {
     turn stage = {0, 0};
     float *const own_scales = shared.notes->scales[builder];
@@ -311,8 +312,8 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
     load_columns(columns_next, next, p.lists, lane);
     load_entries(pairs, cell, first_pair(cell, lane), p.entries);
     load_entries(next_pairs, next, first_pair(next, lane), p.entries);
-    place = p.row_offsets[(int64)p.begin * ROWS + builder * 16 + lane % 16];
-    next_place = p.row_offsets[(int64)min(p.begin + 1, p.end - 1) * ROWS + builder * 16 + lane % 16];
+    place = p.row_offsets[(int64)p.begin * ROWS + builder * STRIP + lane % STRIP];
+    next_place = p.row_offsets[(int64)min(p.begin + 1, p.end - 1) * ROWS + builder * STRIP + lane % STRIP];
     load_values(x, pairs, cell, first_pair(cell, lane), place, p.values, (uint64)p.nnz, lane);
     load_record(after, min(p.begin + 2, p.end - 1), p.records, builder);
     wait_for_last_launch();
@@ -329,7 +330,7 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
         for (int i = 0; i < 2; i++) next_scale[i] = p.scales[columns_next[i]];
         load_entries(after_pairs, after, first_pair(after, lane), p.entries);
         load_columns(columns_after, after, p.lists, lane);
-        const index after_place = p.row_offsets[(int64)min(c + 2, p.end - 1) * ROWS + builder * 16 + lane % 16];
+        const index after_place = p.row_offsets[(int64)min(c + 2, p.end - 1) * ROWS + builder * STRIP + lane % STRIP];
         cell_ahead last;
         load_record(last, min(c + 3, p.end - 1), p.records, builder);
 
@@ -337,7 +338,7 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
             panel = panel_here;
             panel_count++;
             small = 0;
-            rows_scale = scale_of_rows(p, p.scales, (int64)panel * ROWS + builder * 16 + lane % 16, lane);
+            rows_scale = scale_of_rows(p, p.scales, (int64)panel * ROWS + builder * STRIP + lane % STRIP, lane);
         }
         __syncwarp();
         for (int i = 0; i < 2; i++) {
@@ -349,9 +350,9 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
         copy_rows(tile + S_PARTS * TILE, p.split, cell, columns_here, GROUP_Y * BLOCKS, p.blocks,
                   FULL(stage.place), builder, lane);
 #pragma unroll
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < STRIP / 4; i++)
             for (int half = 0; half < S_PARTS; half++)
-                *(float4 *)(shared.stages + stage.place * STAGE + half * TILE + builder * 2048 + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
+                *(float4 *)(shared.stages + stage.place * STAGE + half * TILE + builder * (STRIP * 128) + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
         __syncwarp();
         int from = first_pair(cell, lane);
         scatter(tile, pairs, x, cell, from, own_scales, small, lane);
@@ -363,12 +364,12 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
         }
         if (next_panel != panel || c + 1 == p.end) {
             const uint32 counted = __reduce_add_sync(0xffffffffu, small);
-            const int64 row = (int64)panel * ROWS + builder * 16 + lane;
+            const int64 row = (int64)panel * ROWS + builder * STRIP + lane;
             panel_notes *const to = shared.notes->panels + panel_count % PANELS;
             const float back = float_of_bits((254u << 23) - bits_of_float(rows_scale));
-            if (lane < 16) {
-                to->back[builder * 16 + lane] = back;
-                to->doubt[builder * 16 + lane] = row < p.rows ? SMALL * (float)counted * back : 0;
+            if (lane < STRIP) {
+                to->back[builder * STRIP + lane] = back;
+                to->doubt[builder * STRIP + lane] = row < p.rows ? SMALL * (float)counted * back : 0;
             }
         }
         if (builder == 0 && lane == 0) {
