@@ -173,7 +173,8 @@ class tamis_options(Structure):
 class tamis_execution(Structure):
     _fields_ = [("stream", c_void_p), ("alpha", c_double), ("beta", c_double), ("values", c_void_p),
                 ("values_stride", c_int64), ("workspace", c_void_p), ("workspace_bytes", c_size_t),
-                ("softmax_rows", c_void_p), ("generation", c_uint64), ("reserved", c_uint64 * 6)]
+                ("softmax_rows", c_void_p), ("generation", c_uint64), ("result", POINTER(tamis_dense)),
+                ("reserved", c_uint64 * 5)]
 
 
 class tamis_plan_report(Structure):

@@ -17,6 +17,9 @@ typedef struct tamis_backward_matrix {
 typedef struct tamis_backward_operands {
     tamis_backward_matrix a, b, d, e; /* e: the gradient of the result */
     tamis_backward_matrix da, db, dd;
+    /* what the forward call has kept, which spares a pass; base NULL: not given */
+    tamis_place softmax_rows; /* members are 2 * rows numbers apart */
+    tamis_backward_matrix result;
     double alpha, beta;
     tamis_place scratch; /* 64-byte aligned */
 } tamis_backward_operands;

@@ -217,6 +217,11 @@ static tamis_status make_steps(tamis_gradient *g) {
                                  g->options.keep_softmax);
 }
 
+static void release_permutation(const tamis_gradient *g, tamis_row_order *order) {
+    g->device->backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->permutation);
+    order->permutation = NULL;
+}
+
 static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     const tamis_backend *const backend = g->device->backend;
     TRY(check(g, S, options));
@@ -231,6 +236,10 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
                                              .algorithm = g->options.algorithm};
         TRY(tamis_whole_gradient_make(&request, &g->whole));
         if (!g->whole) TRY(make_steps(g));
+        if (g->whole) { /* nothing is turned */
+            release_permutation(g, &g->order);
+            release_permutation(g, &g->turned_order);
+        }
     } else {
         TRY(make_spmm_plans(g));
     }
@@ -361,6 +370,19 @@ static tamis_status check_samples(const back *b, const char *name, const tamis_d
     return tamis_operand_check_packed(&x);
 }
 
+/* The result of the forward call, which is read where the gradient is computed in one piece. */
+static tamis_status check_result(const back *b) {
+    const tamis_options *const o = &b->g->options;
+    const tamis_operand x = {.name = "execution.result",
+                             .view = b->given.result,
+                             .rows = b->g->rows,
+                             .cols = o->width,
+                             .type = o->type,
+                             .layout = TAMIS_ROW_MAJOR,
+                             .option = "output_layout"};
+    return b->g->whole && x.view ? tamis_operand_check(b->g->device, &x, 1) : TAMIS_OK;
+}
+
 static tamis_status check_values_wanted(const back *b) {
     if (!b->x.dS) return TAMIS_OK;
     if (!b->g->S.values)
@@ -397,6 +419,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
     TRY(tamis_execution_read(execution, &b->given));
     TRY(tamis_execution_check_stream(g->device, &b->given));
     if (!b->x.checked) TRY(check_views(b));
+    TRY(check_result(b));
     TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type,
                           tamis_needs_values(g->options.operation, g->options.edge), &b->given));
     TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));

@@ -118,6 +118,8 @@ tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_pr
                                               .dd = matrix_of(x->dD, x->skip_dd),
                                               .alpha = given->alpha,
                                               .beta = given->beta,
+                                              .softmax_rows = {given->softmax_rows, 0},
+                                              .result = matrix_of(given->result, 0),
                                               .scratch = {given->workspace, 0}};
     return device->backend->back->execute(whole, given->stream, &operands);
 }

@@ -149,7 +149,7 @@ typedef struct tamis_gpu_fitted {
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
     } backward_wgmma;
-    struct { /* and of 16 bits, K and L up to 128: cells, each column of A and B in them, and of D */
+    struct { /* and of 16 bits, K and L up to 256: cells, each column of A and B in them, and of D */
         double cell_ps, column_ps;
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;

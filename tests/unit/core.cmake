@@ -29,7 +29,7 @@ tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 
 tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
 tamis_add_test(NAME test_edge SOURCES test_edge.c LIBRARIES tamis_test_support TIMEOUT 300)
 tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
-tamis_add_test(NAME test_gradient_whole SOURCES test_gradient_whole.c gradient_case.c gradient_bounds.c FOR_DEVICES)
+tamis_add_test(NAME test_gradient_whole SOURCES test_gradient_whole.c softmax_kept.c gradient_case.c gradient_bounds.c FOR_DEVICES)
 add_test(NAME gradient_whole_cpu COMMAND test_gradient_whole cpu 2)
 set_tests_properties(gradient_whole_cpu PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_cells SOURCES test_cells.c TIMEOUT 60)

@@ -10,6 +10,8 @@
  *                         derivative, whose logarithms change less than y does
  *   softmax of n          p' = p (1 + r), |r| <= expm1(2 max dy) + (n + 20) u with dy the error of a score in the row;
  *                         the row's mean of dp: the errors of its products, and (n + 8) u of their sizes
+ *                         from the result, as sum dE E: the errors of p and of E, 2 v (1 + v) and
+ *                         (n + 8) u of the sizes of the products' terms
  *   product               |x'y' - xy| <= |x| dy + |y| dx + dx dy + 4 u |xy|
  *   sum of n products     the errors of its products, and (n + 8) u times their sizes
  *   p and dx as factors   of 16 bits, in one piece: v of them, and half a step at 0. In fp16 that is 2^-39 for p, which
@@ -168,6 +170,15 @@ static double score_of(const gradient_case *c, int64_t member, const samples *a,
     return c->options.edge_scale * a->x[t].is + (gradient_case_has_values(c) ? value_of(c, member, t) : 0);
 }
 
+/* The size of an outer product's terms. */
+static double size_of_outer(const gradient_case *c, int64_t member, int64_t t) {
+    double size = 0;
+    for (int64_t l = 0; l < c->shape.width; l++)
+        size += fabs(gradient_real(&c->in[IN_OUT], member, c->row_of[t], l) *
+                     gradient_real(&c->in[IN_D], member, c->column_of[t], l));
+    return fabs(c->here.alpha) * size;
+}
+
 static void differentiate_softmax(const gradient_case *c, units e, int64_t member, const samples *a) {
     row_facts *const rows = calloc((size_t)c->rows + 1, sizeof *rows);
     const int64_t nnz = c->shape.nnz;
@@ -194,6 +205,9 @@ static void differentiate_softmax(const gradient_case *c, units e, int64_t membe
         row->mean.is += term.is;
         row->mean.off += term.off;
         row->size += fabs(term.is) + term.off;
+        if (c->rounds_result)
+            row->mean.off += (a->p[t].off + (2 * e.v * (1 + e.v) + (row->count + 8) * e.u) * (is + a->p[t].off)) *
+                             size_of_outer(c, member, t);
     }
     for (int64_t i = 0; i < c->rows; i++) rows[i].mean.off += (rows[i].count + 8) * e.u * rows[i].size;
     for (int64_t t = 0; t < nnz; t++) {

@@ -46,6 +46,7 @@ typedef struct gradient_case {
     tamis_operation operation;
     tamis_type type, value_type; /* of S's values and of dS */
     bool rounds_factors;         /* p and dx may be rounded to the type: attention of 16 bits on tensor cores */
+    bool rounds_result;          /* a row's mean of dp may be taken from the result of the forward call */
     tamis_options options;
     tamis_execution here, there; /* for the oracle, and for the device */
     gradient_array pattern[3], values;

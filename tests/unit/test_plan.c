@@ -94,9 +94,9 @@ static void test_reserved_words(void **state) {
     assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_ERROR_UNSUPPORTED);
     assert_non_null(strstr(tamis_last_error(), "B.reserved[3]"));
     s.B.reserved[3] = 0;
-    execution.reserved[5] = 9;
+    execution.reserved[4] = 9;
     assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &execution), TAMIS_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(tamis_last_error(), "execution.reserved[5]"));
+    assert_non_null(strstr(tamis_last_error(), "execution.reserved[4]"));
     /* what the library fills in, it fills in whole */
     tamis_plan_report report;
     memset(&report, 0xee, sizeof report);

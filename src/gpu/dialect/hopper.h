@@ -68,7 +68,8 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
 /* Keeps the compiler from moving what touches d over this point. */
 #define PRODUCTS_PIN(d, count) _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
 
-/* The operands of products into 32 and 64 registers of each thread. */
+/* The operands of products into 16, 32 and 64 registers of each thread. */
+#define NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_32                                                                                                       \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                           \
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -93,6 +94,13 @@ FUNCTION void multiply_64x64(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %34, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32 "}, %32, %33, add, 1, 1, 0, 0;}"
                  : SUMS_32(d, 0)
+                 : "l"(a), "l"(b), "r"(add));
+}
+
+FUNCTION void multiply_64x32(float *d, uint64 a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %18, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n32k16.f32." FACTORS " {" NAMES_16 "}, %16, %17, add, 1, 1, 0, 0;}"
+                 : SUMS_8(d, 0), SUMS_8(d, 8)
                  : "l"(a), "l"(b), "r"(add));
 }
 

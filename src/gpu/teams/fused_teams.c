@@ -189,8 +189,9 @@ double tamis_gpu_fused_teams_seconds(const tamis_problem *p, int64_t *teams) {
                         f->fused_teams.beyond_share * p->evidence->fresh_share * beyond;
     const double times = (double)v[GROUP] > f->teams.group ? f->fused_teams.large : 1;
     const double rows = (double)p->rows * tamis_gpu_issue(p, f->fused_teams.row_byte_ps * both);
-    const double chain = tamis_gpu_tasks_even(profile)
-                             ? 0
-                             : f->fused_teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
+    const tamis_gpu_device *const device = p->device;
+    const bool hides = tamis_gpu_tasks_even(profile) && p->rows >= device->limits.multiprocessors; /* behind others */
+    const double chain =
+        hides ? 0 : f->fused_teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
     return f->teams.begin + times * (double)p->nnz * each + rows + chain;
 }

@@ -10,6 +10,13 @@
  *   PASS = 1 (ROWS)     by rows: dA_i = scale sum p (g - delta_i) B_j
  *   PASS = 2 (COLUMNS)  by columns: dB_j = scale sum p (g - delta_i) A_i and dD_j = sum p dE_i
  *
+ * Where K and L are long, two launches take the place of the last, since a thread has registers for one of its results:
+ *
+ *   PASS = 3 (FIRST)    by columns: dB_j alone
+ *   PASS = 4 (SECOND)   by columns: dD_j alone, without g
+ *
+ * backward_known.cu takes the place of the first where the forward call has kept the sums of exponentials and E.
+ *
  * Own rows are those of which a panel has 64: A and dE, or B and D. The others' rows come with the cells. Rows are read
  * where they are, in pieces of 16 bytes, in tiles of 64 rows and 64 numbers; what lies beyond K, L or the last row is
  * zeros there.
@@ -33,8 +40,15 @@
 #define SUMS    0
 #define ROWS    1
 #define COLUMNS 2
+#define FIRST   3
+#define SECOND  4
 
-#define OUTS     (PASS == SUMS ? 6 : PASS == ROWS ? 32 * INNER_TILES : 32 * TILES) /* of a thread */
+#define BY_COLUMNS   (PASS >= COLUMNS)
+#define NEEDS_G      (PASS != SECOND)
+#define FIRST_TILES  (PASS == ROWS || PASS == COLUMNS || PASS == FIRST ? INNER_TILES : 0) /* of both results */
+#define SECOND_TILES (PASS == COLUMNS || PASS == SECOND ? WIDTH_TILES : 0)
+#define OWN_TILES    (INNER_TILES + NEEDS_G * WIDTH_TILES)
+#define OUTS     (PASS == SUMS ? 6 : 32 * (FIRST_TILES + SECOND_TILES)) /* of a thread */
 #define PART     (OUTS * THREADS) /* floats that a group leaves of a panel */
 #define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what shares are times, as a power of two */
 
@@ -61,7 +75,7 @@ FUNCTION float plain_result(const problem &p, int which, int64 row, int64 column
 #pragma unroll 1
     for (int64 t = p.offsets[row] + lane; t < end; t += 32) {
         const int64 other = (int64)p.columns[t];
-        const float2 stats = p.stats[PASS == COLUMNS ? other : row];
+        const float2 stats = p.stats[BY_COLUMNS ? other : row];
         const float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
         const float share = exp2f(fmaf(x, p.in_log2, -stats.x));
         if (which == 0) {
@@ -82,22 +96,22 @@ FUNCTION void write_result(const problem &p, int which, int64 row, int64 column,
 
 /* ------------------------------------------------------------------------------------------ results */
 
-/* What a thread has of two rows of a result, one by one; what is not finite is computed again. */
-NOINLINE void write_each(const problem &p, int which, int count, const float *sums, int64 row, int lane) {
+/* What a thread has of two rows of a tile of a result, one by one; what is not finite is computed again. */
+NOINLINE void write_each(const problem &p, int which, int tile, const float *sums, int64 row, int lane) {
     const int64 columns = which == 0 ? p.inner : p.width;
     uint64 again = 0;
 #pragma unroll 1
-    for (int i = 0; i < count; i++) {
-        if (row + i / 2 % 2 * 8 >= p.rows || column_of(i, lane) >= columns) continue;
+    for (int i = 0; i < 32; i++) {
+        if (row + i / 2 % 2 * 8 >= p.rows || tile * SIDE + column_of(i, lane) >= columns) continue;
         if (fabsf(sums[i]) < INFINITY)
-            write_result(p, which, row + i / 2 % 2 * 8, column_of(i, lane), sums[i]);
+            write_result(p, which, row + i / 2 % 2 * 8, tile * SIDE + column_of(i, lane), sums[i]);
         else
             again |= (uint64)1 << i;
     }
 #pragma unroll 1
     for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
         const int64 of_row = row - lane / 4 + of.lane / 4 + of.number / 2 % 2 * 8;
-        const int64 column = column_of(of.number, of.lane);
+        const int64 column = tile * SIDE + column_of(of.number, of.lane);
         const float x = plain_result(p, which, of_row, column, lane);
         if (lane != of.lane) continue;
         write_result(p, which, of_row, column, x);
@@ -107,7 +121,7 @@ NOINLINE void write_each(const problem &p, int which, int count, const float *su
 
 /* The same in pairs, where nothing is unusual. */
 FUNCTION void write_rows(const problem &p, int which, const float *sums, int64 row, int lane) {
-    const int count = 32 * (which == 0 ? INNER_TILES : WIDTH_TILES);
+    const int count = 32 * (which == 0 ? FIRST_TILES : SECOND_TILES);
     const int64 stride = p.out_strides[which], columns = which == 0 ? p.inner : p.width;
     const uint64 pair = 2 * sizeof(output);
     int usual = p.beta == 0 && columns % 2 == 0 && row + 8 < p.rows && (uint64)p.out[which] % pair == 0 && stride % 2 == 0;
@@ -121,17 +135,21 @@ FUNCTION void write_rows(const problem &p, int which, const float *sums, int64 r
             if (column_of(i, lane) < columns)
                 write_pair(out + i / 2 % 2 * 8 * stride + column_of(i, lane), sums[i] * p.factor[which], sums[i + 1] * p.factor[which]);
     } else {
-        float copy[64]; /* since the sums are to stay in registers */
+#pragma unroll 1
+        for (int tile = 0; tile < count / 32; tile++) {
+            float copy[32]; /* since the sums are to stay in registers */
 #pragma unroll
-        for (int i = 0; i < count; i++) copy[i] = sums[i];
-        write_each(p, which, count, copy, row, lane);
+            for (int i = 0; i < count; i++)
+                if (i / 32 == tile) copy[i % 32] = sums[i];
+            write_each(p, which, tile, copy, row, lane);
+        }
     }
 }
 
 /* Rows whose panels have no cell. */
 FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, int64 end_panel, int item) {
     for (int64 row = first_panel * SIDE + item; PASS == SUMS && row < end_panel * SIDE; row += THREADS) stats[row] = make_float2(INFINITY, 0);
-    for (int which = 0; PASS != SUMS && which < 2; which++)
+    for (int which = !FIRST_TILES; PASS != SUMS && which < 1 + (SECOND_TILES > 0); which++)
         for (int64 row = first_panel * SIDE; p.out[which] && row < min64(end_panel * SIDE, p.rows); row++)
             for (int64 column = item; column < (which == 0 ? p.inner : p.width); column += THREADS)
                 write_result(p, which, row, column, 0);
@@ -209,7 +227,7 @@ typedef struct sources {
 FUNCTION void copy_cell(uint32 to, uint32 notes, const sources &from, const float2 *stats, const uint32 *rows, int item) {
     copy_rows(to, from.b, INNER_TILES, INNER_WHOLE, rows, item);
     copy_rows(to + INNER_TILES * TILE, from.d, WIDTH_TILES, WIDTH_WHOLE, rows, item);
-    if (PASS == COLUMNS && item % 8 < LINES) {
+    if (BY_COLUMNS && item % 8 < LINES) {
         const uint32 row = item % 8 == 0 ? rows[0] : item % 8 == 1 ? rows[1] : item % 8 == 2 ? rows[2] : rows[3];
         copy_8(notes + (item / 8 + item % 8 * (THREADS / 8)) * 8, stats + row);
     }
@@ -220,7 +238,7 @@ FUNCTION void copy_own(uint32 to, const sources &from, int64 panel, int64 count,
     uint32 rows[LINES];
     rows_of_panel(rows, panel, count, item);
     copy_rows(to, from.a, INNER_TILES, INNER_WHOLE, rows, item);
-    copy_rows(to + INNER_TILES * TILE, from.e, WIDTH_TILES, WIDTH_WHOLE, rows, item);
+    if (NEEDS_G) copy_rows(to + INNER_TILES * TILE, from.e, WIDTH_TILES, WIDTH_WHOLE, rows, item);
 }
 
 /* Shares and differences become factors. lse and delta: of rows of S. */
@@ -257,7 +275,7 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
     const int item = LOCAL_ID, warp = item / 32, lane = item % 32, row_in = warp * 16 + lane / 4;
     const cell_record *const all = (const cell_record *)records;
     const int begin = begin_of(all, (int)GROUP_X, each, more), end = begin_of(all, (int)GROUP_X + 1, each, more);
-    const uint32 own = shared_address(memory), first_stage = own + TILES * TILE, first_notes = first_stage + STAGES * (TILES * TILE);
+    const uint32 own = shared_address(memory), first_stage = own + OWN_TILES * TILE, first_notes = first_stage + STAGES * (TILES * TILE);
     wait_for_last_launch();
     const float by = PASS == SUMS ? 1 : scale_of_differences(largest), shares = ELEMENT == 16 ? 0x1p-14f : 1;
     const problem p = {rows, others, inner, width, offsets, columns, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
@@ -318,7 +336,8 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
         const int tile = stage * TILES;
         float x[32], g[32];
         begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
-        if (!PRODUCTS_AT_ONCE) begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
+        if (NEEDS_G && !PRODUCTS_AT_ONCE)
+            begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
         int64 after = next_panel;
         if (c + 1 < end) {
             next_wanted = masks[(int64)(c + 1) * THREADS + item];
@@ -326,7 +345,7 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
         }
         fresh = panel != next_panel;
         const int full = __all_sync(0xffffffffu, wanted == 0xffffffffu);
-        PRODUCTS_WAIT(1);
+        PRODUCTS_WAIT(NEEDS_G);
         PRODUCTS_PIN(x, 32);
 #if PASS == SUMS
         if (!(p.in_log2 > 0)) { /* then the largest score is not that of the largest product */
@@ -366,15 +385,18 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
             for (int i = 0; i < 32; i++)
                 if (!(wanted >> i & 1)) x[i] = 0;
         }
-        if (PASS == COLUMNS) {
+#if SECOND_TILES
 #pragma unroll
-            for (int i = 0; i < 32; i += 2) factors[1][i / 2] = pair_of(x[i], x[i + 1]);
-        }
+        for (int i = 0; i < 32; i += 2) factors[1][i / 2] = pair_of(x[i], x[i + 1]);
+#endif
+#if NEEDS_G
         PRODUCTS_WAIT(0);
         PRODUCTS_PIN(g, 32);
-#if PASS == COLUMNS
-        begin_sums(sums + 32 * INNER_TILES, factors[1], tile_of(stage_across, tile + INNER_TILES), WIDTH_TILES);
 #endif
+#if SECOND_TILES
+        begin_sums(sums + 32 * FIRST_TILES, factors[1], tile_of(stage_across, tile + INNER_TILES), WIDTH_TILES);
+#endif
+#if FIRST_TILES
         if (PRODUCTS_AT_ONCE) begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
         if (PASS == ROWS) {
 #pragma unroll
@@ -390,6 +412,7 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
 #pragma unroll
         for (int i = 0; i < 32; i += 2) factors[0][i / 2] = pair_of(g[i], g[i + 1]);
         begin_sums(sums, factors[0], tile_of(stage_across, tile), INNER_TILES);
+#endif
         PRODUCTS_WAIT(0);
         PRODUCTS_PIN(sums, OUTS);
 #endif
@@ -444,10 +467,8 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
         begin_rows(of);
 #else
         if (mine) {
-            write_rows(p, 0, sums, row, lane);
-#if PASS == COLUMNS
-            write_rows(p, 1, sums + 32 * INNER_TILES, row, lane);
-#endif
+            if (FIRST_TILES) write_rows(p, 0, sums, row, lane);
+            if (SECOND_TILES) write_rows(p, 1, sums + 32 * FIRST_TILES, row, lane);
         }
 #pragma unroll
         for (int i = 0; i < OUTS; i++) sums[i] = 0;

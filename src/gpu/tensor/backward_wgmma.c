@@ -1,8 +1,9 @@
 /*
  * Host side of backward_wgmma.cu and backward_narrow.cu: the cells of S and those of its transpose, and launches over
- * them. fp32: two, after the rows are split. 16 bits: three, of rows where they are. Scratch of a member: numbers of
- * each row of S; partial rows of panels that several groups share, for each launch; of fp32 scales and split rows of A
- * and dE, and of B and D. And the number of groups that have written theirs, of 16 bits before the scratch of members.
+ * them. fp32: two, after the rows are split. 16 bits: three, four where K and L are long, of rows where they are.
+ * Scratch of a member: numbers of each row of S; partial rows of panels that several groups share, for each launch; of
+ * fp32 scales and split rows of A and dE, and of B and D. And the number of groups that have written theirs, of 16 bits
+ * before the scratch of members.
  */
 #include <math.h>
 #include <string.h>
@@ -16,12 +17,13 @@
 #include "gpu/tensor/split.h"
 #include "gpu/tensor/wgmma.h"
 
-enum { BACK, SPLIT_ROWS, SUMS = SPLIT_ROWS }; /* kernels */
+enum { BACK, SUMS, SECOND = SUMS /* by columns */, KNOWN, SPLIT_ROWS }; /* kernels */
 enum { SIDE = 64, LINE = 128 /* bytes */, TILE = SIDE * LINE, GROUP = 128, MULTIPLIERS = 4 /* warps */ };
 
 /* A launch over cells. */
 typedef struct pass {
     int64_t sharing, shared_bytes; /* groups on a multiprocessor; bytes of a group */
+    int threads;                   /* of a group */
     int64_t part;                  /* bytes that a group leaves of a panel */
     int64_t groups;                /* that share the cells of a member */
 } pass;
@@ -39,17 +41,24 @@ struct tamis_prepared_backward {
 };
 
 static bool is_narrow(const tamis_problem *p) { return tamis_type_size(p->type) == 2; }
-static int64_t parts(const tamis_problem *p) { return 1 + tamis_splits(p); }
+static bool is_wide(const tamis_problem *p) { return p->type == TAMIS_F32 && (p->inner > SIDE || p->width > SIDE); }
+/* Whether sums of rows come first, and then each way by itself; else both ways in one launch each. */
+static bool in_launches(const tamis_problem *p) { return is_narrow(p) || is_wide(p); }
+static bool reads_known(const tamis_problem *p) { return p->type == TAMIS_BF16 || is_wide(p); }
+static bool lows(const tamis_problem *p) { return is_wide(p) || tamis_splits(p); }
+static int64_t parts(const tamis_problem *p) { return 1 + lows(p); }
+static int64_t tiles_of(int64_t columns) { return tamis_gpu_ceiling(columns, SIDE); }
 static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : 1; }
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
 static bool takes(const tamis_problem *p) {
     const tamis_profile *const profile = &p->evidence->profile;
-    const int64_t most = is_narrow(p) ? 2 * SIDE : SIDE;
-    return tamis_tensor_of(p->device).form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 &&
-           p->edge == TAMIS_EDGE_SOFTMAX && p->nnz > 0 && p->inner > 0 && p->inner <= most && p->width > 0 &&
-           p->width <= most && profile->sorted && profile->duplicates == 0;
+    const tamis_tensor_form form = tamis_tensor_of(p->device).form;
+    const int64_t most = (is_narrow(p) ? 2 : 1) * (form == TAMIS_TENSOR_WGMMA ? 2 : 1) * SIDE;
+    return form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 && p->edge == TAMIS_EDGE_SOFTMAX && p->nnz > 0 &&
+           p->inner > 0 && p->inner <= most && p->width > 0 && p->width <= most && profile->sorted &&
+           profile->duplicates == 0;
 }
 
 /* By rows and by columns, half of what both take. */
@@ -65,14 +74,16 @@ static double narrow_seconds(const tamis_problem *p) {
 static double cells_seconds(const tamis_problem *p) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->backward_wgmma.gathered;
-    const double cell = f->backward_wgmma.cell_ps * gathered * (tamis_splits(p) ? 1 : f->backward_wgmma.highs);
+    const double tiles = (double)(tiles_of(p->inner) + tiles_of(p->width)) / 2; /* 1 unless is_wide */
+    const double cell = f->backward_wgmma.cell_ps * gathered * tiles * (lows(p) ? 1 : f->backward_wgmma.highs);
     const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->backward_wgmma.panel_ps;
     return tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds));
 }
 
 static double seconds(const tamis_problem *problem, const tamis_problem *turned) {
-    const double split = 2.0 * LINE * (double)parts(problem) * 2 * (double)(problem->rows + problem->cols);
+    const int64_t lines = parts(problem) * (tiles_of(problem->inner) + tiles_of(problem->width));
+    const double split = 2.0 * LINE * (double)lines * (double)(problem->rows + problem->cols);
     if (!takes(problem) || !takes(turned)) return 0;
     if (is_narrow(problem)) return narrow_seconds(problem) + narrow_seconds(turned);
     return tamis_gpu_streamed(problem, split) + cells_seconds(problem) + cells_seconds(turned) +
@@ -91,6 +102,7 @@ static tamis_status compile(tamis_prepared *p, back_state *s, bool by_columns) {
     tamis_gpu_definitions definitions = {.used = 0};
     s->passes[BACK] = (pass){.sharing = sharing,
                              .shared_bytes = (1 + stages) * tiles + stages * NOTES + GATES,
+                             .threads = GROUP,
                              .part = (int64_t)(64 + 11) * GROUP * 4};
     tamis_tensor_define(&definitions, p, GROUP);
     tamis_gpu_define(&definitions, "PRODUCTS", products(&p->problem));
@@ -101,37 +113,81 @@ static tamis_status compile(tamis_prepared *p, back_state *s, bool by_columns) {
                                 s->passes[BACK].shared_bytes);
 }
 
+/* What a launch of backward_narrow.cu computes. */
+enum { BY_SUMS, BY_ROWS, BY_COLUMNS, BY_COLUMNS_FIRST, BY_COLUMNS_SECOND };
+
+/* Whether dB and dD have a launch each, since a thread has no registers for the sums of both. */
+static bool is_apart(const tamis_problem *p) { return is_wide(p) || tiles_of(p->inner) + tiles_of(p->width) > 4; }
+
+static tamis_status compile_known(tamis_prepared *p) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_tensor_define(&definitions, p, GROUP);
+    return tamis_gpu_add_kernel(p, KNOWN, "backward_known.cu", "backward_known", &definitions, 0);
+}
+
+static void define_narrow(const tamis_prepared *p, int kind, tamis_gpu_definitions *definitions) {
+    tamis_tensor_define(definitions, p, GROUP);
+    tamis_gpu_define(definitions, "PASS", kind);
+    tamis_gpu_define(definitions, "INNER_STEPS", tamis_gpu_ceiling(p->problem.inner, 16));
+    tamis_gpu_define(definitions, "WIDTH_STEPS", tamis_gpu_ceiling(p->problem.width, 16));
+    tamis_gpu_define(definitions, "INNER_WHOLE", p->problem.inner % SIDE == 0);
+    tamis_gpu_define(definitions, "WIDTH_WHOLE", p->problem.width % SIDE == 0);
+}
+
 /* Groups on a multiprocessor: as many as registers allow, of which two stages fit. */
 static tamis_status compile_narrow(tamis_prepared *p, back_state *s, int number, int kind) {
-    enum { BY_SUMS, BY_ROWS, BY_COLUMNS, STAGES_MOST = 3, NOTES = 8 * SIDE };
+    enum { STAGES_MOST = 3, NOTES = 8 * SIDE };
     const tamis_tensor_chip chip = tamis_tensor_of(p->device);
-    const int64_t inner_steps = tamis_gpu_ceiling(p->problem.inner, 16);
-    const int64_t width_steps = tamis_gpu_ceiling(p->problem.width, 16);
-    const int64_t inner_tiles = tamis_gpu_ceiling(inner_steps, 4), width_tiles = tamis_gpu_ceiling(width_steps, 4);
-    const int64_t tiles = (inner_tiles + width_tiles) * TILE; /* of a cell, and of the own rows */
-    const int64_t outs[] = {6, 32 * inner_tiles, 32 * (inner_tiles + width_tiles)};
-    const bool three = kind == BY_ROWS && inner_tiles == 1 && chip.form == TAMIS_TENSOR_WGMMA;
+    const int64_t inner = tiles_of(p->problem.inner), width = tiles_of(p->problem.width);
+    const int64_t cell = (inner + width) * TILE + NOTES;
+    const int64_t own = (kind == BY_COLUMNS_SECOND ? inner : inner + width) * TILE;
+    const int64_t outs[] = {6, 32 * inner, 32 * (inner + width), 32 * inner, 32 * width};
+    const bool three = kind == BY_ROWS && inner == 1 && chip.form == TAMIS_TENSOR_WGMMA;
     int64_t sharing = kind == BY_SUMS ? 4 : three ? 3 : 2;
-    while (sharing > 1 && tamis_tensor_group_bytes(chip, sharing) < tiles + 2 * (tiles + NOTES)) sharing--;
-    const int64_t stages =
-        tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(chip, sharing) - tiles) / (tiles + NOTES));
+    while (sharing > 1 && tamis_tensor_group_bytes(chip, sharing) < own + 2 * cell) sharing--;
+    const int64_t stages = tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(chip, sharing) - own) / cell);
     tamis_gpu_definitions definitions = {.used = 0};
-    s->passes[number] =
-        (pass){.sharing = sharing, .shared_bytes = tiles + stages * (tiles + NOTES), .part = outs[kind] * GROUP * 4};
-    tamis_tensor_define(&definitions, p, GROUP);
-    tamis_gpu_define(&definitions, "PASS", kind);
-    tamis_gpu_define(&definitions, "INNER_STEPS", inner_steps);
-    tamis_gpu_define(&definitions, "WIDTH_STEPS", width_steps);
-    tamis_gpu_define(&definitions, "INNER_WHOLE", p->problem.inner % SIDE == 0);
-    tamis_gpu_define(&definitions, "WIDTH_WHOLE", p->problem.width % SIDE == 0);
+    s->passes[number] = (pass){
+        .sharing = sharing, .shared_bytes = own + stages * cell, .threads = GROUP, .part = outs[kind] * GROUP * 4};
+    define_narrow(p, kind, &definitions);
     tamis_gpu_define(&definitions, "STAGES", stages);
     tamis_gpu_define(&definitions, "GROUPS", sharing);
     return tamis_gpu_add_kernel(p, number, "backward_narrow.cu", "backward_narrow", &definitions,
                                 s->passes[number].shared_bytes);
 }
 
+/* The same of backward_wide.cu: one group on a multiprocessor, of two halves. */
+static tamis_status compile_wide(tamis_prepared *p, back_state *s, int number, int kind) {
+    enum { STAGES_MOST = 3, NOTES = (2 * 4 + 8) * SIDE, MERGED = 35 * 4 * GROUP };
+    static const int passes[] = {[BY_SUMS] = 0, [BY_ROWS] = 1, [BY_COLUMNS_FIRST] = 2, [BY_COLUMNS_SECOND] = 3};
+    const int64_t inner = tiles_of(p->problem.inner), width = tiles_of(p->problem.width);
+    const int64_t cell = 2 * (inner + width) * TILE + NOTES;
+    const int64_t own = 2 * (kind == BY_COLUMNS_SECOND ? inner : inner + width) * TILE;
+    const int64_t outs = kind == BY_SUMS ? 6 : 32 * (kind == BY_COLUMNS_SECOND ? width : inner);
+    const int64_t stages =
+        tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(tamis_tensor_of(p->device), 1) - MERGED - own) / cell);
+    tamis_gpu_definitions definitions = {.used = 0};
+    s->passes[number] = (pass){.sharing = 1,
+                               .shared_bytes = own + stages * cell + MERGED,
+                               .threads = 2 * GROUP,
+                               .part = (outs + 3) * GROUP * 4};
+    tamis_tensor_define(&definitions, p, 2 * GROUP);
+    tamis_gpu_define(&definitions, "PASS", passes[kind]);
+    tamis_gpu_define(&definitions, "INNER_TILES", inner);
+    tamis_gpu_define(&definitions, "WIDTH_TILES", width);
+    tamis_gpu_define(&definitions, "STAGES", stages);
+    tamis_gpu_define(&definitions, "GROUPS", 1);
+    return tamis_gpu_add_kernel(p, number, "backward_wide.cu", "backward_wide", &definitions,
+                                s->passes[number].shared_bytes);
+}
+
+static tamis_status compile_launch(tamis_prepared *p, back_state *s, int number, int kind) {
+    return is_wide(&p->problem) ? compile_wide(p, s, number, kind) : compile_narrow(p, s, number, kind);
+}
+
 static tamis_status make_cells(tamis_prepared *p, back_state *s) {
     s->cells.rows = s->cells.columns = SIDE;
+    s->cells.masked = true;
     s->cells.aligned = tamis_gpu_cells_align(&p->problem);
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     const tamis_gpu_cell_masks masks = {
@@ -141,19 +197,27 @@ static tamis_status make_cells(tamis_prepared *p, back_state *s) {
 
 static tamis_status prepare_rows(tamis_prepared *p) {
     back_state *const s = p->state;
-    if (is_narrow(&p->problem)) { /* while the cells are made */
-        TRY(compile_narrow(p, s, SUMS, 0));
-        TRY(compile_narrow(p, s, BACK, 1));
+    if (in_launches(&p->problem)) { /* while the cells are made */
+        TRY(compile_launch(p, s, SUMS, BY_SUMS));
+        TRY(compile_launch(p, s, BACK, BY_ROWS));
+        if (reads_known(&p->problem)) TRY(compile_known(p));
     } else {
         TRY(compile(p, s, false));
-        TRY(tamis_split_compile_four(p, SPLIT_ROWS, tamis_splits(&p->problem)));
     }
+    if (!is_narrow(&p->problem)) TRY(tamis_split_compile_four(p, SPLIT_ROWS, lows(&p->problem)));
     return make_cells(p, s);
 }
 
 static tamis_status prepare_columns(tamis_prepared *p) {
     back_state *const s = p->state;
-    TRY(is_narrow(&p->problem) ? compile_narrow(p, s, BACK, 2) : compile(p, s, true));
+    if (!in_launches(&p->problem)) {
+        TRY(compile(p, s, true));
+    } else if (!is_apart(&p->problem)) {
+        TRY(compile_launch(p, s, BACK, BY_COLUMNS));
+    } else {
+        TRY(compile_launch(p, s, BACK, BY_COLUMNS_FIRST));
+        TRY(compile_launch(p, s, SECOND, BY_COLUMNS_SECOND));
+    }
     return make_cells(p, s);
 }
 
@@ -180,12 +244,13 @@ static int64_t take(int64_t *total, int64_t bytes) {
 static places places_of(const tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const bool narrow = is_narrow(p);
+    const int64_t lines = parts(p) * (tiles_of(p->inner) + tiles_of(p->width)); /* of a row of both matrices */
     const int64_t filled[2] = {tamis_gpu_round_up(p->rows, SIDE), tamis_gpu_round_up(p->cols, SIDE)};
     places at = {.member = 0};
     for (int i = 0; i < 2; i++) {
         const back_state *const s = back->ways[i]->state;
         at.scales[i] = take(&at.member, narrow ? 0 : 2 * filled[i] * 4);
-        at.split[i] = take(&at.member, narrow ? 0 : 2 * parts(p) * filled[i] * LINE);
+        at.split[i] = take(&at.member, narrow ? 0 : lines * filled[i] * LINE);
         for (int k = 0; k < 2; k++) {
             at.partials[i][k] = take(&at.member, 2 * s->passes[k].groups * s->passes[k].part);
             at.arrived[i][k] = at.counters;
@@ -195,7 +260,7 @@ static places places_of(const tamis_prepared_backward *back) {
     at.stats = take(&at.member, 3 * filled[0] * 4);
     at.largest = at.counters;
     at.counters += 4;
-    if (narrow) return at;
+    if (in_launches(p)) return at;
     const int64_t before = take(&at.member, at.counters);
     for (int i = 0; i < 2; i++) at.arrived[i][BACK] += before;
     at.counters = 0;
@@ -291,7 +356,7 @@ typedef struct call {
 
 static tamis_gpu_launch launch_of(const pass *of, bool early) {
     return (tamis_gpu_launch){
-        .groups = {of->groups, 1}, .group_size = GROUP, .shared_bytes = of->shared_bytes, .early = early};
+        .groups = {of->groups, 1}, .group_size = of->threads, .shared_bytes = of->shared_bytes, .early = early};
 }
 
 static tamis_status launch(const call *c, const way *w, const tamis_gpu_common *common) {
@@ -312,13 +377,55 @@ static tamis_status launch(const call *c, const way *w, const tamis_gpu_common *
                             tamis_gpu_place("stats", tamis_gpu_after(c->scratch, c->at.stats))));
 }
 
+/* Rows' numbers from what the forward call has kept, in place of the first launch. */
+static bool are_known(const call *c) {
+    return reads_known(&c->back->ways[0]->problem) && c->x->softmax_rows.base && c->x->result.at.base &&
+           c->x->alpha != 0;
+}
+
+static tamis_status launch_known(const call *c, const tamis_gpu_common *common) {
+    const tamis_prepared *const p = c->back->ways[0];
+    const tamis_backward_operands *const x = c->x;
+    const tamis_gpu_launch rows = {.groups = {tamis_gpu_round_up(p->problem.rows, SIDE) / (GROUP / 8), 1},
+                                   .group_size = GROUP};
+    return tamis_gpu_launch_kernel(
+        p, c->stream, KNOWN, rows, common,
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_place("e", x->e.at), tamis_gpu_integer("e_stride", x->e.stride),
+            tamis_gpu_integer("e_batch_stride", x->e.batch_stride), tamis_gpu_place("result", x->result.at),
+            tamis_gpu_integer("result_stride", x->result.stride),
+            tamis_gpu_integer("result_batch_stride", x->result.batch_stride), tamis_gpu_place("kept", x->softmax_rows),
+            tamis_gpu_integer("kept_batch_stride", 2 * p->problem.rows),
+            tamis_gpu_place("stats", tamis_gpu_after(c->scratch, c->at.stats))));
+}
+
+static tamis_status launch_wide(const call *c, const way *w, int kernel, const tamis_gpu_common *common) {
+    const tamis_prepared *const p = c->back->ways[w->number];
+    const back_state *const s = p->state;
+    const int own = w->number, other = 1 - own;
+    return tamis_gpu_launch_kernel(
+        p, c->stream, kernel, launch_of(&s->passes[kernel], own != 0 || kernel != SUMS), common,
+        TAMIS_GPU_ARGUMENTS(WAY_ARGUMENTS(w, s, kernel), tamis_gpu_integer("others", p->problem.cols),
+                            tamis_gpu_place("partials", tamis_gpu_after(c->scratch, c->at.partials[own][kernel])),
+                            tamis_gpu_place("arrived", tamis_gpu_after(c->x->scratch, c->at.arrived[own][kernel])),
+                            tamis_gpu_integer("counters", c->at.counters / 4),
+                            tamis_gpu_integer("own_filled", tamis_gpu_round_up(p->problem.rows, SIDE)),
+                            tamis_gpu_integer("filled", tamis_gpu_round_up(p->problem.cols, SIDE)),
+                            tamis_gpu_place("own_scales", tamis_gpu_after(c->scratch, c->at.scales[own])),
+                            tamis_gpu_place("scales", tamis_gpu_after(c->scratch, c->at.scales[other])),
+                            tamis_gpu_place("own_split", tamis_gpu_after(c->scratch, c->at.split[own])),
+                            tamis_gpu_place("split", tamis_gpu_after(c->scratch, c->at.split[other])),
+                            tamis_gpu_place("stats", tamis_gpu_after(c->scratch, c->at.stats))));
+}
+
 /* All but the first may begin while the one before ends. */
-static tamis_status launch_narrow(const call *c, const way *w, int kernel, const tamis_gpu_common *common) {
+static tamis_status launch_part(const call *c, const way *w, int kernel, const tamis_gpu_common *common) {
     const tamis_prepared *const p = c->back->ways[w->number];
     const back_state *const s = p->state;
     const tamis_place counters = c->x->scratch;
+    if (is_wide(&p->problem)) return launch_wide(c, w, kernel, common);
     return tamis_gpu_launch_kernel(
-        p, c->stream, kernel, launch_of(&s->passes[kernel], kernel != SUMS), common,
+        p, c->stream, kernel, launch_of(&s->passes[kernel], w->number != 0 || kernel != SUMS), common,
         TAMIS_GPU_ARGUMENTS(WAY_ARGUMENTS(w, s, kernel), tamis_gpu_integer("others", p->problem.cols),
                             tamis_gpu_place("partials", tamis_gpu_after(c->scratch, c->at.partials[w->number][kernel])),
                             tamis_gpu_place("arrived", tamis_gpu_after(counters, c->at.arrived[w->number][kernel])),
@@ -347,8 +454,11 @@ static tamis_gpu_common common_of(const call *c, const way *w) {
 static tamis_status split_rows(const call *c, const tamis_gpu_common *common) {
     const tamis_prepared *const p = c->back->ways[0];
     const back_state *const states[2] = {c->back->ways[0]->state, c->back->ways[1]->state};
+    const int64_t counted = states[0]->passes[BACK].groups + states[1]->passes[BACK].groups;
     const tamis_split_four four = {.filled = tamis_gpu_round_up(p->problem.rows, SIDE),
                                    .b_filled = tamis_gpu_round_up(p->problem.cols, SIDE),
+                                   .inner_slices = tiles_of(p->problem.inner),
+                                   .width_slices = tiles_of(p->problem.width),
                                    .e = c->x->e.at,
                                    .e_stride = c->x->e.stride,
                                    .e_batch_stride = c->x->e.batch_stride,
@@ -356,8 +466,7 @@ static tamis_status split_rows(const call *c, const tamis_gpu_common *common) {
                                    .split = tamis_gpu_after(c->scratch, c->at.split[0]),
                                    .b_scales = tamis_gpu_after(c->scratch, c->at.scales[1]),
                                    .b_split = tamis_gpu_after(c->scratch, c->at.split[1]),
-                                   .clears =
-                                       (states[0]->passes[BACK].groups + states[1]->passes[BACK].groups) * MULTIPLIERS,
+                                   .clears = in_launches(&p->problem) ? 0 : counted * MULTIPLIERS,
                                    .cleared = tamis_gpu_after(c->scratch, c->at.arrived[0][BACK])};
     return tamis_split_launch_four(p, c->stream, SPLIT_ROWS, common, &four);
 }
@@ -370,11 +479,15 @@ static tamis_status execute_members(const call *c) {
     const tamis_gpu_common by_row = common_of(c, &rows), by_column = common_of(c, &columns);
     const bool of_columns = x->db.at.base || x->dd.at.base;
     tamis_gpu_device *const device = c->back->ways[0]->device;
-    if (is_narrow(&c->back->ways[0]->problem)) {
+    const tamis_problem *const p = &c->back->ways[0]->problem;
+    if (in_launches(p)) {
+        const bool apart = is_apart(p);
         TRY(device->runtime->fill(device, c->stream, x->scratch, 0, (size_t)(c->count * c->at.counters)));
-        TRY(launch_narrow(c, &rows, SUMS, &by_row));
-        if (x->da.at.base) TRY(launch_narrow(c, &rows, BACK, &by_row));
-        return of_columns ? launch_narrow(c, &columns, BACK, &by_column) : TAMIS_OK;
+        if (is_wide(p)) TRY(split_rows(c, &by_row));
+        TRY(are_known(c) ? launch_known(c, &by_row) : launch_part(c, &rows, SUMS, &by_row));
+        if (x->da.at.base) TRY(launch_part(c, &rows, BACK, &by_row));
+        if (apart && x->dd.at.base) TRY(launch_part(c, &columns, SECOND, &by_column));
+        return (apart ? x->db.at.base != NULL : of_columns) ? launch_part(c, &columns, BACK, &by_column) : TAMIS_OK;
     }
     TRY(split_rows(c, &by_row));
     TRY(launch(c, &rows, &by_row)); /* the other launch needs its rows' numbers */
@@ -387,8 +500,10 @@ static tamis_status execute(const tamis_prepared_backward *back, void *stream, c
     const places at = places_of(back);
     for (int64_t first = 0; first < p->batch; first += back->at_once) {
         tamis_backward_operands part = *x;
-        tamis_backward_matrix *const all[] = {&part.a, &part.b, &part.d, &part.e, &part.da, &part.db, &part.dd};
-        for (int i = 0; i < 7; i++) all[i]->at = tamis_gpu_after(all[i]->at, first * all[i]->batch_stride * size);
+        tamis_backward_matrix *const all[] = {&part.a,  &part.b,  &part.d,  &part.e,
+                                              &part.da, &part.db, &part.dd, &part.result};
+        for (int i = 0; i < 8; i++) all[i]->at = tamis_gpu_after(all[i]->at, first * all[i]->batch_stride * size);
+        part.softmax_rows = tamis_gpu_after(part.softmax_rows, first * 2 * p->rows * (int64_t)sizeof(float));
         const call c = {.back = back,
                         .stream = stream,
                         .x = &part,

@@ -19,6 +19,15 @@ FUNCTION int group_of_cell(int c, int each, int more) {
     return c < larger ? c / (each + 1) : more + (c - larger) / each;
 }
 
+/* Where the cells of a group begin. Panels of no more cells than a group has are not shared: they go to the group that
+   has most of one. */
+FUNCTION int begin_of(const cell_record *cells, int group, int each, int more) {
+    const int at = first_cell(group, each, more);
+    if (at == 0 || at == first_cell((int)GROUPS_X, each, more)) return at;
+    const int first = cells[at].first_cell, end = cells[at].end_cell;
+    return end - first > each ? at : at - first < end - at ? first : end;
+}
+
 /* A panel whose cells several groups have: group `first` the first of them, `last` the last. */
 typedef struct panel_parts {
     int64 panel;
@@ -71,7 +80,8 @@ FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
     return both;
 }
 
-#define LOG2_E 1.44269504f
+#define LOG2_E     1.44269504f
+#define LOG2_E_LOW 1.92596303e-8f /* what LOG2_E lacks */
 FUNCTION float power_of_two(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

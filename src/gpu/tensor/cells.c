@@ -26,11 +26,23 @@ static int64_t panels_of(const tamis_problem *problem, int64_t rows) {
 }
 
 static tamis_status keep_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
+    static const char rows[] = "rows of the cells", entries[] = "entries of the cells";
+    const int64_t count = to->count * to->rows, most = p->problem.nnz + 8; /* kernels copy whole pieces of 16 bytes */
+    const size_t size = tamis_index_size(p->problem.index_type);
     TRY(tamis_gpu_add_kept(p, &to->records, to->count, RECORD_BYTES, "records of the cells"));
-    TRY(tamis_gpu_add_kept(p, &to->row_offsets, to->count * to->rows, tamis_index_size(p->problem.index_type),
-                           "rows of the cells"));
-    /* kernels read them in pairs, or copy whole pieces of 16 bytes */
-    return tamis_gpu_add_kept(p, &to->entries, p->problem.nnz + 8, 2, "entries of the cells");
+    if (to->masked) {
+        TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)count * size, rows, &to->row_offsets));
+        return tamis_gpu_allocate(p->device, p->problem.stream, (size_t)most * 2, entries, &to->entries);
+    }
+    TRY(tamis_gpu_add_kept(p, &to->row_offsets, count, size, rows));
+    return tamis_gpu_add_kept(p, &to->entries, most, 2, entries);
+}
+
+static void release_masked(const tamis_prepared *p, tamis_gpu_tensor_cells *cells) {
+    if (!cells->masked) return;
+    tamis_gpu_release(p->device, p->problem.stream, cells->row_offsets);
+    tamis_gpu_release(p->device, p->problem.stream, cells->entries);
+    cells->row_offsets = cells->entries = NULL;
 }
 
 /* Cells of the columns that a panel has, some at a time. */
@@ -126,7 +138,7 @@ double tamis_gpu_cells_about(const tamis_problem *p, int64_t side) {
     return (double)p->nnz * fresh[0] * more / (double)side;
 }
 
-tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells) {
+static tamis_status build(tamis_prepared *p, tamis_gpu_tensor_cells *cells) {
     TRY(cells->aligned ? align_cells(p, cells) : gather_cells(p, cells));
     if (cells->count > INT32_MAX)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "gpu-tensor: %lld cells are more than 31 bits count",
@@ -134,8 +146,13 @@ tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_ce
     return TAMIS_OK;
 }
 
-tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, const tamis_gpu_tensor_cells *cells,
-                                         const tamis_gpu_cell_masks *to) {
+tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells) {
+    const tamis_status status = build(p, cells);
+    if (status != TAMIS_OK) release_masked(p, cells);
+    return status;
+}
+
+static tamis_status make_masks(tamis_prepared *p, const tamis_gpu_tensor_cells *cells, const tamis_gpu_cell_masks *to) {
     const int64_t rows = cells->count * cells->rows;
     TRY(tamis_gpu_add_kept(p, to->masks, rows, 8, "masks of the cells"));
     TRY(tamis_gpu_add_kept(p, to->together, cells->count, 4, "columns of the cells"));
@@ -151,4 +168,11 @@ tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, const tamis_gpu_tens
                       tamis_gpu_integer("by_rows", to->row_masks && to->firsts),
                       tamis_gpu_memory("row_masks", to->row_masks ? *to->row_masks : NULL),
                       tamis_gpu_memory("firsts", to->firsts ? *to->firsts : NULL)));
+}
+
+tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, tamis_gpu_tensor_cells *cells,
+                                         const tamis_gpu_cell_masks *to) {
+    const tamis_status status = make_masks(p, cells, to);
+    release_masked(p, cells);
+    return status;
 }

@@ -22,7 +22,6 @@
 #define REST 4                  /* what belongs to them, of two rows */
 #define PART ((OUTS + REST) * THREADS) /* floats that a group leaves of a panel */
 #define POWERS_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what exponentials are times, as a power of two: fp16 has few exponents */
-#define LOG2_E_LOW 1.92596303e-8f
 
 typedef struct problem {
     int64 rows, others, inner, width;
@@ -70,21 +69,22 @@ FUNCTION float plain_result(const problem &p, int64 row, int64 column, float mos
     return sum_of_warp(result) / sum;
 }
 
-/* What a thread has of two rows, one by one; what is not finite is computed again with the row's largest score and sum. */
-NOINLINE void write_each(const problem &p, const float *sums, int64 row, int lane, const float *most, const float *total) {
+/* What a thread has of two rows of a tile, one by one; what is not finite is computed again with the row's largest score
+   and sum. */
+NOINLINE void write_each(const problem &p, int tile, const float *sums, int64 row, int lane, const float *most, const float *total) {
     uint64 again = 0;
 #pragma unroll 1
-    for (int i = 0; i < OUTS; i++) {
-        const int half = i / 2 % 2;
-        if (row + half * 8 >= p.rows || column_of(i, lane) >= p.width) continue;
+    for (int i = 0; i < 32; i++) {
+        const int half = i / 2 % 2, column = tile * SIDE + column_of(i, lane);
+        if (row + half * 8 >= p.rows || column >= p.width) continue;
         if (total[half] == 0 || fabsf(sums[i]) < INFINITY)
-            write_result(p, row + half * 8, column_of(i, lane), total[half] == 0 ? 0 : sums[i]);
+            write_result(p, row + half * 8, column, total[half] == 0 ? 0 : sums[i]);
         else
             again |= (uint64)1 << i;
     }
 #pragma unroll 1
     for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
-        const int half = of.number / 2 % 2, column = column_of(of.number, of.lane);
+        const int half = of.number / 2 % 2, column = tile * SIDE + column_of(of.number, of.lane);
         const int64 of_row = row - lane / 4 + of.lane / 4 + half * 8;
         const float x = plain_result(p, of_row, column, __shfl_sync(0xffffffffu, half ? most[1] : most[0], of.lane),
                                      __shfl_sync(0xffffffffu, half ? total[1] : total[0], of.lane), lane);
@@ -113,12 +113,16 @@ FUNCTION void write_rows(const problem &p, float *sums, int64 row, int lane, con
             if (column_of(i, lane) < p.width)
                 write_pair(out + i / 2 % 2 * 8 * p.out_stride + column_of(i, lane), sums[i] * p.alpha, sums[i + 1] * p.alpha);
     } else {
-        float copy[OUTS]; /* since the sums are to stay in registers */
         const float most[2] = {rows.most[0], rows.most[1]};
         const float total[2] = {rows.total[0] / exp2f(POWERS_LOG), rows.total[1] / exp2f(POWERS_LOG)};
+#pragma unroll 1
+        for (int tile = 0; tile < WIDTH_TILES; tile++) {
+            float copy[32]; /* since the sums are to stay in registers */
 #pragma unroll
-        for (int i = 0; i < OUTS; i++) copy[i] = sums[i];
-        write_each(p, copy, row, lane, most, total);
+            for (int i = 0; i < OUTS; i++)
+                if (i / 32 == tile) copy[i % 32] = sums[i];
+            write_each(p, tile, copy, row, lane, most, total);
+        }
     }
 }
 
@@ -316,8 +320,8 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
 #pragma unroll
         for (int i = 0; i < 2; i++)
             for (int other = 1; other < 4; other *= 2) state.total[i] += __shfl_xor_sync(0xffffffffu, state.total[i], other);
-        int mine = 1; /* to write */
-        if (!whole || from_before) { /* groups share the panel */
+        int mine = ended * SIDE + warp * 16 < rows; /* to write */
+        if (mine && (!whole || from_before)) { /* groups share the panel */
             const int first_group = group_of_cell(all[c].first_cell, each, more), last_group = group_of_cell(all[c].end_cell - 1, each, more);
             float *const to = partials + (int64)(2 * GROUP_X + !from_before) * PART + item;
             const float rest[REST] = {state.most[0], state.most[1], state.total[0], state.total[1]};

@@ -41,8 +41,10 @@ static int64_t tiled_rows(const tamis_problem *p) { return tamis_gpu_round_up(p-
 static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->cols, SIDE); }
 
 bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
-    return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= 2 * BLOCK &&
-           problem->width > 0 && problem->width <= 2 * BLOCK && problem->nnz > 0;
+    const bool longest = is_narrow(problem) && tamis_tensor_of(problem->device).form == TAMIS_TENSOR_WGMMA;
+    const int64_t most = (longest ? 4 : 2) * BLOCK;
+    return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= most && problem->width > 0 &&
+           problem->width <= most && problem->nnz > 0;
 }
 
 double tamis_fused_wgmma_cells(const tamis_problem *p) {
@@ -164,6 +166,7 @@ static tamis_status prepare(tamis_prepared *p) {
     p->math = problem->math;
     if (problem->rows == 0 || problem->width == 0 || problem->nnz == 0) return TAMIS_OK;
     s->cells.rows = s->cells.columns = SIDE;
+    s->cells.masked = true;
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->resident = tamis_gpu_round_up(problem->inner, slice(problem)) / slice(problem);
     s->blocks = tamis_gpu_round_up(problem->width, BLOCK) / BLOCK;

@@ -39,7 +39,6 @@
 #define D_TILES     (BLOCKS * (1 + LOWS)) /* of a cell */
 #define OUTS        (32 * BLOCKS)         /* of a thread */
 #define PART        ((OUTS + 6) * 32 * MULTIPLIERS) /* floats that a group leaves of a panel */
-#define LOG2_E_LOW  1.92596303e-8f
 
 #include "fused_wgmma_kernels.h"
 

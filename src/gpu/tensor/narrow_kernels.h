@@ -118,15 +118,6 @@ FUNCTION void rows_of_panel(uint32 *rows, int64 panel, int64 count, int item) {
         rows[i] = min((uint32)(panel * SIDE) + item / 8 + THREADS / 8 * i, (uint32)count - 1);
 }
 
-/* Where the cells of a group begin. Panels of no more cells than a group has are not shared: they go to the group that
-   has most of one. */
-FUNCTION int begin_of(const cell_record *cells, int group, int each, int more) {
-    const int at = first_cell(group, each, more);
-    if (at == 0 || at == first_cell((int)GROUPS_X, each, more)) return at;
-    const int first = cells[at].first_cell, end = cells[at].end_cell;
-    return end - first > each ? at : at - first < end - at ? first : end;
-}
-
 /* ------------------------------------------------------------------------------------------ multiplying */
 
 /* d = 64 own rows by 64 that come. What is begun here ends after PRODUCTS_WAIT. */

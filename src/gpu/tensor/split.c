@@ -76,16 +76,18 @@ tamis_status tamis_split_launch_three(const tamis_prepared *p, void *stream, int
             tamis_gpu_integer("clears", third->clears), tamis_gpu_place("cleared", third->cleared)));
 }
 
-enum { FOUR_NUMBERS = 64 }; /* of a row */
+static int64_t longest_of_four(const tamis_problem *p) {
+    return tamis_gpu_round_up(p->inner > p->width ? p->inner : p->width, 64);
+}
 
 tamis_status tamis_split_compile_four(tamis_prepared *p, int number, bool lows) {
-    const tamis_split split = {.across = true, .lows = lows, .numbers = FOUR_NUMBERS};
+    const tamis_split split = {.across = true, .lows = lows, .numbers = longest_of_four(&p->problem)};
     return compile(p, number, "split_four", true, &split);
 }
 
 tamis_status tamis_split_launch_four(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                      const tamis_split_four *four) {
-    const tamis_split split = {.numbers = FOUR_NUMBERS};
+    const tamis_split split = {.numbers = longest_of_four(&p->problem)};
     const int64_t most = four->filled > four->b_filled ? four->filled : four->b_filled;
     return tamis_gpu_launch_kernel(
         p, stream, number, by_rows(p, &split, most, 4), common,
@@ -95,5 +97,7 @@ tamis_status tamis_split_launch_four(const tamis_prepared *p, void *stream, int 
                             tamis_gpu_integer("e_batch_stride", four->e_batch_stride),
                             tamis_gpu_place("scales", four->scales), tamis_gpu_place("split_numbers", four->split),
                             tamis_gpu_place("b_scales", four->b_scales), tamis_gpu_place("b_split", four->b_split),
+                            tamis_gpu_integer("inner_slices", four->inner_slices),
+                            tamis_gpu_integer("width_slices", four->width_slices),
                             tamis_gpu_integer("clears", four->clears), tamis_gpu_place("cleared", four->cleared)));
 }

@@ -36,10 +36,11 @@ tamis_status tamis_split_compile_three(tamis_prepared *p, int number, const tami
 tamis_status tamis_split_launch_three(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                       const tamis_split *split, const tamis_split_third *third);
 
-/* A and dE, and B and D, of at most 64 columns each, split as for SpMM: for backward_wgmma.cu. Of both the second has
-   its scales, and its lines, behind those of the first. */
+/* A and dE, and B and D, split as for SpMM: for backward_wgmma.cu and backward_wide.cu. Of both the second has its
+   scales, and its lines, behind those of the first. */
 typedef struct tamis_split_four {
-    int64_t filled, b_filled; /* rows of A, and of B, filled up to tiles */
+    int64_t filled, b_filled;           /* rows of A, and of B, filled up to tiles */
+    int64_t inner_slices, width_slices; /* lines of highs of a row of A or B, and of dE or D */
     tamis_place e;
     int64_t e_stride, e_batch_stride;
     tamis_place scales, split, b_scales, b_split;

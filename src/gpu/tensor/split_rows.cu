@@ -204,12 +204,12 @@ KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int
     }
 }
 
-/* Splits four matrices of at most 64 columns, each as for SpMM by the groups of one y: A and E, which have a row for each row of S,
-   and then B and D. `cleared` as above. */
+/* Splits four matrices, each as for SpMM by the groups of one y: A and E, which have a row for each row of S, and then B and D. A and B
+   have inner_slices lines of 64 columns, E and D width_slices. `cleared` as above. */
 KERNEL split_four(int64 rows, int64 b_rows, int64 filled, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b),
                   int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, IN(element, e), int64 e_stride,
                   int64 e_batch_stride, BATCH_PARAMETERS, OUT(float, scales), OUT(uint32, split_numbers), OUT(float, b_scales),
-                  OUT(uint32, b_split), int32 clears, OUT(int32, cleared)) {
+                  OUT(uint32, b_split), int32 inner_slices, int32 width_slices, int32 clears, OUT(int32, cleared)) {
     let_next_launch_begin();
     MEMBER(a, a_batch_stride);
     MEMBER(b, b_batch_stride);
@@ -224,9 +224,10 @@ KERNEL split_four(int64 rows, int64 b_rows, int64 filled, int64 b_filled, IN(ele
     const int64 count = by_column ? b_rows : rows, padded = by_column ? b_filled : filled;
     const element *const from = by_column ? second ? d : b : second ? e : a;
     const int64 stride = by_column ? second ? d_stride : b_stride : second ? e_stride : a_stride;
-    const rows_to_split one = {0, count, padded, from, from, stride, stride, second ? width : inner, 0, padded, 1,
+    const rows_to_split one = {0, count, padded, from, from, stride, stride, second ? width : inner, 0, padded,
+                               second ? width_slices : inner_slices,
                                (by_column ? b_scales : scales) + second * padded,
-                               (by_column ? b_split : split_numbers) + second * padded * (32 * (1 + LOWS))};
+                               (by_column ? b_split : split_numbers) + second * inner_slices * padded * (32 * (1 + LOWS))};
     if (GROUP_Y == 0)
         for (int64 i = GROUP_X * GROUP + LOCAL_ID; i < clears; i += GROUPS_X * GROUP) cleared[i] = 0;
     if (GROUP_X * (GROUP / TEAM * ROWS) < padded) split(one, 1);

@@ -37,11 +37,11 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
 
 extern const tamis_gpu_method tamis_spmm_wgmma;
 
-/* Fused with softmax, K and L up to 128, of columns that do not repeat. */
+/* Fused with softmax, K and L up to 128 (256 of 16 bits without values of S), of columns that do not repeat. */
 bool tamis_fused_wgmma_takes(const tamis_problem *problem);
 extern const tamis_gpu_method tamis_fused_wgmma;
 
-/* Gradients of fused with softmax, K and L up to 64. */
+/* Gradients of fused with softmax, K and L up to 64 (256 of 16 bits). */
 extern const tamis_backward_functions tamis_backward_wgmma;
 
 #endif
