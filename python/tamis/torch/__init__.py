@@ -195,7 +195,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     _check_tensors({"q": q, "k": k, "v": v}, bias=bias)
     _attention.check(q, k, v, bias, dropout_p, enable_gqa)
     if enable_gqa and q.shape[-3] != k.shape[-3]:
-        return _attention.grouped(q, k, v, bias, return_lse, lambda *parts: attention(*parts[:3], pattern, bias=parts[3], **more))
+        _check(pattern)
+        return _attention.grouped(q, k, v, pattern, bias, return_lse, lambda *parts: attention(*parts[:4], bias=parts[4], **more))
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.dim() and q.shape[-1] else 1.0
     bias = _attention.full_bias(bias, q, k, v)

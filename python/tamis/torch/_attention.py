@@ -41,17 +41,26 @@ def each(q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], bias: Any
     return tuple(torch.stack(parts) for parts in zip(*found)) if lse else torch.stack(found)
 
 
-def grouped(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], lse: bool, one: Any) -> Any:
-    """Attention of query heads that share keys: head h has those of h // (heads / shared), as in PyTorch. Keys and values are not copied: the first
-    query head of each group is one call, the second another."""
-    shared = k.shape[-3]
+def grouped(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, bias: Optional[Tensor], lse: bool, one: Any) -> Any:
+    """Attention of query heads that share keys: head h has those of h // (heads / shared), as in PyTorch. Keys and values are not copied. The query
+    heads of a group are rows below each other, so that they share what is read of keys and values, and their gradients are summed where they are
+    computed; of a pattern that is too large for that the first query head of each group is one call, the second another."""
+    shared, count = k.shape[-3], q.shape[-3] // k.shape[-3]
+    if bias is not None and bias.dim() > 1 and bias.shape[-2] != q.shape[-3]:
+        raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected (nnz,) or (..., {q.shape[-3]}, nnz), a row for each head of q")
+    copies = pattern._repeated(count)
+    if copies is not None and q.shape[-2] == pattern.rows:
+        if bias is not None:
+            bias = bias.repeat(count) if bias.dim() == 1 else bias.unflatten(-2, (shared, count)).flatten(-2)
+        found = one(q.unflatten(-3, (shared, count)).flatten(-3, -2), k, v, copies, bias)
+        if not lse:
+            return found.unflatten(-2, (count, -1)).flatten(-4, -3)
+        return found[0].unflatten(-2, (count, -1)).flatten(-4, -3), found[1].unflatten(-1, (count, -1)).flatten(-3, -2)
     heads = q.unflatten(-3, (shared, -1)).unbind(-3)
     biases = [bias] * len(heads)
     if bias is not None and bias.dim() > 1:
-        if bias.shape[-2] != q.shape[-3]:
-            raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected (nnz,) or (..., {q.shape[-3]}, nnz), a row for each head of q")
         biases = list(bias.unflatten(-2, (shared, -1)).unbind(-2))
-    found = [one(head, k, v, of) for head, of in zip(heads, biases)]
+    found = [one(head, k, v, pattern, of) for head, of in zip(heads, biases)]
     if not lse:
         return torch.stack(found, -3).flatten(-4, -3)
     return torch.stack([out for out, _ in found], -3).flatten(-4, -3), torch.stack([sums for _, sums in found], -2).flatten(-3, -2)

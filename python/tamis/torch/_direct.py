@@ -87,8 +87,10 @@ class _Recorded(torch.autograd.Function):
             how = k._how(*how[:5], True)
             statistics = k._statistics(True, pattern.cols if how.transpose else pattern.rows, *operands, values)
             ctx.call = operation, pattern, how
-            ctx.save_for_backward(values, *operands, statistics)
-            return _computed(operation, pattern._current(), how, values, operands, statistics.data_ptr())
+            result = _computed(operation, pattern._current(), how, values, operands, statistics.data_ptr())
+            more = k.kept_result(values, operands[0], how.edge, result) if operation == FUSED else ()
+            ctx.save_for_backward(values, *operands, statistics, *more)
+            return result
         ctx.call = call
         ctx.save_for_backward(values, *operands)
         return _computed(operation, pattern._current(), how, values, operands, None)
@@ -114,6 +116,7 @@ class _Recorded(torch.autograd.Function):
             calls = _ops.KERNELS
         if operation != SPMM and len(tensors) == count:
             tensors.append(tensors[0].new_empty((0,)))  # no statistics
-        found = calls[BACKWARD[operation]](grad, pattern.index, pattern.columns, values, *tensors, *numbers, wanted)
+        until = count if operation == SPMM else count + 1
+        found = calls[BACKWARD[operation]](grad, pattern.index, pattern.columns, values, *tensors[:until], *numbers, wanted, *tensors[until:])
         gradients = [gradient if wants else None for gradient, wants in zip(found, wanted)]
         return (None, gradients[-1], *gradients[:-1])

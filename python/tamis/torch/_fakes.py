@@ -84,7 +84,7 @@ def _spmm_backward_fake(grad, index, columns, values, b, rows, cols, coo, transp
     return (*_gradients_fake(wanted, b), _values_gradient_fake(values, b, wanted[1]))
 
 
-def _fused_backward_fake(grad, index, columns, values, a, b, d, statistics, rows, cols, coo, edge, scale, slope, epsilon, transpose, wanted):
+def _fused_backward_fake(grad, index, columns, values, a, b, d, statistics, rows, cols, coo, edge, scale, slope, epsilon, transpose, wanted, result=None):
     return (*_gradients_fake(wanted, a, b, d), _values_gradient_fake(values, a, wanted[3]))
 
 

@@ -10,7 +10,7 @@ import functools
 import os
 import threading
 import weakref
-from ctypes import byref
+from ctypes import byref, pointer
 from typing import Any, Optional
 
 import torch
@@ -107,6 +107,17 @@ def _statistics(wanted: bool, rows: int, *operands: Optional[Tensor]) -> Tensor:
     return a.new_empty((*lead_of(*operands), rows, 2), dtype=kind)
 
 
+@functools.lru_cache(maxsize=64)
+def _reads_result(device: torch.device) -> bool:
+    return torch.cuda.get_device_capability(device)[0] == 9
+
+
+def kept_result(values: Optional[Tensor], a: Tensor, edge: int, result: Tensor) -> tuple[Tensor, ...]:
+    """The result of fused where its gradient reads it, which saves a pass: in bf16 on the tensor cores. Else nothing."""
+    reads = edge == SOFTMAX and values is None and a.dtype == torch.bfloat16 and a.is_cuda and _reads_result(a.device)
+    return (result,) if reads else ()
+
+
 def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
     """The dimensions of the batch: those of the first operand that has any. Values, the last one, are vectors."""
     for x in operands[:-1]:
@@ -168,7 +179,7 @@ def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optiona
 
 
 def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
-             statistics: Optional[Tensor], wanted: list[bool]) -> tuple[Tensor, ...]:
+             statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> tuple[Tensor, ...]:
     """The gradients of the members of the first leading dimension one after the other. Those of shared operands are summed."""
     operands = (*matrices, values)
     shared = [x is None or x.dim() == least for x, least in zip(operands, (*[2] * len(matrices), 1))]
@@ -176,7 +187,7 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     for place in range(grad.shape[0]):
         own: list[Any] = [x if x is None or same else x[place] for x, same in zip(operands, shared)]
         kept = statistics[place] if statistics is not None and statistics.numel() else statistics
-        found = _backward(operation, pattern, how, own[-1], grad[place], tuple(own[:-1]), kept, wanted)
+        found = _backward(operation, pattern, how, own[-1], grad[place], tuple(own[:-1]), kept, wanted, None if result is None else result[place])
         for number, (gradient, x) in enumerate(zip(found, operands)):
             if not wanted[number] or x is None:
                 results[number] = gradient
@@ -190,14 +201,14 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
 
 
 def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
-              statistics: Optional[Tensor], wanted: list[bool]) -> tuple[Tensor, ...]:
+              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor] = None) -> tuple[Tensor, ...]:
     """Calls the library's backward function: the gradients of the matrices and of the values."""
     lead = lead_of(*matrices, values)
     if values is not None and 1 < values.dim() <= len(lead):  # fewer leading dimensions: their gradient is the sum over the members that share them
         *found, ds = _backward(operation, pattern, how, values.expand(*lead, values.shape[-1]), grad, matrices, statistics, wanted)
         return (*found, ds.sum_to_size(values.shape) if wanted[-1] else ds)
     if _walked(lead, matrices, values):
-        return _in_turn(operation, pattern, how, values, grad, matrices, statistics, wanted)
+        return _in_turn(operation, pattern, how, values, grad, matrices, statistics, wanted, result)
     nnz, like, batch = pattern.nnz, matrices[0], _batch(lead)
     grad = grad.contiguous()  # a sum's gradient is one number at every place
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
@@ -213,6 +224,8 @@ def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[
     execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
     if how.keep_softmax and statistics is not None:
         execution.softmax_rows = statistics.data_ptr()
+        if result is not None and result.dim() == grad.dim():
+            execution.result = pointer(_dense(result.contiguous(), "E"))
     memory = handle.bring_workspace(execution, like)
     function = {SDDMM: lib.tamis_sddmm_backward, SPMM: lib.tamis_spmm_backward, FUSED: lib.tamis_fused_backward}[operation]
     arguments = [_vector(grad, "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
@@ -242,6 +255,6 @@ def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional
 
 def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, statistics: Tensor,
                    rows: int, cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, transpose: bool,
-                   wanted: list[bool]) -> tuple[Tensor, ...]:
+                   wanted: list[bool], result: Optional[Tensor] = None) -> tuple[Tensor, ...]:
     how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
-    return _backward(FUSED, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b, d), statistics, wanted)
+    return _backward(FUSED, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b, d), statistics, wanted, result)

@@ -1,7 +1,7 @@
 """The operators: registered with PyTorch (2.4 and newer), so that autograd, torch.compile and vmap know them; before that, functions
 of autograd alone.
 
-Each has a second output or an input that only gradients need: softmax's numbers of each row.
+Some have a second output or inputs that only gradients need: softmax's numbers of each row, and the result.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMAS = {
                       " -> (Tensor, Tensor, Tensor)",
     "spmm_backward": f"(Tensor grad, {_PATTERN}, Tensor b, {_SIZES}, bool transpose, bool[2] wanted) -> (Tensor, Tensor)",
     "fused_backward": f"(Tensor grad, {_PATTERN}, Tensor a, Tensor b, Tensor d, Tensor statistics, {_SIZES}, {_EDGE}, bool transpose,"
-                      " bool[4] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
+                      " bool[4] wanted, Tensor? result=None) -> (Tensor, Tensor, Tensor, Tensor)",
 }
 KERNELS = {name: getattr(k, name) for name in SCHEMAS}
 REGISTERED = hasattr(torch.library, "register_fake")
@@ -55,7 +55,9 @@ class _Gradient(_Function):
         if statistics:
             ctx.mark_non_differentiable(*statistics)
         kept = (*inputs[:cls.tensors], *statistics)
-        ctx.save_for_backward(*kept)
+        result = k.kept_result(inputs[2], inputs[3], inputs[9], output[0]) if cls.name == "fused" else ()
+        ctx.save_for_backward(*kept, *result)
+        ctx.results = len(result)
         if forward_mode():
             ctx.save_for_forward(*kept)
             of = output if isinstance(output, Tensor) else output[0]
@@ -75,7 +77,9 @@ class _Gradient(_Function):
                 operands = tuple(tensors[:len(cls.places) - 1])
                 found = _formulas.gradients(CALLS, cls.name, grad, index, columns, values, operands, ctx.numbers, wanted)
             else:
-                found = CALLS[cls.name + "_backward"](grad, *ctx.saved_tensors, *ctx.numbers, wanted)
+                kept = ctx.saved_tensors
+                until = len(kept) - ctx.results
+                found = CALLS[cls.name + "_backward"](grad, *kept[:until], *ctx.numbers, wanted, *kept[until:])
             for place, wants, gradient in zip(cls.places, wanted, found):
                 results[place] = gradient if wants else None
         return tuple(results)
@@ -152,6 +156,7 @@ def _refusal_of(name: str) -> Any:
 
 _below_autograd = torch._C._AutoDispatchBelowAutograd
 TENSORS = {"sddmm": 5, "spmm": 4, "fused": 6, "sddmm_backward": 7, "spmm_backward": 5, "fused_backward": 8}
+RESULT = 17  # the place of fused's result in its gradient, the last one: no other operator has as many inputs
 PLACES = {"sddmm": (3, 4, 2), "spmm": (3, 2), "fused": (3, 4, 5, 2)}
 
 
@@ -159,7 +164,7 @@ def _below(name: str, inputs: tuple) -> Any:
     """Runs an operator without autograd. While nothing watches, the kernel is called as it is, which saves a third of the time."""
     plain = not REGISTERED or (_modes() == 0 and not _transforms())
     if plain:
-        for x in inputs[:TENSORS[name]]:
+        for x in (*inputs[:TENSORS[name]], *inputs[RESULT:]):
             if type(x) not in _PLAIN or (x is not None and x.is_meta):
                 plain = False
     if plain:

@@ -13,6 +13,7 @@ from .._kinds import Torch
 from .._views import torch_device
 from . import _flex, _kernels
 
+COPIES_MOST = 1 << 28  # places of a pattern's copies
 functorch: Any = getattr(torch._C, "_functorch", None)
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
@@ -98,6 +99,7 @@ class Pattern:
         self.nnz = columns.shape[0]
         self._versions: Optional[tuple[int, int]] = None
         self._known: Any = None
+        self._copies: dict[int, Pattern] = {}
         if not _compiling() and not _abstract(index) and not _abstract(columns):  # else the operators check the tensors that they get
             if not index.is_inference() and not columns.is_inference():  # such tensors have no versions
                 self._versions = index._version, columns._version
@@ -116,6 +118,23 @@ class Pattern:
         if self._versions is not None and (self.index._version, self.columns._version) != self._versions:
             return _kernels.pattern_of(self.index, self.columns, self.rows, self.cols, self.coo)
         return self._known if self._known is not None else self._checked
+
+    def _repeated(self, times: int) -> Optional[Pattern]:
+        """So many copies below each other, which this pattern keeps; None where they would take much memory, or while PyTorch traces."""
+        if _compiling() or _transforms() or self._known is None or times * self.nnz > COPIES_MOST:
+            return None
+        made = self._copies.get(times)
+        if made is None or self._current() is not self._known:
+            with torch.no_grad():
+                count = self.index.shape[0] if self.coo else self.rows
+                step = self.rows if self.coo else self.nnz
+                at = torch.arange(times, device=self.index.device, dtype=self.index.dtype)[:, None] * step
+                index = (self.index[:count] + at).flatten()
+                if not self.coo:
+                    index = torch.cat((index, index.new_full((1,), times * self.nnz)))
+                made = Pattern(index, self.columns.repeat(times), times * self.rows, self.cols, self.coo)
+            self._copies[times] = made
+        return made
 
     @staticmethod
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:

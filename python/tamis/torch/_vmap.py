@@ -13,9 +13,10 @@ OWN = {
     "fused": {2: 1, 3: 2, 4: 2, 5: 2},
     "sddmm_backward": {0: 1, 3: 1, 4: 2, 5: 2, 6: 2},
     "spmm_backward": {0: 2, 3: 1, 4: 2},
-    "fused_backward": {0: 2, 3: 1, 4: 2, 5: 2, 6: 2, 7: 2},
+    "fused_backward": {0: 2, 3: 1, 4: 2, 5: 2, 6: 2, 7: 2, 17: 2},
 }
 STATISTICS = {"sddmm_backward": 6, "fused_backward": 7}
+WANTED = {"sddmm_backward": 14, "spmm_backward": 9, "fused_backward": 16}
 GRADIENTS = {"sddmm_backward": (4, 5, 3), "spmm_backward": (4, 3), "fused_backward": (4, 5, 6, 3)}  # the inputs of the gradients, in the order of the results
 COLUMN = {"spmm": (3,), "spmm_backward": (0, 4)}  # inputs that are vectors if B is one
 
@@ -64,7 +65,7 @@ def rule_of(name: str, calls: Any) -> Any:
         if flat:
             for place in COLUMN[name]:
                 given[place] = given[place].unsqueeze(-1)
-        leads = {place: tuple(given[place].shape[int(place in mapped):-count]) for place, count in own.items() if _is_there(given[place], count)}
+        leads = {place: tuple(given[place].shape[int(place in mapped):-count]) for place, count in own.items() if place < len(given) and _is_there(given[place], count)}
         lead = max(leads.values(), key=len)
         for place, of in leads.items():
             x, count = given[place], own[place]
@@ -84,7 +85,7 @@ def rule_of(name: str, calls: Any) -> Any:
                 return (out.squeeze(-1) if flat else out), 0
             return out, (0, 0 if out[1].dim() > 1 else None)
         results, places = [], []
-        for gradient, place, wants in zip(out, GRADIENTS[name], given[-1]):
+        for gradient, place, wants in zip(out, GRADIENTS[name], given[WANTED[name]]):
             there = wants and place in leads
             if there and leads[place] == () and lead != ():
                 gradient = gradient.sum(tuple(range(1, 1 + len(lead))))
