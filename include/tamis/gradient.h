@@ -48,9 +48,9 @@ TAMIS_API tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradi
 /*
  * How backward calls compute: "steps", the plans of SDDMM and SpMM and a pass between them; or the name of an algorithm
  * that computes all in one piece, without arrays of nnz elements: "gpu-tensor", for the edge softmax without values of
- * S, on CUDA of compute capability 9.0, with row-major operands, K and L up to 64 (in 16 bits up to 256), and columns
- * that rise within rows and do not repeat; "cpu-cells", the same on the CPU for any K, L and order of columns. Chosen
- * by predicted time. The text has static lifetime. NULL only if gradient is NULL.
+ * S, on CUDA of compute capability 8.0 and up, with row-major operands, K and L up to 64 (in 16 bits up to 128; on
+ * 9.0 up to 128 and 256), and columns that rise within rows and do not repeat; "cpu-cells", the same on the CPU for any
+ * K, L and order of columns. Chosen by predicted time. The text has static lifetime. NULL only if gradient is NULL.
  */
 TAMIS_API const char *tamis_gradient_algorithm(const tamis_gradient *gradient);
 

@@ -230,8 +230,9 @@ typedef struct tamis_execution {
     uint64_t generation; /* of a group's B and D, see <tamis/group.h>: 0 means that they may have changed. Other plans
                             ignore it */
     const tamis_dense *result; /* of the backward call of fused, beside softmax_rows: E as the forward call wrote it
-                                  with the same alpha and beta = 0. It saves another pass where the gradient is computed
-                                  in one piece in bf16 on a GPU; other calls ignore it. NULL: not given */
+                                  with the same alpha and beta = 0. It saves another pass where "gpu-tensor" computes
+                                  the gradient in bf16, or in fp32 with K or L of more than 64. NULL: not given; other
+                                  calls ignore it */
     uint64_t reserved[5];
 } tamis_execution;
 

@@ -108,14 +108,18 @@ def _statistics(wanted: bool, rows: int, *operands: Optional[Tensor]) -> Tensor:
 
 
 @functools.lru_cache(maxsize=64)
-def _reads_result(device: torch.device) -> bool:
-    return torch.cuda.get_device_capability(device)[0] == 9
+def _capability(device: torch.device) -> int:
+    return torch.cuda.get_device_capability(device)[0]
 
 
 def kept_result(values: Optional[Tensor], a: Tensor, edge: int, result: Tensor) -> tuple[Tensor, ...]:
-    """The result of fused where its gradient reads it, which saves a pass: in bf16 on the tensor cores. Else nothing."""
-    reads = edge == SOFTMAX and values is None and a.dtype == torch.bfloat16 and a.is_cuda and _reads_result(a.device)
-    return (result,) if reads else ()
+    """The result of fused where its gradient reads it, which saves a pass over the cells: on tensor cores in bf16, and in fp32 of long rows. Else nothing."""
+    if edge != SOFTMAX or values is not None or not a.is_cuda:
+        return ()
+    if a.dtype == torch.bfloat16:
+        return (result,) if _capability(a.device) >= 8 else ()
+    long = a.dtype == torch.float32 and max(a.shape[-1], result.shape[-1]) > 64
+    return (result,) if long and _capability(a.device) == 9 else ()
 
 
 def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
