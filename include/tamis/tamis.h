@@ -114,11 +114,14 @@ typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 
 typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
 
 /* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): those that its nonzeros need. replicate
-   ("static-split", as Nisa et al. do): all of them. auto: fetch, which never moves more. */
+   ("static-split", as Nisa et al. do): all of them. cover ("joint-cover", as SHIRO does): of the nonzeros that need
+   others' rows, the owners compute partial rows of the output where fewer bytes move so; where that is not possible,
+   fetch. auto: cover where it is predicted to be faster, else fetch, which never moves more than replicate. */
 typedef enum tamis_exchange {
     TAMIS_EXCHANGE_AUTO = 0,
     TAMIS_EXCHANGE_FETCH = 1,
-    TAMIS_EXCHANGE_REPLICATE = 2
+    TAMIS_EXCHANGE_REPLICATE = 2,
+    TAMIS_EXCHANGE_COVER = 3
 } tamis_exchange;
 
 /*

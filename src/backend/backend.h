@@ -187,7 +187,8 @@ typedef struct tamis_gathering {
 
 /*
  * Adds rows in a fixed order, so with the same bits each time. The elements of `own` and `others` have the type in
- * which `type` is summed. row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1]
+ * which `type` is summed. Where own.base is NULL there are no own rows, and a row without others stays as it is: keep
+ * is 1. row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1]
  * of others) + keep * to `weighted`: each of these rows is a part of a softmax over more entries than its own. Its
  * largest score and its sum of exponentials are `pair` elements after its first one; the parts are merged. `merged`
  * gets the pair of each row of `to`, one after another.

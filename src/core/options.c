@@ -19,7 +19,7 @@ static tamis_status check_choices(const tamis_options *o) {
         TRY(check_choice("output_type", (int64_t)o->output_type, TAMIS_BF16, "tamis_type"));
     TRY(check_choice("effort", (int64_t)o->effort, TAMIS_EFFORT_MEASURE, "tamis_effort"));
     TRY(check_choice("overlap", (int64_t)o->overlap, TAMIS_OVERLAP_ALWAYS, "tamis_overlap"));
-    TRY(check_choice("exchange", (int64_t)o->exchange, TAMIS_EXCHANGE_REPLICATE, "tamis_exchange"));
+    TRY(check_choice("exchange", (int64_t)o->exchange, TAMIS_EXCHANGE_COVER, "tamis_exchange"));
     TRY(check_choice("math", (int64_t)o->math, TAMIS_MATH_TF32, "tamis_math"));
     TRY(check_choice("a_layout", (int64_t)o->a_layout, TAMIS_COLUMN_MAJOR, "tamis_layout"));
     TRY(check_choice("b_layout", (int64_t)o->b_layout, TAMIS_COLUMN_MAJOR, "tamis_layout"));

@@ -71,10 +71,11 @@ static void add_row(const job *j, int64_t i) {
     const tamis_row_sum *const x = j->x;
     const whole all = x->weighted ? merge(j, i) : (whole){0, 0};
     const int64_t parts = parts_of(j, i);
+    if (!j->own && parts == 1) return;
     for (int64_t first = 0; first < x->cols; first += CHUNK) {
         const int64_t count = x->cols - first < CHUNK ? x->cols - first : CHUNK;
         double sums[CHUNK] = {0};
-        for (int64_t p = 0; p < parts; p++) {
+        for (int64_t p = j->own ? 0 : 1; p < parts; p++) {
             const char *const part = part_of(j, i, p);
             const double weight = weight_of(j, part, &all);
             if (weight == 0) continue;

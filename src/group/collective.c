@@ -126,7 +126,7 @@ tamis_status tamis_group_rows_fetch(tamis_group_rows *rows, const tamis_dense *o
                                  .type = rows->type,
                                  .layout = TAMIS_ROW_MAJOR};
     tamis_call c = {.exchange = rows,
-                    .fetch = {.from = {{given, rows->in_place ? NULL : &x, &none}}, .count = 1, .needs = true},
+                    .fetches = {{.from = {{given, rows->in_place ? NULL : &x, &none}}, .count = 1, .needs = true}},
                     .given = &execution};
     TRY(tamis_call_run(&c));
     *X = *x;

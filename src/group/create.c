@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "group/cover/trade.h"
 #include "group/exchange/buffers.h"
 #include "group/exchange/lists.h"
 #include "group/plan.h"
@@ -26,6 +27,30 @@ static tamis_status make_transposed(tamis_group_plan *plan, tamis_options *o) {
     return tamis_piece_plan(&plan->exchange, o, &plan->pieces[TAMIS_PIECE_FIRST]);
 }
 
+/* What this rank computes for others reads the caller's B, and the values that come. */
+static tamis_status make_given(tamis_group_plan *plan, tamis_options o) {
+    tamis_cover *const c = &plan->cover;
+    tamis_piece *const piece = &plan->pieces[TAMIS_PIECE_GIVEN];
+    o.a_layout = o.output_layout = TAMIS_ROW_MAJOR;
+    o.output_type = tamis_sum_type(o.type);
+    TRY(tamis_cover_make_values(c, &tamis_row_lists(&plan->exchange)->local));
+    TRY(tamis_piece_put(&c->rows, &o, &tamis_row_lists(&c->rows)->local, NULL, piece));
+    if (c->kind > 1) {
+        piece->S.values = c->packed ? c->packed : c->values.rows;
+        piece->S.value_type = c->values.type;
+    }
+    return tamis_plan_create(plan->exchange.group->device, &piece->S, &o, &piece->plan);
+}
+
+/* The kept entries have their numbers in S, also where they are divided again. */
+static void number_kept(const tamis_group_plan *plan) {
+    const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
+    int64_t *const lists[] = {(int64_t *)(uintptr_t)is->own_entries, (int64_t *)(uintptr_t)is->ghost_entries};
+    const int64_t counts[] = {is->own.nnz, is->ghost.nnz};
+    for (int i = 0; i < 2; i++)
+        for (int64_t t = 0; t < counts[i]; t++) lists[i][t] = plan->cover.entries[lists[i][t]];
+}
+
 static tamis_status make_pieces(tamis_group_plan *plan) {
     const tamis_row_exchange *const e = &plan->exchange;
     const tamis_shard_description *const is = tamis_row_lists(e);
@@ -34,8 +59,16 @@ static tamis_status make_pieces(tamis_group_plan *plan) {
     o.trust_input = of_x.trust_input = true; /* the shard has been made of checked arrays */
     of_x.b_layout = of_x.d_layout = TAMIS_ROW_MAJOR;
     if (o.transpose) return make_transposed(plan, &o);
+    if (plan->cover.used) TRY(make_given(plan, o));
+    if (plan->cover.rows.own_sums > 0) {
+        o.output_layout = of_x.output_layout = TAMIS_ROW_MAJOR;
+        o.output_type = of_x.output_type = tamis_sum_type(o.type);
+    }
+    if (!plan->overlaps && plan->cover.used)
+        return tamis_piece_plan_part(e, e->in_place ? &o : &of_x, &is->local, plan->cover.entries, first);
     if (!plan->overlaps) return tamis_piece_plan(e, e->in_place ? &o : &of_x, first);
     TRY(tamis_shard_split(e->shard));
+    if (plan->cover.used) number_kept(plan);
     TRY(tamis_piece_plan_part(e, &o, &is->own, is->own_entries, first));
     return tamis_piece_plan_part(e, &of_x, &is->ghost, is->ghost_entries, ghost);
 }
@@ -54,6 +87,7 @@ static void set_rows(tamis_group_plan *plan) {
     plan->overlaps = tamis_group_overlaps(plan);
     e->in_place = plan->overlaps || is->ghost_rows == 0;
     e->gives = o->transpose && (is->ghost_rows > 0 || is->send_rows > 0);
+    e->own_sums = e->gives ? is->own_rows : 0;
 }
 
 static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making *m) {
@@ -63,6 +97,9 @@ static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making 
     plan->values_skip = m->S->offset_base;
     plan->report.cols = m->S->cols;
     set_rows(plan);
+    /* where the output is rounded to 16 bits it is rounded once, with the partial rows */
+    const int64_t own_sums = plan->options.output_type == tamis_sum_type(plan->options.type) ? 0 : m->S->rows;
+    if (plan->cover.used) TRY(tamis_cover_make_buffers(&plan->cover, &plan->options, own_sums));
     TRY(make_pieces(plan));
     plan->options.algorithm = plan->options.parameters = NULL;
     plan->options.allocator = NULL;
@@ -73,7 +110,7 @@ static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making 
 
 /* What ranks tell each other in the end. */
 typedef struct ending {
-    int64_t ghosts;
+    int64_t ghosts, sums; /* rows that it receives: of B, and partial ones of a joint cover */
     tamis_group_price price;
     bool known; /* the price is */
 } ending;
@@ -81,6 +118,7 @@ typedef struct ending {
 static ending ending_of(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     ending mine = {.ghosts = is->ghost_rows, .price = tamis_group_price_of(plan)};
+    if (plan->cover.used) mine.sums = tamis_row_lists(&plan->cover.rows)->send_rows;
     mine.known = (mine.price.local > 0 || is->local.nnz == 0) && (mine.price.exchange > 0 || is->ghost_rows == 0);
     return mine;
 }
@@ -90,8 +128,9 @@ static void raise_to(double *most, double value) {
 }
 
 static void add_ending(tamis_group_report *report, const ending *theirs) {
-    report->ghosts += theirs->ghosts;
-    if (theirs->ghosts > report->ghosts_most) report->ghosts_most = theirs->ghosts;
+    const int64_t rows = theirs->ghosts + theirs->sums;
+    report->ghosts += rows;
+    if (rows > report->ghosts_most) report->ghosts_most = rows;
     raise_to(&report->exchange_seconds, theirs->price.exchange);
     raise_to(&report->replicated_seconds, theirs->price.replicated);
     raise_to(&report->together_seconds, theirs->price.together);
@@ -107,7 +146,7 @@ static void fill_report(tamis_group_plan *plan, const tamis_group_making *m) {
     report->nnz_most = m->nnz_most;
     report->rank = is->rank;
     report->ranks = is->ranks;
-    report->nnz_here = is->local.nnz;
+    report->nnz_here = m->S->nnz;
     report->imbalance = report->nnz > 0 ? (double)report->nnz_most * report->ranks / (double)report->nnz : 1;
     report->own_rows = is->own_rows;
     report->ghost_rows = is->ghost_rows;
@@ -115,16 +154,20 @@ static void fill_report(tamis_group_plan *plan, const tamis_group_making *m) {
     report->sources = is->sources;
     report->targets = is->targets;
     report->overlaps = plan->overlaps;
-    report->buffer_bytes = plan->exchange.buffer_bytes;
+    report->buffer_bytes =
+        plan->exchange.buffer_bytes + plan->cover.rows.buffer_bytes + plan->cover.values.buffer_bytes;
     bool known = true;
+    int64_t sums = 0;
     for (int r = 0; r < is->ranks; r++) {
         ending theirs;
         memcpy(&theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
         add_ending(report, &theirs);
+        sums += theirs.sums;
         known = known && theirs.known;
     }
     if (!known) report->together_seconds = report->alone_seconds = 0;
-    plan->exchange.ghosts = report->ghosts;
+    plan->exchange.ghosts = report->ghosts - sums;
+    plan->cover.rows.ghosts = plan->cover.values.ghosts = sums;
     tamis_group_price_schemes(plan);
 }
 
@@ -134,6 +177,7 @@ static tamis_status make(void *memory, tamis_group_making *m) {
     tamis_group_plan *const plan = memory;
     const double start = tamis_clock_seconds();
     TRY(tamis_row_exchange_create(&plan->exchange, m));
+    TRY(tamis_cover_make(&plan->cover, &plan->exchange, m));
     const tamis_status mine = make_local(plan, m);
     const ending end = mine == TAMIS_OK ? ending_of(plan) : (ending){.ghosts = 0};
     TRY(tamis_group_share(m->group, mine, &end, sizeof end));
@@ -146,6 +190,7 @@ static void destroy(void *memory) {
     tamis_group_plan *const plan = memory;
     for (int i = 0; i < TAMIS_PIECES && plan->exchange.group; i++)
         tamis_piece_release(&plan->exchange, &plan->pieces[i]);
+    tamis_cover_destroy(&plan->cover);
     tamis_row_exchange_destroy(&plan->exchange);
     tamis_release(plan);
 }

@@ -5,6 +5,9 @@
  * B and D go with the columns of S: their ghost rows are fetched. Where the plan overlaps, the first piece computes the
  * entries with own columns in the caller's memory while the rows are on their way, and the second adds the rest.
  *
+ * With a joint cover others compute what they can of this rank's rows, and it computes for others, from B alone, or
+ * from A's rows too, which come before.
+ *
  * With the transpose a rank has columns of S^T: the rows of S that it has. B and D go with the rows of S; A and the
  * output with its columns. So the ranks fetch ghost rows of A, each computes what its columns of S^T add to any row of
  * the output, and the sums of others' rows go back to their owners. Each rank finishes the part of a softmax's row that
@@ -20,13 +23,49 @@ typedef struct run {
     tamis_views given;           /* the caller's operands */
     tamis_operand_list operands; /* what is expected of them */
     tamis_dense samples[TAMIS_PIECES];
+    tamis_dense values, own_sums;    /* of a joint cover: S's values; what this rank computes of its own rows */
     tamis_views views[TAMIS_PIECES]; /* the pieces' */
     tamis_execution executions[TAMIS_PIECES];
     tamis_call call;
+    tamis_fetch *came; /* of the call: S's values, for a joint cover */
 } run;
 
 static tamis_status compute(const run *r, int piece) {
     return tamis_plan_run(r->plan->pieces[piece].plan, r->operation, &r->views[piece], &r->executions[piece]);
+}
+
+/* Brings the values that have come to where the plan of others' rows reads them. */
+static tamis_status unpack_values(run *r) {
+    tamis_cover *const c = &r->plan->cover;
+    const tamis_device *const device = r->plan->exchange.group->device;
+    const tamis_row_exchange *const x = &c->values;
+    const int64_t nnz = r->plan->pieces[TAMIS_PIECE_GIVEN].S.nnz, size = (int64_t)tamis_type_size(x->type);
+    tamis_execution *const execution = &r->executions[TAMIS_PIECE_GIVEN];
+    if (r->came->exchanges) c->sets = r->came->members[0];
+    execution->values = c->sets > 1 ? c->packed : x->rows;
+    execution->values_stride = c->sets > 1 ? nnz : 0;
+    for (int64_t m = 0; r->came->exchanges && c->sets > 1 && m < c->sets; m++) {
+        const tamis_gathering set = {.type = x->type,
+                                     .threads = x->threads,
+                                     .layout = TAMIS_ROW_MAJOR,
+                                     .from = {x->rows, m * size},
+                                     .to = {c->packed, m * nnz * size},
+                                     .stride = c->sets,
+                                     .to_stride = 1,
+                                     .cols = 1,
+                                     .count = nnz};
+        TRY(device->backend->gather(device->handle, execution->stream, &set));
+    }
+    c->fresh = !r->call.execution.values && tamis_group_on_device(r->plan->exchange.group);
+    return TAMIS_OK;
+}
+
+/* Computes for others while the rows of B are on their way, and with own columns where the plan overlaps. */
+static tamis_status compute_given(void *context) {
+    run *const r = context;
+    if (r->came) TRY(unpack_values(r));
+    if (r->plan->pieces[TAMIS_PIECE_GIVEN].S.rows > 0) TRY(compute(r, TAMIS_PIECE_GIVEN));
+    return r->plan->overlaps ? compute(r, TAMIS_PIECE_FIRST) : TAMIS_OK;
 }
 
 static tamis_status compute_first(void *context) { return compute(context, TAMIS_PIECE_FIRST); }
@@ -51,7 +90,7 @@ static tamis_views *reader_of_x(run *r) {
 static void share_b_and_d(run *r) {
     const tamis_options *const o = &r->plan->options;
     tamis_views *const reader = reader_of_x(r), *const at = reader ? reader : &r->given;
-    tamis_fetch *const f = &r->call.fetch;
+    tamis_fetch *const f = r->call.fetches;
     f->from[0] = (tamis_shared_rows){r->operands.b, reader ? &at->B : NULL, &at->skip_b};
     f->from[1] = (tamis_shared_rows){r->operands.d, reader ? &at->D : NULL, &at->skip_d};
     f->count = o->operation == TAMIS_OP_FUSED ? 2 : 1;
@@ -62,13 +101,72 @@ static void share_b_and_d(run *r) {
 /* The second piece adds to what the first has written; of SDDMM each writes the samples of its own entries. */
 static void divide(run *r) {
     const bool sddmm = r->operation == TAMIS_OP_SDDMM;
-    for (int i = 0; i < TAMIS_PIECES; i++) {
+    for (int i = 0; i < TAMIS_PIECE_GIVEN; i++) {
         r->executions[i].workspace = NULL; /* the caller's is for one plan */
         if (i == TAMIS_PIECE_GHOST && !sddmm) r->executions[i].beta = 1;
         if (!sddmm) continue;
         r->samples[i] = *r->given.out;
         r->samples[i].rows = r->plan->pieces[i].S.nnz;
         r->views[i].out = &r->samples[i];
+    }
+}
+
+/* Rows of A and S's values come before, partial rows go back. Where they are rounded together with the own sums, these
+   are written in front of them. */
+static void share_cover(run *r) {
+    tamis_cover *const c = &r->plan->cover;
+    tamis_views *const given = &r->views[TAMIS_PIECE_GIVEN];
+    tamis_giving *const g = &r->call.giving;
+    if (r->operation == TAMIS_OP_FUSED)
+        r->call.fetches[++r->call.more] = (tamis_fetch){
+            .exchange = &c->rows, .from = {{r->operands.a, &given->A, &given->skip_a}}, .count = 1, .needs = true};
+    if (c->kind > 1) {
+        const tamis_operand values = {.name = "values", .view = &r->values, .cols = 1};
+        r->came = &r->call.fetches[++r->call.more];
+        *r->came = (tamis_fetch){.exchange = &c->values, .from = {{.given = values}}, .count = 1};
+    }
+    g->exchange = &c->rows;
+    g->to[0] = (tamis_shared_rows){r->operands.out, &given->out, &given->skip_out};
+    g->count = 1;
+}
+
+/* Values of a GPU change only from one execution that brings some to another. */
+static void set_cover(run *r) {
+    const tamis_cover *const c = &r->plan->cover;
+    const tamis_row_exchange *const x = &c->rows;
+    const tamis_sparse *const S = &tamis_row_lists(&r->plan->exchange)->local;
+    const tamis_execution *const e = &r->call.execution;
+    tamis_execution *const given = &r->executions[TAMIS_PIECE_GIVEN];
+    tamis_giving *const g = &r->call.giving;
+    g->factor = e->alpha;
+    g->keep = x->own_sums > 0 ? e->beta : 1;
+    given->alpha = 1;
+    given->beta = 0;
+    given->workspace = NULL;
+    r->views[TAMIS_PIECE_GIVEN].skip_values = 0;
+    if (r->came) {
+        r->values = (tamis_dense){.data = (void *)(uintptr_t)(e->values ? e->values : c->own),
+                                  .rows = S->nnz,
+                                  .cols = 1,
+                                  .stride = 1,
+                                  .type = c->values.type,
+                                  .batch_stride = e->values ? e->values_stride : S->batch_stride};
+        r->came->from[0].given.skip = e->values ? r->plan->values_skip : 0;
+        r->came->needs = e->values || !c->fresh;
+    }
+    if (x->own_sums == 0) return;
+    const int64_t width = r->plan->options.width;
+    r->own_sums = (tamis_dense){.data = x->partial,
+                                .rows = x->own_sums,
+                                .cols = width,
+                                .stride = x->batch * width,
+                                .type = tamis_sum_type(x->type),
+                                .location = x->group->device->backend->location,
+                                .batch_stride = x->batch > 1 ? width : 0};
+    for (int i = 0; i < TAMIS_PIECE_GIVEN; i++) {
+        r->views[i].out = &r->own_sums;
+        r->executions[i].alpha = 1;
+        r->executions[i].beta = i == TAMIS_PIECE_GHOST;
     }
 }
 
@@ -86,6 +184,7 @@ static tamis_status check(void *context) {
         r->executions[i] = r->call.execution;
     }
     if (plan->overlaps) divide(r);
+    if (plan->cover.used) set_cover(r);
     return check_first(r);
 }
 
@@ -96,7 +195,7 @@ static void share_a_and_output(run *r) {
     const tamis_options *const o = &r->plan->options;
     const bool spmm = o->operation == TAMIS_OP_SPMM;
     tamis_views *const views = &r->views[TAMIS_PIECE_FIRST];
-    tamis_fetch *const f = &r->call.fetch;
+    tamis_fetch *const f = r->call.fetches;
     tamis_giving *const g = &r->call.giving;
     if (!spmm) f->from[0] = (tamis_shared_rows){r->operands.a, e->in_place ? NULL : &views->A, &views->skip_a};
     f->count = !spmm;
@@ -116,6 +215,7 @@ static tamis_status check_transposed(void *context) {
     r->views[TAMIS_PIECE_FIRST].skip_values = given->values ? r->plan->values_skip : 0;
     *local = *given;
     g->factor = given->alpha;
+    g->keep = given->beta;
     g->softmax_rows = given->softmax_rows;
     if (e->gives) {
         local->alpha = 1;
@@ -143,12 +243,15 @@ static tamis_status execute(tamis_group_plan *plan, tamis_operation operation, c
                           .given = execution,
                           .context = &r,
                           .check = o->transpose ? check_transposed : check,
-                          .compute_own = plan->overlaps ? compute_first : NULL,
+                          .compute_own = plan->cover.used ? compute_given
+                                         : plan->overlaps ? compute_first
+                                                          : NULL,
                           .compute = plan->overlaps ? compute_ghost : compute_first};
     if (o->transpose)
         share_a_and_output(&r);
     else
         share_b_and_d(&r);
+    if (plan->cover.used) share_cover(&r);
     return tamis_call_run(&r.call);
 }
 

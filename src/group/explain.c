@@ -36,6 +36,13 @@ static void write_exchange(tamis_text_buffer *w, const tamis_group_plan *plan) {
         tamis_text_add(w,
                        "sums         sends %lld rows of %lld bytes back to their owners, adds %lld to its own rows\n",
                        (long long)r->ghost_rows, (long long)r->back_bytes, (long long)r->send_rows);
+    if (plan->cover.used) {
+        const tamis_shard_description *const others = tamis_row_lists(&plan->cover.rows);
+        tamis_text_add(
+            w, "cover        receives %lld partial rows from %d rank%s; computes %lld for %d, of %lld nonzeros\n",
+            (long long)others->send_rows, others->targets, others->targets == 1 ? "" : "s",
+            (long long)others->ghost_rows, others->sources, (long long)others->local.nnz);
+    }
     tamis_text_add(w, "all ranks    receive %lld rows, the most %lld\n", (long long)r->ghosts,
                    (long long)r->ghosts_most);
     tamis_text_add(w, "buffers      %zu bytes\n", r->buffer_bytes);
@@ -43,6 +50,10 @@ static void write_exchange(tamis_text_buffer *w, const tamis_group_plan *plan) {
 
 /* Writes what an algorithm receives on this rank, and how long it takes on the slowest. */
 static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme) {
+    if (scheme->words < 0) {
+        tamis_text_add(w, "%-12s %s\n", scheme->name, scheme->state);
+        return;
+    }
     tamis_text_add(w, "%-12s %s: this rank receives %lld words in %lld message%s", scheme->name, scheme->state,
                    (long long)scheme->words, (long long)scheme->messages, scheme->messages == 1 ? "" : "s");
     if (scheme->seconds > 0) tamis_text_add(w, "; %.3g ms predicted", 1e3 * scheme->seconds);
@@ -52,20 +63,21 @@ static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme)
 
 /* Writes why rows come as they do. */
 static void write_choice(tamis_text_buffer *w, const tamis_group_plan *plan) {
-    const tamis_group_scheme *const schemes = plan->schemes;
     const tamis_group_report *const r = &plan->report;
     const double all = (double)(r->cols - r->own_rows);
     if (plan->options.exchange == TAMIS_EXCHANGE_REPLICATE)
         tamis_text_add(w, "chosen       static-split, by options.exchange");
     else if (plan->options.exchange == TAMIS_EXCHANGE_FETCH)
         tamis_text_add(w, "chosen       1d-fetch, by options.exchange");
+    else if (plan->cover.used)
+        tamis_text_add(w, "chosen       joint-cover%s",
+                       plan->options.exchange == TAMIS_EXCHANGE_COVER ? ", by options.exchange"
+                                                                      : ": fewer words than 1d-fetch");
     else
         tamis_text_add(w, "chosen       1d-fetch: never more words than static-split");
     if (all > 0)
         tamis_text_add(w, "; this rank needs %.0f %% of the other ranks' rows",
                        100 * (double)plan->exchange.needed_rows / all);
-    if (schemes[2].words < schemes[0].words)
-        tamis_text_add(w, "; 1.5d-shift would receive less, but plans do not do it");
     tamis_text_add(w, "\n");
 }
 

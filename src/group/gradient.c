@@ -35,6 +35,7 @@ static tamis_status make_local(tamis_group_gradient *g, const tamis_group_making
     /* outputs have the layouts of inputs, and those that go back are row-major */
     e->in_place = is->ghost_rows == 0 && is->send_rows == 0;
     e->gives = !e->in_place && !(o.transpose && o.operation == TAMIS_OP_SPMM);
+    e->own_sums = e->gives ? is->own_rows : 0;
     o.trust_input = true; /* the shard has been made of checked arrays */
     if (!e->in_place && o.transpose) o.a_layout = o.output_layout = TAMIS_ROW_MAJOR;
     if (!e->in_place && !o.transpose) o.b_layout = o.d_layout = TAMIS_ROW_MAJOR;
@@ -93,7 +94,7 @@ static void share_rows(run *r) {
     const tamis_shared_rows d = {given.d, &x->D, &x->skip_d}, e = {given.e, &x->dE, &x->skip_e};
     const tamis_shared_rows da = {given.da, &x->dA, &r->first}, db = {given.db, &x->dB, &r->first};
     const tamis_shared_rows dd = {given.dd, &x->dD, &x->skip_dd};
-    tamis_fetch *const f = &r->call.fetch;
+    tamis_fetch *const f = r->call.fetches;
     tamis_giving *const g = &r->call.giving;
     f->from[0] = !o->transpose ? b : spmm ? e : a;
     if (fused) f->from[1] = o->transpose ? e : d;
@@ -114,6 +115,7 @@ static tamis_status check(void *context) {
     tamis_execution *const execution = &r->call.execution;
     if (r->gradient->options.transpose) execution->generation = 0; /* which says nothing of A */
     r->views.skip_values = execution->values ? r->gradient->values_skip : 0;
+    r->call.giving.keep = execution->beta;
     TRY(tamis_gradient_check_run(r->gradient->gradient, r->operation, &r->views, execution));
     r->views.checked = true;
     return TAMIS_OK;

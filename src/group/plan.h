@@ -2,25 +2,27 @@
 #ifndef TAMIS_GROUP_PLAN_H
 #define TAMIS_GROUP_PLAN_H
 
-#include "group/exchange/exchange.h"
+#include "group/cover/cover.h"
 #include "group/pieces.h"
 
 /* What an algorithm would have this rank receive, and take. */
 typedef struct tamis_group_scheme {
     const char *name;
     char state[96];          /* "used", or why not */
-    int64_t words, messages; /* that this rank receives */
+    int64_t words, messages; /* that this rank receives; words < 0: not priced */
     double seconds;          /* to receive them; 0: not known */
     double efficiency;       /* of one execution against the same on one rank, over the ranks; 0: not known */
 } tamis_group_scheme;
 
 enum { TAMIS_GROUP_SCHEMES = 3 };
 
-/* The first piece has all entries, or those with own columns where the second has the others. */
-enum { TAMIS_PIECE_FIRST, TAMIS_PIECE_GHOST, TAMIS_PIECES };
+/* The first piece has all entries that this rank keeps, or those with own columns where the second has the others; the
+   third has what it computes for others. */
+enum { TAMIS_PIECE_FIRST, TAMIS_PIECE_GHOST, TAMIS_PIECE_GIVEN, TAMIS_PIECES };
 
 struct tamis_group_plan {
     tamis_row_exchange exchange;
+    tamis_cover cover;
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
     bool overlaps;         /* two pieces: the first is computed while the ghost rows are on their way */
     tamis_piece pieces[TAMIS_PIECES];

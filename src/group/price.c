@@ -1,27 +1,12 @@
 /* What exchanges and pieces cost: seconds by the link's and the device's rates. */
 #include "group/price.h"
 
-#include <string.h>
 #include <tamis/ceilings.h>
 
-/*
- * Measured between two H200 of one host, over NVLink: a copy takes 30 us and then 390 GB/s each way; pinned host memory
- * moves at 55 GB/s, and rows that pass through it move twice. A kernel takes 5 us more where there are two of it.
- */
-static const double COPY_SECONDS = 30e-6, LINK_BYTES = 390e9, STAGED_BYTES = 27e9, KERNEL_SECONDS = 5e-6;
+#include "group/link.h"
 
-/* Threads of one CPU meet in about so many seconds. They copy from each other's memory, which reads and writes it. */
-static const double MEET_SECONDS = 10e-6;
-
-double tamis_group_seconds(const tamis_group *group, double bytes, int64_t steps) {
-    tamis_ceilings ceilings;
-    if (steps == 0) return 0;
-    if (group->direct) return (double)steps * COPY_SECONDS + bytes / LINK_BYTES;
-    if (strcmp(group->transport.name, "threads") != 0) return 0;
-    if (tamis_group_on_device(group)) return (double)steps * COPY_SECONDS + bytes / STAGED_BYTES;
-    if (tamis_device_ceilings(group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0)) return 0;
-    return (double)steps * MEET_SECONDS + 2 * bytes / (1e9 * ceilings.memory_gbs[1]);
-}
+/* A kernel takes so much more where there are two of it. */
+static const double KERNEL_SECONDS = 5e-6;
 
 double tamis_group_seconds_of_rows(const tamis_row_exchange *e, int64_t rows, int64_t sums) {
     const double row_bytes = (double)e->row_bytes, back_bytes = (double)e->back_bytes;
@@ -73,12 +58,16 @@ tamis_group_price tamis_group_price_of(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     const double own = local_seconds(plan->pieces[TAMIS_PIECE_FIRST].plan);
     const double ghost = plan->overlaps ? local_seconds(plan->pieces[TAMIS_PIECE_GHOST].plan) : 0;
-    tamis_group_price price = {.local = own + ghost, .alone = (own + ghost) / plan->divided};
-    price.exchange = tamis_group_seconds_of_rows(&plan->exchange, is->ghost_rows, is->send_rows);
+    const double given = plan->cover.used ? local_seconds(plan->pieces[TAMIS_PIECE_GIVEN].plan) : 0;
+    tamis_group_price price = {.local = own + ghost + given, .alone = (own + ghost + given) / plan->divided};
+    price.exchange = plan->cover.used ? plan->cover.seconds
+                                      : tamis_group_seconds_of_rows(&plan->exchange, is->ghost_rows, is->send_rows);
     price.replicated =
         tamis_group_seconds_of_rows(&plan->exchange, plan->report.cols - is->own_rows, is->own_rows * (is->ranks - 1));
     if (!plan->overlaps)
-        price.together = own + price.exchange;
+        price.together = own + given + price.exchange;
+    else if (plan->cover.used)
+        price.together = own + given + ghost + price.exchange;
     else
         price.together = (own > price.exchange ? own : price.exchange) + ghost;
     return price;

@@ -14,9 +14,7 @@ typedef struct tamis_group_price {
 } tamis_group_price;
 tamis_group_price tamis_group_price_of(const tamis_group_plan *plan);
 
-/* Seconds to receive so many bytes in so many steps, each of which waits for the one before; 0: not known. */
-double tamis_group_seconds(const tamis_group *group, double bytes, int64_t steps);
-/* The same for so many rows of B and D, and so many partial sums of rows. */
+/* Seconds to receive so many rows of B and D, and so many partial sums of rows; 0: not known. */
 double tamis_group_seconds_of_rows(const tamis_row_exchange *e, int64_t rows, int64_t sums);
 
 #endif

@@ -11,6 +11,7 @@
 #include "sparse/index.h"
 
 tamis_location group_case_location = TAMIS_HOST;
+int group_case_exchange = -1;
 
 const group_case group_cases[] = {
     {"uniform", 60, 60, 500, 12, 9, SHAPE_UNIFORM, 0},
@@ -305,8 +306,11 @@ const char *group_case_run(tamis_group *group, const group_case *c, tamis_operat
         o.threads = 1 + (about.rank + (int)operation) % 2;
         o.overlap = (about.rank + (int)operation + (int)edge + (int)(c - group_cases)) % 2 ? TAMIS_OVERLAP_ALWAYS
                                                                                            : TAMIS_OVERLAP_AUTO;
-        o.exchange =
-            (tamis_exchange)(((int)operation + (int)edge + (int)(c - group_cases)) % (TAMIS_EXCHANGE_REPLICATE + 1));
+        if (group_case_exchange >= 0)
+            o.exchange = (tamis_exchange)group_case_exchange;
+        else
+            o.exchange =
+                (tamis_exchange)(((int)operation + (int)edge + (int)(c - group_cases)) % (TAMIS_EXCHANGE_COVER + 1));
         failed = tamis_group_plan_create(group, &x.S, x.own_rows, &o, &plan) == TAMIS_OK
                      ? run_twice(&x, plan)
                      : wrong(&x, tamis_last_error());

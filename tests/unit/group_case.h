@@ -30,6 +30,9 @@ typedef struct group_case {
 /* Where the operands are said to be: the host, unless a test has devices that compute in the host's memory. */
 extern tamis_location group_case_location;
 
+/* How rows are exchanged; negative: in a way that changes from one case to the next. */
+extern int group_case_exchange;
+
 extern const group_case group_cases[];
 extern const int group_case_count;
 

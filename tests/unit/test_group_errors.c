@@ -261,9 +261,9 @@ static void wrong_calls(group_rank *self) {
     if (!right_result(&s, self->rank)) group_says(self, "the result of static-split is wrong");
     tamis_group_plan_destroy(plan);
     tamis_group_plan_destroy(NULL);
-    s.options.exchange = (tamis_exchange)3;
+    s.options.exchange = (tamis_exchange)4;
     expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
-                   "rank 0: options.exchange = 3");
+                   "rank 0: options.exchange = 4");
 }
 
 static void all_ranks_are_wrong(void **state) {

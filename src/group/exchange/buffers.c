@@ -70,7 +70,7 @@ done:
 /* Makes what partial sums need; pair_bytes: of a row's pairs of a softmax, 0: there are none. */
 static tamis_status make_sums(tamis_row_exchange *e, int64_t pair_bytes) {
     const tamis_shard_description *const is = tamis_row_lists(e);
-    const int64_t rows = is->own_rows + is->ghost_rows;
+    const int64_t rows = e->own_sums + is->ghost_rows;
     TRY(list_sums(e));
     TRY(make_buffer(e, rows, e->back_bytes, "partial sums", &e->partial));
     TRY(make_buffer(e, is->send_rows, e->back_bytes, "partial sums of others", &e->received));

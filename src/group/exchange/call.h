@@ -5,13 +5,14 @@
 #include "group/exchange/fetch.h"
 #include "group/exchange/give_back.h"
 
-/* The caller fills in fetch.from, fetch.count, fetch.needs, giving.to, giving.count, giving.factor and giving.weighted,
-   and what is below but for `execution` and `gives_back`. */
+/* The caller fills in of each fetch from, count and needs, of the giving to, count, factor and weighted, and what is
+   below but for `execution` and `gives_back`. */
 typedef struct tamis_call {
     tamis_row_exchange *exchange;
-    tamis_fetch fetch;
-    tamis_giving giving;
-    tamis_status mine; /* what the caller has found wrong, with its message */
+    tamis_fetch fetches[TAMIS_FETCHES]; /* the first is of `exchange`, and compute_own runs meanwhile */
+    int more;                           /* fetches, each with an exchange of its own: they end before that */
+    tamis_giving giving;                /* its exchange may be set; else it is `exchange` */
+    tamis_status mine;                  /* what the caller has found wrong, with its message */
     const tamis_execution *given;
     tamis_execution execution;                  /* `given` with defaults filled in, from `check` on */
     bool gives_back;                            /* sums go back */

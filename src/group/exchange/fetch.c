@@ -37,21 +37,24 @@ void tamis_fetch_lay_out(tamis_fetch *f, int64_t first_members, int64_t second_m
 
 /* ------------------------------------------------------------------------------------------ agreeing */
 
-/* What a rank tells the others of a call. */
+/* What a rank tells the others of a fetch, and of a call. */
 typedef struct wish {
     int64_t members[TAMIS_EXCHANGED]; /* a rank without rows leaves it to the others */
     int32_t changed;                  /* its matrices may have changed */
     int32_t needs;
-    tamis_agreed agreed;
 } wish;
+typedef struct wishes {
+    wish of[TAMIS_FETCHES];
+    tamis_agreed agreed;
+} wishes;
 
 static int64_t members_of(const tamis_fetch *f, int which) {
     return f->from[which].given.view->batch_stride ? f->exchange->batch : 1;
 }
 
-static wish wish_of(const tamis_fetch *f, uint64_t generation, const tamis_agreed *agreed) {
+static wish wish_of(const tamis_fetch *f, uint64_t generation) {
     const tamis_row_exchange *const e = f->exchange;
-    wish mine = {{1, 0}, generation == 0 || generation != e->generation, f->needs, *agreed};
+    wish mine = {{1, 0}, generation == 0 || generation != e->generation, f->needs};
     if (tamis_row_lists(e)->own_rows == 0 || f->count == 0) return mine;
     mine.members[0] = members_of(f, 0);
     if (f->count > 1 && !tamis_dense_same(f->from[0].given.view, f->from[1].given.view))
@@ -73,24 +76,37 @@ static tamis_status compare(const tamis_agreed *theirs, const tamis_agreed *firs
                       rank);
 }
 
-tamis_status tamis_fetch_agree(tamis_fetch *f, tamis_status status, uint64_t generation, const tamis_agreed *agreed) {
-    tamis_row_exchange *const e = f->exchange;
-    wish all = status == TAMIS_OK ? wish_of(f, generation, agreed) : (wish){.members = {1, 0}, .changed = 1};
-    TRY(tamis_group_share(e->group, status, &all, sizeof all));
-    for (int rank = 0; rank < e->group->transport.ranks; rank++) {
-        wish theirs;
-        memcpy(&theirs, tamis_group_shared(e->group, rank, sizeof theirs), sizeof theirs);
+static void add_wish(wish *all, const wish *theirs) {
+    for (int i = 0; i < TAMIS_EXCHANGED; i++)
+        if (theirs->members[i] > all->members[i]) all->members[i] = theirs->members[i];
+    all->changed |= theirs->changed;
+    all->needs |= theirs->needs;
+}
+
+static void lay_out_agreed(tamis_fetch *f, const wish *all) {
+    const tamis_row_exchange *const e = f->exchange;
+    tamis_fetch_lay_out(f, all->members[0], all->members[1]);
+    f->needs = all->needs;
+    const bool kept = !all->changed && all->members[0] == e->kept[0] && all->members[1] == e->kept[1];
+    f->exchanges = e->ghosts > 0 && all->needs && !kept;
+}
+
+tamis_status tamis_fetch_agree(tamis_fetch *fetches, int count, tamis_status status, uint64_t generation,
+                               const tamis_agreed *agreed) {
+    tamis_group *const group = fetches->exchange->group;
+    wishes all = {.agreed = *agreed};
+    for (int i = 0; i < count; i++)
+        all.of[i] = status == TAMIS_OK ? wish_of(&fetches[i], i == 0 ? generation : 0)
+                                       : (wish){.members = {1, 0}, .changed = 1};
+    TRY(tamis_group_share(group, status, &all, sizeof all));
+    for (int rank = 0; rank < group->transport.ranks; rank++) {
+        wishes theirs;
+        memcpy(&theirs, tamis_group_shared(group, rank, sizeof theirs), sizeof theirs);
         if (rank == 0) all.agreed = theirs.agreed;
         TRY(compare(&theirs.agreed, &all.agreed, rank));
-        for (int i = 0; i < TAMIS_EXCHANGED; i++)
-            if (theirs.members[i] > all.members[i]) all.members[i] = theirs.members[i];
-        all.changed |= theirs.changed;
-        all.needs |= theirs.needs;
+        for (int i = 0; i < count; i++) add_wish(&all.of[i], &theirs.of[i]);
     }
-    tamis_fetch_lay_out(f, all.members[0], all.members[1]);
-    f->needs = all.needs;
-    const bool kept = !all.changed && all.members[0] == e->kept[0] && all.members[1] == e->kept[1];
-    f->exchanges = e->ghosts > 0 && all.needs && !kept;
+    for (int i = 0; i < count; i++) lay_out_agreed(&fetches[i], &all.of[i]);
     return TAMIS_OK;
 }
 
@@ -102,11 +118,12 @@ static tamis_status gather(const tamis_fetch *f, void *stream, int which, const 
     const tamis_device *const device = f->exchange->group->device;
     const tamis_dense *const X = f->from[which].given.view;
     const int64_t size = element_bytes(f);
+    const int64_t skip_given = f->from[which].given.skip;
     for (int64_t m = 0; m < f->members[which]; m++) {
         const tamis_gathering g = {.type = X->type,
                                    .threads = f->exchange->threads,
                                    .layout = X->layout,
-                                   .from = {X->data, m * X->batch_stride * size},
+                                   .from = {X->data, (skip_given + m * X->batch_stride) * size},
                                    .to = {to, skip + m * X->cols * size},
                                    .stride = tamis_dense_stride(X),
                                    .to_stride = f->row_bytes / size,

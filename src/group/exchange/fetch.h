@@ -29,10 +29,12 @@ void tamis_fetch_lay_out(tamis_fetch *f, int64_t first_members, int64_t second_m
 
 /*
  * Agrees with the other ranks on what is exchanged, and lays it out. `mine` is what this rank has found wrong, with its
- * message; generation as in tamis_execution. f->needs says whether this rank reads X; the ranks exchange if one of them
- * does.
+ * message; generation as in tamis_execution, for the first fetch: what others bring always changes. f->needs says
+ * whether this rank reads X; the ranks exchange if one of them does.
  */
-tamis_status tamis_fetch_agree(tamis_fetch *f, tamis_status mine, uint64_t generation, const tamis_agreed *agreed);
+enum { TAMIS_FETCHES = 3 };
+tamis_status tamis_fetch_agree(tamis_fetch *fetches, int count, tamis_status mine, uint64_t generation,
+                               const tamis_agreed *agreed);
 
 /* Packs the rows that others need and sends them; in front of the ghost rows come the own. tamis_move_arrive and
    tamis_move_end of f->move follow, where this has succeeded. */

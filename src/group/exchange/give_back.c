@@ -26,14 +26,14 @@ void tamis_give_back_lay_out(tamis_giving *g) {
         const tamis_shared_rows *const x = &g->to[i];
         if (!x->given.view || !x->local) continue;
         g->held[i] = (tamis_dense){.data = e->partial,
-                                   .rows = is->own_rows + is->ghost_rows,
+                                   .rows = e->apart ? is->ghost_rows : e->own_sums + is->ghost_rows,
                                    .cols = x->given.cols,
                                    .stride = row_elements(g),
                                    .type = tamis_sum_type(e->type),
                                    .location = e->group->device->backend->location,
                                    .batch_stride = e->batch > 1 ? x->given.cols : 0};
         *x->local = &g->held[i];
-        *x->skip = first_of(g, i);
+        *x->skip = first_of(g, i) + (e->apart ? e->own_sums * row_elements(g) : 0);
     }
 }
 
@@ -42,7 +42,7 @@ static tamis_status pack_pairs(const tamis_giving *g) {
     const tamis_row_exchange *const e = g->exchange;
     const tamis_device *const device = e->group->device;
     const tamis_shard_description *const is = tamis_row_lists(e);
-    const int64_t rows = is->own_rows + is->ghost_rows, size = element_bytes(e);
+    const int64_t rows = e->own_sums + is->ghost_rows, size = element_bytes(e);
     for (int64_t m = 0; g->weighted && m < e->batch; m++) {
         const tamis_gathering pairs = {.type = tamis_sum_type(e->type),
                                        .threads = e->threads,
@@ -69,7 +69,7 @@ static tamis_status add_output(const tamis_giving *g, int which) {
         tamis_row_sum sum = {.type = to->type,
                              .threads = e->threads,
                              .layout = to->layout,
-                             .own = {e->partial, first * size},
+                             .own = {e->own_sums > 0 || own_rows == 0 ? e->partial : NULL, first * size},
                              .others = {e->received, first * size},
                              .to = {to->data, m * to->batch_stride * (int64_t)tamis_type_size(to->type)},
                              .part_stride = row_elements(g),
@@ -104,7 +104,7 @@ tamis_status tamis_give_back(tamis_giving *g) {
                     .stream = g->stream,
                     .send = e->partial,
                     .receive = e->received,
-                    .send_first = is->own_rows * row_bytes,
+                    .send_first = e->own_sums * row_bytes,
                     .send_starts = is->receive_starts,
                     .receive_starts = is->send_starts,
                     .row_bytes = row_bytes};

@@ -30,19 +30,22 @@ static tamis_status allocate_lists(tamis_row_exchange *e, tamis_group_making *m)
     const int64_t ranks = e->group->transport.ranks;
     int64_t **const lists[] = {&m->needed, &m->asked, &e->send_starts, &e->receive_starts};
     for (int i = 0; i < 4; i++)
-        TRY(tamis_allocate(ranks + 1, sizeof(int64_t), "the lists of an exchange", (void **)lists[i]));
+        if (!*lists[i]) TRY(tamis_allocate(ranks + 1, sizeof(int64_t), "the lists of an exchange", (void **)lists[i]));
     return TAMIS_OK;
 }
 
-static tamis_status make_shard(tamis_row_exchange *e, tamis_group_making *m) {
+static tamis_status make_shard(tamis_row_exchange *e, const tamis_sparse *S, bool trusted, tamis_group_making *m) {
+    tamis_shard *const before = e->shard;
     const tamis_transport *const t = &e->group->transport;
     const tamis_shard_options options = {.rank = t->rank,
                                          .ranks = t->ranks,
                                          .column_starts = m->column_starts,
                                          .all_rows = m->options.exchange == TAMIS_EXCHANGE_REPLICATE,
-                                         .trust_input = m->options.trust_input};
+                                         .trust_input = trusted};
     TRY(allocate_lists(e, m));
-    TRY(tamis_shard_create(m->S, &options, &e->shard));
+    e->shard = NULL;
+    tamis_shard_destroy(before);
+    TRY(tamis_shard_create(S, &options, &e->shard));
     const tamis_shard_description *const is = tamis_row_lists(e);
     e->needed_rows = is->ghost_rows;
     e->needed_sources = is->sources;
@@ -67,6 +70,8 @@ static tamis_status make_room_for_requests(tamis_row_exchange *e, tamis_group_ma
         total += m->asked[r];
         e->receive_starts[r + 1] = total * (int64_t)sizeof(int64_t);
     }
+    tamis_release(m->asked_rows);
+    m->asked_rows = NULL;
     return tamis_allocate(total, sizeof(int64_t), "the numbers of rows to send", (void **)&m->asked_rows);
 }
 
@@ -80,16 +85,24 @@ static tamis_status exchange_requests(tamis_row_exchange *e, tamis_group_making 
     return tamis_group_exchange(e->group, &transfer);
 }
 
+static tamis_status list(tamis_row_exchange *e, const tamis_sparse *S, bool trusted, tamis_group_making *m) {
+    TRY(tamis_group_share(e->group, make_shard(e, S, trusted, m), NULL, 0));
+    TRY(exchange_counts(e, m));
+    TRY(tamis_group_share(e->group, make_room_for_requests(e, m), NULL, 0));
+    return exchange_requests(e, m);
+}
+
 tamis_status tamis_row_exchange_create(tamis_row_exchange *e, tamis_group_making *m) {
     e->group = m->group;
     TRY(tamis_group_agree(m));
     e->type = m->options.type;
     e->batch = m->options.batch;
     e->threads = m->options.threads;
-    TRY(tamis_group_share(e->group, make_shard(e, m), NULL, 0));
-    TRY(exchange_counts(e, m));
-    TRY(tamis_group_share(e->group, make_room_for_requests(e, m), NULL, 0));
-    return exchange_requests(e, m);
+    return list(e, m->S, m->options.trust_input, m);
+}
+
+tamis_status tamis_row_exchange_list(tamis_row_exchange *e, const tamis_sparse *S, tamis_group_making *m) {
+    return list(e, S, true, m);
 }
 
 tamis_status tamis_row_exchange_take_requests(tamis_row_exchange *e, const tamis_group_making *m) {

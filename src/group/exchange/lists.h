@@ -15,6 +15,9 @@
  */
 tamis_status tamis_row_exchange_create(tamis_row_exchange *e, tamis_group_making *m);
 
+/* Makes steps 2 and 3 again for a part of S, with its rows: what has been made by them is replaced. */
+tamis_status tamis_row_exchange_list(tamis_row_exchange *exchange, const tamis_sparse *part, tamis_group_making *m);
+
 /*
  *   4. each takes the requests of the others, and makes its local plan and its buffers
  * tamis_row_exchange_finish shares the status of step 4, and counts the ghost rows of all ranks.

@@ -1,0 +1,197 @@
+/*
+ * A nonzero whose column another rank owns is covered by a row of B that comes from there, or by a partial row of the
+ * output that comes from there (SHIRO: arXiv 2512.20178). For each pair of ranks the fewest bytes that cover all of
+ * them are a cheapest vertex cover of the bipartite graph of its columns and rows.
+ */
+#include "group/cover/divide.h"
+
+#include "base/memory.h"
+#include "group/cover/vertex_cover.h"
+#include "sparse/index.h"
+
+/* ------------------------------------------------------------------------------------------ making */
+
+tamis_status tamis_division_create(const tamis_shard_description *is, tamis_division *d) {
+    const struct {
+        int64_t count;
+        size_t size;
+        void **memory;
+    } arrays[] = {{is->ghost_rows, sizeof *d->owners, (void **)&d->owners},
+                  {is->ghost_rows, sizeof *d->kept, (void **)&d->kept},
+                  {is->ranks, sizeof(int64_t), (void **)&d->fetched},
+                  {is->ranks, sizeof *d->given, (void **)&d->given},
+                  {is->ranks, sizeof *d->taken, (void **)&d->taken}};
+    *d = (tamis_division){.owners = NULL};
+    for (int i = 0; i < 5; i++)
+        TRY(tamis_allocate_zeroed(arrays[i].count, arrays[i].size, "what ranks compute for each other",
+                                  arrays[i].memory));
+    for (int r = 0; r < is->ranks; r++) {
+        d->fetched[r] = is->receive_starts[r + 1] - is->receive_starts[r];
+        for (int64_t g = is->receive_starts[r]; g < is->receive_starts[r + 1]; g++) {
+            d->owners[g] = r;
+            d->kept[g] = true;
+        }
+    }
+    d->all_fetched = is->ghost_rows;
+    return TAMIS_OK;
+}
+
+void tamis_division_release(tamis_division *d) {
+    void *const memory[] = {d->owners, d->kept, d->fetched, d->given, d->taken};
+    for (int i = 0; i < 5; i++) tamis_release(memory[i]);
+    *d = (tamis_division){.owners = NULL};
+}
+
+static int64_t row_start(const tamis_sparse *S, int64_t row) {
+    return tamis_index_load(S->offsets, S->offset_type, row);
+}
+
+/* The ghost row of an entry; negative: its column is the rank's own. */
+static int64_t ghost_of(const tamis_shard_description *is, int64_t entry) {
+    return tamis_index_load(is->local.columns, is->local.index_type, entry) - is->own_rows;
+}
+
+/* ------------------------------------------------------------------------------------------ the bound */
+
+/* What each rank may still give to a row; `seen` says for which row. */
+typedef struct rooms {
+    int64_t *left, *seen, *ghosts;
+} rooms;
+
+/* Any flow is at most the cheapest cover: this one takes what the first edges have room for. */
+static double flow_of(const tamis_shard_description *is, const tamis_division *d, const tamis_cover_price *price,
+                      const rooms *room) {
+    double sum = 0;
+    for (int64_t i = 0; i < is->local.rows; i++)
+        for (int64_t t = row_start(&is->local, i); t < row_start(&is->local, i + 1); t++) {
+            const int64_t g = ghost_of(is, t);
+            if (g < 0 || room->ghosts[g] == 0) continue;
+            const int32_t r = d->owners[g];
+            if (room->seen[r] != i + 1) room->left[r] = price->sum;
+            room->seen[r] = i + 1;
+            const int64_t more = room->left[r] < room->ghosts[g] ? room->left[r] : room->ghosts[g];
+            room->left[r] -= more;
+            room->ghosts[g] -= more;
+            sum += (double)more;
+        }
+    return sum;
+}
+
+tamis_status tamis_division_bound(const tamis_shard_description *is, const tamis_division *d,
+                                  const tamis_cover_price *price, double *bytes) {
+    rooms room = {.left = NULL};
+    tamis_status status = TAMIS_OK;
+    *bytes = 0;
+    TRY_GOTO(done, tamis_allocate_zeroed(is->ranks, sizeof(int64_t), "a bound of covers", (void **)&room.left));
+    TRY_GOTO(done, tamis_allocate_zeroed(is->ranks, sizeof(int64_t), "a bound of covers", (void **)&room.seen));
+    TRY_GOTO(done, tamis_allocate(is->ghost_rows, sizeof(int64_t), "a bound of covers", (void **)&room.ghosts));
+    for (int64_t g = 0; g < is->ghost_rows; g++) room.ghosts[g] = price->fetched;
+    *bytes = flow_of(is, d, price, &room);
+done:
+    tamis_release(room.left);
+    tamis_release(room.seen);
+    tamis_release(room.ghosts);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ covers */
+
+/* The entries with ghost columns, column by column; the rows of one pair of ranks have numbers of their own. */
+typedef struct columns {
+    int64_t *starts, *own_starts; /* of each ghost row, ghost_rows + 2; from 0, for one pair */
+    int32_t *rows;                /* of each entry */
+    int32_t *numbers;             /* of the rows in the pair; valid where */
+    int32_t *pair;                /* is the pair's owner + 1 */
+} columns;
+
+static tamis_status allocate_columns(const tamis_shard_description *is, columns *c) {
+    const int64_t entries = is->local.nnz - is->own_nnz;
+    TRY(tamis_allocate_zeroed(is->ghost_rows + 2, sizeof(int64_t), "the columns of a cover", (void **)&c->starts));
+    TRY(tamis_allocate(is->ghost_rows + 1, sizeof(int64_t), "the columns of a cover", (void **)&c->own_starts));
+    TRY(tamis_allocate(entries, sizeof(int32_t), "the columns of a cover", (void **)&c->rows));
+    TRY(tamis_allocate(is->local.rows, sizeof(int32_t), "the rows of a cover", (void **)&c->numbers));
+    return tamis_allocate_zeroed(is->local.rows, sizeof(int32_t), "the rows of a cover", (void **)&c->pair);
+}
+
+static void sort_by_column(const tamis_shard_description *is, columns *c) {
+    int64_t *const next = c->starts + 1;
+    for (int64_t t = 0; t < is->local.nnz; t++)
+        if (ghost_of(is, t) >= 0) next[ghost_of(is, t) + 1]++;
+    for (int64_t g = 0; g < is->ghost_rows; g++) next[g + 1] += next[g];
+    for (int64_t i = 0; i < is->local.rows; i++)
+        for (int64_t t = row_start(&is->local, i); t < row_start(&is->local, i + 1); t++)
+            if (ghost_of(is, t) >= 0) c->rows[next[ghost_of(is, t)]++] = (int32_t)i;
+}
+
+static int64_t greatest_divisor(int64_t x, int64_t y) { return y == 0 ? x : greatest_divisor(y, x % y); }
+
+/* The prices in their lowest terms, or nearly where these are large. */
+static void set_prices(const tamis_cover_price *price, tamis_bipartite *graph) {
+    const int64_t divisor = greatest_divisor(price->fetched, price->sum);
+    int64_t left = price->fetched / divisor, right = price->sum / divisor;
+    for (; left > INT32_MAX || right > INT32_MAX; left /= 2, right /= 2) continue;
+    graph->left_price = left > 0 ? (int32_t)left : 1;
+    graph->right_price = right > 0 ? (int32_t)right : 1;
+}
+
+/* Covers the entries whose columns one rank owns. Where there are too many to number, their rows of B are fetched. */
+static tamis_status cover_pair(const tamis_shard_description *is, const tamis_cover_price *price, columns *c, int rank,
+                               tamis_division *d) {
+    const int64_t first = is->receive_starts[rank], last = is->receive_starts[rank + 1];
+    const int64_t begin = c->starts[first], end = c->starts[last];
+    tamis_bipartite graph = {.left = (int32_t)(last - first), .starts = c->own_starts, .ends = c->rows + begin};
+    if (last - first > INT32_MAX || end - begin > INT32_MAX || first == last) return TAMIS_OK;
+    for (int64_t t = begin; t < end; t++) {
+        const int32_t row = c->rows[t];
+        if (c->pair[row] != rank + 1) {
+            c->pair[row] = rank + 1;
+            c->numbers[row] = graph.right++;
+        }
+        c->rows[t] = c->numbers[row];
+    }
+    for (int64_t g = first; g <= last; g++) c->own_starts[g - first] = c->starts[g] - begin;
+    set_prices(price, &graph);
+    return tamis_vertex_cover(&graph, d->kept + first);
+}
+
+/* Counts what the division has. `seen`: by rank, the last row with a nonzero that it computes, + 1. */
+static void count(const tamis_shard_description *is, int64_t *seen, tamis_division *d) {
+    d->all_fetched = 0;
+    for (int r = 0; r < is->ranks; r++) d->fetched[r] = seen[r] = 0;
+    for (int64_t g = 0; g < is->ghost_rows; g++) d->fetched[d->owners[g]] += d->kept[g];
+    for (int64_t i = 0; i < is->local.rows; i++)
+        for (int64_t t = row_start(&is->local, i); t < row_start(&is->local, i + 1); t++) {
+            const int64_t g = ghost_of(is, t);
+            if (g < 0 || d->kept[g]) continue;
+            const int32_t r = d->owners[g];
+            d->given[r].rows += seen[r] != i + 1;
+            d->given[r].entries++;
+            seen[r] = i + 1;
+        }
+    for (int r = 0; r < is->ranks; r++) {
+        d->all_fetched += d->fetched[r];
+        d->all_given.rows += d->given[r].rows;
+        d->all_given.entries += d->given[r].entries;
+    }
+}
+
+tamis_status tamis_division_cover(const tamis_shard_description *is, const tamis_cover_price *price,
+                                  tamis_division *d) {
+    columns c = {.starts = NULL};
+    void *seen = NULL;
+    tamis_status status = TAMIS_OK;
+    if (is->local.rows > INT32_MAX) return TAMIS_OK; /* every ghost row is fetched */
+    TRY_GOTO(done, allocate_columns(is, &c));
+    TRY_GOTO(done, tamis_allocate(is->ranks, sizeof(int64_t), "the rows of a cover", &seen));
+    sort_by_column(is, &c);
+    for (int r = 0; r < is->ranks; r++) TRY_GOTO(done, cover_pair(is, price, &c, r, d));
+    count(is, seen, d);
+done:
+    tamis_release(c.starts);
+    tamis_release(c.own_starts);
+    tamis_release(c.rows);
+    tamis_release(c.numbers);
+    tamis_release(c.pair);
+    tamis_release(seen);
+    return status;
+}

@@ -1,0 +1,197 @@
+/* Joint covers: the cheapest vertex cover against all covers, what a group's plan moves, and its results. */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/matrix.h>
+#include <tamis/structure.h>
+
+#include "base/random.h"
+#include "cpu_device.h"
+#include "group/cover/vertex_cover.h"
+#include "group_case.h"
+#include "group_threads.h"
+#include "support/brief.h"
+#include "support/shared_data.h"
+
+/* ------------------------------------------------------------------------------------------ vertex covers */
+
+enum { SIDE = 7, EDGES = 40 };
+
+typedef struct graph {
+    tamis_bipartite g;
+    int64_t starts[SIDE + 1];
+    int32_t ends[EDGES];
+} graph;
+
+static graph draw(tamis_random *random) {
+    graph x = {.g = {.left = (int32_t)tamis_random_below(random, SIDE + 1),
+                     .right = (int32_t)tamis_random_below(random, SIDE + 1),
+                     .left_price = 1 + (int32_t)tamis_random_below(random, 4),
+                     .right_price = 1 + (int32_t)tamis_random_below(random, 4)}};
+    const int64_t share = 1 + tamis_random_below(random, 10);
+    int64_t count = 0;
+    for (int32_t u = 0; u < x.g.left; u++) {
+        for (int32_t v = 0; v < x.g.right && count < EDGES; v++)
+            if (tamis_random_below(random, 10) < share) x.ends[count++] = v;
+        x.starts[u + 1] = count;
+    }
+    return x;
+}
+
+/* What a choice of left vertices costs, with the right ones that it needs. */
+static int32_t price_of(const graph *x, unsigned left) {
+    unsigned right = 0;
+    int32_t price = 0;
+    for (int32_t u = 0; u < x->g.left; u++) {
+        price += left >> u & 1 ? x->g.left_price : 0;
+        for (int64_t t = x->starts[u]; t < x->starts[u + 1] && !(left >> u & 1); t++) right |= 1u << x->ends[t];
+    }
+    for (int32_t v = 0; v < x->g.right; v++) price += right >> v & 1 ? x->g.right_price : 0;
+    return price;
+}
+
+static void covers_are_cheapest(void **state) {
+    tamis_random random = tamis_random_start(31, 0);
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        graph x = draw(&random);
+        bool covers[SIDE] = {false};
+        unsigned chosen = 0;
+        int32_t best = INT32_MAX;
+        x.g.starts = x.starts;
+        x.g.ends = x.ends;
+        assert_int_equal(tamis_vertex_cover(&x.g, covers), TAMIS_OK);
+        for (int32_t u = 0; u < x.g.left; u++) chosen |= (unsigned)covers[u] << u;
+        for (unsigned left = 0; left < 1u << x.g.left; left++)
+            if (price_of(&x, left) < best) best = price_of(&x, left);
+        if (price_of(&x, chosen) != best) fail_msg("round %d: %d instead of %d", round, price_of(&x, chosen), best);
+        for (unsigned left = 0; left < 1u << x.g.left; left++) /* no other has more left vertices */
+            if (price_of(&x, left) == best) assert_int_equal(left & ~chosen, 0);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ results */
+
+static void run_cases(group_rank *self) {
+    const int *const step = self->context;
+    const char *const failed = group_case_run_all(self->group, self->ranks, *step);
+    if (failed) group_says(self, "%.250s", failed);
+}
+
+static void all_cases(void **state) {
+    int step = test_rounds(1, 11);
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    o.time_limit = 600;
+    (void)state;
+    group_case_exchange = TAMIS_EXCHANGE_COVER;
+    for (int ranks = 1; ranks <= 8; ranks++) {
+        tamis_group *groups[GROUP_RANKS];
+        tamis_device *devices[GROUP_RANKS];
+        for (int r = 0; r < ranks; r++) devices[r] = device;
+        assert_int_equal(tamis_group_open_local(devices, ranks, &o, groups), TAMIS_OK);
+        group_run(ranks, groups, run_cases, &step);
+        for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ what moves */
+
+typedef struct moving {
+    tamis_sparse S;
+    const int64_t *first;
+    tamis_exchange exchange;
+    tamis_group_report report; /* of rank 0 */
+} moving;
+
+static void plan_spmm(group_rank *self) {
+    moving *const x = self->context;
+    const int64_t first = x->first[self->rank], rows = x->first[self->rank + 1] - first;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_plan *plan = NULL;
+    tamis_group_report report;
+    tamis_sparse S;
+    o.operation = TAMIS_OP_SPMM;
+    o.width = 64;
+    o.exchange = x->exchange;
+    if (tamis_slice(&x->S, first, rows, 0, 0, &S) != TAMIS_OK ||
+        tamis_group_plan_create(self->group, &S, rows, &o, &plan) != TAMIS_OK ||
+        tamis_group_plan_describe(plan, &report) != TAMIS_OK)
+        group_says(self, "%.200s", tamis_last_error());
+    else if (self->rank == 0)
+        x->report = report;
+    tamis_group_plan_destroy(plan);
+}
+
+static int64_t moved(const tamis_sparse *S, tamis_exchange exchange) {
+    enum { RANKS = 8 };
+    int64_t first[RANKS + 1];
+    tamis_device *devices[RANKS];
+    tamis_group *groups[RANKS];
+    moving x = {.S = *S, .first = first, .exchange = exchange};
+    for (int r = 0; r < RANKS; r++) devices[r] = device;
+    assert_int_equal(tamis_partition(S, RANKS, first), TAMIS_OK);
+    assert_int_equal(tamis_group_open_local(devices, RANKS, NULL, groups), TAMIS_OK);
+    group_run(RANKS, groups, plan_spmm, &x);
+    for (int r = 0; r < RANKS; r++) tamis_group_close(groups[r]);
+    return x.report.ghosts;
+}
+
+/* A hub is a column that all ranks need, and a row that needs all of them. */
+static void hubs_move_little(void **state) {
+    enum { ROWS = 400 };
+    int32_t offsets[ROWS + 1], columns[3 * ROWS];
+    int32_t count = 0;
+    (void)state;
+    for (int32_t i = 0; i < ROWS; i++) {
+        offsets[i] = count;
+        for (int32_t j = 0; j < ROWS; j++)
+            if (i == j || i == 17 || j == 17) columns[count++] = j;
+    }
+    offsets[ROWS] = count;
+    const tamis_sparse S = {.rows = ROWS, .cols = ROWS, .nnz = count, .offsets = offsets, .columns = columns};
+    const int64_t fetched = moved(&S, TAMIS_EXCHANGE_FETCH), covered = moved(&S, TAMIS_EXCHANGE_COVER);
+    assert_true(fetched > 200);
+    assert_int_equal(covered, 6 + 6); /* the hub's row of B to each other rank with rows, and a partial row from each */
+}
+
+/* Real patterns, where they are. */
+static void real_patterns(void **state) {
+    static const struct {
+        const char *file;
+        bool edges;
+        double least; /* times fewer rows */
+    } files[] = {{"snap/email-Enron.txt.gz", true, 2.5},
+                 {"snap/facebook_combined.txt.gz", true, 1.85},
+                 {"gnn/pubmed.graph.mtx.xz", false, 1.35},
+                 {"snap/ca-CondMat.mtx.xz", false, 1.25}};
+    const char *const folder = shared_data_folder();
+    (void)state;
+    if (!folder) skip();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[600];
+        tamis_read_options o = TAMIS_READ_OPTIONS_INIT;
+        tamis_owned_sparse *matrix = NULL;
+        snprintf(path, sizeof path, "%s/%s", folder, files[i].file);
+        o.values = TAMIS_VALUES_NONE;
+        o.undirected = o.relabel = files[i].edges;
+        if (tamis_read_sparse(path, &o, &matrix) != TAMIS_OK) {
+            printf("skipped: %s\n", tamis_last_error());
+            continue;
+        }
+        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+        const int64_t fetched = moved(S, TAMIS_EXCHANGE_FETCH), covered = moved(S, TAMIS_EXCHANGE_COVER);
+        printf("    %-28s %lld rows instead of %lld, %.2f times fewer\n", files[i].file, (long long)covered,
+               (long long)fetched, (double)fetched / (double)covered);
+        assert_true((double)fetched >= files[i].least * (double)covered);
+        tamis_owned_sparse_free(matrix);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(covers_are_cheapest), cmocka_unit_test(all_cases),
+                                       cmocka_unit_test(hubs_move_little), cmocka_unit_test(real_patterns)};
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
