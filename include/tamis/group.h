@@ -100,8 +100,10 @@ typedef struct tamis_group_plan tamis_group_plan;
  * ways differ by the rounding of one more sum.
  *
  * options.exchange: with REPLICATE, a rank receives all rows of B that it does not have, needed or not: the baseline,
- * as in Nisa et al.: Sampled Dense Matrix Multiplication. Each rank may choose for itself. tamis_group_plan_explain
- * prices both, and 1.5D dense shift, which plans do not do.
+ * as in Nisa et al.: Sampled Dense Matrix Multiplication. With COVER, ranks compute partial rows of the output for each
+ * other where that moves fewer bytes than rows of B: SpMM, and fused without softmax; not with the transpose, nor with
+ * options.no_workspace. AUTO does that where it is predicted to be faster. tamis_group_plan_explain prices all three.
+ * All ranks must agree on it.
  */
 TAMIS_API tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
                                                const tamis_options *options, tamis_group_plan **plan);
@@ -140,7 +142,8 @@ typedef struct tamis_group_report {
     int64_t own_rows, ghost_rows; /* rows of B that this rank has, and that it receives */
     int64_t send_rows;            /* rows that it sends, counted once for each receiver */
     int sources, targets;         /* messages that it receives and sends */
-    int64_t ghosts, ghosts_most;  /* rows that all ranks receive together; that the rank with the most receives */
+    int64_t ghosts, ghosts_most;  /* rows, partial ones too, that all ranks receive together; that the rank with the
+                                     most receives */
     int64_t row_bytes;   /* of one exchanged row: all members of a batch of B and D; less where they share one matrix */
     size_t buffer_bytes; /* of the plan's buffers */
     double setup_seconds; /* of tamis_group_plan_create on this rank, with waiting for others */

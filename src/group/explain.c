@@ -54,8 +54,10 @@ static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme)
         tamis_text_add(w, "%-12s %s\n", scheme->name, scheme->state);
         return;
     }
-    tamis_text_add(w, "%-12s %s: this rank receives %lld words in %lld message%s", scheme->name, scheme->state,
-                   (long long)scheme->words, (long long)scheme->messages, scheme->messages == 1 ? "" : "s");
+    const bool bound = scheme->messages < 0;
+    tamis_text_add(w, "%-12s %s: this rank receives %s%lld words", scheme->name, scheme->state,
+                   bound ? "at least " : "", (long long)scheme->words);
+    if (!bound) tamis_text_add(w, " in %lld message%s", (long long)scheme->messages, scheme->messages == 1 ? "" : "s");
     if (scheme->seconds > 0) tamis_text_add(w, "; %.3g ms predicted", 1e3 * scheme->seconds);
     if (scheme->efficiency > 0) tamis_text_add(w, ", an efficiency of %.0f %%", 100 * scheme->efficiency);
     tamis_text_add(w, "\n");

@@ -9,7 +9,7 @@
 typedef struct tamis_group_scheme {
     const char *name;
     char state[96];          /* "used", or why not */
-    int64_t words, messages; /* that this rank receives; words < 0: not priced */
+    int64_t words, messages; /* that this rank receives; words < 0: not priced, messages < 0: a bound */
     double seconds;          /* to receive them; 0: not known */
     double efficiency;       /* of one execution against the same on one rank, over the ranks; 0: not known */
 } tamis_group_scheme;

@@ -47,12 +47,9 @@ static void price_cover(const tamis_group_plan *plan, tamis_group_scheme *scheme
         scheme->words = -1;
         return;
     }
-    snprintf(scheme->state, sizeof scheme->state, "%s",
-             c->used      ? "used"
-             : c->counted ? "not used"
-                          : "not used, at best");
+    snprintf(scheme->state, sizeof scheme->state, "%s", c->used ? "used" : "not used");
     scheme->words = (int64_t)(c->bytes / (double)word_bytes(plan));
-    scheme->messages = c->messages;
+    scheme->messages = c->counted ? c->messages : -1;
     scheme->seconds = c->seconds;
     scheme->efficiency = efficiency_of(r, c->seconds);
     if (c->used && r->together_seconds > 0)

@@ -233,7 +233,7 @@ static void wrong_calls(group_rank *self) {
         !strstr(text, fetched[self->rank]) ||
         !strstr(text,
                 "static-split not used (Nisa et al.: B is replicated): this rank receives 20 words in 2 messages") ||
-        !strstr(text, "1.5d-shift   priced only, with teams of 1: this rank receives 20 words in 2 messages;") ||
+        !strstr(text, "joint-cover  not used: this rank receives at least ") ||
         !strstr(text, self->rank == 0
                           ? "chosen       1d-fetch: never more words than static-split; this rank needs 25 %"
                           : "chosen       1d-fetch: never more words than static-split; this rank needs 50 %"))

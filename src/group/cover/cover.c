@@ -4,8 +4,6 @@
 #include <string.h>
 #include <tamis/ceilings.h>
 
-#include "backend/edge.h"
-#include "group/cover/trade.h"
 #include "group/link.h"
 #include "group/share.h"
 

@@ -33,7 +33,8 @@ typedef struct tool_group_kind {
 #define TOOL_EXCHANGE(offset)                                                                                          \
     {                                                                                                                  \
         "exchange", 0, TOOL_CHOICE, "HOW", "auto",                                                                     \
-            "with --devices: bring the rows of B that are needed, or all of them", offset, 0, 0, &tool_exchanges       \
+            "with --devices: bring the needed rows of B, all of them, or some and partial rows of the result", offset, \
+            0, 0, &tool_exchanges                                                                                      \
     }
 #define TOOL_SPREAD(offset)                                                                                            \
     {                                                                                                                  \
