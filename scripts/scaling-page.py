@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Predicts how an operation scales to many GPUs, for three algorithms: scaling-page.py PATTERN... [options]
+"""Predicts how an operation scales to many GPUs, for two algorithms: scaling-page.py PATTERN... [options]
 
 A PATTERN is a file, or KIND:rows=N,nnz=N of a generator (rmat, fem, ...). Each is cut into rows with equal nonzeros for each number of
 ranks, and the shards are counted: tamis_shard_survey. The kernel's time comes from records of `tamis bench --json`, the link's figures
 from options. What is predicted: seconds of one execution, of the slowest rank, computation and then exchange, without overlap.
     1d-fetch      rows of B that are needed
     static-split  all rows of B (Nisa et al.)
-    1.5d-shift    dense shift with local fusion, teams of the best size (arXiv 2203.07673)
 --page FILE replaces what stands between ```text and ``` there.
 """
 from __future__ import annotations
@@ -29,7 +28,7 @@ from tamis import _declarations as c  # noqa: E402  (where the package is must b
 from tamis._library import lib, must  # noqa: E402
 
 SIZE = 4  # bytes of an fp32
-NAMES = ("1d-fetch", "static-split", "1.5d-shift")
+NAMES = ("1d-fetch", "static-split")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,28 +90,12 @@ def static_seconds(shards: Shards, work: Work, machine: Machine) -> float:
     return machine.seconds(shards.ranks, rows * work.b * SIZE, shards.ranks - 1)
 
 
-def shift_words(shards: Shards, work: Work, team: int) -> float:
-    """B's blocks that pass by, and A and outputs of the team's other ranks."""
-    p = shards.ranks
-    out = shards.nnz / p / team if work.out == 0 else shards.rows / p * work.out
-    return shards.cols / p * work.b * (p / team - 1) + (team - 1) * (shards.rows / p * work.a + out)
-
-
-def shift_seconds(shards: Shards, work: Work, machine: Machine) -> tuple[float, int]:
-    """The fastest team's time and its size."""
-    p = shards.ranks
-    ways = 2 if work.a else 1
-    return min((machine.seconds(p, shift_words(shards, work, team) * SIZE, p // team - 1 + ways * (team - 1)), team)
-               for team in range(1, p + 1) if p % team == 0)
-
-
-def predict(shards: Shards, work: Work, machine: Machine) -> tuple[list[float], int]:
-    """Seconds of each algorithm, and the size of a team."""
-    if shards.ranks == 1:
-        return [compute_seconds(shards, work)] * 3, 1
+def predict(shards: Shards, work: Work, machine: Machine) -> list[float]:
+    """Seconds of each algorithm."""
     compute = compute_seconds(shards, work)
-    shift, team = shift_seconds(shards, work, machine)
-    return [compute + fetch_seconds(shards, work, machine), compute + static_seconds(shards, work, machine), compute + shift], team
+    if shards.ranks == 1:
+        return [compute] * 2
+    return [compute + fetch_seconds(shards, work, machine), compute + static_seconds(shards, work, machine)]
 
 
 # ---- patterns
@@ -176,33 +159,22 @@ def time_text(seconds: float) -> str:
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
-def crossing(times: dict[int, list[float]], one: int, other: int) -> str:
-    """From which number of ranks on `other` is faster than `one`."""
-    ahead = [ranks for ranks in times if ranks > 1 and times[ranks][other] < times[ranks][one]]
-    if not ahead:
-        return f"{NAMES[other]} is never faster than {NAMES[one]}"
-    last = max(times)
-    where = f"from {ahead[0]} on" if ahead == [r for r in times if r >= ahead[0]] else f"at {', '.join(map(str, ahead))}"
-    return f"{NAMES[other]} is faster than {NAMES[one]} {where}" + ("" if last in ahead else f", not at {last}")
-
-
 def chapter(pattern: Pattern, ranks: list[int], work: Work, machine: Machine) -> list[str]:
     view = pattern.view
     lines = [f"{pattern.name}: {view.rows:,} x {view.cols:,}, {view.nnz:,} nonzeros",
-             f"  {'GPUs':>5} {'imbalance':>9} {'needed of all':>13} {'1d-fetch':>18} {'static-split':>18} {'1.5d-shift':>18} {'teams':>5}"]
+             f"  {'GPUs':>5} {'imbalance':>9} {'needed of all':>13} {'1d-fetch':>18} {'static-split':>18}"]
     times: dict[int, list[float]] = {}
     for p in [1, *ranks]:
         shards = pattern.shards(p)
-        times[p], team = predict(shards, work, machine)
+        times[p] = predict(shards, work, machine)
         others = shards.cols * (p - 1) / p
         cells = " ".join(f"{time_text(t):>9} {times[1][0] / t:>7.2f}x" for t in times[p])
         needed = f"{shards.ghosts_most / others:.0%}" if others else "-"
         imbalance = shards.nnz_most * p / shards.nnz if shards.nnz else 1
-        lines.append(f"  {p:>5} {imbalance:>9.2f} {needed:>13} {cells} {team if p > 1 else '-':>5}")
+        lines.append(f"  {p:>5} {imbalance:>9.2f} {needed:>13} {cells}")
     best = min(((t, p, n) for p in times for n, t in zip(NAMES, times[p])), key=lambda x: x[0])
     lines.append(f"  fastest: {best[2]} on {best[1]}, {times[1][0] / best[0]:.1f} times one GPU, an efficiency of {times[1][0] / best[0] / best[1]:.0%}"
                  if best[1] > 1 else "  fastest: one GPU")
-    lines.append(f"  {crossing(times, 0, 2)}; {crossing(times, 1, 2)}")
     return lines
 
 

@@ -38,32 +38,17 @@ def test_links(page):
 def test_words(page):
     work = page.work_of("fused", 10, 6, 1e-12, 0)
     assert (work.a, work.b, work.out) == (10, 16, 6)
-    # blocks of 100 rows from the 7 other teams of two, A and the output of the other rank of this one
-    assert page.shift_words(shards(page, 16), work, 2) == pytest.approx(100 * 16 * 7 + 100 * 10 + 100 * 6)
-    assert page.shift_words(shards(page, 16), work, 1) == pytest.approx(100 * 16 * 15)
-    sampled = page.work_of("sddmm", 10, 6, 1e-12, 0)
-    assert page.shift_words(shards(page, 16), sampled, 4) == pytest.approx(100 * 10 * 3 + 3 * (100 * 10 + 32000 / 16 / 4))
     assert page.work_of("spmm", 10, 6, 1e-12, 0).a == 0
 
 
 def test_seconds(page):
     m, work = machine(page), page.work_of("spmm", 10, 0, 1e-9, 1e-6)
     s = shards(page, 16)
-    (fetch, static, shift), team = page.predict(s, work, m)
+    fetch, static = page.predict(s, work, m)
     compute = 1e-6 + 3000e-9
     assert fetch == pytest.approx(compute + 3 * 5e-6 + 90 * 10 * 4 / 50e9)
     assert static == pytest.approx(compute + 15 * 5e-6 + 1500 * 10 * 4 / 50e9)
-    each = {c: (16 / c - 1 + c - 1) * 5e-6 + page.shift_words(s, work, c) * 4 / 50e9 for c in (1, 2, 4, 8, 16)}
-    assert team == min(each, key=each.get) and shift == pytest.approx(compute + each[team])
-    assert page.predict(shards(page, 1), work, m) == ([compute] * 3, 1)
-
-
-def test_crossings(page):
-    times = {1: [1, 1, 1], 4: [1, 3, 2], 8: [2, 3, 1], 16: [3, 3, 2]}
-    assert page.crossing(times, 0, 2) == "1.5d-shift is faster than 1d-fetch from 8 on"
-    assert page.crossing(times, 0, 1) == "static-split is never faster than 1d-fetch"
-    times[16] = [1, 3, 2]
-    assert page.crossing(times, 0, 2) == "1.5d-shift is faster than 1d-fetch at 8, not at 16"
+    assert page.predict(shards(page, 1), work, m) == [compute] * 2
 
 
 def test_prints_and_writes(page, monkeypatch, capsys, tmp_path):
