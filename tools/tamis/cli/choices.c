@@ -89,8 +89,8 @@ const tool_choices tool_edges = {"an edge operation", .name_at = edge_at};
 const tool_choices tool_maths = {"a precision", .names = (const char *const[]){"exact", "tf32", NULL}};
 const tool_choices tool_efforts = {"an effort", .names = (const char *const[]){"estimate", "measure", NULL}};
 const tool_choices tool_overlaps = {"an answer", .names = (const char *const[]){"auto", "never", "always", NULL}};
-const tool_choices tool_exchanges = {"an exchange",
-                                     .names = (const char *const[]){"auto", "1d-fetch", "static-split", "joint-cover", NULL}};
+const tool_choices tool_exchanges = {
+    "an exchange", .names = (const char *const[]){"auto", "1d-fetch", "static-split", "joint-cover", NULL}};
 const tool_choices tool_transports = {"a transport", .names = (const char *const[]){"threads", "mpi", NULL}};
 const tool_choices tool_partitions = {"a partition", .names = (const char *const[]){"rows", "metis", NULL}};
 const tool_choices tool_spreads = {"an answer", .names = (const char *const[]){"auto", "always", NULL}};
