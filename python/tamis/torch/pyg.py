@@ -24,6 +24,7 @@ from ._graphs import EdgeIndex, FillValue
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
 Size = Optional[tuple[int, int]]
+_NARROW = 16
 
 
 # ------------------------------------------------------------------------------ parameters
@@ -50,6 +51,12 @@ class _Linear(nn.Linear):
         _glorot(self.weight)
         if self.bias is not None:
             nn.init.uniform_(self.bias, -self.in_features ** -0.5, self.in_features ** -0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.in_features > _NARROW or x.dim() != 2:
+            return super().forward(x)
+        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for so few features of so many edges
+        return x @ weight if self.bias is None else torch.addmm(self.bias, x, weight)
 
 
 class _LazyLinear(nn.LazyLinear):
