@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import lzma
 import subprocess
 import sys
@@ -269,6 +270,20 @@ def test_trains_on_cora(model, rate, epochs, least):
         accuracy = (net(pattern, features).argmax(1) == labels)[test].float().mean().item()
     print(f"{model.__name__} on Cora: {100 * accuracy:.1f} % of {len(test)} test nodes")
     assert accuracy > least
+
+
+def test_a_graph_transformer_learns_on_a_mesh():
+    """The program of the manual, small: the layers of PyTorch Geometric, where they are installed, have the same losses."""
+    if not tt._ops.REGISTERED:
+        pytest.skip("message passing needs PyTorch 2.4")
+    libraries = ["tamis", *(["pyg"] if importlib.util.find_spec("torch_geometric") else [])]
+    for more in (["--steps", "25"], ["--steps", "2", "--memory"]):
+        done = subprocess.run([sys.executable, SOURCE / "docs" / "examples" / "python" / "mesh.py", "--nodes", "400", "--channels", "16", "--layers", "2",
+                               "--libraries", *libraries, *more], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        runs = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [run["library"] for run in runs] == libraries and all(("MiB" if "--memory" in more else "ms") in run for run in runs)
+        assert "--memory" in more or runs[0]["last"] < 0.5 * runs[0]["first"]
 
 
 def test_a_language_model_has_the_same_losses_by_every_method(tmp_path):
