@@ -5,7 +5,7 @@
                   [--threads 2] [--rounds 5] [--compiled] [--memory]
 
 A line for each layer: medians in milliseconds, of rounds that alternate, and how many times as long PyTorch Geometric takes (with --compiled also what
-torch.compile makes of it). --memory measures instead how much a step needs besides its operands: on the CPU the largest resident memory, on a GPU
+torch.compile makes of it); how far the results and the gradients of x are apart, relative to the largest. --memory measures instead how much a step needs besides its operands: on the CPU the largest resident memory, on a GPU
 the largest that PyTorch has allocated.
 """
 from __future__ import annotations
@@ -140,22 +140,23 @@ def main() -> None:
                 out = call()
                 finish(given.device)
                 middle = time.perf_counter()
-                torch.autograd.grad(out, wanted.get(library, wanted["pyg"]), weights, allow_unused=True)
+                found = torch.autograd.grad(out, wanted.get(library, wanted["pyg"]), weights, allow_unused=True)
                 finish(given.device)
                 ended = time.perf_counter()
-                outs[library] = out.detach() if turn == 0 else None
-                del out
+                outs[library] = (out.detach(), found[0]) if turn == 0 else None
+                del out, found
                 if turn > 1:
                     times[library][0].append(middle - began)
                     times[library][1].append(ended - middle)
             if turn == 0:
-                apart = float((outs["tamis"].double() - outs["pyg"].double()).abs().max() / outs["pyg"].double().abs().max())
+                apart = [float((ours.double() - theirs.double()).abs().max() / theirs.double().abs().max())
+                         for ours, theirs in zip(outs["tamis"], outs["pyg"])]
         forward, backward = (statistics.median(part) for part in times["tamis"])
         line = f"{name:22} {forward * 1e3:8.2f} {backward * 1e3:8.2f} ms"
         for library in [other for other in calls if other != "tamis"]:
             one, two = (statistics.median(part) for part in times[library])
             line += f"   {library} x {one / forward:5.2f} {two / backward:5.2f} both {(one + two) / (forward + backward):5.2f}"
-        print(f"{line}   apart {apart:.1e}", flush=True)
+        print(f"{line}   apart {apart[0]:.1e} {apart[1]:.1e}", flush=True)
 
 
 if __name__ == "__main__":
