@@ -200,7 +200,7 @@ def test_torch(data):
     """The operators with gradients, dgl.sparse's names and the layers; what is right in every argument must work."""
     torch = pytest.importorskip("torch")
     import tamis.torch as tt
-    dglsp, nn = tt.dglsp, tt.nn
+    dglsp, nn, pyg = tt.dglsp, tt.nn, tt.pyg
     wrong = data.draw(some.booleans())
     rows, cols, (offsets, columns, *_) = data.draw(matrices(wrong))
     inner, width, nnz = data.draw(some.integers(0, 4)), data.draw(some.integers(0, 4)), len(columns)
@@ -221,12 +221,18 @@ def test_torch(data):
     right = [
         lambda p: tt.sddmm(p, A, B, values, **how), lambda p: tt.spmm(p, D, values), lambda p: tt.spmm(p, R, values, transpose=True),
         lambda p: tt.fused(p, A, B, D, values, **how), lambda p: tt.attention(A, B, D, p, bias=values), lambda p: tt.softmax(p, values),
-        lambda p: dglsp.spmm(dglsp.SparseMatrix(p, values), D), lambda p: dglsp.softmax(dglsp.SparseMatrix(p, values)).val]
+        lambda p: dglsp.spmm(dglsp.SparseMatrix(p, values), D), lambda p: dglsp.softmax(dglsp.SparseMatrix(p, values)).val,
+        lambda p: dglsp.SparseMatrix(p, values).T.smean(1), lambda p: dglsp.add(dglsp.SparseMatrix(p, values), dglsp.SparseMatrix(p, values).coalesce()).val]
+    if tt._ops.REGISTERED:
+        right += [lambda p: pyg.SAGEConv((max(width, 1), max(width, 1)), 2)((D.new_ones(cols, max(width, 1)), D.new_ones(rows, max(width, 1))), p)]
     others = [
         lambda p: tt.sampled_addmm(B, A, R), lambda p: nn.GATConv(inner, 2, heads=2)(p, A), lambda p: nn.AGNNConv()(p, D),
         lambda p: nn.SparseAttention(width, heads=1)(p, D), lambda p: nn.DotGATConv(inner, 2)(p, B), lambda p: dglsp.sddmm(dglsp.SparseMatrix(p, values), A, R).val,
         lambda p: dglsp.bsddmm(dglsp.SparseMatrix(p, values), A, B).val, lambda p: dglsp.bspmm(dglsp.SparseMatrix(p, values), D),
-        lambda p: dglsp.spmatrix(A, values).val, lambda p: dglsp.from_csr(A, B, values).val]
+        lambda p: dglsp.spmatrix(A, values).val, lambda p: dglsp.from_csr(A, B, values).val, lambda p: dglsp.SparseMatrix(p, values).reduce(width, "smax"),
+        lambda p: dglsp.mul(dglsp.SparseMatrix(p, values), A).val, lambda p: dglsp.matmul(dglsp.SparseMatrix(p, values), dglsp.diag(values)).val,
+        lambda p: pyg.GATConv(inner, 2, edge_dim=width)(A, p, B), lambda p: pyg.TransformerConv((inner, inner), 2)((A, B), p),
+        lambda p: pyg.GCNConv(inner, 2)(A, p, values), lambda p: pyg.GINEConv(torch.nn.Identity())((A, B), places, D), lambda p: pyg.GATv2Conv(inner, 2)(A, index)]
     call = data.draw(some.sampled_from(right + others * wrong))
     try:
         result = call(patterns[made]())
