@@ -12,6 +12,17 @@ from tamis.torch import _ops, dglsp  # noqa: E402
 if not _ops.REGISTERED:
     pytest.skip("message passing needs PyTorch 2.4", allow_module_level=True)
 
+@pytest.fixture(params=["cpu"] + ["cuda"] * torch.cuda.is_available(), autouse=True)
+def device(request):
+    """Where a test makes its tensors."""
+    if request.param == "cpu":
+        yield request.param
+        return
+    torch.set_default_device(request.param)
+    yield request.param
+    torch.set_default_device(None)
+
+
 ROWS, COLS, NNZ, BATCH = 7, 5, 12, 3
 BATCHES = pytest.mark.parametrize("batch", [(), (BATCH,)])
 
@@ -21,12 +32,13 @@ def matrix(batch=(), seed=1, duplicates=False, square=False, **more):
     generator = torch.Generator().manual_seed(seed)
     rows, cols = (COLS, COLS) if square else (ROWS, COLS)
     if duplicates:
-        places = torch.randint((rows - 1) * (cols - 1), (NNZ,), generator=generator)
+        places = torch.randint((rows - 1) * (cols - 1), (NNZ,), generator=generator, device="cpu")
         places[1] = places[0]
     else:
-        places = torch.randperm((rows - 1) * (cols - 1), generator=generator)[:NNZ]
-    indices = torch.stack([places // (cols - 1), places % (cols - 1)])
-    val = (torch.rand(NNZ, *batch, generator=generator, dtype=torch.float64) + 0.5).requires_grad_()
+        places = torch.randperm((rows - 1) * (cols - 1), generator=generator, device="cpu")[:NNZ]
+    here = torch.empty(0).device
+    indices = torch.stack([places // (cols - 1), places % (cols - 1)]).to(here)
+    val = (torch.rand(NNZ, *batch, generator=generator, dtype=torch.float64, device="cpu") + 0.5).to(here).requires_grad_()
     return dglsp.spmatrix(indices, val, (rows, cols))
 
 
@@ -69,8 +81,9 @@ def test_forms(batch, duplicates):
         if not duplicates:
             for form in (dglsp.to_torch_sparse_csr, dglsp.to_torch_sparse_csc):
                 torch.testing.assert_close(dense(dglsp.from_torch_sparse(form(A))), full)
-    for other, dtype in ((A.float(), torch.float32), (A.double(), torch.float64), (A.int(), torch.int32), (A.long(), torch.int64), (A.cpu(), torch.float64)):
+    for other, dtype in ((A.float(), torch.float32), (A.double(), torch.float64), (A.int(), torch.int32), (A.long(), torch.int64)):
         assert other.dtype == dtype and torch.equal(other.val, A.val.to(dtype))
+    assert A.cpu().device.type == A.cpu().pattern.device.type == "cpu"
 
 
 @BATCHES

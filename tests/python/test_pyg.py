@@ -17,6 +17,17 @@ from tamis.torch import _graphs, _ops, pyg  # noqa: E402
 if not _ops.REGISTERED:
     pytest.skip("message passing needs PyTorch 2.4", allow_module_level=True)
 
+@pytest.fixture(params=["cpu"] + ["cuda"] * torch.cuda.is_available(), autouse=True)
+def device(request):
+    """Where a test makes its tensors and layers."""
+    if request.param == "cpu":
+        yield request.param
+        return
+    torch.set_default_device(request.param)
+    yield request.param
+    torch.set_default_device(None)
+
+
 NODES, TARGETS, EDGES, IN, OUT, FEATURES = 11, 8, 40, 6, 4, 5
 ATTENTION = ["GATConv", "GATv2Conv", "TransformerConv"]
 
@@ -24,9 +35,9 @@ ATTENTION = ["GATConv", "GATv2Conv", "TransformerConv"]
 def graph(sources=NODES, targets=NODES, index=torch.int64, seed=1):
     """Edges in any order, some twice and some from a node to itself; the last two targets and the last source have none."""
     generator = torch.Generator().manual_seed(seed)
-    ends = torch.stack([torch.randint(sources - 1, (EDGES,), generator=generator), torch.randint(targets - 2, (EDGES,), generator=generator)])
+    ends = torch.stack([torch.randint(count, (EDGES,), generator=generator, device="cpu") for count in (sources - 1, targets - 2)])
     ends[:, :4] = torch.tensor([[0, 3, 2, 2], [0, 3, 5, 5]])
-    return ends[:, torch.randperm(EDGES, generator=generator)].to(index)
+    return ends[:, torch.randperm(EDGES, generator=generator, device="cpu")].to(torch.empty(0).device, index)
 
 
 def operand(*shape, dtype=torch.float64):
@@ -101,7 +112,7 @@ def test_bipartite_attention(name, edge_dim):
         compared(pair(name, (IN, 3), OUT, edge_dim=edge_dim), (operand(NODES, IN), None), graph(NODES, TARGETS), edge_attr, size=(NODES, TARGETS))
 
 
-@pytest.mark.parametrize("fill_value", ["mean", "add", "max", "min", "mul", 0.5, torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0], dtype=torch.float64)])
+@pytest.mark.parametrize("fill_value", ["mean", "add", "max", "min", "mul", 0.5, torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])])
 @pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
 def test_what_self_loops_have(name, fill_value):
     for flow in ("source_to_target", "target_to_source"):
@@ -233,13 +244,13 @@ def test_patterns_are_kept_with_their_tensors():
     assert number not in _graphs._patterns
 
 
-def test_no_edges_and_half():
+def test_no_edges_and_half(device):
     for name in ATTENTION + ["SAGEConv", "GCNConv"]:
         compared(pair(name, IN, OUT), operand(NODES, IN), torch.empty(2, 0, dtype=torch.int64))
     for name in ("GATConv", "SAGEConv"):
         ours, theirs = pair(name, IN, OUT, dtype=torch.float32)
         x = torch.randn(NODES, IN)
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(device, torch.bfloat16):
             out = ours(x, graph())
         torch.testing.assert_close(out.float(), theirs(x, graph()), atol=0.05, rtol=0.05)
 
