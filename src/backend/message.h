@@ -15,15 +15,13 @@ typedef struct tamis_message_operand {
     int64_t stride; /* in elements */
 } tamis_message_operand;
 
-typedef struct tamis_message_plan tamis_message_plan; /* what a backend keeps of an order: its own */
-
 /* One order of a graph's entries: rows of S, or of its transpose. Position t has entry entries[t] of S. */
 typedef struct tamis_message_order {
     int64_t rows, cols, nnz;
     tamis_index_type offset_type, column_type;
     const void *offsets, *columns;
     const int64_t *entries; /* NULL: entry t */
-    tamis_message_plan *plan;
+    void *plan;             /* what the backend keeps of it, of a type of its own; NULL: nothing */
 } tamis_message_order;
 
 /* The term of a row x of the matrix at the other end of an edge, and what the edge has, y. */
@@ -69,8 +67,8 @@ typedef struct tamis_message_job {
 
 struct tamis_message_functions {
     /* What `run` wants to know of an order beside its arrays, made once; NULL: nothing. May wait for the stream. */
-    tamis_status (*prepare)(void *device, void *stream, const tamis_message_order *order, tamis_message_plan **plan);
-    void (*release)(void *device, tamis_message_plan *plan); /* NULL is allowed */
+    tamis_status (*prepare)(void *device, void *stream, const tamis_message_order *order, void **plan);
+    void (*release)(void *device, void *plan); /* NULL is allowed */
     tamis_status (*run)(const tamis_message_job *job);
 };
 

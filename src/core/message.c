@@ -54,7 +54,7 @@ static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_grap
     return backend->finish(g->device->handle, options->stream); /* any stream may use it */
 }
 
-static void release_order(const tamis_device *device, const tamis_row_order *order, tamis_message_plan *plan) {
+static void release_order(const tamis_device *device, const tamis_row_order *order, void *plan) {
     if (plan) device->backend->messages->release(device->handle, plan);
     device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->offsets);
     device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->own_columns);

@@ -28,8 +28,9 @@ static void entries(void *context, int share, int shares) {
 
 /* The kernels count places within a row in 31 bits. */
 tamis_status tamis_cpu_check_places(const tamis_message_order *order) {
-    for (int64_t i = 0; order->plan && i < order->plan->count; i++) {
-        const int64_t row = order->plan->rows[i];
+    const tamis_long_rows *const found = order->plan;
+    for (int64_t i = 0; found && i < found->count; i++) {
+        const int64_t row = found->rows[i];
         const int64_t count = tamis_index_load(order->offsets, order->offset_type, row + 1) -
                               tamis_index_load(order->offsets, order->offset_type, row);
         if (count > INT32_MAX)

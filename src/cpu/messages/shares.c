@@ -25,23 +25,24 @@ static int64_t length_of(const tamis_message_order *order, int64_t row) {
     return offset(order, row + 1) - offset(order, row);
 }
 
-tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order,
-                                      tamis_message_plan **plan) {
+tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order, void **found) {
+    tamis_long_rows *made = NULL;
     int64_t count = 0;
     (void)device;
     (void)stream;
-    *plan = NULL;
+    *found = NULL;
     for (int64_t i = 0; order->nnz >= HUB_LEAST && i < order->rows; i++) count += length_of(order, i) >= HUB_LEAST;
     if (count == 0) return TAMIS_OK;
-    TRY(tamis_allocate_zeroed(count + 1, sizeof(int64_t), "long rows of a graph", (void **)plan));
+    TRY(tamis_allocate_zeroed(count + 1, sizeof(int64_t), "long rows of a graph", (void **)&made));
     for (int64_t i = 0; i < order->rows; i++)
-        if (length_of(order, i) >= HUB_LEAST) (*plan)->rows[(*plan)->count++] = i;
+        if (length_of(order, i) >= HUB_LEAST) made->rows[made->count++] = i;
+    *found = made;
     return TAMIS_OK;
 }
 
-void tamis_cpu_forget_long_rows(void *device, tamis_message_plan *plan) {
+void tamis_cpu_forget_long_rows(void *device, void *found) {
     (void)device;
-    tamis_release(plan);
+    tamis_release(found);
 }
 
 int tamis_cpu_threads_for(const tamis_message_order *order, int threads, int64_t elements) {
@@ -52,9 +53,10 @@ int tamis_cpu_threads_for(const tamis_message_order *order, int threads, int64_t
 static void find_hubs(run *r, int threads) {
     const tamis_message_order *const order = r->what.order;
     const int64_t least = order->nnz / threads / HUB_PART;
-    if (threads == 1 || !order->plan) return;
-    for (int64_t i = 0; i < order->plan->count && r->hub_count < HUBS; i++)
-        if (length_of(order, order->plan->rows[i]) >= least) r->hubs[r->hub_count++] = order->plan->rows[i];
+    const tamis_long_rows *const found = order->plan;
+    if (threads == 1 || !found) return;
+    for (int64_t i = 0; i < found->count && r->hub_count < HUBS; i++)
+        if (length_of(order, found->rows[i]) >= least) r->hubs[r->hub_count++] = found->rows[i];
 }
 
 /* The rows and entries before a row, without those of hubs. */

@@ -10,15 +10,14 @@
 #include "backend/message.h"
 
 /* Of an order: the rows that may be hubs, rising, which nobody has to look for at each call. */
-struct tamis_message_plan {
+typedef struct tamis_long_rows {
     int64_t count;
     int64_t rows[];
-};
+} tamis_long_rows;
 
 /* Entries of tamis_message_functions. */
-tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order,
-                                      tamis_message_plan **plan);
-void tamis_cpu_forget_long_rows(void *device, tamis_message_plan *plan);
+tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order, void **found);
+void tamis_cpu_forget_long_rows(void *device, void *found);
 
 /* Computes units first .. last - 1 of rows begin .. end - 1. */
 typedef void tamis_cpu_shared_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last);

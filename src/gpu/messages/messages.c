@@ -14,15 +14,16 @@ enum { LIMIT = 256, MERGE_TEAM = 32, MERGE_GROUP = 256, ARGUMENTS_MOST = 40 };
 
 /* ------------------------------------------------------------------------------------------ orders */
 
-static void release(void *device, tamis_message_plan *plan) {
+static void release(void *device, void *made) {
+    tamis_gpu_message_plan *const plan = made;
     if (!plan) return;
     for (int i = 0; i < plan->base.kept_count; i++) tamis_gpu_release(device, TAMIS_ALL_STREAMS, plan->base.kept[i]);
     tamis_release(plan);
 }
 
-static tamis_status prepare(void *device, void *stream, const tamis_message_order *order, tamis_message_plan **made) {
+static tamis_status prepare(void *device, void *stream, const tamis_message_order *order, void **made) {
     tamis_status status = TAMIS_OK;
-    tamis_message_plan *plan = NULL;
+    tamis_gpu_message_plan *plan = NULL;
     *made = NULL;
     if (order->nnz <= LIMIT) return TAMIS_OK; /* no row is longer */
     TRY(tamis_allocate_zeroed(1, sizeof *plan, "long rows of a graph", (void **)&plan));
@@ -41,6 +42,11 @@ static tamis_status prepare(void *device, void *stream, const tamis_message_orde
 failed:
     release(device, plan);
     return status;
+}
+
+static const tamis_gpu_cuts *cuts_of(const tamis_message_order *order) {
+    const tamis_gpu_message_plan *const plan = order->plan;
+    return plan ? &plan->cuts : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ choosing */
@@ -172,7 +178,7 @@ static tamis_gpu_named array(const pass *p, const char *name, const void *memory
 /* What JOB_PARAMETERS of message_kernels.h names, and x. */
 static int add_job(const pass *p, tamis_gpu_named *to) {
     const tamis_message_job *const job = p->job;
-    const tamis_gpu_cuts *const cuts = p->pieces ? &job->order.plan->cuts : NULL;
+    const tamis_gpu_cuts *const cuts = p->pieces ? cuts_of(&job->order) : NULL;
     int n = 0;
     to[n++] = tamis_gpu_integer("rows", job->order.rows);
     to[n++] = tamis_gpu_integer("pieces", p->pieces);
@@ -264,7 +270,7 @@ static tamis_status merge(const pass *p) {
     return tamis_gpu_message_launch(
         p->device, job->stream, &variant, groups,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", p->cut_count), tamis_gpu_integer("pieces", p->pieces),
-                            tamis_gpu_integer("limit", LIMIT), tamis_gpu_memory("cuts", job->order.plan->cuts.rows),
+                            tamis_gpu_integer("limit", LIMIT), tamis_gpu_memory("cuts", cuts_of(&job->order)->rows),
                             tamis_gpu_memory("offsets", job->order.offsets), array(p, "entries", job->order.entries),
                             tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
                             tamis_gpu_place("parts", p->parts), tamis_gpu_place("places", or_any(p, p->places)),
@@ -298,9 +304,10 @@ static tamis_status run(const tamis_message_job *job) {
     if (job->type == TAMIS_F64 && !p.device->limits.has_fp64)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(job->type),
                           p.device->limits.name);
-    if (job->order.plan) {
-        p.pieces = job->order.plan->cuts.pieces;
-        p.cut_count = job->order.plan->cuts.count;
+    const tamis_gpu_cuts *const cuts = cuts_of(&job->order);
+    if (cuts) {
+        p.pieces = cuts->pieces;
+        p.cut_count = cuts->count;
     }
     choose(&p);
     return p.pieces && job->kind != TAMIS_PASS_ENTRIES ? run_with_parts(&p) : launch(&p);

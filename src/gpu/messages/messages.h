@@ -6,10 +6,10 @@
 #include "gpu/rows/cuts.h"
 
 /* Of an order: its rows that are cut. */
-struct tamis_message_plan {
+typedef struct tamis_gpu_message_plan {
     tamis_prepared base; /* what keeps the lists */
     tamis_gpu_cuts cuts;
-};
+} tamis_gpu_message_plan;
 
 extern const tamis_message_functions tamis_gpu_message_functions;
 
