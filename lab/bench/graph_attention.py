@@ -17,7 +17,7 @@ import statistics
 import time
 
 import torch
-from messages import bandwidth, seconds
+from messages import bandwidth
 
 import tamis
 import tamis.torch as tt
@@ -43,6 +43,26 @@ def by_pyg(rows, columns, heads, width):
     def call(q, k, v, e):
         return conv.propagate(index, query=q, key=k, value=v, edge_attr=e, size=(nodes, nodes))
     return call
+
+
+def both(call, leaves, weights, device: str, repeats: int) -> tuple[float, float]:
+    """Seconds of a call and of its gradients."""
+    sums = [0.0, 0.0]
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)] if device == "cuda" else []
+    for _ in range(repeats):
+        now = [mark.record() for mark in marks[:1]] or [time.perf_counter()]
+        out = call()
+        now += [mark.record() for mark in marks[1:2]] or [time.perf_counter()]
+        torch.autograd.grad(out, leaves, weights.view_as(out))
+        now += [mark.record() for mark in marks[2:]] or [time.perf_counter()]
+        if marks:
+            marks[2].synchronize()
+            sums[0] += marks[0].elapsed_time(marks[1]) / 1e3
+            sums[1] += marks[1].elapsed_time(marks[2]) / 1e3
+        else:
+            sums[0] += now[1] - now[0]
+            sums[1] += now[2] - now[1]
+    return sums[0] / repeats, sums[1] / repeats
 
 
 def main() -> None:
@@ -104,10 +124,8 @@ def main() -> None:
         values.clear()
         for _ in range(given.rounds):
             for which, (call, leaves) in calls.items():
-                times[which][0].append(seconds(call, device, 1))
-                out = call()
-                times[which][1].append(seconds(lambda: torch.autograd.grad(out, leaves, weights.view_as(out), retain_graph=True), device, 1))
-                del out
+                for part, took in zip(times[which], both(call, leaves, weights, device, 1 if device == "cpu" else 5)):
+                    part.append(took)
         forward, backward = (statistics.median(part) for part in times["ours"])
         size = q.element_size() * heads * width / speed
         floors = (4 * count + edges) * size, (5 * count + edges + 3 * count + edges) * size

@@ -37,7 +37,7 @@ static void share_head(pass *p, bool quick) {
     enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4 };
     tamis_gpu_message_variant *const v = &p->variant;
     int64_t unit = 16 / (int64_t)tamis_type_size(p->job->type);
-    while (unit > 1 && !fits_unit(p, unit)) unit = quick ? unit / 2 : 1;
+    while (unit > 1 && (p->job->width == 0 || !fits_unit(p, unit))) unit = quick ? unit / 2 : 1;
     const int64_t across = tamis_gpu_ceiling(p->job->width, unit);
     v->unit = (int32_t)unit;
     v->units = across > LANES_OF_ONE || !quick ? 2 : 1;
@@ -45,7 +45,7 @@ static void share_head(pass *p, bool quick) {
     while (quick && v->team < LANES_MOST && v->team * v->units < across) v->team *= 2;
     v->group = quick ? GROUP : SLOW_TEAM; /* ONE_TEAM of simt.h */
     p->slice = v->team * v->units * unit;
-    v->full = quick && p->job->width % p->slice == 0;
+    v->full = quick && p->job->width > 0 && p->job->width % p->slice == 0;
     v->whole = quick ? p->job->width <= p->slice : 0;
 }
 
@@ -158,21 +158,39 @@ static tamis_status check(const pass *p, int64_t slices) {
                       (long long)p->device->limits.groups_most[1], (long long)p->slice);
 }
 
-static tamis_status attend(const tamis_attention_job *job) {
-    pass p = {.job = job, .device = job->device};
+/* Without width the kernels read something of what is there, and use none of it: log_sums, which are aligned. */
+static tamis_attention_job without_width(const tamis_attention_job *job) {
+    const tamis_message_operand any = {.at = job->log_sums.at}, none = {.at = {.base = NULL}};
+    tamis_attention_job made = *job;
+    made.q = made.k = made.v = made.out = made.d_out = any;
+    made.e = made.dq = made.dk = made.dv = made.de = none;
+    return made;
+}
+
+/* Without width there are only sums, and gradients of b. */
+static bool writes(const tamis_attention_job *job) {
+    if (job->width > 0) return true;
+    return job->pass == TAMIS_ATTENTION_FORWARD ? job->log_sums.at.base != NULL
+                                                : job->pass == TAMIS_ATTENTION_BACK_ROWS && job->db.at.base;
+}
+
+static tamis_status attend(const tamis_attention_job *given) {
+    if (!writes(given)) return TAMIS_OK;
+    const tamis_attention_job job = given->width ? *given : without_width(given);
+    pass p = {.job = &job, .device = job.device};
     list arguments = {.count = 0};
     choose(&p);
-    const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(job->width, p.slice), 1);
+    const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(job.width, p.slice), 1);
     TRY(check(&p, slices));
     add_order(&p, &arguments);
-    if (job->pass != TAMIS_ATTENTION_BACK_COLUMNS) add_inputs(&p, &arguments);
-    if (job->pass == TAMIS_ATTENTION_FORWARD)
-        add(&arguments, tamis_gpu_integer("has_log_sums", job->log_sums.at.base != NULL));
+    if (job.pass != TAMIS_ATTENTION_BACK_COLUMNS) add_inputs(&p, &arguments);
+    if (job.pass == TAMIS_ATTENTION_FORWARD)
+        add(&arguments, tamis_gpu_integer("has_log_sums", job.log_sums.at.base != NULL));
     else
         add_gradients(&p, &arguments);
     add(&arguments, (tamis_gpu_named){.name = NULL});
-    const int64_t groups = tamis_gpu_ceiling(job->order.rows * job->heads, p.variant.group / p.variant.team);
-    return tamis_gpu_message_launch(p.device, job->stream, &p.variant,
+    const int64_t groups = tamis_gpu_ceiling(job.order.rows * job.heads, p.variant.group / p.variant.team);
+    return tamis_gpu_message_launch(p.device, job.stream, &p.variant,
                                     (int64_t[]){tamis_gpu_min(groups, p.device->limits.groups_most[0]), slices},
                                     arguments.of);
 }
