@@ -83,25 +83,32 @@ typedef struct tamis_gpu_fitted {
     } cells;
 
     struct {
-        tamis_gpu_cost nonzero;
-        double row_ps, row_lane_ps; /* a row, and each lane of its team */
-        double merge;               /* of rows that are cut */
-        double order, order_row;    /* set-up: rows in order, the lists of cut rows */
+        tamis_gpu_cost nonzero; /* whose row of B is in L1 */
+        double new_share;       /* of the time in which L2 brings a new row, and `beyond_share` of what memory takes */
+        double beyond_share;    /* longer than that */
+        double unlike;          /* rows of different length pass through the columns at their own pace: see lanes.c */
+        double row_ps;
+        double merge;            /* of rows that are cut */
+        double order, order_row; /* set-up: rows in order, the lists of cut rows */
     } rows;
 
     /* gpu-teams: nonzeros and rows of gpu-rows so many `times`; `even` where rows are of about the same length, `longs`
        where they are long, `large` in groups of more than `group` work-items, whose last team is waited for, `hubs` if
-       such a matrix is large, too. */
+       such a matrix is large, too, `whole` where a large matrix has even rows, which are not split: of columns near
+       each other, and of others. */
     struct {
         double begin; /* a launch, its start and end */
         double times, even, longs, large, hubs, group;
-        double row_lane_ps; /* a row, and each lane of its team */
+        double whole[2];
+        double chain; /* share of `chain` */
     } teams;
 
     struct {                                 /* fused by gpu-teams */
         double one_ps, byte_ps, byte_new_ps; /* a nonzero, a byte of its rows, more if they are new */
-        double row_byte_ps;                  /* a byte of a row of A and of E */
-        double beyond_share;                 /* of the new rows, of what they take longer than from L2 */
+        double
+            alone; /* of rows that a window of nonzeros has not seen, but rows at the same time have: those not found */
+        double row_byte_ps;  /* a byte of a row of A and of E */
+        double beyond_share; /* of the new rows, of what they take longer than from L2 */
         double chain, large; /* share of `chain`; so many times in groups of more than `group` work-items */
     } fused_teams;
 

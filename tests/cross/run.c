@@ -228,9 +228,9 @@ static void draw_gpu_parameters(run *r, tamis_random *random) {
         snprintf(r->parameters, sizeof r->parameters, "%s,limit=%lld", teams[tamis_random_below(random, 3)],
                  (long long)(1 + tamis_random_below(random, 60)));
     if (strcmp(r->algorithm, "gpu-teams") == 0) { /* rows of several teams, within a warp and beyond */
-        const int used = snprintf(r->parameters, sizeof r->parameters, "share=%d,order=%d,group=%d",
+        const int used = snprintf(r->parameters, sizeof r->parameters, "share=%d,order=%d,group=%d,apart=%d",
                                   1 << tamis_random_below(random, 4), (int)tamis_random_below(random, 3),
-                                  64 << tamis_random_below(random, 4));
+                                  64 << tamis_random_below(random, 4), (int)tamis_random_below(random, 2));
         snprintf(r->parameters + used, sizeof r->parameters - (size_t)used, ",%s=%lld",
                  r->operation == TAMIS_OP_SPMM ? "slice" : "batch",
                  r->operation == TAMIS_OP_SPMM ? slice : 4 + 4 * (long long)tamis_random_below(random, 2));

@@ -1,6 +1,8 @@
 /* Host side of sum_kernels.h. */
 #include "gpu/rows/lanes.h"
 
+#include <math.h>
+
 #include "base/status.h"
 #include "gpu/model.h"
 
@@ -34,9 +36,19 @@ int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64
     return lanes;
 }
 
+double tamis_gpu_new_rows(const tamis_problem *problem) {
+    const tamis_evidence *const e = problem->evidence;
+    const double together = fmin(e->panel_fresh[0], e->fresh_share), differ = fmin(1, e->profile.variation);
+    return together + tamis_gpu_fitted_for(problem)->rows.unlike * differ * (e->fresh_share - together);
+}
+
 double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes) {
-    const double picoseconds = tamis_gpu_nonzero_ps(problem, tamis_gpu_fitted_for(problem)->rows.nonzero, bytes);
-    return tamis_gpu_issue(problem, picoseconds) + tamis_gpu_beyond(problem, bytes);
+    enum { L2_TABLE = 8 << 20 };
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
+    const double from_l2 = bytes / tamis_gpu_gather_rate(problem, L2_TABLE);
+    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(problem, (double)problem->cols * bytes) - from_l2);
+    return tamis_gpu_issue(problem, tamis_gpu_nonzero_ps(problem, f->rows.nonzero, bytes)) +
+           f->rows.new_share * tamis_gpu_new_rows(problem) * (from_l2 + f->rows.beyond_share * beyond);
 }
 
 /* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
@@ -99,7 +111,13 @@ void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prep
 }
 
 int tamis_gpu_lanes_whole(const tamis_prepared *p, const tamis_operands *x) {
-    const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
-    return tamis_gpu_aligned(p->device, x->out, x->out_stride, x->batch_stride.out, size, unit < 16 ? unit : 16) ? 4
-                                                                                                                 : 0;
+    const tamis_problem *const problem = &p->problem;
+    const size_t size = tamis_type_size(problem->output_type), unit = (size_t)p->unit * size;
+    const size_t value = tamis_type_size(problem->value_type);
+    const tamis_place columns = {(void *)(uintptr_t)problem->columns, 0};
+    const bool whole =
+        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->batch_stride.out, size, unit < 16 ? unit : 16);
+    const bool four = tamis_gpu_aligned(p->device, columns, 0, 0, 1, 16) &&
+                      tamis_gpu_aligned(p->device, x->values, 0, x->batch_stride.values, value, 16);
+    return (whole ? 4 : 0) | (four ? 8 : 0);
 }

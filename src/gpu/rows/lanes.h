@@ -19,6 +19,11 @@ int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes);
    is handed round serves two loads. */
 int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64_t *pieces);
 
+/* Share of the rows of B that L1 does not have. Rows of S at work on a multiprocessor at the same time pass through the
+   columns at about the same pace, so that they find what a panel has in common; those of different length less of it.
+ */
+double tamis_gpu_new_rows(const tamis_problem *problem);
+
 /* Predicted seconds of a nonzero, whose part of a row of B has so many bytes. */
 double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes);
 
@@ -31,7 +36,7 @@ tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64
 /* Defines the constants of sum_kernels.h. */
 void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t slices);
 
-/* Bit 2 of `wide`: units of C can be written at once. */
+/* Bit 2 of `wide`: units of C can be written at once. Bit 3: columns and values can be read 16 bytes at a time. */
 int tamis_gpu_lanes_whole(const tamis_prepared *p, const tamis_operands *x);
 
 #endif

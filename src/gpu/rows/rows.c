@@ -177,7 +177,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
-    const double row = tamis_gpu_issue(p, f->rows.row_ps + f->rows.row_lane_ps * (double)usual_team(p));
+    const double row = tamis_gpu_issue(p, f->rows.row_ps);
     const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
     const double tail = tamis_gpu_chain(p, longest, bytes);
     const bool cuts = (double)p->evidence->profile.max > limit;

@@ -6,9 +6,10 @@
 
 #include "base/status.h"
 #include "gpu/model.h"
+#include "gpu/rows/lanes.h"
 #include "gpu/teams/tasks.h"
 
-enum { TEAM_LANES, BATCH, GROUP, SHARE, ORDER };
+enum { TEAM_LANES, BATCH, GROUP, SHARE, ORDER, APART };
 enum { SUMS }; /* kernels */
 enum { LANES_MOST = 32, REALS_MOST = 16 /* of a lane's part of a row */, BATCH_USUAL = 4 };
 
@@ -34,9 +35,8 @@ static int64_t usual_team(const tamis_problem *problem) {
 }
 
 /* Nonzeros of a team: fewer where there are few, so that all multiprocessors are busy, and where rows differ much. */
-static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow) {
+static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow, int64_t large) {
     enum { SOME = 1024 /* nonzeros of a multiprocessor */ };
-    const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors);
     const double each = (double)problem->nnz / (double)multiprocessors;
     const double more = tamis_gpu_tasks_level(&problem->evidence->profile) ? 2 * SOME : 4 * SOME;
     if (large > 0) return large;
@@ -51,8 +51,11 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[TEAM_LANES] = usual_team(problem);
     v[BATCH] = BATCH_USUAL;
     v[GROUP] = device->limits.is_cpu ? 64 : tamis_gpu_tasks_group(problem, v[TEAM_LANES], MOST);
-    v[SHARE] = usual_share(problem, device->limits.multiprocessors, across_of(problem) <= v[TEAM_LANES]);
+    const int64_t multiprocessors = device->limits.multiprocessors;
+    const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors, v[TEAM_LANES]);
+    v[SHARE] = usual_share(problem, multiprocessors, across_of(problem) <= v[TEAM_LANES], large);
     v[ORDER] = TAMIS_TASKS_BY_LENGTH;
+    v[APART] = large > 0;
 }
 
 bool tamis_gpu_fused_teams_takes(const tamis_problem *problem, char *reason, size_t bytes) {
@@ -112,6 +115,7 @@ static tamis_status compile(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "APART", v[APART]);
     tamis_gpu_define(&definitions, "INNER_PIECES", lane_pieces(p, problem->inner));
     tamis_gpu_define(&definitions, "WIDTH_PIECES", lane_pieces(p, problem->width));
     tamis_gpu_define(&definitions, "WHOLE_UNITS", quick);
@@ -130,7 +134,7 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(check(p));
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile(p)); /* while the list is made */
-    const tamis_gpu_split_rows split = {.teams = v[GROUP] / v[TEAM_LANES], .share = v[SHARE], .order = v[ORDER]};
+    const tamis_gpu_split_rows split = tamis_gpu_tasks_split(v[GROUP], v[TEAM_LANES], v[SHARE], v[ORDER], v[APART]);
     return tamis_gpu_tasks_make(p, &split, p->state);
 }
 
@@ -157,7 +161,8 @@ const tamis_gpu_method tamis_gpu_fused_teams = {
                    {"batch", 4, 8},
                    {"group", 32, 512},
                    {"share", 1, 1 << 20},
-                   {"order", 0, TAMIS_TASKS_ORDERS - 1}},
+                   {"order", 0, TAMIS_TASKS_ORDERS - 1},
+                   {"apart", 0, 1}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
@@ -180,13 +185,15 @@ double tamis_gpu_fused_teams_seconds(const tamis_problem *p, int64_t *teams) {
     int64_t v[TAMIS_GPU_PARAMETERS];
     defaults(p, p->device, v);
     *teams = v[GROUP] / v[TEAM_LANES];
+    const double fresh = p->evidence->fresh_share, together = tamis_gpu_new_rows(p);
     const tamis_gpu_cost nonzero = {
         .one = f->fused_teams.one_ps + (p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0),
-        .byte = f->fused_teams.byte_ps + f->fused_teams.byte_new_ps * p->evidence->fresh_share};
+        .byte = f->fused_teams.byte_ps +
+                f->fused_teams.byte_new_ps * (together + f->fused_teams.alone * (fresh - together))};
     const double from_l2 = bytes / tamis_gpu_gather_rate(p, L2_TABLE);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - from_l2);
-    const double each = tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, nonzero, bytes)) +
-                        f->fused_teams.beyond_share * p->evidence->fresh_share * beyond;
+    const double each =
+        tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, nonzero, bytes)) + f->fused_teams.beyond_share * fresh * beyond;
     const double times = (double)v[GROUP] > f->teams.group ? f->fused_teams.large : 1;
     const double rows = (double)p->rows * tamis_gpu_issue(p, f->fused_teams.row_byte_ps * both);
     const tamis_gpu_device *const device = p->device;

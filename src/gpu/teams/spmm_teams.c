@@ -8,7 +8,7 @@
 #include "gpu/rows/lanes.h"
 #include "gpu/teams/tasks.h"
 
-enum { TEAM_LANES, SPLIT, GROUP, LOADS, SLICE, SHARE = TAMIS_LANES_OWN, ORDER };
+enum { TEAM_LANES, SPLIT, GROUP, LOADS, SLICE, SHARE = TAMIS_LANES_OWN, ORDER, APART };
 enum { SUMS };                  /* kernels */
 enum { TASK_SUMS = 1 };         /* of teams.simt */
 enum { SHORT = 12, LONG = 64 }; /* nonzeros of a row */
@@ -25,13 +25,16 @@ static int64_t usual_slice(const tamis_problem *problem) {
     return tamis_gpu_lanes_slice(problem, BYTES);
 }
 
-/* Nonzeros of a team: of narrow rows fewer where there are few, so that all multiprocessors are busy. */
-static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow) {
-    enum { FEWEST = 16, MOST = 64, TEAMS = 64 /* of a multiprocessor */ };
-    const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors);
-    int64_t share = narrow ? FEWEST : MOST;
+/* Nonzeros of a team: of narrow rows fewer where there are few, so that all multiprocessors are busy. Where there are
+   many (`large`) and rows are even, a team has a whole row: L1 then has the rows of B of as few rows as will do. */
+static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow, int64_t large) {
+    enum { FEWEST = 16, MOST = 64, TEAMS = 64, ROWS = 32 /* of a multiprocessor */ };
+    const tamis_profile *const profile = &problem->evidence->profile;
+    int64_t share = large > 0 ? large : narrow ? FEWEST : MOST;
+    if (large > 0 && tamis_gpu_tasks_even(profile) && problem->rows >= ROWS * multiprocessors)
+        while (share < profile->max) share *= 2;
     while (share < MOST && problem->nnz > share * TEAMS * multiprocessors) share *= 2;
-    return large > 0 ? large : share;
+    return share;
 }
 
 /* The best of 60 sets of parameters on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and
@@ -43,13 +46,16 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     int64_t pieces;
     const int64_t lanes = tamis_gpu_lanes_usual(problem, slice, &pieces);
     const bool narrow = pieces == 1;
+    const int64_t multiprocessors = device->limits.multiprocessors;
     v[TEAM_LANES] = lanes > LANES_FEWEST ? lanes : LANES_FEWEST;
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : tamis_gpu_tasks_group(problem, v[TEAM_LANES], narrow ? 32 : 64);
     v[LOADS] = mean >= (narrow ? SHORT : LONG) ? 8 : 4;
     v[SLICE] = slice;
-    v[SHARE] = usual_share(problem, device->limits.multiprocessors, narrow);
+    const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors, v[TEAM_LANES]);
+    v[SHARE] = usual_share(problem, multiprocessors, narrow, large);
     v[ORDER] = TAMIS_TASKS_BY_LENGTH;
+    v[APART] = large > 0;
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */
@@ -70,11 +76,12 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_lanes(&definitions, p, s->slices);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
+    tamis_gpu_define(&definitions, "APART", v[APART]);
     tamis_gpu_define(
         &definitions, "GROUPS",
         tamis_gpu_tasks_sharing(p, v[GROUP], v[TEAM_LANES], BESIDE + tamis_gpu_lanes_registers(p), ragged));
     TRY(tamis_gpu_add_split_kernel(p, SUMS, "teams.simt", "teams_sums", &definitions, 0)); /* while the list is made */
-    const tamis_gpu_split_rows split = {.teams = v[GROUP] / v[TEAM_LANES], .share = v[SHARE], .order = v[ORDER]};
+    const tamis_gpu_split_rows split = tamis_gpu_tasks_split(v[GROUP], v[TEAM_LANES], v[SHARE], v[ORDER], v[APART]);
     return tamis_gpu_tasks_make(p, &split, &s->tasks);
 }
 
@@ -101,7 +108,8 @@ const tamis_gpu_method tamis_gpu_spmm_teams = {
                    {"loads", 1, 8},
                    {"slice", 0, 1 << 20},
                    {"share", 1, 1 << 20},
-                   {"order", 0, TAMIS_TASKS_ORDERS - 1}},
+                   {"order", 0, TAMIS_TASKS_ORDERS - 1},
+                   {"apart", 0, 1}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
@@ -115,6 +123,7 @@ const tamis_gpu_method tamis_gpu_spmm_teams = {
 /* As gpu-rows without its second launch, and the longest row's share by itself. Rows that are sorted share fewer rows
    of B that lie near; rows that are all long or all of about the same length gain nothing by it. */
 double tamis_gpu_spmm_teams_seconds(const tamis_problem *p, int64_t *teams) {
+    static const double NEAR = 0.35; /* share of new columns */
     const double size = (double)tamis_type_size(p->type), width = fmax((double)p->width, 1);
     const double slices = ceil(width / (double)usual_slice(p)), bytes = width / slices * size;
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
@@ -124,14 +133,14 @@ double tamis_gpu_spmm_teams_seconds(const tamis_problem *p, int64_t *teams) {
     defaults(p, p->device, v);
     *teams = v[GROUP] / v[TEAM_LANES];
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
-    const double row = tamis_gpu_issue(p, f->rows.row_ps + f->teams.row_lane_ps * (double)v[TEAM_LANES]);
-    const tamis_gpu_device *const device = p->device;
-    const bool large = tamis_gpu_tasks_large_share(p, device->limits.multiprocessors) > 0;
-    const double times = profile->mean >= LONG                ? f->teams.longs
-                         : even                               ? f->teams.even
-                         : (double)v[GROUP] <= f->teams.group ? f->teams.times
-                         : large                              ? f->teams.hubs
-                                                              : f->teams.large;
-    const double chain = even ? 0 : tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
+    const double row = tamis_gpu_issue(p, f->rows.row_ps);
+    const bool large = v[APART], whole = large && v[SHARE] >= profile->max, spread = p->evidence->fresh_share > NEAR;
+    const double times = whole                                        ? f->teams.whole[spread]
+                         : large && (double)v[GROUP] > f->teams.group ? f->teams.hubs
+                         : profile->mean >= LONG                      ? f->teams.longs
+                         : even                                       ? f->teams.even
+                         : (double)v[GROUP] <= f->teams.group         ? f->teams.times
+                                                                      : f->teams.large;
+    const double chain = even ? 0 : f->teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
     return f->teams.begin + times * slices * ((double)p->nnz * each + (double)p->rows * row) + chain;
 }

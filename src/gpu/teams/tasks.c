@@ -13,7 +13,7 @@ enum { TASK_BYTES = 16 };
 /* ------------------------------------------------------------------------------------------ choosing */
 
 bool tamis_gpu_tasks_count(const tamis_problem *problem, char *reason, size_t bytes) {
-    enum { NUMBERS_MOST = 0x7fffffff - 64 /* lanes look so far ahead at most */ };
+    enum { NUMBERS_MOST = 0x7fffffff - 1024 /* teams look so far ahead at most */ };
     if (problem->nnz <= NUMBERS_MOST && problem->rows <= NUMBERS_MOST) return true;
     snprintf(reason, bytes, "its tasks count rows and nonzeros in 32 bits");
     return false;
@@ -34,11 +34,14 @@ bool tamis_gpu_tasks_level(const tamis_profile *profile) {
     return (double)profile->max < LEVEL * profile->mean;
 }
 
-int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multiprocessors) {
-    enum { MANY = 8192 /* nonzeros of a multiprocessor */, LARGE = 128 };
+int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multiprocessors, int64_t lanes) {
+    enum { MANY = 8192 /* nonzeros of a multiprocessor */, LEAST = 128, ITEMS = 1024 /* of one */ };
     const double many = tamis_gpu_tasks_level(&problem->evidence->profile) ? MANY : 2 * MANY;
     const double each = (double)problem->nnz / (double)multiprocessors;
-    return each <= many ? 0 : each <= 2 * many ? LARGE : 2 * LARGE;
+    int64_t share = LEAST;
+    if (each <= many) return 0;
+    while ((double)(share * (ITEMS / lanes)) < each) share *= 2;
+    return share;
 }
 
 int64_t tamis_gpu_tasks_sharing(const tamis_prepared *p, int64_t group, int64_t lanes, int64_t registers, bool ragged) {
@@ -90,7 +93,7 @@ tamis_status tamis_gpu_tasks_make(tamis_prepared *p, const tamis_gpu_split_rows 
                                             sizeof tasks->count));
     TRY_GOTO(done, tamis_gpu_add_kept(p, &tasks->list, tasks->count, TASK_BYTES, "tasks of teams"));
     TRY_GOTO(done, launch(p, "teams_list", rows,
-                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
+                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows), tamis_gpu_integer("apart", split->apart),
                                               tamis_gpu_memory("offsets", p->problem.offsets),
                                               tamis_gpu_memory("order", order), tamis_gpu_memory("counts", counts),
                                               tamis_gpu_memory("tasks", tasks->list))));

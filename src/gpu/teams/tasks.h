@@ -11,12 +11,23 @@ enum { TAMIS_TASKS_BY_TEAMS, TAMIS_TASKS_BY_LENGTH, TAMIS_TASKS_BY_QUARTERS, TAM
 typedef struct tamis_gpu_split_rows {
     int64_t teams; /* of a group: the most that a row gets */
     int64_t share; /* nonzeros for which a row has one more */
+    int64_t apart; /* a row's teams take its blocks of so many nonzeros in turn; 0: an equal share in a row each */
     int64_t order; /* rows of as many teams as they come, by falling length in powers of two, or in quarters of these */
 } tamis_gpu_split_rows;
 
+/* Of groups of so many work-items, and teams of so many lanes. */
+static inline tamis_gpu_split_rows tamis_gpu_tasks_split(int64_t group, int64_t lanes, int64_t share, int64_t order,
+                                                         bool apart) {
+    return (tamis_gpu_split_rows){.teams = group / lanes,
+                                  .share = apart ? tamis_gpu_max(share, lanes) : share,
+                                  .apart = apart ? lanes : 0,
+                                  .order = order};
+}
+
 typedef struct tamis_gpu_tasks {
     int64_t count;
-    void *list; /* {row, first nonzero, end, teams of the row}, 32 bits each; rows of many teams first */
+    void *list; /* {row, first nonzero, end, teams of the row}, 32 bits each; rows of many teams first. `end`: of the
+                   team's share, or of the row where shares are apart */
 } tamis_gpu_tasks;
 
 /* Whether tasks can count this problem's rows and nonzeros. */
@@ -29,8 +40,9 @@ bool tamis_gpu_tasks_even(const tamis_profile *profile);
  */
 int64_t tamis_gpu_tasks_group(const tamis_problem *problem, int64_t lanes, int64_t most);
 
-/* Nonzeros of a team where there are more than enough to keep all multiprocessors busy; 0 where there are not. */
-int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multiprocessors);
+/* Nonzeros of a team of so many lanes where there are more than enough to keep all multiprocessors busy: so many that
+   about all teams find place at once. 0 where there are not. */
+int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multiprocessors, int64_t lanes);
 
 /* Whether no row is much longer than the others are. */
 bool tamis_gpu_tasks_level(const tamis_profile *profile);

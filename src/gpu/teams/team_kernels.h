@@ -19,6 +19,19 @@
 #define TEAM_PARTS(name) LOCAL real *const name = 0
 #endif
 
+/* From a team's block of TEAM nonzeros to its next one, and for how many nonzeros it goes on: with APART the `teams` of
+   a row take its blocks in turn, so that they are about the same columns at the same time. */
+FUNCTION place task_stride(int teams) { return APART ? teams * TEAM : TEAM; }
+FUNCTION place task_length(place begin, place end, int teams) {
+#if APART
+    const place stride = task_stride(teams), rounds = (end - begin) / stride;
+    return rounds * TEAM + first_of(end - begin - rounds * stride, TEAM);
+#else
+    (void)teams;
+    return end - begin;
+#endif
+}
+
 /* The largest number of nonzeros that a team has of those which take their steps together. */
 FUNCTION place longest_of(GLOBAL const int4 *tasks, int64 base, int64 tasks_count, place own) {
 #if SIMT_SUBGROUP > 0
@@ -27,14 +40,12 @@ FUNCTION place longest_of(GLOBAL const int4 *tasks, int64 base, int64 tasks_coun
 #else
     for (int other = 0; other < TEAMS; other++) {
         const int4 task = tasks[min64(base + other, tasks_count - 1)];
-        if (task.z - task.y > own) own = task.z - task.y;
+        const place length = task_length(task.y, task.z, task.w);
+        if (length > own) own = length;
     }
     return own;
 #endif
 }
-
-/* The last nonzero of a task, or one near that there is; nobody reads any where the matrix has none. */
-FUNCTION place last_of(place begin, place end) { return end > begin ? end - 1 : begin > 0 ? begin - 1 : 0; }
 
 /* What a team, or several, have of a row. */
 typedef struct row_part {

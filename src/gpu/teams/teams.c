@@ -34,7 +34,7 @@ const tamis_gpu_algorithm tamis_gpu_teams = {
                 "a list of tasks, built by the plan on the device: 16 bytes for each; fused: K and L up to 512, fp64 256",
             .when = "SpMM and fused of small and medium matrices, above all of rows of different length",
             .parameters =
-                "team (4 to 32): lanes per task; group (32 to 512): work-items; share: nonzeros for which a row has one more team; order: rows of as many teams as they come (0), by falling length in powers of two (1) or quarters of these (2); split (1 to 32): nonzeros side by side in a team, loads (1 to 8): rows of B in flight, slice: columns of C per team, 0 by the model (spmm); batch (4, 8): nonzeros that a team reduces at once (fused)",
+                "team (4 to 32): lanes per task; group (32 to 512): work-items; share: nonzeros for which a row has one more team; order: rows of as many teams as they come (0), by falling length in powers of two (1) or quarters of these (2); apart (0, 1): a row's teams take an equal share in a row each (0) or its blocks in turn (1); split (1 to 32): nonzeros side by side in a team, loads (1 to 8): rows of B in flight, slice: columns of C per team, 0 by the model (spmm); batch (4, 8): nonzeros that a team reduces at once (fused)",
         },
     .common.needs_preparation = true,
     .methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_teams, [TAMIS_OP_FUSED] = &tamis_gpu_fused_teams},
