@@ -107,13 +107,17 @@ FUNCTION void multiply_held(float *d, const uint32 *a, uint64 b, int columns, in
     }
 }
 
-FUNCTION void multiply_across_held(float *d, const uint32 *a, uint64 b, int columns, int add) {
+/* 16 rows of K and columns 16 j to 16 j + 15 of the 64 across. */
+FUNCTION void load_across(uint32 *to, uint64 b, int j) {
     const int lane = LOCAL_ID % 32;
-    const uint32 first = piece_at((uint32)b, lane % 16, lane / 16), step = (uint32)(b >> 32) << 4;
+    load_matrices_turned(to, piece_at(b, lane % 16, lane / 16) ^ (uint32)j << 5);
+}
+
+FUNCTION void multiply_across_held(float *d, const uint32 *a, uint64 b, int columns, int add) {
 #pragma unroll
     for (int j = 0; j < columns / 16; j++) {
         uint32 both[4];
-        load_matrices_turned(both, (first ^ (uint32)(j % 4) << 5) + j / 4 * step);
+        load_across(both, b + (uint64)(j / 4) * (b >> 32), j % 4);
         multiply_16x8(d + 8 * j, a, both, add);
         multiply_16x8(d + 8 * j + 4, a, both + 2, add);
     }

@@ -35,7 +35,6 @@
 #define B_BYTES     (B_PARTS * BLOCKS * LINES)
 #define STAGE       (S_PARTS * TILE + B_BYTES)
 #define SUMS        (SPAN / 2) /* of a thread */
-#define D_COLUMNS   (PRODUCTS_AT_ONCE ? 64 : SPAN) /* whose products are added in registers together */
 #define MULTIPLIERS 8          /* warps */
 #define BUILDERS    (PRODUCTS_AT_ONCE ? 4 : 8) /* by mma.sync twelve warps have registers enough, and sixteen not */
 #define STRIP       (ROWS / BUILDERS)          /* rows of a builder */
@@ -251,40 +250,66 @@ FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, co
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
+#if PRODUCTS_AT_ONCE
+/* Small terms (crossed) and the large ones of 32 columns of C, from zero, added to sums: what a warp loads serves both. */
+FUNCTION void multiply_cell(float *sum, uint64 x, uint64 y) {
+#pragma unroll
+    for (int j = 0; j < SPAN / 32; j++) {
+        float crossed[16], whole[16];
+#pragma unroll
+        for (int k = 0; k < COLUMNS / 16; k++) {
+            const uint64 at = y + 128 * k + j / 2 * (B_PARTS * LINES / 16);
+            uint32 own_highs[4], own_lows[4], highs[4], lows[4];
+            load_own(own_highs, x + 2 * k);
+            if (S_PARTS == 2) load_own(own_lows, x + 2 * k + TILE / 16);
+#pragma unroll
+            for (int i = 0; i < 4; i++) { /* eight columns each */
+                if (i % 2 == 0) load_across(highs, at, j % 2 * 2 + i / 2);
+                if (i % 2 == 0 && B_PARTS == 2) load_across(lows, at + LINES / 16, j % 2 * 2 + i / 2);
+                if (B_PARTS == 2) multiply_16x8(crossed + 4 * i, own_highs, lows + i % 2 * 2, k > 0);
+                if (S_PARTS == 2) multiply_16x8(crossed + 4 * i, own_lows, highs + i % 2 * 2, B_PARTS == 2 || k > 0);
+                multiply_16x8(whole + 4 * i, own_highs, highs + i % 2 * 2, k > 0);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 16; i++) sum[16 * j + i] = (S_PARTS == 2 ? fmaf(crossed[i], 0x1p-11f, sum[16 * j + i]) : sum[16 * j + i]) + whole[i];
+    }
+    PRODUCTS_WAIT(0);
+}
+#else
 FUNCTION void multiply(float *d, uint64 x, uint64 y, int add) {
-#if D_COLUMNS == 128
+#if SPAN == 128
     multiply_64x128_across(d, x, y, add);
 #else
     multiply_64x64_across(d, x, y, add);
 #endif
 }
 
-/* Small terms (CROSSED) or the large ones of 64 columns of S, from zero, added to sums of D_COLUMNS. */
-FUNCTION void multiply_columns(float *sum, float *d, uint64 x, uint64 y, int crossed) {
-    PRODUCTS_PIN(d, D_COLUMNS / 2);
-    products_begin();
+/* Small terms (crossed) and then the large ones of 64 columns of S, from zero, added to sums. */
+FUNCTION void multiply_cell(float *sum, uint64 x, uint64 y) {
+    float d[SUMS];
 #pragma unroll
-    for (int k = 0; k < COLUMNS / 16; k++) {
-        if (crossed) {
-            if (B_PARTS == 2) multiply(d, x + 2 * k, y + 128 * k + LINES / 16, k > 0);
-            multiply(d, x + 2 * k + TILE / 16, y + 128 * k, B_PARTS == 2 || k > 0);
-        } else {
-            multiply(d, x + 2 * k, y + 128 * k, k > 0);
+    for (int crossed = PRODUCTS > 1; crossed >= 0; crossed--) {
+        PRODUCTS_PIN(d, SUMS);
+        products_begin();
+#pragma unroll
+        for (int k = 0; k < COLUMNS / 16; k++) {
+            if (crossed) {
+                if (B_PARTS == 2) multiply(d, x + 2 * k, y + 128 * k + LINES / 16, k > 0);
+                multiply(d, x + 2 * k + TILE / 16, y + 128 * k, B_PARTS == 2 || k > 0);
+            } else {
+                multiply(d, x + 2 * k, y + 128 * k, k > 0);
+            }
         }
+        products_commit();
+        PRODUCTS_WAIT(0);
+        PRODUCTS_PIN(d, SUMS);
+#pragma unroll
+        for (int i = 0; i < SUMS; i++) sum[i] = crossed ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
+        PRODUCTS_PIN(sum, SUMS);
     }
-    products_commit();
-    PRODUCTS_WAIT(0);
-    PRODUCTS_PIN(d, D_COLUMNS / 2);
-#pragma unroll
-    for (int i = 0; i < D_COLUMNS / 2; i++) sum[i] = crossed ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
-    PRODUCTS_PIN(sum, D_COLUMNS / 2);
 }
-
-FUNCTION void multiply_cell(float *sum, float *d, uint64 x, uint64 y, int crossed) {
-#pragma unroll
-    for (int i = 0; i < SPAN / D_COLUMNS; i++)
-        multiply_columns(sum + i * (D_COLUMNS / 2), d, x, y + i * (B_PARTS * LINES / 16), crossed);
-}
+#endif
 
 /* Rows whose panels have no cell. */
 FUNCTION void write_empty(const operands &p, int64 first_panel, int64 end_panel, int64 first, int item) {
@@ -460,7 +485,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
     const int64 panel_before = p.begin > 0 ? p.records[p.begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, p.records[0].panel, first, LOCAL_ID);
     const int in_pairs = p.beta == 0 && p.width % 2 == 0 && p.out_stride % 2 == 0 && (uint64)p.out % (2 * sizeof(output)) == 0;
-    float sum[SUMS], d[D_COLUMNS / 2];
+    float sum[SUMS];
 #pragma unroll
     for (int i = 0; i < SUMS; i++) sum[i] = 0;
 #pragma unroll 1
@@ -469,8 +494,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
         gate_wait(FULL(stage.place), stage.passed);
         proxies_meet(); /* not by the builders: there it would wait for all that they load ahead */
         const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + S_PARTS * TILE, B_PARTS * LINES);
-        if (PRODUCTS > 1) multiply_cell(sum, d, x_at, y_at, 1);
-        multiply_cell(sum, d, x_at, y_at, 0);
+        multiply_cell(sum, x_at, y_at);
         const stage_notes here = shared.notes->stages[stage.place]; /* not before: registers are few */
         const int whole = here.next_panel != here.panel, from_before = here.panel == panel_before;
         float back[2] = {0, 0}, doubt[2] = {0, 0};
