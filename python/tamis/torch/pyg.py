@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .. import _errors
-from . import Pattern, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, softmax, spmm
+from . import Pattern, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
@@ -145,10 +145,7 @@ class _Attention(_Layer):
 
     def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
         """Of scores (edges, heads)."""
-        return self._dropped(self._softmax(pattern, scores))
-
-    def _softmax(self, pattern: Pattern, scores: Tensor) -> Tensor:
-        return softmax(pattern, scores.t()).t().contiguous() if scores.is_cuda else edge_softmax(pattern, scores)
+        return self._dropped(edge_softmax(pattern, scores))
 
     def _dropped(self, weights: Tensor) -> Tensor:
         return functional.dropout(weights, self.dropout, self.training)
@@ -359,15 +356,14 @@ class TransformerConv(_Attention):
         if not wanted and self._reduce == "sum" and not (self.dropout and self.training):
             if e is None:
                 return attention(*(x.transpose(0, 1) for x in (q, k, v)), pattern, scale=scale).transpose(0, 1), None
-            if not q.is_cuda:
-                return graph_attention(pattern, q, k, v, e, scale=scale), None
+            return graph_attention(pattern, q, k, v, e, scale=scale), None
         q = q * scale
         scores = edge_op(pattern, "dot", q, k)
         if e is None:
-            weights = self._softmax(pattern, scores)
+            weights = edge_softmax(pattern, scores)
             return self._sum(pattern, v, self._dropped(weights)), weights
         own = _graphs.one_each(pattern, "targets")
-        weights = self._softmax(pattern, scores + edge_op(own, "dot", q, e))
+        weights = edge_softmax(pattern, scores + edge_op(own, "dot", q, e))
         dropped = self._dropped(weights)
         if self._reduce == "sum":
             return self._sum(pattern, v, dropped) + self._sum(own, e, dropped), weights
