@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
-geometric = pytest.importorskip("torch_geometric.nn", reason="PyTorch Geometric is not installed")
+torch_geometric = pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed")
+geometric = torch_geometric.nn
 
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
@@ -242,6 +244,29 @@ def test_patterns_are_kept_with_their_tensors():
     del ends
     gc.collect()
     assert number not in _graphs._patterns
+
+
+def test_what_else_pytorch_geometric_has():
+    """Its EdgeIndex, its containers, networks of several kinds of nodes, copies and pickles."""
+    x, ends = torch.randn(NODES, IN), graph()
+    for layer in (pyg.GATConv(IN, OUT), pyg.SAGEConv(IN, OUT), pyg.GCNConv(IN, OUT), pyg.TransformerConv(IN, OUT)):
+        want = layer(x, ends)
+        assert torch.equal(layer(x, torch_geometric.EdgeIndex(ends, sparse_size=(NODES, NODES))), want)
+        for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+            assert torch.equal(other(x, ends), want)
+    results = []
+    for library in (pyg, geometric):
+        torch.manual_seed(4)
+        net = geometric.HeteroConv({("a", "to", "b"): library.SAGEConv((-1, -1), OUT), ("b", "to", "a"): library.GATConv((-1, -1), OUT, add_self_loops=False)})
+        given = {"a": torch.ones(NODES, IN), "b": torch.ones(TARGETS, 3)}
+        kinds = {("a", "to", "b"): graph(NODES, TARGETS), ("b", "to", "a"): graph(TARGETS, NODES)}
+        torch.manual_seed(4)
+        net(given, kinds)  # finds the numbers of features
+        results.append(net(given, kinds))
+    for kind, want in results[1].items():
+        torch.testing.assert_close(results[0][kind], want)
+    net = geometric.Sequential("x, edge_index", [(pyg.GATConv(IN, OUT), "x, edge_index -> x"), torch.nn.ReLU()])
+    assert net(x, ends).shape == (NODES, OUT)
 
 
 def test_no_edges_and_half(device):

@@ -48,6 +48,8 @@ TORCH = """
 import torch
 import tamis
 import tamis.torch as tt
+import tamis.torch.dglsp
+import tamis.torch.pyg
 
 x = torch.ones(4, 2)
 pattern = tt.Pattern.causal(4)
@@ -57,7 +59,11 @@ reveal_type(tt.attention(x, x, x, pattern, return_lse=True))  # tuple[Tensor, Te
 reveal_type(tt.attention(x, x, x, [pattern]))  # Tensor
 reveal_type(tamis.spmm(tamis.Pattern.causal(4), x))  # Tensor
 reveal_type(tt.Pattern.stack([pattern]))  # Pattern
+A = tamis.torch.dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]))
+reveal_type(A.T + 2 * A)  # SparseMatrix
+reveal_type(A.sum(1))  # Tensor
 tt.spmm(pattern, 3)  # error
+tamis.torch.pyg.SAGEConv(4, "2")  # error
 """
 
 
