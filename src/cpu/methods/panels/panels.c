@@ -23,7 +23,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Fitted as src/cpu/fitted.c says. Times are seconds of one core. */
+/* Fitted as src/cpu/fitted.c says; `sums` on 2026-11-26 to twelve matrices at K = 32, 64 and 128. Times are seconds of
+   one core. */
 static const struct {
     double entry, nonzero; /* in a run, beside moving the row and the multiply-adds */
     double sample;         /* a reduction's share, and the sample that goes to its place */
@@ -35,6 +36,11 @@ static const struct {
     double bf16;           /* a factor for that type, which is widened for each product */
     double single;         /* what an entry of one row costs more than without panels, as a share */
     double setup_nonzero;
+    struct {
+        double entry;    /* SpMM: the same, beside what hides it */
+        double run, row; /* the same, of each vector of a row */
+        double hidden;   /* the share of the loads that multiply-adds of several rows do not hide */
+    } sums;
 } fit = {.entry = 0.3e-9,
          .nonzero = 0.1e-9,
          .sample = 1e-9,
@@ -45,20 +51,35 @@ static const struct {
          .fused = 1.12,
          .bf16 = 1.5,
          .single = 0.25,
-         .setup_nonzero = 27e-9};
+         .setup_nonzero = 27e-9,
+         .sums = {.entry = 0.25e-9, .run = 2e-9, .row = 2.5e-9, .hidden = 0.35}};
 
-/* How often more than at a power of two the kernels go through the entries, for rows of so many elements: blocks have
-   8, 4, 2 and 1 vectors, and the tail is one of its own. Vectors are taken to have 64 bytes. */
-static double more_passes(int64_t elements, int64_t lanes) {
-    const int64_t at_power_of_two = (elements + 8 * lanes - 1) / (8 * lanes);
-    int64_t left = elements, passes = 0;
-    for (int64_t vectors = 8; left >= lanes; left %= vectors * lanes, vectors /= 2) passes += left / (vectors * lanes);
-    return (double)(passes + (left > 0) - at_power_of_two);
+/* In a mesh, the rows of B that neighbours share are still in L1 or L2 without panels. */
+static bool is_local(const tamis_problem *problem, double table) {
+    return table > 0.75 * (double)problem->evidence->cache_l2 && problem->evidence->fresh_share < 0.25;
+}
+
+/* SpMM: rows of B follow one another, so that S and C stream while they are loaded. */
+static double seconds_of_sums(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
+    const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
+    const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
+    const double fresh = tamis_cpu_far_share(problem, table), dense = rows * row_bytes;
+    const double near_rate = tamis_cpu_gather_rate(problem, fmin(table, 0.5 * (double)problem->evidence->cache_l2));
+    const double flops = 2 * row_bytes / size / tamis_cpu_peak(problem);
+    const double load = row_bytes * (fresh / tamis_cpu_gather_rate(problem, table) + (1 - fresh) / near_rate);
+    const double shared = (shares->entries - shares->single) * load, multiply = (1 - shares->single) * flops;
+    const double work =
+        shares->single * fmax(load, flops) + fmax(shared, multiply) + fit.sums.hidden * fmin(shared, multiply);
+    const double vectors = ceil((double)problem->width * (problem->type == TAMIS_F64 ? 8 : 4) / 64);
+    const double begun = shares->entries * fit.sums.entry + shares->runs * vectors * fit.sums.run;
+    const double stream = 2 * dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem);
+    return (problem->type == TAMIS_BF16 ? fit.bf16 : 1) * (is_local(problem, table) ? fit.local : 1) *
+           (fmax(nnz * work, stream) + (nnz * begun + rows * vectors * fit.sums.row) / problem->threads);
 }
 
 /* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, for the entries with
    one row and those with several apart. */
-static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
+static double seconds_of_dots(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
     const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
     const double fresh = tamis_cpu_far_share(problem, table);
@@ -66,27 +87,27 @@ static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_sha
     const double dense = rows * (double)(problem->inner + problem->width) * size;
     const double flops = 2 * row_bytes / size / tamis_cpu_peak(problem);
     const double load = row_bytes * fresh / far_rate + tamis_cpu_near_seconds(problem, table, row_bytes * (1 - fresh));
-    const double beside = fit.nonzero + (problem->operation == TAMIS_OP_SPMM ? 0 : fit.sample);
-    const int64_t lanes = problem->type == TAMIS_F64 ? 8 : 16;
-    const bool dots = problem->operation != TAMIS_OP_SPMM, sums = problem->operation != TAMIS_OP_SDDMM;
-    const double more =
-        (dots ? more_passes(problem->inner, lanes) : 0) + (sums ? more_passes(problem->width, lanes) : 0);
-    const double again = more * (shares->entries * fit.entry + shares->runs * fit.run + (dots ? fit.sample : 0));
+    const double beside = fit.nonzero + fit.sample;
     const double shared = (shares->entries - shares->single) * load;
     const double work = shares->single * fmax(load, flops) + fmax(shared, (1 - shares->single) * flops);
-    /* in a mesh, the rows of B that neighbours share are still in L1 or L2 without panels */
-    const bool local = table > 0.75 * (double)problem->evidence->cache_l2 && problem->evidence->fresh_share < 0.25;
     const double bf16 = problem->type == TAMIS_BF16 ? fit.bf16 : 1;
     const double fused = problem->operation == TAMIS_OP_FUSED ? fit.fused : 1;
-    const double seconds =
-        fit.unseen * bf16 * fused * (local ? fit.local : 1) *
-        (nnz * work + 2 * dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
-         (nnz * (shares->entries * fit.entry + beside + shares->runs * fit.run + again) + rows * fit.row) /
-             problem->threads);
-    /* an entry takes no less than a nonzero without panels, and one of a single row takes more: nothing is prefetched
-     */
+    return fit.unseen * bf16 * fused * (is_local(problem, table) ? fit.local : 1) *
+           (nnz * work + 2 * dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
+            (nnz * (shares->entries * fit.entry + beside + shares->runs * fit.run) + rows * fit.row) /
+                problem->threads);
+}
+
+/* An entry takes no less than a nonzero without panels, and one of a single row takes more, since nothing is
+   prefetched. Of SpMM that holds where rows come from beyond L2, and in a mesh panels gain nothing. */
+static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
+    const double table = (double)problem->cols * tamis_cpu_row_bytes(problem);
     const double untiled = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
-    return fmax(seconds, untiled * (shares->entries + fit.single * shares->single));
+    const double least = untiled * (shares->entries + fit.single * shares->single);
+    if (problem->operation != TAMIS_OP_SPMM) return fmax(seconds_of_dots(problem, shares), least);
+    const double seconds = seconds_of_sums(problem, shares);
+    if (is_local(problem, table)) return fmax(seconds, untiled);
+    return tamis_cpu_far_share(problem, table) > 0 ? fmax(seconds, least) : seconds;
 }
 
 /* Chooses 6 or 8 rows, whichever is predicted to take less. */

@@ -26,12 +26,12 @@
  */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
 enum { PANEL_DOTS = 4 };
-static const int panel_sum_vectors[5] = {8, 8, 8, 8, 4};
-#define PANEL_DOT_VECTORS 8
+#define PANEL_SUM_VECTORS(height) ((height) < 4 ? 8 : 4)
+#define PANEL_DOT_VECTORS         8
 #else
 enum { PANEL_DOTS = 2 };
-static const int panel_sum_vectors[5] = {8, 8, 4, 2, 2};
-#define PANEL_DOT_VECTORS 2
+#define PANEL_SUM_VECTORS(height) ((height) < 2 ? 8 : (height) < 3 ? 4 : 2)
+#define PANEL_DOT_VECTORS         2
 #endif
 
 #define PANEL_PLACE ((1u << TAMIS_CPU_PANEL_PLACE_BITS) - 1)
@@ -71,21 +71,26 @@ typedef struct panel_sum {
     const real *weights;
     real *sums[TAMIS_CPU_PANEL_HEIGHT]; /* of the run's rows, at the block's first element */
     int tail;
+    int64_t last; /* element of the last vector, which overlaps with the one before if the block is not full */
 } panel_sum;
 
+INLINE int64_t panel_element(int k, int count, int64_t last) { return k == count - 1 ? last : k * LANES; }
+
 /* Adds `count` vectors of B's rows to the sums of `height` rows; both are constants. If `masked` is set, the vector has
-   `tail` elements. */
+   `tail` elements. Where two vectors overlap, both add the same to the same sums before, and store the same. */
 INLINE void panel_sum_block(const panel_sum *x, tamis_type type, int height, int count, int masked) {
     vector sum[TAMIS_CPU_PANEL_HEIGHT][8];
     const char *const b = x->b;
     const int64_t b_stride = x->b_stride, ahead = x->ahead * (height + 1);
     const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
     const real *const weights = x->weights;
+    const int64_t last = x->last;
     const uint32_t *entry = x->entries, *const end = entry + x->count * (height + 1);
 #pragma GCC unroll 4
     for (int i = 0; i < height; i++)
 #pragma GCC unroll 8
-        for (int k = 0; k < count; k++) sum[i][k] = *(const vector_anywhere *)(const void *)(x->sums[i] + k * LANES);
+        for (int k = 0; k < count; k++)
+            sum[i][k] = *(const vector_anywhere *)(const void *)(x->sums[i] + panel_element(k, count, last));
     for (; entry < end; entry += height + 1) {
         const char *const row = b + (int64_t)entry[0] * b_stride;
         vector weight[TAMIS_CPU_PANEL_HEIGHT];
@@ -95,7 +100,7 @@ INLINE void panel_sum_block(const panel_sum *x, tamis_type type, int height, int
         for (int i = 0; i < height; i++) weight[i] = vector_of(weights[entry[1 + i]]);
 #pragma GCC unroll 8
         for (int k = 0; k < count; k++) {
-            const char *const p = row + k * LANES * element_bytes(type);
+            const char *const p = row + panel_element(k, count, last) * element_bytes(type);
             vector v = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
             if (height > 1) PANEL_KEEP(v);
 #pragma GCC unroll 4
@@ -105,52 +110,45 @@ INLINE void panel_sum_block(const panel_sum *x, tamis_type type, int height, int
 #pragma GCC unroll 4
     for (int i = 0; i < height; i++)
 #pragma GCC unroll 8
-        for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(x->sums[i] + k * LANES) = sum[i][k];
+        for (int k = 0; k < count; k++)
+            *(vector_anywhere *)(void *)(x->sums[i] + panel_element(k, count, last)) = sum[i][k];
 }
 
+#define PANEL_SUM(n)                                                                                                   \
+    case n:                                                                                                            \
+        if (n <= PANEL_SUM_VECTORS(height)) panel_sum_block(x, type, height, n, 0);                                    \
+        return;
 INLINE void panel_sum_of(const panel_sum *x, tamis_type type, int height, int count) {
     switch (count) {
-    case 0: panel_sum_block(x, type, height, 1, 1); return;
-    case 1: panel_sum_block(x, type, height, 1, 0); return;
-    case 2: panel_sum_block(x, type, height, 2, 0); return;
-    case 4: panel_sum_block(x, type, height, 4, 0); return;
-#if VECTOR_BYTES == 64 || defined(__aarch64__)
-    case 8:
-        if (height < 4) panel_sum_block(x, type, height, 8, 0);
+    case 0:
+        panel_sum_block(x, type, height, 1, 1);
         return;
-#else
-    case 8:
-        if (height < 2) panel_sum_block(x, type, height, 8, 0);
-        return;
-#endif
+        PANEL_SUM(1)
+        PANEL_SUM(2)
+        PANEL_SUM(3)
+        PANEL_SUM(4)
+        PANEL_SUM(5)
+        PANEL_SUM(6)
+        PANEL_SUM(7)
+        PANEL_SUM(8)
     default: return;
     }
 }
+#undef PANEL_SUM
 
-/* Scattered nonzeros: the sums stay in L1. x->sums[0] is the panel's first row's; rows are `stride` apart. */
-INLINE void panel_scattered_block(const panel_sum *x, tamis_type type, int64_t stride, int count, int masked) {
+/* Scattered nonzeros: the sums stay in L1. x->sums[0] is the panel's first row's; rows are `stride` apart. Of the last
+   of `vectors` vectors, x->tail elements are added if that is not 0. */
+static __attribute__((noinline)) void panel_scattered(const panel_sum *x, int64_t stride, int64_t vectors) {
+    const tamis_type type = TAMIS_KERNEL_TYPE;
     const uint32_t *const end = x->entries + 2 * x->count;
     for (const uint32_t *entry = x->entries; entry < end; entry += 2) {
-        const char *const row = x->b + (int64_t)entry[0] * x->b_stride;
+        const char *p = x->b + (int64_t)entry[0] * x->b_stride;
         __builtin_prefetch((const char *)entry + PANEL_INDEX_AHEAD);
-        real *const sum = x->sums[0] + (entry[1] >> TAMIS_CPU_PANEL_PLACE_BITS) * stride;
+        real *sum = x->sums[0] + (entry[1] >> TAMIS_CPU_PANEL_PLACE_BITS) * stride;
         const vector weight = vector_of(x->weights[entry[1] & PANEL_PLACE]);
-#pragma GCC unroll 8
-        for (int k = 0; k < count; k++) {
-            const char *const p = row + k * LANES * element_bytes(type);
-            vector_anywhere *const to = (vector_anywhere *)(void *)(sum + k * LANES);
-            *to += weight * (masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type));
-        }
-    }
-}
-
-static __attribute__((noinline)) void panel_scattered(const panel_sum *x, int64_t stride, int count) {
-    switch (count) {
-    case 0: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 1, 1); return;
-    case 1: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 1, 0); return;
-    case 2: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 2, 0); return;
-    case 4: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 4, 0); return;
-    default: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 8, 0); return;
+        for (int64_t k = 0; k < vectors; k++, p += LANES * element_bytes(type), sum += LANES)
+            *(vector_anywhere *)(void *)sum += weight * vector_load(p, type);
+        if (x->tail) *(vector_anywhere *)(void *)sum += weight * vector_load_tail(p, type, x->tail);
     }
 }
 
@@ -170,11 +168,11 @@ static __attribute__((noinline)) void panel_sum_4(const panel_sum *x, int count)
 typedef void panel_sum_function(const panel_sum *x, int count);
 static panel_sum_function *const panel_sums[5] = {NULL, panel_sum_1, panel_sum_2, panel_sum_3, panel_sum_4};
 
-/* How many vectors the next block has: `most`, a power of two, or fewer; 0 is less than one. */
-INLINE int panel_vectors(int64_t left, int most) {
-    int vectors = most;
-    while (vectors > 0 && left < vectors * LANES) vectors /= 2;
-    return vectors;
+/* The vectors of the next block, of `most` or fewer; 0: less than one. *last is the last vector's first element. */
+INLINE int panel_vectors(int64_t left, int most, int64_t *last) {
+    const int64_t elements = left < most * LANES ? left : most * LANES;
+    *last = elements > LANES ? elements - LANES : 0;
+    return elements < LANES ? 0 : (int)((elements + LANES - 1) / LANES);
 }
 
 /* sums += weights * rows of b, for all runs of a panel. */
@@ -186,21 +184,23 @@ static void panel_add(const tamis_cpu_job *job, const char *b, int64_t b_stride,
         const int height = run->height;
         x.entries = entries;
         x.count = run->count;
+        entries += (int64_t)run->count * (height > 0 ? height + 1 : 2);
+        if (height == 0) {
+            x.b = b;
+            x.tail = (int)(job->width % LANES);
+            x.sums[0] = sums;
+            panel_scattered(&x, stride, job->width / LANES);
+            continue;
+        }
         for (int64_t first = 0; first < job->width;) {
             const int64_t left = job->width - first;
-            const int vectors = panel_vectors(left, panel_sum_vectors[height]);
+            const int vectors = panel_vectors(left, PANEL_SUM_VECTORS(height), &x.last);
             x.b = b + first * element_bytes(TAMIS_KERNEL_TYPE);
             x.tail = vectors ? 0 : (int)left;
             for (int i = 0; i < height; i++) x.sums[i] = sums + run->rows[i] * stride + first;
-            if (height > 0) {
-                panel_sums[height](&x, vectors);
-            } else {
-                x.sums[0] = sums + first;
-                panel_scattered(&x, stride, vectors);
-            }
-            first += vectors ? vectors * LANES : LANES;
+            panel_sums[height](&x, vectors);
+            first += vectors ? x.last + LANES : left;
         }
-        entries += (int64_t)run->count * (height > 0 ? height + 1 : 2);
     }
 }
 
@@ -213,7 +213,7 @@ typedef struct panel_dot {
     const uint32_t *entries;
     int64_t count, step; /* entries; words from one to the next */
     int place[2];        /* where in an entry the rows' places are */
-    int tail, more;      /* more: the products are added to those before */
+    int tail, more;      /* of the last vector, 0 if it is full; more: the products are added to those before */
     real *samples;
 } panel_dot;
 
@@ -227,7 +227,7 @@ INLINE void panel_dot_entry(const panel_dot *x, vector *sums, vector a[2][PANEL_
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
         const char *const p = row + k * LANES * element_bytes(type);
-        vector v = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
+        vector v = masked && k == count - 1 ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
         if (height > 1) PANEL_KEEP(v);
 #pragma GCC unroll 2
         for (int i = 0; i < height; i++) sums[i] += a[i][k] * v;
@@ -249,7 +249,8 @@ INLINE void panel_dot_write(const panel_dot *x, const uint32_t *entry, const rea
     }
 }
 
-/* `height` rows, 1 or 2, of `count` vectors; both are constants. Past the end, the last entry is taken again. */
+/* `height` rows, 1 or 2, of `count` vectors; both are constants. If `masked` is set, the last vector has x->tail
+   elements. Past the end, the last entry is taken again. */
 INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int count, int masked) {
     const int together = PANEL_DOT_SUMS / height;
     const char *const b = x->b;
@@ -262,7 +263,7 @@ INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int
 #pragma GCC unroll 8
         for (int k = 0; k < count; k++) {
             const char *const p = x->a[i] + k * LANES * element_bytes(type);
-            a[i][k] = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
+            a[i][k] = masked && k == count - 1 ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
         }
     int64_t t = 0;
     for (const uint32_t *entry = entries; t + together <= n; t += together, entry += together * step) {
@@ -291,18 +292,25 @@ INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int
     }
 }
 
+#define PANEL_DOT(n)                                                                                                   \
+    case 2 * n: panel_dot_block(x, type, height, n, 0); return;                                                        \
+    case 2 * n + 1: panel_dot_block(x, type, height, n, 1); return;
 INLINE void panel_dot_of(const panel_dot *x, tamis_type type, int height, int count) {
-    switch (count) {
-    case 0: panel_dot_block(x, type, height, 1, 1); return;
-    case 1: panel_dot_block(x, type, height, 1, 0); return;
-    case 2: panel_dot_block(x, type, height, 2, 0); return;
+    switch (2 * count + (x->tail > 0)) {
+        PANEL_DOT(1)
+        PANEL_DOT(2)
 #if PANEL_DOT_VECTORS == 8
-    case 4: panel_dot_block(x, type, height, 4, 0); return;
-    case 8: panel_dot_block(x, type, height, 8, 0); return;
+        PANEL_DOT(3)
+        PANEL_DOT(4)
+        PANEL_DOT(5)
+        PANEL_DOT(6)
+        PANEL_DOT(7)
+        PANEL_DOT(8)
 #endif
     default: return;
     }
 }
+#undef PANEL_DOT
 
 static __attribute__((noinline)) void panel_dot_1(const panel_dot *x, int count) {
     panel_dot_of(x, TAMIS_KERNEL_TYPE, 1, count);
@@ -356,11 +364,12 @@ static void panel_dots(const tamis_cpu_job *job, int64_t row, const tamis_cpu_ru
             x.count = height <= 2 || run->count - t < pass ? run->count - t : pass;
             for (int i = 0; i < height; i += 2) {
                 const int rows = height - i < 2 ? 1 : 2;
-                for (int64_t first = 0; first < job->inner || first == 0;) {
-                    const int64_t left = job->inner - first;
-                    const int vectors = panel_vectors(left, PANEL_DOT_VECTORS);
+                for (int64_t first = 0; first < job->inner; first += PANEL_DOT_VECTORS * LANES) {
+                    const int64_t left = job->inner - first, most = PANEL_DOT_VECTORS * LANES;
+                    const int64_t elements = left < most ? left : most;
+                    const int vectors = (int)((elements + LANES - 1) / LANES);
                     x.b = job->b + first * size;
-                    x.tail = vectors ? 0 : (int)left;
+                    x.tail = (int)(elements % LANES);
                     x.more = first > 0;
                     for (int r = 0; r < rows; r++) {
                         x.a[r] = job->a + (row + run->rows[i + r]) * job->a_stride + first * size;
@@ -370,7 +379,6 @@ static void panel_dots(const tamis_cpu_job *job, int64_t row, const tamis_cpu_ru
                         panel_dot_2(&x, vectors);
                     else
                         panel_dot_1(&x, vectors);
-                    first += vectors ? vectors * LANES : LANES;
                 }
             }
         }
@@ -431,7 +439,10 @@ INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
         const real *weights = chunk;
         panel_prefetch(job, end_row, panels->rows, dots);
         if (dots) {
-            panel_dots(job, row, runs, entries, chunk);
+            if (job->inner > 0)
+                panel_dots(job, row, runs, entries, chunk);
+            else
+                memset(chunk, 0, (size_t)n * sizeof(real));
             edge_run(&edge, type, chunk, job->values ? job->values + begin * element_bytes(type) : NULL, n);
             if (!sum) {
                 if (job->edge == TAMIS_EDGE_SOFTMAX)
