@@ -230,6 +230,48 @@ static void test_one_call(void **state) {
         }
 }
 
+/* A row is rounded by its own length: the same bits in the whole matrix and alone, as on another device of a group. */
+static void test_rows_alone(void **state) {
+    (void)state;
+    if (!on_cpu) skip();
+    const problem_options options = {.rows = 60,
+                                     .cols = 200,
+                                     .nnz = 2400,
+                                     .inner = 32,
+                                     .width = 32,
+                                     .shape = SHAPE_RAGGED,
+                                     .type = TAMIS_F32,
+                                     .index_type = TAMIS_I32,
+                                     .offset_type = TAMIS_I32,
+                                     .batch = 1};
+    both x = both_make(&options, 9);
+    const test_call call = call_of(TAMIS_EDGE_SCALE, 1, 0);
+    tamis_options o = options_of(&x, &call);
+    const int32_t *const offsets = x.on.S.offsets;
+    float alone[32];
+    int longs = 0, shorts = 0;
+    o.algorithm = "cpu-nonzeros";
+    o.threads = 1;
+    poison(&x);
+    works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, &x.on.B, &x.on.out, &o, &call.execution));
+    for (int64_t r = 0; r < options.rows; r++) {
+        tamis_sparse S = x.on.S;
+        const tamis_dense A = test_rows_of(&x.on.A, r, 1);
+        const tamis_dense out = {.data = alone, .rows = 1, .cols = 32, .type = TAMIS_F32};
+        S.rows = 1;
+        S.offsets = (void *)(uintptr_t)(offsets + r);
+        S.offset_base = offsets[r];
+        S.nnz = offsets[r + 1] - offsets[r];
+        works(tamis_fused(device, &S, &A, &x.on.B, &x.on.B, &out, &o, &call.execution));
+        const int64_t at = test_position(&x.on.out, 0, r, 0);
+        assert_memory_equal(alone, (const float *)x.on.out.data + at, sizeof alone);
+        longs += S.nnz >= 32;
+        shorts += S.nnz > 0 && S.nnz < 32;
+    }
+    assert_true(longs > 5 && shorts > 5);
+    both_free(&x);
+}
+
 static void refused(tamis_status status, const char *first, const char *second) {
     assert_int_equal(status, TAMIS_ERROR_ARGUMENT);
     if (!strstr(tamis_last_error(), first) || !strstr(tamis_last_error(), second))
@@ -318,8 +360,8 @@ static void test_statistics(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alternating), cmocka_unit_test(test_promised),
-                                       cmocka_unit_test(test_one_call), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_statistics)};
+                                       cmocka_unit_test(test_one_call),    cmocka_unit_test(test_rows_alone),
+                                       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_statistics)};
     const char *name = "cpu";
     if (!named_device_is_here(argc, argv, &name)) return 77;
     works(tamis_device_open(name, &device));

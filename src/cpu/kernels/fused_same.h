@@ -7,7 +7,8 @@
  *     edge             in place
  *     sums             the same rows, which L1 still has, times their samples, onto sums in registers
  *
- * The edges `scale` and `mask` do without pieces: each sample weighs its row of B at once (same_rows_once).
+ * The edges `scale` and `mask` do without pieces but in long rows of few vectors: each sample weighs its row of B at
+ * once (same_rows_once).
  *
  * There is no list of segments, and rows are prefetched once, by the dots. L1 hands a row to a multiply-add as fast as
  * a register would, so that rows need not stay in registers: what counts is that the second reading is L1's. Rows of A
@@ -23,6 +24,10 @@
 #include "cpu/kernels/spmm.h"
 
 enum { SAME_PIECE = 64, SAME_PIECE_BYTES = 24576, SAME_PIECE_LEAST = 16 };
+
+/* The nonzeros of a long row, and the most vectors of a row of B for which that matters. It is the row's own number,
+   whichever thread or device has a part of it, so that the row is always rounded alike. */
+enum { SAME_LONG = 32, SAME_LONG_VECTORS = 2 };
 
 typedef struct same_arguments {
     const tamis_cpu_job *job;
@@ -217,8 +222,25 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
     }
 }
 
+/* Nonzeros begin .. end - 1 of one row piece by piece, onto its sums. */
+INLINE void same_pieces(const same_arguments *arguments, const vector *a, vector *sum, const sum_shape *shape,
+                        int64_t begin, int64_t end, tamis_type type, int count, int masked) {
+    const tamis_cpu_job *const job = arguments->job;
+    const dot_arguments *const dot = &arguments->dot;
+    const int vectors = same_dot_vectors(count), part = masked || count * LANES % DOT_LANES != 0;
+    real x[SAME_PIECE + 2 * LANES + 8];
+    for (int64_t n; begin < end; begin += n) {
+        n = end - begin < arguments->piece ? end - begin : arguments->piece;
+        const int64_t ahead = dot->prefetch && begin + n + dot->prefetch <= dot->nnz ? dot->prefetch : 0;
+        const char *const columns = column_pointer(dot->columns, begin, 0);
+        same_dots(arguments, a, columns, n, ahead, x, type, 0, vectors, part);
+        edge_run(&arguments->edge, type, x, job->values ? job->values + begin * element_bytes(type) : NULL, n);
+        sum_nonzeros(sum, dot->b, dot->b_stride, columns, n, x, 1, 0, type, 0, shape);
+    }
+}
+
 /* Edges without a curve, `scale` and `mask`: a nonzero's sample weighs its row of B at once, while registers hold it.
- */
+   Long rows of few vectors go piece by piece, since dots of several nonzeros share their reductions. */
 INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int count, int masked) {
     const tamis_cpu_job *const job = arguments->job;
     const tamis_cpu_range *const range = arguments->range;
@@ -244,6 +266,11 @@ INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int
         dot_load_row(a, a_row, vectors, part, dot.tail, type);
 #pragma GCC unroll 16
         for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        if (count <= SAME_LONG_VECTORS && end - t > 0 && offset_at(job, row + 1) - offset_at(job, row) >= SAME_LONG) {
+            same_pieces(arguments, a, sum, &shape, t, end, type, count, masked);
+            value += (end - t) * step;
+            t = end;
+        }
         for (; t < end; t++, value += step) {
             const char *const from = dot.b + column_at(dot.columns, t, 0) * dot.b_stride;
             if (ahead) prefetch_lines(dot.b + column_at(dot.columns, t + ahead, 0) * dot.b_stride, dot.lines);
