@@ -5,8 +5,8 @@
  * have not begun. If ranges share a row, the thread that ends the last of them merges their parts, in order, so that
  * results do not depend on who came last.
  *
- * The threads are started once for all members of a batch if no rows have to be merged. Otherwise they are started for
- * one member after another, since the members share the scratch.
+ * The threads are started once for all members of a batch if no rows have to be merged and nothing is packed. Otherwise
+ * they are started for one member after another, since the members share the scratch.
  */
 #include "cpu/execute.h"
 
@@ -114,6 +114,11 @@ static int next_range(execution *run, int thread, int *victim) {
     return -1;
 }
 
+static void body_pack(void *context, int share, int shares) {
+    const execution *const run = context;
+    run->prepared->pack(&run->first, share, shares);
+}
+
 static void body_ranges(void *context, int thread, int threads) {
     execution *const run = context;
     int victim = 0;
@@ -209,15 +214,17 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     job->beta = operands->beta;
     job->softmax_rows = tamis_cpu_address(operands->softmax_rows);
     job->samples = run.scratch + prepared->samples_at;
+    if (prepared->pack) job->packed = run.scratch + prepared->packed_at;
     /* short pieces and chunks read the rows of B again, as those of D, while they are in L1 */
     job->d_is_b = problem->operation == TAMIS_OP_FUSED && tamis_d_is_b(problem, operands);
     if (job->d_is_b && job->chunk > TAMIS_CPU_SAME_ROWS_CHUNK) job->chunk = TAMIS_CPU_SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *const body = prepared->method->blocks ? body_blocks : body_ranges;
-    const int64_t at_once = softmax_of_p || prepared->cuts ? 1 : operands->batch;
+    const int64_t at_once = softmax_of_p || prepared->cuts || prepared->pack ? 1 : operands->batch;
     run.members = at_once;
     for (int64_t member = 0; member < operands->batch; member += at_once) {
         start_ranges(&run);
+        if (prepared->pack) tamis_threads_run(prepared->threads, body_pack, &run);
         tamis_threads_run(prepared->threads, body, &run);
         if (softmax_of_p) { /* the scores are stored; p is computed from them by equal nonzeros, whichever algorithm
                                made the scores */

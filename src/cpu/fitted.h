@@ -12,6 +12,7 @@ typedef struct tamis_cpu_fitted {
     double fp16;        /* a factor: multiply-adds whose operands are converted */
     struct {
         double dots, sums; /* how many times the measured arithmetic rate, if products are made in pairs */
+        double with_amx;   /* the same for both, on processors with AMX */
     } pairs;
 
     struct {

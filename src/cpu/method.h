@@ -51,6 +51,10 @@ struct tamis_prepared {
     void *state;
     tamis_cpu_job job; /* without operands: what all executions have in common */
     int threads;
+    /* NULL, or what the threads do before the kernels, once for each member: share `share` of `shares` of the
+       packed_bytes at job->packed, which they share */
+    void (*pack)(const tamis_cpu_job *job, int share, int shares);
+    int64_t packed_bytes;
     int64_t grain; /* rows of a block that threads take */
     int ranges_of_thread;
     tamis_cpu_range *ranges; /* ranges_of_thread of each thread */
@@ -60,7 +64,8 @@ struct tamis_prepared {
     int64_t chunk_bytes;     /* of range->chunk, at the end of a thread's scratch */
     int64_t thread_scratch;
     int64_t samples_at;   /* where the samples of softmax are */
-    size_t scratch_bytes; /* that of the threads, head and tail of the ranges, the samples of softmax */
+    int64_t packed_at;    /* where what is packed is */
+    size_t scratch_bytes; /* that of the threads, head and tail of the ranges, what is packed, the samples of softmax */
     size_t prepared_bytes;
     void *kept[TAMIS_CPU_KEPT]; /* memory that is released with the plan */
     int kept_count;

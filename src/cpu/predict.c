@@ -61,10 +61,11 @@ double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
     double sums = problem->operation == TAMIS_OP_SDDMM ? 0 : (double)problem->width;
     const tamis_cpu_variant *variant = NULL;
     if (tamis_cpu_variant_choose(&variant) == TAMIS_OK && variant->kernels[problem->type]->pairs) {
-        dots /= tamis_cpu_fit.pairs.dots;
+        const bool amx = variant->amx && !variant->amx->emulated;
+        dots /= amx ? tamis_cpu_fit.pairs.with_amx : tamis_cpu_fit.pairs.dots;
         /* weights that are samples, or fp32 values, are not bf16 */
         const bool values = problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type;
-        if (values) sums /= tamis_cpu_fit.pairs.sums;
+        if (values) sums /= amx ? tamis_cpu_fit.pairs.with_amx : tamis_cpu_fit.pairs.sums;
     }
     const double widened = problem->type == TAMIS_F16 ? tamis_cpu_fit.fp16 : 1;
     return widened * 2 * (double)problem->nnz * (dots + sums) / tamis_cpu_peak(problem);

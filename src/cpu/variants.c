@@ -14,6 +14,7 @@
 #endif
 
 #include "base/status.h"
+#include "cpu/amx.h"
 
 typedef struct variant_row {
     tamis_cpu_variant variant;
@@ -44,15 +45,18 @@ DECLARE(sve128)
 DECLARE(neon)
 DECLARE(generic)
 extern const tamis_cpu_kernels tamis_cpu_v4_bf16_pairs;
+extern const tamis_cpu_amx_kernels tamis_cpu_v4_amx, tamis_cpu_v4_emulated, tamis_cpu_v3_emulated,
+    tamis_cpu_v2_emulated;
 
-#define VARIANT(isa, bf16, name, alias, runs)                                                                          \
+#define VARIANT(isa, bf16, amx, name, alias, runs)                                                                     \
     {                                                                                                                  \
         {name,                                                                                                         \
          {&tamis_cpu_##isa##_f32, &tamis_cpu_##isa##_f64, &tamis_cpu_##isa##_f16, &tamis_cpu_##bf16},                  \
          {&tamis_cpu_##isa##_probe_f32, &tamis_cpu_##isa##_probe_f64},                                                 \
          {&tamis_cpu_##isa##_dense_f32, &tamis_cpu_##isa##_dense_f64},                                                 \
          {&tamis_cpu_##isa##_messages_f32, &tamis_cpu_##isa##_messages_f64, &tamis_cpu_##isa##_messages_f16,           \
-          &tamis_cpu_##isa##_messages_bf16}},                                                                          \
+          &tamis_cpu_##isa##_messages_bf16},                                                                           \
+         amx},                                                                                                         \
             alias, runs                                                                                                \
     }
 
@@ -70,6 +74,8 @@ UNUSED static bool runs_v4(void) {
            __builtin_cpu_supports("avx512vl");
 }
 UNUSED static bool runs_v4_bf16(void) { return runs_v4() && __builtin_cpu_supports("avx512bf16"); }
+UNUSED static bool runs_v4_vbmi2(void) { return runs_v4() && __builtin_cpu_supports("avx512vbmi2"); }
+UNUSED static bool runs_v4_amx(void) { return runs_v4_bf16() && runs_v4_vbmi2() && tamis_cpu_amx_runs(); }
 #endif
 
 #if defined(HWCAP_SVE) && defined(PR_SVE_GET_VL)
@@ -87,29 +93,38 @@ UNUSED static bool runs_sve128(void) { return runs_sve(16); }
 
 static const variant_row variants[] = {
 #if defined(TAMIS_CPU_HAS_V4)
-    VARIANT(v4, v4_bf16_pairs, "x86-64-v4-bf16", "v4-bf16", runs_v4_bf16),
-    VARIANT(v4, v4_bf16, "x86-64-v4", "v4", runs_v4),
+    VARIANT(v4, v4_bf16_pairs, &tamis_cpu_v4_amx, "x86-64-v4-amx", "v4-amx", runs_v4_amx),
+    VARIANT(v4, v4_bf16_pairs, NULL, "x86-64-v4-bf16", "v4-bf16", runs_v4_bf16),
+    VARIANT(v4, v4_bf16, NULL, "x86-64-v4", "v4", runs_v4),
 #endif
 #if defined(TAMIS_CPU_HAS_V3)
-    VARIANT(v3, v3_bf16, "x86-64-v3", "v3", runs_v3),
+    VARIANT(v3, v3_bf16, NULL, "x86-64-v3", "v3", runs_v3),
 #endif
 #if defined(TAMIS_CPU_HAS_V2)
-    VARIANT(v2, v2_bf16, "x86-64-v2", "v2", runs_v2),
+    VARIANT(v2, v2_bf16, NULL, "x86-64-v2", "v2", runs_v2),
 #endif
 #if defined(TAMIS_CPU_HAS_SVE512)
-    VARIANT(sve512, sve512_bf16, "sve512", "sve", runs_sve512),
+    VARIANT(sve512, sve512_bf16, NULL, "sve512", "sve", runs_sve512),
 #endif
 #if defined(TAMIS_CPU_HAS_SVE256)
-    VARIANT(sve256, sve256_bf16, "sve256", "sve", runs_sve256),
+    VARIANT(sve256, sve256_bf16, NULL, "sve256", "sve", runs_sve256),
 #endif
 #if defined(TAMIS_CPU_HAS_SVE128)
-    VARIANT(sve128, sve128_bf16, "sve128", "sve", runs_sve128),
+    VARIANT(sve128, sve128_bf16, NULL, "sve128", "sve", runs_sve128),
 #endif
 #if defined(TAMIS_CPU_HAS_NEON)
-    VARIANT(neon, neon_bf16, "neon", "aarch64", runs_always),
+    VARIANT(neon, neon_bf16, NULL, "neon", "aarch64", runs_always),
 #endif
 #if defined(TAMIS_CPU_HAS_GENERIC)
-    VARIANT(generic, generic_bf16, "generic", "baseline", runs_always),
+    VARIANT(generic, generic_bf16, NULL, "generic", "baseline", runs_always),
+#endif
+#if TAMIS_LAB && defined(TAMIS_CPU_HAS_V4) /* for tests: AMX with its tiles in memory */
+    VARIANT(v4, v4_bf16, &tamis_cpu_v4_emulated, "x86-64-v4-amx-emulated", "v4-amx-emulated", runs_v4_vbmi2),
+#endif
+#if TAMIS_LAB && defined(TAMIS_CPU_HAS_V2)
+    VARIANT(v2, v2_bf16, &tamis_cpu_v2_emulated, "x86-64-v2-amx-emulated", "amx-emulated", runs_v2),
+#elif TAMIS_LAB && defined(TAMIS_CPU_HAS_V3)
+    VARIANT(v3, v3_bf16, &tamis_cpu_v3_emulated, "x86-64-v3-amx-emulated", "amx-emulated", runs_v3),
 #endif
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };

@@ -51,7 +51,7 @@ extern const int cross_sweep_count;
 cross_card cross_sweep_card(int number);
 
 /* The CPU's instruction sets, whether one runs here, and the one that cross_run() takes; NULL, as at first: drawn. */
-enum { CROSS_ISAS = 7 };
+enum { CROSS_ISAS = 10 };
 extern const char *const cross_isas[CROSS_ISAS];
 extern const char *cross_isa;
 bool cross_isa_runs(const char *isa);

@@ -264,6 +264,10 @@ static void draw_parameters(run *r, tamis_random *random) {
         snprintf(r->parameters, sizeof r->parameters, "prefetch=%lld,rows=%d,least=%lld",
                  (long long)tamis_random_below(random, 8), tamis_random_below(random, 2) ? 6 : 8,
                  (long long)(1 + tamis_random_below(random, 4)));
+    else if (strcmp(r->algorithm, "cpu-amx") == 0) /* so few nonzeros in a cell that most panels go by cells */
+        snprintf(r->parameters, sizeof r->parameters, "least=%lld,together=%d,cells=%d",
+                 (long long)(1 + tamis_random_below(random, 9)), 1 + (int)tamis_random_below(random, 4),
+                 1 + (int)tamis_random_below(random, 9));
     else if (strcmp(r->algorithm, "cpu-nonzeros") == 0 || strcmp(r->algorithm, "cpu-rows") == 0)
         snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,prefetch=%lld,stream=%d", chunk,
                  (long long)tamis_random_below(random, 40), (int)tamis_random_below(random, 2));
@@ -295,7 +299,8 @@ static problem_options draw_options(const cross_case *c, tamis_type type, tamis_
     return o;
 }
 
-const char *const cross_isas[CROSS_ISAS] = {"v2", "v3", "v4", "v4-bf16", "sve", "neon", "generic"};
+const char *const cross_isas[CROSS_ISAS] = {"v2",           "v3",  "v4",   "v4-bf16", "v4-amx", "v4-amx-emulated",
+                                            "amx-emulated", "sve", "neon", "generic"};
 const char *cross_isa = NULL;
 
 bool cross_isa_runs(const char *isa) {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "support/algorithms.h"
+
 /* Tiles without a nonzero, or of rows without an element. */
 static bool empty(tamis_operation operation, tamis_edge edge, const problem *p) {
     (void)edge;
@@ -26,10 +28,16 @@ static bool all_but_patterns(tamis_operation operation, tamis_edge edge, const p
     return operation != TAMIS_OP_FUSED || (p->S.values && edge != TAMIS_EDGE_MASK);
 }
 
+static bool all_but_bf16(tamis_operation operation, tamis_edge edge, const problem *p) {
+    (void)edge;
+    return operation == TAMIS_OP_FUSED || p->options.type != TAMIS_BF16 || !cpu_isa_has_amx();
+}
+
 static const struct {
     const char *name;
     bool (*declines)(tamis_operation operation, tamis_edge edge, const problem *p);
-} rows[] = {{"cpu-tiled", empty}, {"cpu-cells", all_but_patterns}, {"naive", halves_and_softmax}};
+} rows[] = {
+    {"cpu-tiled", empty}, {"cpu-cells", all_but_patterns}, {"cpu-amx", all_but_bf16}, {"naive", halves_and_softmax}};
 
 bool cross_declines(const char *algorithm, tamis_operation operation, tamis_edge edge, const problem *p) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -192,7 +192,8 @@ static unsigned without_subnormals(const layout *of, unsigned bits, double parts
 
 /* What was stored for each pattern; zero may have lost its sign, since sums begin with 0. */
 static void check_stored(const layout *of, const uint16_t *stored, const beyond *step, const char *where) {
-    const bool in_pairs = of->type == TAMIS_BF16 && strcmp(getenv("TAMIS_CPU_ISA"), "v4-bf16") == 0;
+    const bool in_pairs =
+        of->type == TAMIS_BF16 && (strcmp(getenv("TAMIS_CPU_ISA"), "v4-bf16") == 0 || cpu_isa_has_amx());
     for (unsigned bits = 0; bits < PATTERNS; bits++) {
         const unsigned want = expected(of, bits, step->parts), got = stored[bits];
         if (is_nan(of, want) ? is_nan(of, got) : got == want || ((got | want) & ~(unsigned)SIGN) == 0) continue;
@@ -249,7 +250,7 @@ static void add_in_rows(tamis_device *device, const layout *of, const beyond *st
     o.type = of->type;
     o.width = o.inner = width;
     const char *algorithms[CPU_ALGORITHMS_MOST + 1];
-    const int count = cpu_algorithms(o.operation, false, algorithms);
+    const int count = cpu_algorithms_of_halves(o.operation, of->type, algorithms);
     for (int n = 0; n < count; n++) {
         tamis_plan *const plan = plan_of(device, &S, algorithms[n], o);
         memset(c, 0xff, (size_t)kept * sizeof *c);
@@ -282,7 +283,7 @@ static void add_in_samples(tamis_device *device, const layout *of, const beyond 
     o.type = of->type;
     o.inner = o.width = 2;
     const char *algorithms[CPU_ALGORITHMS_MOST + 1];
-    const int count = cpu_algorithms(o.operation, false, algorithms);
+    const int count = cpu_algorithms_of_halves(o.operation, of->type, algorithms);
     for (int n = 0; n < count; n++) {
         tamis_plan *const plan = plan_of(device, &S, algorithms[n], o);
         memset(p, 0xff, PATTERNS * sizeof *p);

@@ -211,14 +211,14 @@ static void wider_of(tamis_operation operation, tamis_edge edge) {
 }
 
 static void wider_outputs(void **state) {
-    static const char *const sets[] = {"v2", "v3", "v4", "v4-bf16", "sve", "neon", "generic"};
+    static const char *const sets[] = {"v2", "v3", "v4", "v4-bf16", "amx-emulated", "sve", "neon", "generic"};
     (void)state;
     if (strcmp(device_name, "cpu") != 0) {
         all_operations(wider_of);
         return;
     }
     tamis_device *const usual_device = device;
-    for (int i = 0; i < 6; i++) { /* of those, what this machine runs */
+    for (int i = 0; i < 8; i++) { /* of those, what this machine runs */
         setenv("TAMIS_CPU_ISA", sets[i], 1);
         if (tamis_device_open("cpu", &device) != TAMIS_OK) continue;
         all_operations(wider_of);

@@ -53,6 +53,7 @@ typedef struct tamis_cpu_job {
     bool chunks_sums; /* SpMM: rows are cut into chunks even if the values are used in place */
     const tamis_cpu_tiles *tiles; /* NULL: row by row */
     const void *state;            /* the method's own structure */
+    char *packed;                 /* what the threads together have made of the operands: see tamis_prepared.pack */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
     char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not requested */
 } tamis_cpu_job;
@@ -92,6 +93,13 @@ typedef struct tamis_cpu_kernels {
     const struct tamis_cpu_cell_kernels *cells; /* of cpu-cells, beside that of the method itself */
 } tamis_cpu_kernels;
 
+/* The kernels of cpu-amx, by operation. */
+typedef struct tamis_cpu_amx_kernels {
+    bool emulated; /* the tiles are in memory: for tests */
+    tamis_cpu_kernel *kernels[2];
+    void (*pack[2])(const tamis_cpu_job *job, int share, int shares); /* see tamis_prepared.pack */
+} tamis_cpu_amx_kernels;
+
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
 typedef struct tamis_cpu_probe {
     double (*multiply_add)(int64_t repeats);                          /* returns the flops done */
@@ -108,6 +116,7 @@ typedef struct tamis_cpu_variant {
     const tamis_cpu_probe *probe[2];       /* fp32, fp64 */
     const tamis_cpu_dense *dense[2];       /* likewise */
     const tamis_cpu_messages *messages[4]; /* by tamis_type */
+    const tamis_cpu_amx_kernels *amx;      /* of cpu-amx; NULL without AMX */
 } tamis_cpu_variant;
 
 #endif
