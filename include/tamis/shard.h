@@ -20,7 +20,8 @@
  *      tamis_shard_set_requests;
  *   3. makes a plan for `local`.
  * Each time B has changed, rank q sends to rank r its own rows sends[send_starts[r] .. send_starts[r + 1] - 1], in this
- * order, and puts what it receives from rank r at row own_rows + receive_starts[r] of X.
+ * order, and puts what it receives from rank r at row own_rows + receive_starts[r] of X (with in_order at row
+ * receive_starts[r] if r comes before it).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,6 +45,8 @@ typedef struct tamis_shard_options {
                                      their way */
     bool trust_input;             /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
     bool all_rows;                /* every row of the other ranks is a ghost row, needed or not: B is replicated */
+    bool in_order;                /* X has its rows in the order of their global numbers, so sorted columns stay sorted:
+                                     ghost rows of the ranks before this one, own rows, the other ghost rows */
     uint64_t reserved[6];
 } tamis_shard_options;
 
@@ -87,7 +90,7 @@ typedef struct tamis_shard_description {
     const int64_t *receive_starts; /* ranks + 1: those of rank r are number receive_starts[r] and following */
     const int64_t *sends;          /* send_rows local numbers, 0 .. own_rows - 1. NULL before set_requests */
     const int64_t *send_starts;    /* ranks + 1: those for rank r are number send_starts[r] and following */
-    /* This rank's rows of S over [own rows | ghost rows]. Entries and values keep S's order. */
+    /* This rank's rows of S over [own rows | ghost rows], or as options.in_order says. Entries and values keep S's order. */
     tamis_sparse local;
     /*
      * With options.split, the entries with own columns and those with ghost columns, numbered from the first ghost row.
@@ -96,7 +99,8 @@ typedef struct tamis_shard_description {
      */
     tamis_sparse own, ghost;
     const int64_t *own_entries, *ghost_entries;
-    uint64_t reserved[8];
+    int64_t ghosts_before; /* ghost rows in front of the own rows in X: 0, but with options.in_order */
+    uint64_t reserved[7];
 } tamis_shard_description;
 
 /* Describes a shard. */

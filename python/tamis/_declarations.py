@@ -202,7 +202,7 @@ class tamis_structure(Structure):
 
 class tamis_shard_options(Structure):
     _fields_ = [("rank", c_int), ("ranks", c_int), ("column_starts", POINTER(c_int64)), ("split", c_bool),
-                ("trust_input", c_bool), ("all_rows", c_bool), ("reserved", c_uint64 * 6)]
+                ("trust_input", c_bool), ("all_rows", c_bool), ("in_order", c_bool), ("reserved", c_uint64 * 6)]
 
 
 class tamis_shard_description(Structure):
@@ -211,7 +211,7 @@ class tamis_shard_description(Structure):
                 ("targets", c_int), ("ghosts", POINTER(c_int64)), ("receive_starts", POINTER(c_int64)),
                 ("sends", POINTER(c_int64)), ("send_starts", POINTER(c_int64)), ("local", tamis_sparse),
                 ("own", tamis_sparse), ("ghost", tamis_sparse), ("own_entries", POINTER(c_int64)),
-                ("ghost_entries", POINTER(c_int64)), ("reserved", c_uint64 * 8)]
+                ("ghost_entries", POINTER(c_int64)), ("ghosts_before", c_int64), ("reserved", c_uint64 * 7)]
 
 
 class tamis_shard_volume(Structure):

@@ -75,8 +75,11 @@ static tamis_status renumber(tamis_shard *shard, const tamis_sparse *S, const ta
         const int64_t column = tamis_index_load(S->columns, S->index_type, S->offset_base + t);
         const bool own = column >= is->first_own && column < end;
         is->own_nnz += own;
+        const int64_t ghost = own ? 0 : tamis_ghosts_number(ghosts, column);
         tamis_index_store(shard->columns, index_type, t,
-                          own ? column - is->first_own : is->own_rows + tamis_ghosts_number(ghosts, column));
+                          own                         ? is->ghosts_before + column - is->first_own
+                          : ghost < is->ghosts_before ? ghost
+                                                      : is->own_rows + ghost);
     }
     is->local = (tamis_sparse){.format = TAMIS_CSR,
                                .rows = S->rows,
@@ -106,6 +109,8 @@ static tamis_status make(tamis_shard *shard, const tamis_sparse *S, const tamis_
     TRY(options->all_rows ? tamis_ghosts_all(S->cols, is->first_own, end, &ghosts)
                           : tamis_ghosts_find(S, is->first_own, end, &ghosts));
     is->ghost_rows = ghosts.count;
+    while (options->in_order && is->ghosts_before < ghosts.count && ghosts.columns[is->ghosts_before] < is->first_own)
+        is->ghosts_before++;
     status = renumber(shard, S, &ghosts);
     shard->ghosts = ghosts.columns;
     ghosts.columns = NULL;

@@ -14,6 +14,12 @@ struct tamis_shard {
 /* The description, without a copy. */
 static inline const tamis_shard_description *tamis_shard_is(const tamis_shard *shard) { return &shard->is; }
 
+/* The ghost row that is a column of `local`; negative: it is an own row. */
+static inline int64_t tamis_ghost_of(const tamis_shard_description *is, int64_t column) {
+    if (column < is->ghosts_before) return column;
+    return column < is->ghosts_before + is->own_rows ? -1 : column - is->own_rows;
+}
+
 /* Checks starts[0 .. ranks]: from 0 to `end`, never decreasing. */
 tamis_status tamis_starts_check(const char *name, const int64_t *starts, int ranks, const char *end_name, int64_t end);
 

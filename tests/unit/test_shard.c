@@ -15,6 +15,7 @@ typedef struct spread {
     tamis_shard *shards[RANKS_MOST];
     tamis_shard_description is[RANKS_MOST];
     bool all_rows; /* every row is a ghost row of all other ranks */
+    bool in_order;
 } spread;
 
 /* The ways to cut 0 .. total - 1 that a distribution may have. */
@@ -57,7 +58,9 @@ static int64_t restate_ghosts(const spread *d, int rank, int64_t *ghosts) {
 
 /* The global column of a local one. */
 static int64_t global_of(const tamis_shard_description *is, int64_t local) {
-    return local < is->own_rows ? is->first_own + local : is->ghosts[local - is->own_rows];
+    const int64_t from = local - is->ghosts_before;
+    if (from < 0) return is->ghosts[local];
+    return from < is->own_rows ? is->first_own + from : is->ghosts[local - is->own_rows];
 }
 
 static void expect_local(const spread *d, int rank) {
@@ -84,7 +87,7 @@ static void expect_local(const spread *d, int rank) {
 /* Each entry is in one of the parts, in its row, in S's order, with its column. */
 static void expect_parts(const tamis_shard_description *is) {
     const tamis_sparse *const L = &is->local, *const parts[] = {&is->own, &is->ghost};
-    const int64_t *const entries[] = {is->own_entries, is->ghost_entries}, first[] = {0, is->own_rows};
+    const int64_t *const entries[] = {is->own_entries, is->ghost_entries};
     bool *const seen = room_for(L->nnz, sizeof *seen);
     assert_int_equal(is->own.nnz, is->own_nnz);
     assert_int_equal(is->own.nnz + is->ghost.nnz, L->nnz);
@@ -98,8 +101,9 @@ static void expect_parts(const tamis_shard_description *is) {
                 const int64_t e = entries[p][t];
                 assert_true(e > before && e >= tamis_index_load(L->offsets, L->offset_type, i) &&
                             e < tamis_index_load(L->offsets, L->offset_type, i + 1));
-                assert_int_equal(tamis_index_load(parts[p]->columns, parts[p]->index_type, t) + first[p],
-                                 tamis_index_load(L->columns, L->index_type, e));
+                const int64_t column = tamis_index_load(parts[p]->columns, parts[p]->index_type, t);
+                assert_int_equal(p == 0 ? is->first_own + column : is->ghosts[column],
+                                 global_of(is, tamis_index_load(L->columns, L->index_type, e)));
                 assert_false(seen[e]);
                 seen[e] = true;
                 before = e;
@@ -172,8 +176,12 @@ static void exchange_requests(spread *d) {
 static void expect_spread(spread *d) {
     int64_t *const ghosts = room_for(d->s->cols, sizeof *ghosts);
     for (int r = 0; r < d->ranks; r++) {
-        const tamis_shard_options o = {
-            .rank = r, .ranks = d->ranks, .column_starts = d->column_starts, .split = true, .all_rows = d->all_rows};
+        const tamis_shard_options o = {.rank = r,
+                                       .ranks = d->ranks,
+                                       .column_starts = d->column_starts,
+                                       .split = true,
+                                       .all_rows = d->all_rows,
+                                       .in_order = d->in_order};
         expect_ok(
             tamis_slice(&d->s->view, d->first_rows[r], d->first_rows[r + 1] - d->first_rows[r], 0, 0, &d->slices[r]));
         expect_ok(tamis_shard_create(&d->slices[r], &o, &d->shards[r]));
@@ -185,6 +193,8 @@ static void expect_spread(spread *d) {
         assert_int_equal(is->own_rows, d->column_starts[r + 1] - d->column_starts[r]);
         assert_int_equal(is->ghost_rows, restate_ghosts(d, r, ghosts));
         if (is->ghost_rows > 0) assert_memory_equal(is->ghosts, ghosts, (size_t)is->ghost_rows * sizeof *ghosts);
+        for (int64_t j = 1; j < is->local.cols && d->in_order; j++)
+            assert_true(global_of(is, j) > global_of(is, j - 1));
         expect_local(d, r);
         expect_parts(is);
     }
@@ -214,7 +224,11 @@ static void restates_all_distributions(void **state) {
                 expect_spread(&d);
                 d.all_rows = true;
                 expect_spread(&d);
+                d.in_order = true;
+                expect_spread(&d);
                 d.all_rows = false;
+                expect_spread(&d);
+                d.in_order = false;
                 expect_ok(tamis_partition(&s.view, d.ranks, d.first_rows));
                 expect_spread(&d);
             }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "group/cover/vertex_cover.h"
+#include "group/shard.h"
 #include "sparse/index.h"
 
 /* ------------------------------------------------------------------------------------------ making */
@@ -48,7 +49,7 @@ static int64_t row_start(const tamis_sparse *S, int64_t row) {
 
 /* The ghost row of an entry; negative: its column is the rank's own. */
 static int64_t ghost_of(const tamis_shard_description *is, int64_t entry) {
-    return tamis_index_load(is->local.columns, is->local.index_type, entry) - is->own_rows;
+    return tamis_ghost_of(is, tamis_index_load(is->local.columns, is->local.index_type, entry));
 }
 
 /* ------------------------------------------------------------------------------------------ the bound */

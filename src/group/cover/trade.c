@@ -105,7 +105,7 @@ static void fill(trade *t, places *next) {
     for (int64_t i = 0; i < local->rows; i++) {
         tamis_index_store(t->offsets, S->offset_type, i, t->kept);
         for (int64_t e = start_of(local, i); e < start_of(local, i + 1); e++) {
-            const int64_t ghost = tamis_index_load(local->columns, local->index_type, e) - is->own_rows;
+            const int64_t ghost = tamis_ghost_of(is, tamis_index_load(local->columns, local->index_type, e));
             if (ghost >= 0 && !t->division->kept[ghost]) {
                 give(t, i, e, ghost, next);
                 continue;

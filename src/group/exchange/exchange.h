@@ -28,18 +28,19 @@ typedef struct tamis_row_exchange {
     bool in_place;    /* the local plan reads the caller's own rows where they are: X has the ghost rows alone */
     bool gives;       /* the local plan writes partial sums, of which some go to other ranks or others' come */
     bool apart;       /* a plan of their own computes the ghost rows' */
-    int64_t own_sums; /* own rows in front of the ghost rows in `partial`; 0: their sums are in the output already */
+    int64_t own_sums; /* own rows in `partial`; 0: their sums are in the output already */
 
     /* buffers in the device's memory; on the CPU the host's */
     void *sends; /* shard.sends; on the CPU NULL, for they are read where they are */
     void *send;  /* rows for the others, in the order of shard.sends */
     /*
-     * The matrix X: own rows, then ghost rows. A row holds those of the first matrix, one member of the batch after
-     * another, then those of the second. So the ghost rows of a rank are one block, which is received in place.
+     * The matrix X: own and ghost rows in the order of ranks. A row holds those of the first matrix, one member of the
+     * batch after another, then those of the second. So the ghost rows of a rank are one block, which is received in
+     * place.
      */
     void *rows;
-    /* Partial sums: those that this rank computes, own rows before ghost rows; what comes, in the order of shard.sends;
-       and for each own row the numbers of those that are for it. Of a softmax also the pairs
+    /* Partial sums: those that this rank computes, in the order of X, or own before ghost rows (apart); what comes, in
+       the order of shard.sends; and for each own row the numbers of those that are for it. Of a softmax also the pairs
        (tamis_execution.softmax_rows) of what this rank computes. */
     void *partial, *received, *pairs;
     void *sum_starts, *sum_places;
@@ -58,7 +59,7 @@ static inline const tamis_shard_description *tamis_row_lists(const tamis_row_exc
     return tamis_shard_is(e->shard);
 }
 
-/* Rows of X before the ghost rows. */
+/* Own rows in X: behind is.ghosts_before of the ghost rows. */
 static inline int64_t tamis_own_rows_of_x(const tamis_row_exchange *e) {
     return e->in_place ? 0 : tamis_row_lists(e)->own_rows;
 }

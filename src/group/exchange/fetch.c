@@ -135,23 +135,25 @@ static tamis_status gather(const tamis_fetch *f, void *stream, int which, const 
     return TAMIS_OK;
 }
 
-static tamis_status pack(const tamis_fetch *f, void *stream, const void *rows, int64_t count, void *to) {
+static tamis_status pack(const tamis_fetch *f, void *stream, const void *rows, int64_t count, tamis_place to) {
+    const int64_t second = f->members[0] * f->from[0].given.cols * element_bytes(f);
     if (count == 0) return TAMIS_OK;
-    TRY(gather(f, stream, 0, rows, count, to, 0));
-    if (f->members[1] == 0) return TAMIS_OK;
-    return gather(f, stream, 1, rows, count, to, f->members[0] * f->from[0].given.cols * element_bytes(f));
+    TRY(gather(f, stream, 0, rows, count, to.base, to.bytes));
+    return f->members[1] == 0 ? TAMIS_OK : gather(f, stream, 1, rows, count, to.base, to.bytes + second);
 }
 
 static tamis_status pack_sends(const tamis_fetch *f) {
     const tamis_row_exchange *const e = f->exchange;
     const tamis_shard_description *const is = tamis_row_lists(e);
-    return pack(f, e->stream, e->sends ? e->sends : is->sends, is->send_rows, e->send);
+    return pack(f, e->stream, e->sends ? e->sends : is->sends, is->send_rows, (tamis_place){e->send, 0});
 }
 
 /* In the caller's stream, which has read X before: the others wait only for what is sent. */
 static tamis_status pack_own(const tamis_fetch *f) {
     const tamis_row_exchange *const e = f->exchange;
-    return e->in_place ? TAMIS_OK : pack(f, f->stream, NULL, tamis_row_lists(e)->own_rows, e->rows);
+    const tamis_shard_description *const is = tamis_row_lists(e);
+    const tamis_place at = {e->rows, is->ghosts_before * f->row_bytes};
+    return e->in_place ? TAMIS_OK : pack(f, f->stream, NULL, is->own_rows, at);
 }
 
 tamis_status tamis_fetch_begin(tamis_fetch *f) {
@@ -162,7 +164,7 @@ tamis_status tamis_fetch_begin(tamis_fetch *f) {
                            .stream = f->stream,
                            .send = e->send,
                            .receive = e->rows,
-                           .receive_first = tamis_own_rows_of_x(e) * f->row_bytes,
+                           .receive_gap = tamis_own_rows_of_x(e) * f->row_bytes,
                            .send_starts = is->send_starts,
                            .receive_starts = is->receive_starts,
                            .row_bytes = f->row_bytes};

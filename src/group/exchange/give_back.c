@@ -64,22 +64,24 @@ static tamis_status add_output(const tamis_giving *g, int which) {
     const tamis_device *const device = e->group->device;
     const tamis_dense *const to = g->to[which].given.view;
     const int64_t own_rows = tamis_row_lists(e)->own_rows, size = element_bytes(e);
+    const int64_t before = e->apart ? 0 : tamis_row_lists(e)->ghosts_before;
     for (int64_t m = 0; m < e->batch; m++) {
         const int64_t first = first_of(g, which) + m * to->cols;
-        tamis_row_sum sum = {.type = to->type,
-                             .threads = e->threads,
-                             .layout = to->layout,
-                             .own = {e->own_sums > 0 || own_rows == 0 ? e->partial : NULL, first * size},
-                             .others = {e->received, first * size},
-                             .to = {to->data, m * to->batch_stride * (int64_t)tamis_type_size(to->type)},
-                             .part_stride = row_elements(g),
-                             .stride = tamis_dense_stride(to),
-                             .cols = to->cols,
-                             .count = own_rows,
-                             .starts = e->sum_starts,
-                             .places = e->sum_places,
-                             .factor = g->factor,
-                             .keep = g->keep};
+        tamis_row_sum sum = {
+            .type = to->type,
+            .threads = e->threads,
+            .layout = to->layout,
+            .own = {e->own_sums > 0 || own_rows == 0 ? e->partial : NULL, (before * row_elements(g) + first) * size},
+            .others = {e->received, first * size},
+            .to = {to->data, m * to->batch_stride * (int64_t)tamis_type_size(to->type)},
+            .part_stride = row_elements(g),
+            .stride = tamis_dense_stride(to),
+            .cols = to->cols,
+            .count = own_rows,
+            .starts = e->sum_starts,
+            .places = e->sum_places,
+            .factor = g->factor,
+            .keep = g->keep};
         if (g->weighted) {
             sum.weighted = true;
             sum.pair = pairs_at(g) + 2 * m - first;
@@ -104,7 +106,8 @@ tamis_status tamis_give_back(tamis_giving *g) {
                     .stream = g->stream,
                     .send = e->partial,
                     .receive = e->received,
-                    .send_first = e->own_sums * row_bytes,
+                    .send_first = e->apart ? e->own_sums * row_bytes : 0,
+                    .send_gap = e->apart ? 0 : e->own_sums * row_bytes,
                     .send_starts = is->receive_starts,
                     .receive_starts = is->send_starts,
                     .row_bytes = row_bytes};

@@ -5,7 +5,7 @@
 #include "group/exchange/exchange.h"
 
 /*
- * Partial sums as exchange.partial has them, own rows before those of others, in the type that sums are kept in. A row
+ * Partial sums as exchange.partial has them, in the type that sums are kept in. A row
  * holds the members of the first output, one after another, then those of the second, then of a softmax the pair of
  * each member (see tamis_row_sum).
  */

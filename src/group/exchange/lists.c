@@ -41,7 +41,8 @@ static tamis_status make_shard(tamis_row_exchange *e, const tamis_sparse *S, boo
                                          .ranks = t->ranks,
                                          .column_starts = m->column_starts,
                                          .all_rows = m->options.exchange == TAMIS_EXCHANGE_REPLICATE,
-                                         .trust_input = trusted};
+                                         .trust_input = trusted,
+                                         .in_order = true};
     TRY(allocate_lists(e, m));
     e->shard = NULL;
     tamis_shard_destroy(before);

@@ -10,11 +10,12 @@
 
 static const tamis_device *device_of(const tamis_move *m) { return m->exchange->group->device; }
 
-static void set_starts(tamis_move *m, int64_t send_first, int64_t receive_first) {
+static void set_starts(tamis_move *m, int64_t send_first, int64_t send_gap, int64_t receive_gap) {
     tamis_row_exchange *const e = m->exchange;
     for (int rank = 0; rank <= e->group->transport.ranks; rank++) {
-        e->send_starts[rank] = send_first + m->send_starts[rank] * m->row_bytes;
-        e->receive_starts[rank] = receive_first + m->receive_starts[rank] * m->row_bytes;
+        const bool behind = rank > e->group->transport.rank;
+        e->send_starts[rank] = send_first + m->send_starts[rank] * m->row_bytes + (behind ? send_gap : 0);
+        e->receive_starts[rank] = m->receive_starts[rank] * m->row_bytes + (behind ? receive_gap : 0);
     }
     m->transfer = (tamis_transfer){
         .send = m->send, .send_starts = e->send_starts, .receive = m->receive, .receive_starts = e->receive_starts};
@@ -52,42 +53,71 @@ static tamis_status nothing(const tamis_move *m) {
 }
 
 static tamis_status begin_on_host(tamis_move *m) {
-    set_starts(m, m->send_first, m->receive_first);
+    set_starts(m, m->send_first, m->send_gap, m->receive_gap);
     return tamis_group_exchange_begin(m->exchange->group, &m->transfer);
 }
 
 static tamis_status arrive_on_host(const tamis_move *m) { return tamis_group_exchange_end(m->exchange->group); }
 
 static tamis_status begin_between_devices(tamis_move *m) {
-    set_starts(m, m->send_first, m->receive_first);
+    set_starts(m, m->send_first, m->send_gap, m->receive_gap);
     return tamis_group_device_begin(m->exchange->group, m->exchange->stream, &m->transfer);
 }
 
 static tamis_status end_between_devices(const tamis_move *m) { return tamis_group_device_end(m->exchange->group); }
 
+/* Rows before and behind a gap, which the host's memory does not have. */
+typedef struct halves {
+    int64_t begins[2], bytes[2], gap;
+} halves;
+
+static halves halves_of(const tamis_move *m, const int64_t *starts, int64_t gap) {
+    const int64_t before = starts[m->exchange->group->transport.rank] * m->row_bytes;
+    return (halves){{0, before}, {before, bytes_of(m, starts) - before}, gap};
+}
+
+static tamis_status copy_out(const tamis_move *m) {
+    const tamis_row_exchange *const e = m->exchange;
+    const tamis_device *const device = device_of(m);
+    const halves x = halves_of(m, m->send_starts, m->send_gap);
+    for (int i = 0; i < 2; i++) {
+        const tamis_place from = {m->send, m->send_first + x.begins[i] + (i ? x.gap : 0)};
+        if (x.bytes[i] == 0) continue;
+        TRY(device->backend->copy_out(device->handle, e->stream, (char *)e->host_send + x.begins[i], from,
+                                      (size_t)x.bytes[i]));
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status copy_in(const tamis_move *m) {
+    const tamis_row_exchange *const e = m->exchange;
+    const tamis_device *const device = device_of(m);
+    const halves x = halves_of(m, m->receive_starts, m->receive_gap);
+    for (int i = 0; i < 2; i++) {
+        const tamis_place to = {m->receive, x.begins[i] + (i ? x.gap : 0)};
+        if (x.bytes[i] == 0) continue;
+        TRY(device->backend->copy_in_async(device->handle, e->stream, to, (char *)e->host_received + x.begins[i],
+                                           (size_t)x.bytes[i]));
+    }
+    return TAMIS_OK;
+}
+
 static tamis_status begin_through_host(tamis_move *m) {
     const tamis_row_exchange *const e = m->exchange;
     const tamis_device *const device = device_of(m);
-    const int64_t bytes = bytes_of(m, m->send_starts);
-    set_starts(m, 0, 0);
+    set_starts(m, 0, 0, 0);
     m->transfer.send = e->host_send;
     m->transfer.receive = e->host_received;
-    if (bytes > 0)
-        TRY(device->backend->copy_out(device->handle, e->stream, e->host_send, (tamis_place){m->send, m->send_first},
-                                      (size_t)bytes));
+    if (bytes_of(m, m->send_starts) > 0)
+        TRY(copy_out(m));
     else /* what was received last may still be on its way to the device */
         TRY(device->backend->finish(device->handle, e->stream));
     return tamis_group_exchange_begin(e->group, &m->transfer);
 }
 
 static tamis_status arrive_through_host(const tamis_move *m) {
-    const tamis_row_exchange *const e = m->exchange;
-    const tamis_device *const device = device_of(m);
-    const int64_t bytes = bytes_of(m, m->receive_starts);
-    TRY(tamis_group_exchange_end(e->group));
-    if (bytes > 0)
-        TRY(device->backend->copy_in_async(device->handle, e->stream, (tamis_place){m->receive, m->receive_first},
-                                           e->host_received, (size_t)bytes));
+    TRY(tamis_group_exchange_end(m->exchange->group));
+    TRY(copy_in(m));
     return tamis_move_lead(m);
 }
 

@@ -9,7 +9,8 @@ typedef struct tamis_move {
     tamis_row_exchange *exchange;
     void *stream; /* the caller's */
     void *send, *receive;
-    int64_t send_first, receive_first;           /* bytes before the first row */
+    int64_t send_first;                          /* bytes before the first row */
+    int64_t send_gap, receive_gap;               /* bytes before the rows of the ranks behind this one */
     const int64_t *send_starts, *receive_starts; /* by rank, in rows */
     int64_t row_bytes;
     tamis_transfer transfer;
