@@ -149,7 +149,8 @@ typedef struct tamis_gpu_code {
     tamis_gpu_device *device;
     const tamis_gpu_source *source;
     char *definitions;
-    bool ready; /* not ready: another thread compiles it */
+    bool ready;     /* not ready: another thread compiles it */
+    bool compiling; /* else it waits for a device of the same kind, whose code it then reads from the disk */
     tamis_gpu_module *module;
     tamis_gpu_kernel *kernels;
     known_signature *signatures; /* of its kernels, for as long as it is there */
@@ -162,9 +163,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int64_t clock_now;
 
-static code **bucket_of(const tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions) {
-    const uint64_t start =
-        0xcbf29ce484222325u + (uint64_t)(source - tamis_gpu_sources) + (uint64_t)device->number * SOURCES_MOST;
+/* The same for all devices, which look for each other's code. */
+static code **bucket_of(const tamis_gpu_source *source, const char *definitions) {
+    const uint64_t start = 0xcbf29ce484222325u + (uint64_t)(source - tamis_gpu_sources);
     return &buckets[hash_text(start, definitions) % BUCKETS];
 }
 
@@ -328,11 +329,24 @@ static void remove_code(code **bucket, const code *c) {
     *bucket = c->next;
 }
 
+/* Whether a device of the same kind compiles the same. */
+static bool compiled_elsewhere(code *const *bucket, const code *mine) {
+    const tamis_gpu_limits *const l = &mine->device->limits;
+    for (const code *c = *bucket; c; c = c->next) {
+        const tamis_gpu_limits *const other = &c->device->limits;
+        if (c->source == mine->source && c->device != mine->device && c->compiling && !c->ready &&
+            c->device->runtime == mine->device->runtime && strcmp(other->model, l->model) == 0 &&
+            strcmp(c->definitions, mine->definitions) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The code, with one more reference. Who asks first for what is not there compiles it; who asks for the same meanwhile
-   waits for that, and for other code nobody waits. */
+   waits for that, also on another device of the same kind, and for other code nobody waits. */
 static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions,
                              code **found) {
-    code **const bucket = bucket_of(device, source, definitions);
+    code **const bucket = bucket_of(source, definitions);
     pthread_mutex_lock(&lock);
     code *c = find_code(bucket, device, source, definitions);
     while (c && !c->ready) {
@@ -349,6 +363,8 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
     if (c) {
         c->next = *bucket;
         *bucket = c;
+        while (compiled_elsewhere(bucket, c)) pthread_cond_wait(&changed, &lock);
+        c->compiling = true;
     }
     pthread_mutex_unlock(&lock);
     if (!c) return no_memory("compiled code");
@@ -374,7 +390,7 @@ bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const cha
     const tamis_gpu_source *const source = find_source(name, strlen(name));
     if (!source) return false;
     pthread_mutex_lock(&lock);
-    const code *const c = find_code(bucket_of(device, source, definitions), device, source, definitions);
+    const code *const c = find_code(bucket_of(source, definitions), device, source, definitions);
     const bool ready = c && c->ready;
     pthread_mutex_unlock(&lock);
     return ready;
