@@ -81,6 +81,7 @@ done:
 static tamis_status make_local(tamis_group_rows *rows, const tamis_group_making *m) {
     TRY(tamis_row_exchange_take_requests(rows, m));
     tamis_row_exchange_set_widths(rows, m->options.width, 0);
+    rows->copied[0][1] = tamis_row_lists(rows)->own_rows;
     rows->in_place = tamis_row_lists(rows)->ghost_rows == 0;
     return tamis_row_exchange_make_buffers(rows, false);
 }

@@ -23,7 +23,8 @@ static tamis_status make_transposed(tamis_group_plan *plan, tamis_options *o) {
         o->output_type = tamis_sum_type(o->type);
         o->keep_softmax = tamis_is_softmax(o);
     }
-    return tamis_piece_plan(&plan->exchange, o, &plan->pieces[TAMIS_PIECE_FIRST]);
+    return tamis_piece_plan(&plan->exchange, o, &tamis_row_lists(&plan->exchange)->local,
+                            &plan->pieces[TAMIS_PIECE_FIRST]);
 }
 
 /* What this rank computes for others reads the caller's B, and the values that come. */
@@ -65,15 +66,32 @@ static tamis_status make_pieces(tamis_group_plan *plan) {
     }
     if (!plan->overlaps && plan->cover.used)
         return tamis_piece_plan_part(e, e->in_place ? &o : &of_x, &is->local, plan->cover.entries, first);
-    if (!plan->overlaps) return tamis_piece_plan(e, e->in_place ? &o : &of_x, first);
+    if (!plan->overlaps) return tamis_piece_plan(e, e->in_place ? &o : &of_x, &is->local, first);
+    for (int i = 0; plan->by_rows && i < TAMIS_ROW_RANGES; i++)
+        TRY(tamis_piece_plan(e, i == TAMIS_INTERIOR ? &o : &of_x, &plan->ranges[i].S, &plan->pieces[i]));
+    if (plan->by_rows) return TAMIS_OK;
     TRY(tamis_shard_split(e->shard));
     if (plan->cover.used) number_kept(plan);
     TRY(tamis_piece_plan_part(e, &o, &is->own, is->own_entries, first));
     return tamis_piece_plan_part(e, &of_x, &is->ghost, is->ghost_entries, ghost);
 }
 
+/* Cuts the rows where there is an interior, and has only the own rows copied that the rows around it need. */
+static tamis_status cut_rows(tamis_group_plan *plan) {
+    tamis_row_exchange *const e = &plan->exchange;
+    tamis_interior interior;
+    plan->by_rows = tamis_group_has_interior(plan, &interior);
+    if (!plan->by_rows) return TAMIS_OK;
+    TRY(tamis_row_ranges_make(tamis_row_lists(e), &interior, plan->ranges));
+    for (int i = 0; i < 2; i++) {
+        e->copied[i][0] = plan->ranges[TAMIS_BEFORE + i].first_own;
+        e->copied[i][1] = plan->ranges[TAMIS_BEFORE + i].last_own;
+    }
+    return TAMIS_OK;
+}
+
 /* Sets what the ranks exchange: rows of B and D; with the transpose rows of A, and sums of the output. */
-static void set_rows(tamis_group_plan *plan) {
+static tamis_status set_rows(tamis_group_plan *plan) {
     tamis_row_exchange *const e = &plan->exchange;
     const tamis_options *const o = &plan->options;
     const tamis_shard_description *const is = tamis_row_lists(e);
@@ -83,10 +101,13 @@ static void set_rows(tamis_group_plan *plan) {
         tamis_row_exchange_set_widths(e, o->inner + o->width, 0);
     plan->report.row_bytes = e->row_bytes;
     plan->report.back_bytes = e->back_bytes;
-    plan->overlaps = tamis_group_overlaps(plan);
-    e->in_place = plan->overlaps || is->ghost_rows == 0;
+    e->copied[0][1] = is->own_rows;
+    TRY(cut_rows(plan));
+    plan->overlaps = plan->by_rows || tamis_group_overlaps(plan);
+    e->in_place = (plan->overlaps && !plan->by_rows) || is->ghost_rows == 0;
     e->gives = o->transpose && (is->ghost_rows > 0 || is->send_rows > 0);
     e->own_sums = e->gives ? is->own_rows : 0;
+    return TAMIS_OK;
 }
 
 static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making *m) {
@@ -95,7 +116,7 @@ static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making 
     plan->divided = m->divided;
     plan->values_skip = m->S->offset_base;
     plan->report.cols = m->S->cols;
-    set_rows(plan);
+    TRY(set_rows(plan));
     /* where the output is rounded to 16 bits it is rounded once, with the partial rows */
     const int64_t own_sums = plan->options.output_type == tamis_sum_type(plan->options.type) ? 0 : m->S->rows;
     if (plan->cover.used) TRY(tamis_cover_make_buffers(&plan->cover, &plan->options, own_sums));
@@ -189,6 +210,7 @@ static void destroy(void *memory) {
     tamis_group_plan *const plan = memory;
     for (int i = 0; i < TAMIS_PIECES && plan->exchange.group; i++)
         tamis_piece_release(&plan->exchange, &plan->pieces[i]);
+    tamis_row_ranges_release(plan->ranges);
     tamis_cover_destroy(&plan->cover);
     tamis_row_exchange_destroy(&plan->exchange);
     tamis_release(plan);

@@ -3,7 +3,8 @@
  * steps are those of tamis_call_run (exchange/call.c).
  *
  * B and D go with the columns of S: their ghost rows are fetched. Where the plan overlaps, the first piece computes the
- * entries with own columns in the caller's memory while the rows are on their way, and the second adds the rest.
+ * entries with own columns in the caller's memory while the rows are on their way, and the second adds the rest; or the
+ * first computes an interior of rows that need no others, and the second and third the rows around it.
  *
  * With a joint cover others compute what they can of this rank's rows, and it computes for others, from B alone, or
  * from A's rows too, which come before.
@@ -16,13 +17,14 @@
 #include "group/exchange/call.h"
 #include "group/plan.h"
 #include "group/share.h"
+#include "sparse/check.h"
 
 typedef struct run {
     tamis_group_plan *plan;
     tamis_operation operation;
-    tamis_views given;           /* the caller's operands */
-    tamis_operand_list operands; /* what is expected of them */
-    tamis_dense samples[TAMIS_PIECES];
+    tamis_views given;                                          /* the caller's operands */
+    tamis_operand_list operands;                                /* what is expected of them */
+    tamis_dense samples[TAMIS_PIECES], rows_of_a[TAMIS_PIECES]; /* samples: or rows of the output */
     tamis_dense values, own_sums;    /* of a joint cover: S's values; what this rank computes of its own rows */
     tamis_views views[TAMIS_PIECES]; /* the pieces' */
     tamis_execution executions[TAMIS_PIECES];
@@ -71,6 +73,18 @@ static tamis_status compute_given(void *context) {
 static tamis_status compute_first(void *context) { return compute(context, TAMIS_PIECE_FIRST); }
 static tamis_status compute_ghost(void *context) { return compute(context, TAMIS_PIECE_GHOST); }
 
+/* Computes the rows before and behind the interior, which read the same rows of X. */
+static tamis_status compute_around(void *context) {
+    run *const r = context;
+    tamis_views *const before = &r->views[TAMIS_BEFORE], *const behind = &r->views[TAMIS_BEHIND];
+    behind->B = before->B;
+    behind->D = before->D;
+    behind->skip_b = before->skip_b;
+    behind->skip_d = before->skip_d;
+    if (r->plan->ranges[TAMIS_BEFORE].S.rows > 0) TRY(compute(r, TAMIS_BEFORE));
+    return r->plan->ranges[TAMIS_BEHIND].S.rows > 0 ? compute(r, TAMIS_BEHIND) : TAMIS_OK;
+}
+
 /* The second piece gets no more than the first, but for rows of X and what `divide` makes. */
 static tamis_status check_first(run *r) {
     TRY(tamis_plan_check_run(r->plan->pieces[TAMIS_PIECE_FIRST].plan, r->operation, &r->views[TAMIS_PIECE_FIRST],
@@ -96,6 +110,32 @@ static void share_b_and_d(run *r) {
     f->count = o->operation == TAMIS_OP_FUSED ? 2 : 1;
     f->needs = true;
     f->second_is_first = o->d_is_b;
+}
+
+/* Narrows a matrix with a row for each of S's to some of them. */
+static void narrow(const tamis_dense **view, int64_t *skip, int64_t first, int64_t rows, tamis_dense *narrowed) {
+    if (!*view) return;
+    *narrowed = **view;
+    narrowed->rows = rows;
+    *skip += first * (narrowed->layout == TAMIS_ROW_MAJOR ? tamis_dense_stride(narrowed) : 1);
+    *view = narrowed;
+}
+
+/* Each range of rows writes rows, or samples, of its own. */
+static tamis_status divide_rows(run *r) {
+    const tamis_group_plan *const plan = r->plan;
+    const bool sddmm = r->operation == TAMIS_OP_SDDMM;
+    TRY(tamis_operands_check(plan->exchange.group->device, &plan->options, &r->operands));
+    for (int i = 0; i < TAMIS_ROW_RANGES; i++) {
+        const tamis_row_range *const range = &plan->ranges[i];
+        tamis_views *const x = &r->views[i];
+        r->executions[i].workspace = NULL; /* the caller's is for one plan */
+        if (r->executions[i].values) x->skip_values += range->first_entry;
+        narrow(&x->A, &x->skip_a, range->first_row, range->S.rows, &r->rows_of_a[i]);
+        narrow(&x->out, &x->skip_out, sddmm ? range->first_entry : range->first_row,
+               sddmm ? range->S.nnz : range->S.rows, &r->samples[i]);
+    }
+    return TAMIS_OK;
 }
 
 /* The second piece adds to what the first has written; of SDDMM each writes the samples of its own entries. */
@@ -175,7 +215,7 @@ static tamis_status check(void *context) {
     const tamis_group_plan *const plan = r->plan;
     const bool fused = r->operation == TAMIS_OP_FUSED;
     if (plan->options.d_is_b && fused && !plan->exchange.in_place) TRY(tamis_d_is_b_check(r->given.B, r->given.D));
-    if (plan->overlaps && r->operation == TAMIS_OP_SDDMM) { /* of which each piece writes its own */
+    if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) { /* of which each piece writes its own */
         TRY(tamis_operand_check(plan->exchange.group->device, &r->operands.out, plan->options.batch));
         TRY(tamis_operand_check_packed(&r->operands.out));
     }
@@ -183,7 +223,10 @@ static tamis_status check(void *context) {
         r->views[i].skip_values = r->call.execution.values ? plan->values_skip : 0;
         r->executions[i] = r->call.execution;
     }
-    if (plan->overlaps) divide(r);
+    if (plan->by_rows)
+        TRY(divide_rows(r));
+    else if (plan->overlaps)
+        divide(r);
     if (plan->cover.used) set_cover(r);
     return check_first(r);
 }
@@ -246,7 +289,9 @@ static tamis_status execute(tamis_group_plan *plan, tamis_operation operation, c
                           .compute_own = plan->cover.used ? compute_given
                                          : plan->overlaps ? compute_first
                                                           : NULL,
-                          .compute = plan->overlaps ? compute_ghost : compute_first};
+                          .compute = plan->by_rows    ? compute_around
+                                     : plan->overlaps ? compute_ghost
+                                                      : compute_first};
     if (o->transpose)
         share_a_and_output(&r);
     else

@@ -34,6 +34,7 @@ static tamis_status make_local(tamis_group_gradient *g, const tamis_group_making
     g->values_skip = m->S->offset_base;
     /* outputs have the layouts of inputs, and those that go back are row-major */
     e->in_place = is->ghost_rows == 0 && is->send_rows == 0;
+    e->copied[0][1] = is->own_rows;
     e->gives = !e->in_place && !(o.transpose && o.operation == TAMIS_OP_SPMM);
     e->own_sums = e->gives ? is->own_rows : 0;
     o.trust_input = true; /* the shard has been made of checked arrays */

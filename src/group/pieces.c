@@ -32,11 +32,12 @@ static tamis_status put_values(const tamis_row_exchange *e, const tamis_options 
     const int64_t size = (int64_t)tamis_type_size(whole->value_type);
     void *collected = NULL;
     tamis_status status = TAMIS_OK;
+    const void *const values = piece->S.values;
     piece->S.values = NULL;
     if (!whole->values || !tamis_needs_values(o->operation, o->edge)) return TAMIS_OK;
     if (!entries) {
-        const int64_t count = (sets_of(e) - 1) * whole->batch_stride + whole->nnz;
-        return tamis_group_put(group, whole->values, count * size, "the values of a shard", &piece->memory[2],
+        const int64_t count = (sets_of(e) - 1) * whole->batch_stride + piece->S.nnz;
+        return tamis_group_put(group, values, count * size, "the values of a shard", &piece->memory[2],
                                &piece->S.values);
     }
     piece->S.batch_stride = whole->batch_stride ? piece->S.nnz : 0;
@@ -53,7 +54,7 @@ tamis_status tamis_piece_put(const tamis_row_exchange *e, const tamis_options *o
     const tamis_group *const group = e->group;
     const tamis_sparse *const whole = &tamis_row_lists(e)->local;
     piece->S = *S;
-    piece->S.values = whole->values;
+    if (!piece->S.values) piece->S.values = whole->values;
     piece->S.batch_stride = whole->batch_stride;
     if (!tamis_group_on_device(group)) return TAMIS_OK;
     piece->S.location = TAMIS_DEVICE;
@@ -71,8 +72,9 @@ tamis_status tamis_piece_plan_part(const tamis_row_exchange *e, const tamis_opti
     return tamis_plan_make_part(e->group->device, &piece->S, &part, o, &piece->plan);
 }
 
-tamis_status tamis_piece_plan(const tamis_row_exchange *e, const tamis_options *o, tamis_piece *piece) {
-    TRY(tamis_piece_put(e, o, &tamis_row_lists(e)->local, NULL, piece));
+tamis_status tamis_piece_plan(const tamis_row_exchange *e, const tamis_options *o, const tamis_sparse *S,
+                              tamis_piece *piece) {
+    TRY(tamis_piece_put(e, o, S, NULL, piece));
     return tamis_plan_create(e->group->device, &piece->S, o, &piece->plan);
 }
 

@@ -3,6 +3,7 @@
 #define TAMIS_GROUP_PLAN_H
 
 #include "group/cover/cover.h"
+#include "group/interior.h"
 #include "group/pieces.h"
 
 /* What an algorithm would have this rank receive, and take. */
@@ -17,7 +18,7 @@ typedef struct tamis_group_scheme {
 enum { TAMIS_GROUP_SCHEMES = 3 };
 
 /* The first piece has all entries that this rank keeps, or those with own columns where the second has the others; the
-   third has what it computes for others. */
+   third has what it computes for others. With an interior they are its ranges of rows, in the order of interior.h. */
 enum { TAMIS_PIECE_FIRST, TAMIS_PIECE_GHOST, TAMIS_PIECE_GIVEN, TAMIS_PIECES };
 
 struct tamis_group_plan {
@@ -25,6 +26,8 @@ struct tamis_group_plan {
     tamis_cover cover;
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
     bool overlaps;         /* two pieces: the first is computed while the ghost rows are on their way */
+    bool by_rows;          /* it overlaps by an interior: */
+    tamis_row_range ranges[TAMIS_ROW_RANGES];
     tamis_piece pieces[TAMIS_PIECES];
     int divided;         /* among so many ranks the device's threads have been: one alone has them all */
     int64_t values_skip; /* elements of an execution's values before the first: S was a slice of rows */

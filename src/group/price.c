@@ -48,6 +48,22 @@ bool tamis_group_overlaps(const tamis_group_plan *plan) {
     return tamis_group_on_device(plan->exchange.group) && is->own_nnz > 0 && worth_it(plan);
 }
 
+bool tamis_group_has_interior(const tamis_group_plan *plan, tamis_interior *interior) {
+    const tamis_options *const o = &plan->options;
+    const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
+    tamis_ceilings ceilings;
+    if (o->transpose || o->overlap == TAMIS_OVERLAP_NEVER || is->ghost_rows == 0 || plan->cover.used ||
+        o->keep_softmax || o->no_workspace)
+        return false;
+    *interior = tamis_interior_find(is);
+    if (interior->nnz == 0 || 2 * interior->nnz < is->local.nnz) return false;
+    if (o->overlap == TAMIS_OVERLAP_ALWAYS) return true;
+    if (tamis_device_ceilings(plan->exchange.group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0))
+        return false;
+    const double copied = 2 * (double)is->own_rows * (double)plan->exchange.row_bytes;
+    return copied / (1e9 * ceilings.memory_gbs[1]) > 2 * KERNEL_SECONDS;
+}
+
 static double local_seconds(const tamis_plan *plan) {
     tamis_plan_report report;
     if (!plan || tamis_plan_describe(plan, &report) != TAMIS_OK) return 0;
@@ -57,7 +73,8 @@ static double local_seconds(const tamis_plan *plan) {
 tamis_group_price tamis_group_price_of(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     const double own = local_seconds(plan->pieces[TAMIS_PIECE_FIRST].plan);
-    const double ghost = plan->overlaps ? local_seconds(plan->pieces[TAMIS_PIECE_GHOST].plan) : 0;
+    const double ghost = (plan->overlaps ? local_seconds(plan->pieces[TAMIS_PIECE_GHOST].plan) : 0) +
+                         (plan->by_rows ? local_seconds(plan->pieces[TAMIS_BEHIND].plan) : 0);
     const double given = plan->cover.used ? local_seconds(plan->pieces[TAMIS_PIECE_GIVEN].plan) : 0;
     tamis_group_price price = {.local = own + ghost + given, .alone = (own + ghost + given) / plan->divided};
     price.exchange = plan->cover.used ? plan->cover.seconds

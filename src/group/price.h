@@ -7,6 +7,10 @@
 /* Whether a rank computes its own part while rows are on their way. */
 bool tamis_group_overlaps(const tamis_group_plan *plan);
 
+/* Whether it does that by an interior of its rows, and which: where that has at least half of the nonzeros, and what it
+   saves is more than two more kernels. */
+bool tamis_group_has_interior(const tamis_group_plan *plan, tamis_interior *interior);
+
 /* What a rank is predicted to take, in seconds; 0: not known. */
 typedef struct tamis_group_price {
     double local, exchange, replicated, together;

@@ -35,9 +35,16 @@ static int64_t draw_row(const problem_options *o, tamis_random *random) {
     case SHAPE_LAST_ROW: return o->rows - 1;
     case SHAPE_SPARSE_ENDS: return o->rows / 3 + tamis_random_below(random, o->rows - 2 * (o->rows / 3));
     case SHAPE_RAGGED: return tamis_random_below(random, 1 + tamis_random_below(random, o->rows));
+    case SHAPE_BAND:
     case SHAPE_UNIFORM: break;
     }
     return tamis_random_below(random, o->rows);
+}
+
+static int64_t draw_column(const problem_options *o, int64_t row, tamis_random *random) {
+    if (o->shape != SHAPE_BAND) return tamis_random_below(random, o->cols);
+    const int64_t column = row * o->cols / o->rows + tamis_random_below(random, 5) - 2;
+    return column < 0 ? 0 : column < o->cols ? column : o->cols - 1;
 }
 
 typedef struct entry {
@@ -82,7 +89,10 @@ static void make_pattern(problem *p, tamis_random *random) {
     int64_t nnz = o->nnz;
     entry *const entries = malloc((size_t)(nnz + 1) * sizeof *entries);
     if (!entries) abort();
-    for (int64_t t = 0; t < nnz; t++) entries[t] = (entry){draw_row(o, random), tamis_random_below(random, o->cols), t};
+    for (int64_t t = 0; t < nnz; t++) {
+        const int64_t row = draw_row(o, random);
+        entries[t] = (entry){row, draw_column(o, row, random), t};
+    }
     if (o->distinct) nnz = without_repeats(o, entries);
     if (o->sorted)
         qsort(entries, (size_t)nnz, sizeof *entries, by_row_and_column);

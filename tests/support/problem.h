@@ -15,7 +15,8 @@ typedef enum shape {
     SHAPE_HUB,         /* most entries in one row in the middle */
     SHAPE_LAST_ROW,    /* all entries in the last row */
     SHAPE_SPARSE_ENDS, /* the first and the last third of the rows are empty */
-    SHAPE_RAGGED       /* ever shorter rows, the last ones empty */
+    SHAPE_RAGGED,      /* ever shorter rows, the last ones empty */
+    SHAPE_BAND         /* columns near the diagonal */
 } shape;
 
 enum { PROBLEM_SHARES_A = 1, PROBLEM_SHARES_B = 2, PROBLEM_SHARES_D = 4, PROBLEM_SHARES_VALUES = 8 };

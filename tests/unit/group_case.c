@@ -34,6 +34,10 @@ const group_case group_cases[] = {
     {"no columns", 30, 0, 0, 4, 5, SHAPE_UNIFORM, GROUP_BETA},
     {"K and L are 0", 20, 20, 90, 0, 0, SHAPE_UNIFORM, 0},
     {"K and L are 1", 20, 20, 90, 1, 1, SHAPE_UNIFORM, GROUP_VALUES},
+    {"a band", 120, 120, 900, 9, 7, SHAPE_BAND, 0},
+    {"a band, columns first, a batch", 90, 100, 700, 6, 5, SHAPE_BAND, GROUP_COLUMN_MAJOR | GROUP_PADDED | GROUP_BATCH},
+    {"a band, values, D is B", 200, 180, 1500, 8, 8, SHAPE_BAND, GROUP_VALUES | GROUP_SAME | GROUP_BETA},
+    {"a band of integers", 150, 150, 1200, 16, 12, SHAPE_BAND, GROUP_INTEGERS | GROUP_BETA},
     {"integers", 70, 80, 900, 15, 13, SHAPE_UNIFORM, GROUP_INTEGERS},
     {"integers, with a hub", 50, 50, 900, 32, 32, SHAPE_HUB, GROUP_INTEGERS | GROUP_SAME | GROUP_BETA},
 };

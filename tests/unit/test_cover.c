@@ -81,7 +81,7 @@ static void run_cases(group_rank *self) {
 }
 
 static void all_cases(void **state) {
-    int step = test_rounds(1, 11);
+    int step = test_rounds(2, 17);
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = 600;
     (void)state;

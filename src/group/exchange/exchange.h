@@ -25,10 +25,11 @@ typedef struct tamis_row_exchange {
     int64_t row_bytes, back_bytes;         /* of the largest row that is fetched, and that goes back */
     int64_t *send_starts, *receive_starts; /* in bytes, of the exchange under way */
 
-    bool in_place;    /* the local plan reads the caller's own rows where they are: X has the ghost rows alone */
-    bool gives;       /* the local plan writes partial sums, of which some go to other ranks or others' come */
-    bool apart;       /* a plan of their own computes the ghost rows' */
-    int64_t own_sums; /* own rows in `partial`; 0: their sums are in the output already */
+    int64_t copied[2][2]; /* ranges of own rows that X gets: from .. to - 1; it has room for all of them */
+    bool in_place;        /* the local plan reads the caller's own rows where they are: X has the ghost rows alone */
+    bool gives;           /* the local plan writes partial sums, of which some go to other ranks or others' come */
+    bool apart;           /* a plan of their own computes the ghost rows' */
+    int64_t own_sums;     /* own rows in `partial`; 0: their sums are in the output already */
 
     /* buffers in the device's memory; on the CPU the host's */
     void *sends; /* shard.sends; on the CPU NULL, for they are read where they are */

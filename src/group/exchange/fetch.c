@@ -112,48 +112,58 @@ tamis_status tamis_fetch_agree(tamis_fetch *fetches, int count, tamis_status sta
 
 /* ------------------------------------------------------------------------------------------ packing */
 
-/* Gathers rows of all members of a matrix, `skip` bytes behind the start of X's or the sent rows. */
-static tamis_status gather(const tamis_fetch *f, void *stream, int which, const void *rows, int64_t count, void *to,
-                           int64_t skip) {
+/* Rows of a matrix to be copied: `count` of a list, or from `first` on. */
+typedef struct rows_of {
+    const void *list;
+    int64_t first, count;
+} rows_of;
+
+/* Gathers rows of all members of a matrix. */
+static tamis_status gather(const tamis_fetch *f, void *stream, int which, rows_of rows, tamis_place to) {
     const tamis_device *const device = f->exchange->group->device;
     const tamis_dense *const X = f->from[which].given.view;
     const int64_t size = element_bytes(f);
-    const int64_t skip_given = f->from[which].given.skip;
+    const int64_t before = rows.first * (X->layout == TAMIS_ROW_MAJOR ? tamis_dense_stride(X) : 1);
+    const int64_t skip = f->from[which].given.skip + before;
     for (int64_t m = 0; m < f->members[which]; m++) {
         const tamis_gathering g = {.type = X->type,
                                    .threads = f->exchange->threads,
                                    .layout = X->layout,
-                                   .from = {X->data, (skip_given + m * X->batch_stride) * size},
-                                   .to = {to, skip + m * X->cols * size},
+                                   .from = {X->data, (skip + m * X->batch_stride) * size},
+                                   .to = {to.base, to.bytes + m * X->cols * size},
                                    .stride = tamis_dense_stride(X),
                                    .to_stride = f->row_bytes / size,
                                    .cols = X->cols,
-                                   .count = count,
-                                   .rows = rows};
+                                   .count = rows.count,
+                                   .rows = rows.list};
         TRY(device->backend->gather(device->handle, stream, &g));
     }
     return TAMIS_OK;
 }
 
-static tamis_status pack(const tamis_fetch *f, void *stream, const void *rows, int64_t count, tamis_place to) {
-    const int64_t second = f->members[0] * f->from[0].given.cols * element_bytes(f);
-    if (count == 0) return TAMIS_OK;
-    TRY(gather(f, stream, 0, rows, count, to.base, to.bytes));
-    return f->members[1] == 0 ? TAMIS_OK : gather(f, stream, 1, rows, count, to.base, to.bytes + second);
+static tamis_status pack(const tamis_fetch *f, void *stream, rows_of rows, tamis_place to) {
+    if (rows.count == 0) return TAMIS_OK;
+    TRY(gather(f, stream, 0, rows, to));
+    to.bytes += f->members[0] * f->from[0].given.cols * element_bytes(f);
+    return f->members[1] == 0 ? TAMIS_OK : gather(f, stream, 1, rows, to);
 }
 
 static tamis_status pack_sends(const tamis_fetch *f) {
     const tamis_row_exchange *const e = f->exchange;
     const tamis_shard_description *const is = tamis_row_lists(e);
-    return pack(f, e->stream, e->sends ? e->sends : is->sends, is->send_rows, (tamis_place){e->send, 0});
+    const rows_of rows = {.list = e->sends ? e->sends : is->sends, .count = is->send_rows};
+    return pack(f, e->stream, rows, (tamis_place){e->send, 0});
 }
 
 /* In the caller's stream, which has read X before: the others wait only for what is sent. */
 static tamis_status pack_own(const tamis_fetch *f) {
     const tamis_row_exchange *const e = f->exchange;
     const tamis_shard_description *const is = tamis_row_lists(e);
-    const tamis_place at = {e->rows, is->ghosts_before * f->row_bytes};
-    return e->in_place ? TAMIS_OK : pack(f, f->stream, NULL, is->own_rows, at);
+    for (int i = 0; i < 2 && !e->in_place; i++) {
+        const rows_of rows = {.first = e->copied[i][0], .count = e->copied[i][1] - e->copied[i][0]};
+        TRY(pack(f, f->stream, rows, (tamis_place){e->rows, (is->ghosts_before + rows.first) * f->row_bytes}));
+    }
+    return TAMIS_OK;
 }
 
 tamis_status tamis_fetch_begin(tamis_fetch *f) {

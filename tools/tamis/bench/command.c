@@ -29,6 +29,7 @@ static const tool_option options[] = {
      "several devices together, each with its rows and a thread, compared with the first of them alone",
      AT(group.devices), 0, 0, &tool_devices},
     TOOL_OVERLAP(AT(group.overlap)),
+    TOOL_EXCHANGE(AT(group.exchange)),
     TOOL_SPREAD(AT(group.spread)),
     TOOL_PARTITION(AT(group.partition)),
     TOOL_TRANSPORT(AT(group.transport)),

@@ -37,6 +37,7 @@ static tamis_options planning_of(const tool_bench_case *one) {
     planning.expected_calls = settings->calls;
     planning.effort = (tamis_effort)settings->effort;
     planning.overlap = (tamis_overlap)settings->group.overlap;
+    planning.exchange = (tamis_exchange)settings->group.exchange;
     planning.parameters = settings->parameters;
     tool_device_plan_with(one->device, algorithm == 0 ? NULL : tool_choice_name(&tool_algorithms, algorithm),
                           &planning);
