@@ -96,8 +96,10 @@ typedef struct tamis_group_plan tamis_group_plan;
  * options.overlap: with ALWAYS, a rank computes the entries with columns of its own while the other rows are on their
  * way, and then adds the rest: SpMM and fused as C = own part, C = C + rest. Not where softmax needs whole rows, where
  * outputs of SpMM and fused have 16 bits, which would be rounded twice, with options.no_workspace, or without ghost
- * rows. AUTO does that on GPUs where it is predicted to be faster. Each rank may choose for itself. The results of both
- * ways differ by the rounding of one more sum.
+ * rows. Where a range of rows with at least half of the nonzeros needs no ghost rows, that is computed meanwhile
+ * instead, and the other rows afterwards, in all these cases, but not with options.keep_softmax or no_workspace. AUTO
+ * does the first on GPUs, and the second on all devices, where it is predicted to be faster. Each rank may choose for
+ * itself. The results of the first way differ by the rounding of one more sum.
  *
  * options.exchange: with REPLICATE, a rank receives all rows of B that it does not have, needed or not: the baseline,
  * as in Nisa et al.: Sampled Dense Matrix Multiplication. With COVER, ranks compute partial rows of the output for each

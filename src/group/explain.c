@@ -45,6 +45,14 @@ static void write_exchange(tamis_text_buffer *w, const tamis_group_plan *plan) {
     }
     tamis_text_add(w, "all ranks    receive %lld rows, the most %lld\n", (long long)r->ghosts,
                    (long long)r->ghosts_most);
+    if (plan->by_rows) {
+        const tamis_row_range *const x = plan->ranges, *const before = &x[TAMIS_BEFORE],
+                                     *const behind = &x[TAMIS_BEHIND];
+        tamis_text_add(
+            w, "interior     %lld of %lld rows need no other rank's; %lld own rows of B are copied for the rest\n",
+            (long long)x[TAMIS_INTERIOR].S.rows, (long long)tamis_row_lists(&plan->exchange)->local.rows,
+            (long long)(before->last_own - before->first_own + behind->last_own - behind->first_own));
+    }
     tamis_text_add(w, "buffers      %zu bytes\n", r->buffer_bytes);
 }
 
