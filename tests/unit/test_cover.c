@@ -7,6 +7,7 @@
 #include <tamis/matrix.h>
 #include <tamis/structure.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "cpu_device.h"
 #include "group/cover/vertex_cover.h"
@@ -156,6 +157,79 @@ static void hubs_move_little(void **state) {
     assert_int_equal(covered, 6 + 6); /* the hub's row of B to each other rank with rows, and a partial row from each */
 }
 
+/* ------------------------------------------------------------------------------------------ memory */
+
+enum { SHORT_RANKS = 3, SHORT_ROWS = 30, SHORT_WIDTH = 4 };
+
+typedef struct trial {
+    tamis_sparse S;
+    tamis_exchange exchange;
+    tamis_status status[SHORT_RANKS];
+} trial;
+
+static void make_and_run(group_rank *self) {
+    enum { OWN = SHORT_ROWS / SHORT_RANKS };
+    trial *const x = self->context;
+    float b[OWN * SHORT_WIDTH] = {1}, c[OWN * SHORT_WIDTH];
+    const tamis_dense B = {.data = b, .rows = OWN, .cols = SHORT_WIDTH};
+    const tamis_dense C = {.data = c, .rows = OWN, .cols = SHORT_WIDTH};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_plan *plan = NULL;
+    tamis_sparse S;
+    o.operation = TAMIS_OP_SPMM;
+    o.width = SHORT_WIDTH;
+    o.exchange = x->exchange;
+    o.overlap = x->exchange == TAMIS_EXCHANGE_COVER ? TAMIS_OVERLAP_NEVER : TAMIS_OVERLAP_ALWAYS;
+    tamis_status status = tamis_slice(&x->S, (int64_t)self->rank * OWN, OWN, 0, 0, &S);
+    if (status == TAMIS_OK) status = tamis_group_plan_create(self->group, &S, OWN, &o, &plan);
+    if (status == TAMIS_OK) status = tamis_group_plan_spmm(plan, &B, &C, NULL);
+    tamis_group_plan_destroy(plan);
+    x->status[self->rank] = status;
+    if (status != TAMIS_OK && !strstr(tamis_last_error(), "no memory for")) group_says(self, "%s", tamis_last_error());
+}
+
+/* The n-th allocation of all ranks together fails, and all after it: all get the same status, and nothing is leaked. */
+static void memory_is_short_for(bool hubs) {
+    int32_t offsets[SHORT_ROWS + 1], columns[SHORT_ROWS * SHORT_ROWS], count = 0;
+    float values[SHORT_ROWS * SHORT_ROWS] = {1};
+    tamis_device *const devices[] = {device, device, device};
+    tamis_group *groups[SHORT_RANKS];
+    int64_t n = 0;
+    for (int32_t i = 0; i < SHORT_ROWS; i++) {
+        offsets[i] = count;
+        for (int32_t j = 0; j < SHORT_ROWS; j++)
+            if (hubs ? i == j || i == 7 || j == 7 : abs(i - j) < 2) columns[count++] = j;
+    }
+    offsets[SHORT_ROWS] = count;
+    trial x = {.S = {.rows = SHORT_ROWS,
+                     .cols = SHORT_ROWS,
+                     .nnz = count,
+                     .offsets = offsets,
+                     .columns = columns,
+                     .values = values},
+               .exchange = hubs ? TAMIS_EXCHANGE_COVER : TAMIS_EXCHANGE_FETCH,
+               .status = {TAMIS_ERROR_MEMORY}};
+    assert_int_equal(tamis_group_open_local(devices, SHORT_RANKS, NULL, groups), TAMIS_OK);
+    const int64_t live = tamis_memory_live();
+    while (x.status[0] == TAMIS_ERROR_MEMORY) {
+        assert_true(++n < 3000);
+        tamis_memory_fail_at(n);
+        group_run(SHORT_RANKS, groups, make_and_run, &x);
+        tamis_memory_fail_at(0);
+        assert_int_equal(tamis_memory_live(), live);
+        assert_true(x.status[1] == x.status[0] && x.status[2] == x.status[0]);
+    }
+    assert_int_equal(x.status[0], TAMIS_OK);
+    assert_true(n > (int64_t)SHORT_RANKS * (hubs ? 40 : 20));
+    for (int r = 0; r < SHORT_RANKS; r++) tamis_group_close(groups[r]);
+}
+
+static void memory_is_short(void **state) {
+    (void)state;
+    memory_is_short_for(true);
+    memory_is_short_for(false);
+}
+
 /* Real patterns, where they are. */
 static void real_patterns(void **state) {
     static const struct {
@@ -191,7 +265,8 @@ static void real_patterns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(covers_are_cheapest), cmocka_unit_test(all_cases),
-                                       cmocka_unit_test(hubs_move_little), cmocka_unit_test(real_patterns)};
+                                       cmocka_unit_test(hubs_move_little), cmocka_unit_test(memory_is_short),
+                                       cmocka_unit_test(real_patterns)};
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
