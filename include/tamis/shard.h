@@ -90,7 +90,8 @@ typedef struct tamis_shard_description {
     const int64_t *receive_starts; /* ranks + 1: those of rank r are number receive_starts[r] and following */
     const int64_t *sends;          /* send_rows local numbers, 0 .. own_rows - 1. NULL before set_requests */
     const int64_t *send_starts;    /* ranks + 1: those for rank r are number send_starts[r] and following */
-    /* This rank's rows of S over [own rows | ghost rows], or as options.in_order says. Entries and values keep S's order. */
+    /* This rank's rows of S over [own rows | ghost rows], or as options.in_order says. Entries and values keep S's
+       order. */
     tamis_sparse local;
     /*
      * With options.split, the entries with own columns and those with ghost columns, numbered from the first ghost row.
