@@ -38,9 +38,10 @@ int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multip
     enum { MANY = 8192 /* nonzeros of a multiprocessor */, LEAST = 128, ITEMS = 1024 /* of one */ };
     const double many = tamis_gpu_tasks_level(&problem->evidence->profile) ? MANY : 2 * MANY;
     const double each = (double)problem->nnz / (double)multiprocessors;
+    const int64_t teams = ITEMS / lanes;
     int64_t share = LEAST;
     if (each <= many) return 0;
-    while ((double)(share * (ITEMS / lanes)) < each) share *= 2;
+    while ((double)(share * teams) < each) share *= 2;
     return share;
 }
 
