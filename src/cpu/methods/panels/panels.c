@@ -107,7 +107,8 @@ static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_sha
     if (problem->operation != TAMIS_OP_SPMM) return fmax(seconds_of_dots(problem, shares), least);
     const double seconds = seconds_of_sums(problem, shares);
     if (is_local(problem, table)) return fmax(seconds, untiled);
-    return tamis_cpu_far_share(problem, table) > 0 ? fmax(seconds, least) : seconds;
+    const double alone = untiled * (1 + fit.single) * shares->single;
+    return fmax(seconds, tamis_cpu_far_share(problem, table) > 0 ? least : alone);
 }
 
 /* Chooses 6 or 8 rows, whichever is predicted to take less. */
