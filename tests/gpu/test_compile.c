@@ -50,7 +50,7 @@ static const struct allowed {
     {"sddmm_wgmma.cu", 32, "saved around exp and divisions, of neighbouring columns and long K"},
     {"spmm_wgmma.cu", 64,
      "what builders know ahead, of batches and gathered cells; the merging kernel's program has it unused"},
-    {"backward_wgmma.cu", 720,
+    {"backward_wgmma.cu", 760,
      "what functions that are called get of a thread's numbers, seldom; by mma, what a panel ends with"},
     {"backward_narrow.cu", 560,
      "what functions that are called get of a thread's numbers, seldom; by mma, K and L of 128 beside scores"},

@@ -20,17 +20,18 @@ enum { ALL = 1 << OUT_A | 1 << OUT_B | 1 << OUT_D };
 
 static const char *name = "cuda:0", *algorithm = "gpu-tensor";
 static bool on_cpu;
+static bool by_mma; /* the form of products whose rows are half as long: gpu/tensor/form.h */
 static int rounds = 1;
 static bool brief; /* a few cases, which share their kernels */
 static tamis_device *device;
 static tamis_random dice;
 static int64_t live;
 
-/* K and L, on a GPU up to 128, of 16 bits up to 256. */
+/* K and L, on a GPU up to 128, of 16 bits up to 256; half of these by mma.sync. */
 static int64_t draw_width(tamis_type type) {
     static const int64_t narrow[] = {1, 3, 16, 33, 40, 63, 64, 64, 65, 80, 96, 120, 127, 128, 128, 130, 192, 200, 256};
     static const int64_t any[] = {1, 3, 16, 33, 64, 65, 100, 136};
-    const int64_t count = tamis_type_size(type) == 2 ? 19 : 15;
+    const int64_t count = tamis_type_size(type) == 2 ? (by_mma ? 15 : 19) : by_mma ? 8 : 15;
     return on_cpu ? any[tamis_random_below(&dice, 8)] : narrow[tamis_random_below(&dice, count)];
 }
 
@@ -237,6 +238,8 @@ int main(int argc, char **argv) {
     if (!named_device_is_here(argc, argv, &name)) return 77;
     if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return 1;
     on_cpu = strcmp(name, "cpu") == 0;
+    const char *const wish = getenv("TAMIS_TENSOR_CORES");
+    by_mma = strcmp(about.instruction_set, "sm_90") != 0 || (wish && strcmp(wish, "mma") == 0);
     if (on_cpu) {
         algorithm = "cpu-cells";
     } else if (strncmp(about.instruction_set, "sm_", 3) != 0 || atoi(about.instruction_set + 3) < 80) {

@@ -123,6 +123,27 @@ FUNCTION void multiply_across_held(float *d, const uint32 *a, uint64 b, int colu
     }
 }
 
+/* Of numbers that are highs and lows: high x low and low x high, and high x high, from what is loaded once. */
+FUNCTION void multiply_halves_64x64(float *crossed, float *whole, uint64 x, uint64 x_low, uint64 y, uint64 y_low,
+                                    int add_crossed, int add_whole) {
+    const int lane = LOCAL_ID % 32;
+    uint32 highs[4], lows[4];
+    load_own(highs, x);
+    load_own(lows, x_low);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        uint32 y_highs[4], y_lows[4];
+        load_matrices(y_highs, piece_at(y, lane / 16 * 8 + lane % 8, lane / 8 % 2) + j * 2048);
+        load_matrices(y_lows, piece_at(y_low, lane / 16 * 8 + lane % 8, lane / 8 % 2) + j * 2048);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            multiply_16x8(crossed + 8 * j + 4 * i, highs, y_lows + 2 * i, add_crossed);
+            multiply_16x8(crossed + 8 * j + 4 * i, lows, y_highs + 2 * i, 1);
+            multiply_16x8(whole + 8 * j + 4 * i, highs, y_highs + 2 * i, add_whole);
+        }
+    }
+}
+
 /* The products of hopper.h. */
 FUNCTION void multiply_64x128(float *d, uint64 a, uint64 b, int add) {
     uint32 own[4];

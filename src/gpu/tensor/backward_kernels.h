@@ -6,6 +6,11 @@
 /* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is
    begun here ends after PRODUCTS_WAIT. */
 FUNCTION void begin_rows_products(float *sum, float *crossed, uint64 x, uint64 x_low, uint64 y, uint64 y_low) {
+#if PRODUCTS_AT_ONCE && PRODUCTS == 3
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        multiply_halves_64x64(crossed, sum, x + 2 * k, x_low + 2 * k, y + 2 * k, y_low + 2 * k, k > 0, k > 0);
+#else
     if (LOWS) {
 #pragma unroll
         for (int k = 0; k < 4; k++) {
@@ -15,6 +20,7 @@ FUNCTION void begin_rows_products(float *sum, float *crossed, uint64 x, uint64 x
     }
 #pragma unroll
     for (int k = 0; k < 4; k++) multiply_64x64(sum, x + 2 * k, y + 2 * k, k > 0);
+#endif
 }
 
 FUNCTION void add_crossed(float *sum, float *crossed) {

@@ -46,6 +46,11 @@
 
 /* What a line of 64 rows at x and of 64 at y adds: high x low and low x high, and high x high. */
 FUNCTION void multiply_lines(float *crossed, float *whole, uint64 x, uint64 y, int first, int fresh) {
+#if PRODUCTS_AT_ONCE && PRODUCTS == 3
+#pragma unroll
+    for (int k = 0; k < STEPS; k++)
+        multiply_halves_64x64(crossed, whole, x + 2 * k, x + 2 * k + 4, y + 2 * k, y + 2 * k + 4, !first || k > 0, !fresh || k > 0);
+#else
     if (LOWS) {
         multiply_64x64(crossed, x, y + 4, !first);
         multiply_64x64(crossed, x + 4, y, 1);
@@ -54,6 +59,7 @@ FUNCTION void multiply_lines(float *crossed, float *whole, uint64 x, uint64 y, i
     }
 #pragma unroll
     for (int k = 0; k < STEPS; k++) multiply_64x64(whole, x + 2 * k, y + 2 * k, !fresh || k > 0);
+#endif
 }
 
 /* What 64 columns of the cell add to 64 columns of the result, first high x low and low x high: y has the highs of D, z the
