@@ -81,6 +81,7 @@ TAMIS_API tamis_status tamis_graph_attention_backward(
 
 /* ---------------------------------------------------------------------------------------------- segments */
 
+/* What a segment becomes. */
 typedef enum tamis_segment_op {
     TAMIS_SEGMENT_SOFTMAX = 0,
     TAMIS_SEGMENT_SUM = 1,

@@ -43,8 +43,10 @@ static const struct allowed {
      "saved around exp and divisions, where a group takes a whole multiprocessor; places of rows, to load more at once"},
     {"sddmm_panels.simt", 64, "saved around exp and divisions, 16-bit rows of 512"},
     {"chunks.simt", 16, "saved around exp"},
+    {"add_rows.simt", 8, "saved around 64-bit divisions"},
     {"one_pass.simt", 32, "rows of fp64 on sm_80, for which the assembler hands out all registers"},
-    {"fused_teams.simt", 32, "what is known ahead of the loop, where many groups share a multiprocessor"},
+    {"fused_teams.simt", 64,
+     "what is known ahead of the loop, where many groups share a multiprocessor; long rows of fp64 on sm_80"},
     {"split_rows.cu", 8, "columns of 16-bit numbers, where four groups share a multiprocessor"},
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 32, "saved around exp and divisions, of neighbouring columns and long K"},
@@ -118,7 +120,8 @@ static void be_sure(instance *x) {
     if (x->type != TAMIS_F32 && x->type != TAMIS_F64) {
         if (x->operation != TAMIS_OP_FUSED || strcmp(x->algorithm->description.name, "gpu-tensor") != 0) return;
         x->edge = TAMIS_EDGE_SOFTMAX;
-        x->has_values = false;
+        x->has_values = x->keep_softmax = x->once = false;
+        x->output_type = x->type;
         return;
     }
     x->edge = x->type == TAMIS_F32 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;

@@ -22,11 +22,12 @@ typedef struct pass {
 /* Whether rows of all matrices can be read in such units. */
 static bool fits_unit(const pass *p, int64_t unit) {
     const tamis_attention_job *const job = p->job;
-    const tamis_message_operand *const all[] = {&job->q,     &job->k,  &job->v,  &job->e,  &job->out,
-                                                &job->d_out, &job->dq, &job->dk, &job->dv, &job->de};
+    enum { COUNT = 10 };
+    const tamis_message_operand *const all[COUNT] = {&job->q,     &job->k,  &job->v,  &job->e,  &job->out,
+                                                     &job->d_out, &job->dq, &job->dk, &job->dv, &job->de};
     const size_t size = tamis_type_size(job->type);
     if (job->width % unit) return false;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < COUNT; i++)
         if (all[i]->at.base && !tamis_gpu_aligned(p->device, all[i]->at, all[i]->stride, 0, size, (size_t)unit * size))
             return false;
     return true;

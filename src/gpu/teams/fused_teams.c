@@ -3,6 +3,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "gpu/model.h"
@@ -80,6 +82,12 @@ static bool is_full(const tamis_prepared *p, int64_t width) {
     return width == lane_pieces(p, width) * p->parameters[TEAM_LANES] * piece_of(&p->problem);
 }
 
+/* Before compute capability 9.0 the assembler keeps more at once: the same instances would spill. */
+static bool needs_room(const tamis_gpu_device *device) {
+    const char *const architecture = device->limits.architecture;
+    return strncmp(architecture, "sm_", 3) == 0 && strtol(architecture + 3, NULL, 10) < 90;
+}
+
 /* Registers that a work-item takes: for its rows, and what is beside them. */
 static int64_t registers_of(const tamis_prepared *p) {
     enum { BESIDE = 22, CALLS = 10 };
@@ -88,11 +96,13 @@ static int64_t registers_of(const tamis_prepared *p) {
     const int64_t own = lane_pieces(p, problem->inner), others = problem->d_is_b ? 0 : lane_pieces(p, problem->width);
     const int64_t pieces = own + lane_pieces(p, problem->width) + p->parameters[BATCH] * (own + others);
     const bool calls = edge != TAMIS_EDGE_SCALE && edge != TAMIS_EDGE_MASK && edge != TAMIS_EDGE_RESIDUAL;
-    return pieces * piece_of(problem) * (problem->type == TAMIS_F64 ? 2 : 1) + BESIDE + (calls ? CALLS : 0);
+    const int64_t registers =
+        pieces * piece_of(problem) * (problem->type == TAMIS_F64 ? 2 : 1) + BESIDE + (calls ? CALLS : 0);
+    return needs_room(p->device) ? 2 * registers + 16 : registers;
 }
 
 static tamis_status check(tamis_prepared *p) {
-    enum { GROUP_USUAL = 128, REGISTERS = 65536 };
+    enum { GROUP_USUAL = 128, REGISTERS = 65536, REGISTERS_MOST = 255 };
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, SHARE));
     while (v[TEAM_LANES] < LANES_MOST &&
@@ -102,6 +112,7 @@ static tamis_status check(tamis_prepared *p) {
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     while (v[BATCH] > BATCH_USUAL && registers_of(p) > REGISTERS / v[GROUP]) v[BATCH] /= 2;
     while (v[GROUP] > GROUP_USUAL && registers_of(p) > REGISTERS / v[GROUP]) v[GROUP] /= 2;
+    while (needs_room(p->device) && v[BATCH] > 1 && registers_of(p) > REGISTERS_MOST) v[BATCH] /= 2;
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
     return TAMIS_OK;
 }

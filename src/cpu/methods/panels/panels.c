@@ -99,16 +99,17 @@ static double seconds_of_dots(const tamis_problem *problem, const tamis_cpu_pane
 }
 
 /* An entry takes no less than a nonzero without panels, and one of a single row takes more, since nothing is
-   prefetched. Of SpMM that holds where rows come from beyond L2, and in a mesh panels gain nothing. */
+   prefetched. Of SpMM that holds where rows come from beyond L2, and in a mesh panels gain nothing. Neither do they
+   where the call itself takes the time. */
 static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
+    static const double SHORT_CALL = 1e-6;
     const double table = (double)problem->cols * tamis_cpu_row_bytes(problem);
     const double untiled = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
     const double least = untiled * (shares->entries + fit.single * shares->single);
     if (problem->operation != TAMIS_OP_SPMM) return fmax(seconds_of_dots(problem, shares), least);
     const double seconds = seconds_of_sums(problem, shares);
     if (is_local(problem, table)) return fmax(seconds, untiled);
-    const double alone = untiled * (1 + fit.single) * shares->single;
-    return fmax(seconds, tamis_cpu_far_share(problem, table) > 0 ? least : alone);
+    return tamis_cpu_far_share(problem, table) > 0 || untiled < SHORT_CALL ? fmax(seconds, least) : seconds;
 }
 
 /* Chooses 6 or 8 rows, whichever is predicted to take less. */
