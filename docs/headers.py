@@ -90,7 +90,7 @@ def filtered(path):
 def page(path):
     """A header's page, and the names of what has no comment."""
     name = os.path.basename(path)[:-2]
-    out = [f"({name}_8h)=\n# tamis/{name}.h\n", f"```{{doxygenfile}} tamis/{name}.h\n:sections: detaileddescription\n```\n"]
+    out = [f"({name.replace('_', '__')}_8h)=\n# tamis/{name}.h\n", f"```{{doxygenfile}} tamis/{name}.h\n:sections: detaileddescription\n```\n"]
     bare = []
     for paragraph in paragraphs(path):
         commented = False
