@@ -5,9 +5,16 @@
 #include "gpu/model.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/slices.h"
+
+int tamis_gpu_compute_capability(const tamis_gpu_device *device) {
+    const char *const architecture = device->limits.architecture;
+    return strncmp(architecture, "sm_", 3) == 0 ? (int)strtol(architecture + 3, NULL, 10) : 0;
+}
 
 double tamis_gpu_issue(const tamis_problem *p, double picoseconds) {
     const tamis_ceilings *const c = &p->evidence->ceilings;

@@ -30,6 +30,9 @@ double tamis_gpu_filling(const tamis_problem *p, double seconds);
    fitted; a nonzero. */
 double tamis_gpu_beyond(const tamis_problem *p, double bytes);
 
+/* 90 for compute capability 9.0; 0 for what is not CUDA's. */
+int tamis_gpu_compute_capability(const tamis_gpu_device *device);
+
 /* Seconds of a row that one team walks alone. */
 double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes);
 

@@ -228,6 +228,19 @@ static tamis_status mask(tamis_gpu_device *d, tamis_index_type index, tamis_inde
     return tamis_gpu_mask_columns(d, NULL, 1, &m, offset, zeros, index, zeros);
 }
 
+static tamis_message_order order_of(tamis_index_type offset, tamis_index_type index, const int64_t *entries,
+                                    void *plan) {
+    return (tamis_message_order){.rows = ROWS,
+                                 .cols = ROWS,
+                                 .nnz = NONZEROS,
+                                 .offset_type = offset,
+                                 .column_type = index,
+                                 .offsets = offsets_of(offset),
+                                 .columns = instance_zeros(),
+                                 .entries = entries,
+                                 .plan = plan};
+}
+
 /* Each pass of message passing, with a row that is cut: of each type, at one width or another. */
 static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
     static const struct {
@@ -259,15 +272,7 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
         const tamis_message_job job = {.device = d,
                                        .kind = passes[i].kind,
                                        .type = type,
-                                       .order = {.rows = ROWS,
-                                                 .cols = ROWS,
-                                                 .nnz = NONZEROS,
-                                                 .offset_type = offset,
-                                                 .column_type = index,
-                                                 .offsets = offsets_of(offset),
-                                                 .columns = instance_zeros(),
-                                                 .entries = i % 2 ? zeros.base : NULL,
-                                                 .plan = &plan},
+                                       .order = order_of(offset, index, i % 2 ? zeros.base : NULL, &plan),
                                        .other_offsets = i % 5 == 0 ? offsets_of(offset) : NULL,
                                        .other_offset_type = offset,
                                        .term = passes[i].term,
@@ -298,14 +303,7 @@ static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
         const tamis_message_operand operand = {zeros, 4 * width}, edges = {i % 2 ? zeros : none, 4 * width};
         tamis_attention_job job = {.device = d,
                                    .type = type,
-                                   .order = {.rows = ROWS,
-                                             .cols = ROWS,
-                                             .nnz = NONZEROS,
-                                             .offset_type = offset,
-                                             .column_type = index,
-                                             .offsets = offsets_of(offset),
-                                             .columns = instance_zeros(),
-                                             .entries = i % 3 ? zeros.base : NULL},
+                                   .order = order_of(offset, index, i % 3 ? zeros.base : NULL, NULL),
                                    .heads = 4,
                                    .width = width,
                                    .scale = 1,

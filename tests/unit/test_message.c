@@ -12,16 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "named_device.h"
+#include "drawn_device.h"
 #include "support/works.h"
-
-static const char *name = "cpu";
-static tamis_device *device;
-static int64_t live, step = 1, number;
-
-/* Whether the next case is one of those that run. */
-static bool is_drawn(void) { return number++ % step == 0; }
 
 static const struct {
     tamis_message_op op;
@@ -356,24 +348,10 @@ static void same_bits(void **state) {
     graph_case_free(&g);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != live;
-}
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_message), cmocka_unit_test(hubs),
                                        cmocka_unit_test(every_pair),    cmocka_unit_test(finite_differences),
                                        cmocka_unit_test(ties_and_nan),  cmocka_unit_test(same_bits)};
-    if (!named_device_is_here(argc, argv, &name)) return 77;
-    if (argc > 2) step = strtoll(argv[2], NULL, 10);
-    if (argc > 3) number = step - strtoll(argv[3], NULL, 10);
+    if (!device_is_drawn(argc, argv)) return 77;
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

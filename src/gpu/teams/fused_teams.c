@@ -3,8 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "gpu/model.h"
@@ -84,8 +82,8 @@ static bool is_full(const tamis_prepared *p, int64_t width) {
 
 /* Before compute capability 9.0 the assembler keeps more at once: the same instances would spill. */
 static bool needs_room(const tamis_gpu_device *device) {
-    const char *const architecture = device->limits.architecture;
-    return strncmp(architecture, "sm_", 3) == 0 && strtol(architecture + 3, NULL, 10) < 90;
+    const int capability = tamis_gpu_compute_capability(device);
+    return capability > 0 && capability < 90;
 }
 
 /* Registers that a work-item takes: for its rows, and what is beside them. */

@@ -25,7 +25,7 @@ tamis_tensor_chip tamis_tensor_chip_of(int architecture) {
 tamis_tensor_chip tamis_tensor_of(const tamis_gpu_device *device) {
     const char *const wish = getenv("TAMIS_TENSOR_CORES");
     if (strcmp(device->runtime->name, "cuda") != 0) return chips[0].chip;
-    tamis_tensor_chip chip = tamis_tensor_chip_of((int)strtol(device->limits.architecture + 3, NULL, 10));
+    tamis_tensor_chip chip = tamis_tensor_chip_of(tamis_gpu_compute_capability(device));
     if (chip.form == TAMIS_TENSOR_WGMMA && wish && strcmp(wish, "mma") == 0) chip.form = TAMIS_TENSOR_MMA;
     return chip;
 }

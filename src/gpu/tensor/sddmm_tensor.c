@@ -4,7 +4,6 @@
  * (form.h). SDDMM in fp32 by mma.sync, or of columns that do not rise, uses sddmm_tensor.cu, whose host side is here.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -23,7 +22,7 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         why = "tensor cores are programmed for CUDA only";
     else if (problem->type == TAMIS_F64)
         why = "fp16 numbers do not hold those of fp64: it does not support the type";
-    else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
+    else if (tamis_gpu_compute_capability(device) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
     else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
         why = "SpMM needs a nonzero, and columns that rise within rows and do not repeat";
