@@ -11,3 +11,6 @@ foreach(name boeing data faults foreign graphs lists market number numpy packed 
         endif()
     endforeach()
 endforeach()
+if(NOT TAMIS_SANITIZE)
+    tamis_add_test(NAME test_reading_peak SOURCES test_reading_peak.c TIMEOUT 120)
+endif()

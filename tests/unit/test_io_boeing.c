@@ -1,5 +1,5 @@
 /* Harwell-Boeing and Rutherford-Boeing: fixed columns, Fortran formats, and what is refused. */
-#include "test_io_peak.h"
+#include "test_io_lines.h"
 
 #define TITLE   "A small matrix                                                          SMALL   \n"
 #define CARDS   "             3             1             1             1             0\n"
@@ -152,62 +152,26 @@ static void values_can_be_dropped(void **state) {
 
 /* ---- more lines than a window holds */
 
-enum { COLUMNS = 60000, A_COLUMN = 5, ENTRIES = COLUMNS * A_COLUMN };
-
-static char *many_lines(const char *type, size_t *bytes) {
-    char *const text = malloc((size_t)ENTRIES * 40);
-    assert_non_null(text);
-    size_t used = (size_t)sprintf(text, "many\n%14d%14d%14d%14d\n%-14s%14d%14d%14d%14d\n%-16s%-16s%-20s\n", 0, 0, 0, 0,
-                                  type, COLUMNS, COLUMNS, ENTRIES, 0, "(8I10)", "(10I8)", "(5E16.8)");
-    for (int column = 0; column <= COLUMNS; column++)
-        used += (size_t)sprintf(text + used, "%10d%s", column * A_COLUMN + 1,
-                                column % 8 == 7 || column == COLUMNS ? "\n" : "");
-    for (int t = 0; t < ENTRIES; t++)
-        used += (size_t)sprintf(text + used, "%8d%s", (int)((int64_t)t * 7919 % COLUMNS) + 1, t % 10 == 9 ? "\n" : "");
-    for (int t = 0; t < ENTRIES; t++) used += (size_t)sprintf(text + used, "%16.8E%s", t / 8.0, t % 5 == 4 ? "\n" : "");
-    *bytes = used;
-    return text;
-}
-
-static char *read_with(int threads, const char *text, size_t bytes) {
-    tamis_read_options options = io_options();
-    options.threads = threads;
-    tamis_owned_sparse *matrix = NULL;
-    if (tamis_read_sparse_memory("a.rua", text, bytes, &options, &matrix) != TAMIS_OK)
-        return strdup(tamis_last_error());
-    char *const read = io_text_of(tamis_owned_sparse_view(matrix));
-    tamis_owned_sparse_free(matrix);
-    return read;
-}
-
-/* One thread's windows are small, those of 64 threads hold all of the file. */
-static void expect_windows(const char *text, size_t bytes, const char *begins) {
-    char *const windows = read_with(1, text, bytes), *const whole = read_with(64, text, bytes);
-    if (strncmp(windows, begins, strlen(begins)) != 0) fail_msg("%.200s", windows);
-    if (strcmp(windows, whole) != 0) fail_msg("%.200s\n%.200s", windows, whole);
-    free(windows);
-    free(whole);
-}
-
 static void reads_windows(void **state) {
     (void)state;
     const int64_t live = tamis_memory_live();
     size_t bytes;
-    char *text = many_lines("RUA", &bytes);
-    expect_windows(text, bytes, "csr 60000x60000 300000|");
-    io_expect_peak("a.rua", text, bytes, false, 3.5); /* the text alone is three times the result */
+    char *text = io_boeing_lines("RUA", &bytes);
+    io_expect_windows("a.rua", text, bytes, io_options(), 1, "csr 60000x60000 300000|");
     text[bytes - 3] = 'x';
-    expect_windows(text, bytes, "a.rua:97505: found '3.74998750E+x4', expected a number in columns 65 to 80");
-    expect_windows(text, bytes - 81, "a.rua:97505: found the end of the file, expected a number in columns 1 to 16");
+    io_expect_windows("a.rua", text, bytes, io_options(), 1,
+                      "a.rua:97505: found '3.74998750E+x4', expected a number in columns 65 to 80");
+    io_expect_windows("a.rua", text, bytes - 81, io_options(), 1,
+                      "a.rua:97505: found the end of the file, expected a number in columns 1 to 16");
     free(text);
-    text = many_lines("RZA", &bytes); /* skew-symmetric, and the first entry is on the diagonal */
-    expect_windows(text, bytes, "a.rua:7506: an entry on the diagonal of a skew-symmetric matrix");
+    text = io_boeing_lines("RZA", &bytes); /* skew-symmetric, and the first entry is on the diagonal */
+    io_expect_windows("a.rua", text, bytes, io_options(), 1,
+                      "a.rua:7506: an entry on the diagonal of a skew-symmetric matrix");
     free(text);
     assert_int_equal(tamis_memory_live(), live);
 }
 
 int main(void) {
-    io_free_at_once();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_kind),
         cmocka_unit_test(refuses_with_the_line),

@@ -1,5 +1,5 @@
 /* Bags of words (UCI docword, lda-c) and ratings, and how a format is chosen. */
-#include "test_io_peak.h"
+#include "test_io_lines.h"
 
 static void reads_docword(void **state) {
     (void)state;
@@ -167,25 +167,11 @@ static char *many_lines(const char *head, bool rising, size_t *bytes) {
     return text;
 }
 
-static char *read_with(int threads, const char *name, const void *text, size_t bytes, tamis_format format) {
+static void expect_same(const char *name, const char *text, size_t bytes, tamis_format format, const char *begins) {
     tamis_read_options options = io_options();
-    options.threads = threads;
     options.format = format;
     options.index_type = format == TAMIS_COO ? TAMIS_I64 : TAMIS_I32;
-    tamis_owned_sparse *matrix = NULL;
-    if (tamis_read_sparse_memory(name, text, bytes, &options, &matrix) != TAMIS_OK) return strdup(tamis_last_error());
-    char *const read = io_text_of(tamis_owned_sparse_view(matrix));
-    tamis_owned_sparse_free(matrix);
-    return read;
-}
-
-static void expect_same(const char *name, const char *text, size_t bytes, tamis_format format, const char *begins) {
-    char *const windows = read_with(1, name, text, bytes, format), *const whole =
-                                                                       read_with(64, name, text, bytes, format);
-    if (strncmp(windows, begins, strlen(begins)) != 0) fail_msg("%.200s", windows);
-    if (strcmp(windows, whole) != 0) fail_msg("%.200s\n%.200s", windows, whole);
-    free(windows);
-    free(whole);
+    io_expect_windows(name, text, bytes, options, 1, begins);
 }
 
 static void reads_windows(void **state) {
@@ -230,26 +216,13 @@ static void reads_windows_of_a_graph(void **state) {
     free(text);
 }
 
-/* Documents of lda-c, each of one to four terms. */
 static void reads_windows_of_documents(void **state) {
     (void)state;
-    enum { DOCUMENTS = 1000000 };
-    char *const text = malloc(64 + (size_t)DOCUMENTS * 60);
-    assert_non_null(text);
-    size_t used = 0;
-    for (int i = 0; i < DOCUMENTS; i++) {
-        used += (size_t)sprintf(text + used, "%d", i % 4 + 1);
-        for (int t = 0; t <= i % 4; t++)
-            used += (size_t)sprintf(text + used, " %d:%d", (i + t * 30) % 10000, i % 7 + 1);
-        text[used++] = '\n';
-    }
-    io_expect_peak("a.ldac", text, used, false, 1.6);
-    text[used] = '\0';
-    char *const short_end = strstr(text + used / 4, "\n1 ");
-    const size_t some = (size_t)(short_end - text) + 1;
-    expect_same("a.ldac", text, some, TAMIS_CSR, "csr ");
-    text[some - 2] = 'x';
-    expect_same("a.ldac", text, some, TAMIS_CSR, "a.ldac:2");
+    size_t bytes;
+    char *const text = io_documents(250000, &bytes); /* the last has four terms */
+    expect_same("a.ldac", text, bytes, TAMIS_CSR, "csr 250000x10000 625000|");
+    text[bytes - 2] = 'x';
+    expect_same("a.ldac", text, bytes, TAMIS_CSR, "a.ldac:250000: found '");
     free(text);
 }
 
@@ -278,7 +251,6 @@ static void windows_know_their_lines(void **state) {
 }
 
 int main(void) {
-    io_free_at_once();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_docword),
         cmocka_unit_test(refuses_bad_docword),

@@ -40,15 +40,15 @@ static inline double io_value(const void *values, tamis_type type, int64_t at) {
     }
 }
 
-/* "csr 2x3 4| 0 1 2.5| ...", without values for a pattern. The caller frees it. */
-static inline char *io_text_of(const tamis_sparse *S) {
-    const size_t room = 128 + (size_t)S->nnz * 96;
+/* "csr 2x3 4| 0 1 2.5| ...", without values for a pattern, of so many entries. The caller frees it. */
+static inline char *io_text_of_some(const tamis_sparse *S, int64_t count) {
+    const size_t room = 128 + (size_t)count * 96;
     char *const text = malloc(room);
     assert_non_null(text);
     size_t used = (size_t)snprintf(text, room, "%s %lldx%lld %lld", S->format == TAMIS_CSR ? "csr" : "coo",
                                    (long long)S->rows, (long long)S->cols, (long long)S->nnz);
     int64_t row = 0;
-    for (int64_t t = 0; t < S->nnz; t++) {
+    for (int64_t t = 0; t < count; t++) {
         if (S->format == TAMIS_CSR)
             while (io_index(S->offsets, S->offset_type, row + 1) <= t) row++;
         else
@@ -60,6 +60,8 @@ static inline char *io_text_of(const tamis_sparse *S) {
     }
     return text;
 }
+
+static inline char *io_text_of(const tamis_sparse *S) { return io_text_of_some(S, S->nnz); }
 
 static inline tamis_read_options io_options(void) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
@@ -105,6 +107,57 @@ static inline void io_refuse_bytes(const char *name, const void *data, size_t by
 static inline void io_refuse(const char *name, const char *content, const tamis_read_options *options,
                              tamis_status status, const char *message) {
     io_refuse_bytes(name, content, strlen(content), options, status, message);
+}
+
+static inline void io_expect_same_bytes(const char *what, const void *x, const void *y, int64_t count, size_t size) {
+    if (!x != !y || (x && memcmp(x, y, (size_t)count * size) != 0)) fail_msg("%s differ", what);
+}
+
+/* Two matrices, or NULL with their messages, are the same: the numbers bit for bit. */
+static inline void io_expect_same(const tamis_owned_sparse *x, const char *said_x, const tamis_owned_sparse *y,
+                                  const char *said_y) {
+    assert_string_equal(said_x, said_y);
+    assert_int_equal(!x, !y);
+    if (!x) return;
+    const tamis_sparse *const a = tamis_owned_sparse_view(x), *const b = tamis_owned_sparse_view(y);
+    assert_true(a->format == b->format && a->index_type == b->index_type && a->value_type == b->value_type);
+    assert_true(a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->offset_type == b->offset_type);
+    const size_t index = a->index_type == TAMIS_I32 ? 4 : 8, offset = a->offset_type == TAMIS_I32 ? 4 : 8;
+    const size_t value = a->value_type == TAMIS_F32 ? 4 : a->value_type == TAMIS_F64 ? 8 : 2;
+    io_expect_same_bytes("offsets", a->offsets, b->offsets, a->rows + 1, offset);
+    io_expect_same_bytes("rows", a->row_indices, b->row_indices, a->nnz, index);
+    io_expect_same_bytes("columns", a->columns, b->columns, a->nnz, index);
+    io_expect_same_bytes("values", a->values, b->values, a->nnz, value);
+}
+
+/* What is read, and what is said. */
+static inline tamis_owned_sparse *io_read(const char *name, const void *text, size_t bytes,
+                                          const tamis_read_options *options, char said[1024]) {
+    tamis_owned_sparse *matrix = NULL;
+    const tamis_status status = tamis_read_sparse_memory(name, text, bytes, options, &matrix);
+    snprintf(said, 1024, "%s", tamis_last_error());
+    if (status == TAMIS_OK) assert_int_equal(tamis_validate(tamis_owned_sparse_view(matrix)), TAMIS_OK);
+    assert_int_equal(status == TAMIS_OK, matrix != NULL);
+    return matrix;
+}
+
+/* Windows of one thread to `most` are small, those of 64 threads hold all of the file: the same matrix or message comes
+   of them. It begins so, as io_text_of writes it. */
+static inline void io_expect_windows(const char *name, const void *text, size_t bytes, tamis_read_options options,
+                                     int most, const char *begins) {
+    char said[1024], said_of_whole[1024];
+    options.threads = 64;
+    tamis_owned_sparse *const whole = io_read(name, text, bytes, &options, said_of_whole);
+    const tamis_sparse *const S = whole ? tamis_owned_sparse_view(whole) : NULL;
+    char *const found = S ? io_text_of_some(S, S->nnz < 8 ? S->nnz : 8) : strdup(said_of_whole);
+    if (strncmp(found, begins, strlen(begins)) != 0) fail_msg("%s: %.200s", name, found);
+    free(found);
+    for (options.threads = 1; options.threads <= most; options.threads++) {
+        tamis_owned_sparse *const windows = io_read(name, text, bytes, &options, said);
+        io_expect_same(windows, said, whole, said_of_whole);
+        tamis_owned_sparse_free(windows);
+    }
+    tamis_owned_sparse_free(whole);
 }
 
 /* A name in the folder for temporary files; the caller frees it. */
