@@ -56,6 +56,9 @@ extern const char *const cross_isas[CROSS_ISAS];
 extern const char *cross_isa;
 bool cross_isa_runs(const char *isa);
 
+/* The types, as bits, of which no set before it has the same kernels (support/variants.h); 0: it does not run here. */
+unsigned cross_isa_types(const char *isa);
+
 /* Whether an algorithm of the CPU, or auto, is to decline a problem. */
 bool cross_declines(const char *algorithm, tamis_operation operation, tamis_edge edge, const problem *p);
 

@@ -8,6 +8,7 @@
 
 #include "cross.h"
 #include "support/mirror.h"
+#include "support/variants.h"
 
 typedef struct run {
     const cross_case *c;
@@ -310,6 +311,8 @@ bool cross_isa_runs(const char *isa) {
     tamis_device_close(device);
     return runs;
 }
+
+unsigned cross_isa_types(const char *isa) { return cross_isa_runs(isa) ? test_variant_types(TEST_KERNELS) : 0; }
 
 /* The instruction set asked for, or one of those that run here. */
 static const char *draw_isa(tamis_random *random, tamis_device **device) {

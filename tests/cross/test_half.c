@@ -302,10 +302,11 @@ static void kernels_of_every_instruction_set_load_and_round_right(void **state) 
     int runnable = 0;
     for (int i = 0; i < CROSS_ISAS; i++) {
         tamis_device *device = NULL;
-        if (!cross_isa_runs(cross_isas[i])) continue;
+        const unsigned own = cross_isa_types(cross_isas[i]);
+        if (own == 0) continue;
         assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
         for (int n = 0; n < 2; n++)
-            for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+            for (size_t s = 0; s < sizeof steps / sizeof *steps && own >> layouts[n].type & 1; s++) {
                 for (int w = 0; w < 2; w++) add_in_rows(device, &layouts[n], &steps[s], widths[w]);
                 add_in_samples(device, &layouts[n], &steps[s]);
             }

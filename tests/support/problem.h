@@ -9,6 +9,7 @@
 #include <tamis/tamis.h>
 
 #include "base/random.h"
+#include "support/seed.h"
 
 typedef enum shape {
     SHAPE_UNIFORM,     /* entries anywhere */
@@ -59,8 +60,5 @@ problem problem_make(const problem_options *options, tamis_random *random);
  */
 void problem_round(problem *p);
 void problem_free(problem *p);
-
-/* The seed of this run: TAMIS_TEST_SEED or the time. Printed, so that a failure can be had again. */
-uint64_t test_seed(void);
 
 #endif

@@ -28,13 +28,13 @@ tamis_add_test(NAME test_message_arguments SOURCES test_message_arguments.c TIME
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
 tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
 tamis_add_test(NAME test_edge SOURCES test_edge.c LIBRARIES tamis_test_support TIMEOUT 300)
-tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
+tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c LIBRARIES tamis_test_support TIMEOUT 300)
 tamis_add_test(NAME test_gradient_whole SOURCES test_gradient_whole.c softmax_kept.c gradient_case.c gradient_bounds.c FOR_DEVICES)
 add_test(NAME gradient_whole_cpu COMMAND test_gradient_whole cpu 2)
 set_tests_properties(gradient_whole_cpu PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_cells SOURCES test_cells.c TIMEOUT 60)
 tamis_add_test(NAME test_softmax_rows SOURCES test_softmax_rows.c softmax_kept.c gradient_case.c
-    gradient_bounds.c TIMEOUT ${TAMIS_TIMEOUT})
+    gradient_bounds.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
 # Memory of the caller's and what becomes of it; plans that threads share.
 foreach(test allocator shared_plan)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c softmax_kept.c gradient_case.c gradient_bounds.c

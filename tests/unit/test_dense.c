@@ -14,9 +14,9 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "cpu/variants.h"
 #include "dense_tests.h"
 #include "support/brief.h"
+#include "support/variants.h"
 
 static const char *name = "cpu";
 tamis_device *dense_device;
@@ -232,10 +232,9 @@ int main(int argc, char **argv) {
     }
     tamis_device_close(dense_device);
     if (strcmp(name, "cpu") != 0) return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
-    for (int v = 0; tamis_cpu_variant_at(v); v++) {
-        if (!tamis_cpu_variant_runs(tamis_cpu_variant_at(v))) continue;
-        setenv("TAMIS_CPU_ISA", tamis_cpu_variant_at(v)->name, 1);
-        failed += cmocka_run_group_tests_name(tamis_cpu_variant_at(v)->name, tests, set_up, tear_down);
-    }
+    unsigned types;
+    int next = 0;
+    for (const char *v; (v = test_variant_next(&next, TEST_DENSE, &types));)
+        failed += cmocka_run_group_tests_name(v, tests, set_up, tear_down);
     return failed;
 }

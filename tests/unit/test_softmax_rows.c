@@ -13,16 +13,18 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "cpu/variants.h"
 #include "named_device.h"
 #include "softmax_kept.h"
 #include "sparse/element.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
+#include "support/variants.h"
 
 static const char *name = "cpu";
 static int rounds = 4;
 static bool quick, is_cpu;
+enum { ALL_TYPES = 15 };
+static unsigned types = ALL_TYPES; /* bits */
 static tamis_device *device;
 static tamis_random dice;
 static int64_t live;
@@ -141,13 +143,13 @@ static gradient_case *make(tamis_operation operation, tamis_type type, const gra
     return c;
 }
 
-static tamis_type last_type(void) { return quick ? TAMIS_F32 : TAMIS_BF16; }
+static bool is_left_out(int type) { return !(types >> type & 1) || (quick && type != TAMIS_F32); }
 
 static void test_forward(void **state) {
     (void)state;
     for (int k = 0; k < CHOICES; k++)
-        for (int type = 0; type <= (int)last_type() && choices[k].cpu == is_cpu; type += test_rounds(1, 3))
-            for (int round = 0; round < rounds; round++) {
+        for (int type = 0; type <= TAMIS_BF16 && choices[k].cpu == is_cpu; type += test_rounds(1, 3))
+            for (int round = 0; round < rounds && !is_left_out(type); round++) {
                 const tamis_operation operation = choices[k].operation;
                 gradient_shape s = draw_shape(operation, is_cpu ? round : round + k);
                 if (heads()) s.index_type = s.offset_type = TAMIS_I64; /* elsewhere each costs a compilation */
@@ -162,7 +164,7 @@ static void test_hubs(void **state) {
     (void)state;
     for (int k = 0; k < CHOICES; k++)
         for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F64 - quick); type += test_rounds(1, 4))
-            for (int round = 0; round < 2 - quick && choices[k].cpu == is_cpu; round++) {
+            for (int round = 0; round < 2 - quick && choices[k].cpu == is_cpu && !is_left_out(type); round++) {
                 gradient_shape s = draw_shape(choices[k].operation, 3 * round);
                 s.rows = round ? 5 : 30, s.cols = 40, s.nnz = quick ? 4500 : 9000, s.hub = round ? 0 : 0.8;
                 s.inner = quick ? 1 : 5, s.width = quick ? 1 : 6;
@@ -213,6 +215,7 @@ static void test_masked(void **state) {
     for (int k = 0; k < CHOICES; k++)
         for (int round = 0; round < 2 && choices[k].cpu == is_cpu && !without_values(&choices[k]); round++)
             for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 4)) {
+                if (is_left_out(type)) continue;
                 const gradient_shape s = masked_shape(choices[k].operation, round);
                 gradient_case *const c = make(choices[k].operation, (tamis_type)type, &s);
                 mask(c);
@@ -308,8 +311,8 @@ static void there_and_back(gradient_case *c) {
 static void test_backward(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED)
-        for (int type = 0; type <= (int)last_type(); type += test_rounds(1, 3))
-            for (int round = 0; round < rounds; round++) {
+        for (int type = 0; type <= TAMIS_BF16; type += test_rounds(1, 3))
+            for (int round = 0; round < rounds && !is_left_out(type); round++) {
                 const gradient_shape s = draw_shape((tamis_operation)operation, round);
                 there_and_back(make((tamis_operation)operation, (tamis_type)type, &s));
             }
@@ -319,7 +322,7 @@ static void test_backward_hubs(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED)
         for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 4))
-            for (int round = 0; round < 2; round++) {
+            for (int round = 0; round < 2 && !is_left_out(type); round++) {
                 gradient_shape s = draw_shape((tamis_operation)operation, 3 * round);
                 s.rows = round ? 5 : 30, s.cols = 40, s.nnz = quick ? 4500 : 9000, s.hub = round ? 0 : 0.8;
                 s.inner = quick ? 1 : 5, s.width = quick ? 1 : 6;
@@ -442,6 +445,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_backward_hubs),   cmocka_unit_test(test_backward_masked),
         cmocka_unit_test(test_options_refused), cmocka_unit_test(test_executions_refused),
         cmocka_unit_test(test_edge_refused)};
+    const struct CMUnitTest of_types[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_hubs),
+                                          cmocka_unit_test(test_masked), cmocka_unit_test(test_backward),
+                                          cmocka_unit_test(test_backward_hubs)};
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
@@ -453,10 +459,9 @@ int main(int argc, char **argv) {
     printf("seed %llu\n", (unsigned long long)seed);
     if (!named_device_is_here(argc, argv, &name)) return 77;
     if (strcmp(name, "cpu") != 0) return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
-    for (int v = 0; tamis_cpu_variant_at(v); v++) {
-        if (!tamis_cpu_variant_runs(tamis_cpu_variant_at(v))) continue;
-        setenv("TAMIS_CPU_ISA", tamis_cpu_variant_at(v)->name, 1);
-        failed += cmocka_run_group_tests_name(tamis_cpu_variant_at(v)->name, tests, set_up, tear_down);
-    }
+    int next = 0;
+    for (const char *v; (v = test_variant_next(&next, TEST_KERNELS, &types));)
+        failed += types == ALL_TYPES ? cmocka_run_group_tests_name(v, tests, set_up, tear_down)
+                                     : cmocka_run_group_tests_name(v, of_types, set_up, tear_down);
     return failed;
 }
