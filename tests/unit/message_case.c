@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/variants.h"
 #include "sparse/element.h"
 #include "support/works.h"
 
@@ -34,19 +33,6 @@ void memory_fetch(tamis_device *device, void *host, void *there, size_t bytes) {
     tamis_device_free(device, there);
 }
 
-void on_each_instruction_set(const char *device, void (*run)(void)) {
-    if (strcmp(device, "cpu") != 0) {
-        run();
-        return;
-    }
-    for (int i = 0; tamis_cpu_variant_at(i); i++) {
-        if (!tamis_cpu_variant_runs(tamis_cpu_variant_at(i))) continue;
-        setenv("TAMIS_CPU_ISA", tamis_cpu_variant_at(i)->name, 1);
-        run();
-    }
-    unsetenv("TAMIS_CPU_ISA");
-}
-
 double *numbers(int64_t count) {
     double *const x = calloc((size_t)count + 1, sizeof *x);
     assert_non_null(x);
@@ -71,7 +57,7 @@ graph_case graph_case_make(graph_kind kind) {
     enum { MOST = 2600 };
     static int64_t row[MOST], column[MOST], offsets[64];
     uint32_t state = 7 + (uint32_t)kind;
-    graph_case g = {.S = {.rows = kind == GRAPH_HUB ? 40 : 23, .cols = kind == GRAPH_HUB ? 50 : 17}};
+    graph_case g = {.kind = kind, .S = {.rows = kind == GRAPH_HUB ? 40 : 23, .cols = kind == GRAPH_HUB ? 50 : 17}};
     const int64_t count = kind == GRAPH_EMPTY ? 0 : kind == GRAPH_HUB ? MOST : 110;
     int64_t of_row[64] = {0}, of_column[64] = {0};
     for (int64_t t = 0; t < count; t++) {

@@ -6,9 +6,6 @@
 
 #include <tamis/reference.h>
 
-/* Calls `run`; on the CPU once for each compiled instruction set that this machine has. */
-void on_each_instruction_set(const char *device, void (*run)(void));
-
 double *numbers(int64_t count); /* zeros, to be freed */
 
 typedef enum graph_kind {
@@ -21,6 +18,7 @@ typedef enum graph_kind {
 } graph_kind;
 
 typedef struct graph_case {
+    graph_kind kind;
     tamis_sparse S;
     void *offsets, *rows, *columns;
     int64_t most; /* entries of the longest row or column */
