@@ -39,6 +39,12 @@ typedef struct units {
     double u, l, v, m;
 } units;
 
+/* A member's numbers, row by row: they are read once for each nonzero. */
+typedef struct reals {
+    double *at;
+    int64_t cols;
+} reals;
+
 /* All about the nonzeros of one member. */
 typedef struct samples {
     about *x, *p, *dp, *dx, *ds;
@@ -67,6 +73,14 @@ static about *abouts(int64_t count) {
     return x;
 }
 
+static reals reals_of(const gradient_matrix *X, int64_t member) {
+    const int64_t rows = X->here.rows, cols = X->here.cols;
+    const reals x = {doubles(rows * cols), cols};
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < cols; k++) x.at[i * cols + k] = gradient_real(X, member, i, k);
+    return x;
+}
+
 /* ------------------------------------------------------------------------------------------ arithmetic */
 
 static about product(units e, about x, about y) {
@@ -76,16 +90,14 @@ static about product(units e, about x, about y) {
 
 static about kept(units e, about x) { return (about){x.is, x.off + e.u * (fabs(x.is) + x.off) + e.l}; }
 
-static about dot(const gradient_case *c, units e, const gradient_matrix *X, int64_t i, const gradient_matrix *Y,
-                 int64_t j, int64_t member) {
+static about dot(units e, reals X, int64_t i, reals Y, int64_t j) {
+    const double *const x = X.at + i * X.cols, *const y = Y.at + j * Y.cols;
     double sum = 0, size = 0;
-    for (int64_t k = 0; k < X->here.cols; k++) {
-        const double term = gradient_real(X, member, i, k) * gradient_real(Y, member, j, k);
-        sum += term;
-        size += fabs(term);
+    for (int64_t k = 0; k < X.cols; k++) {
+        sum += x[k] * y[k];
+        size += fabs(x[k] * y[k]);
     }
-    (void)c;
-    return (about){sum, ((double)X->here.cols + 8) * e.u * size};
+    return (about){sum, ((double)X.cols + 8) * e.u * size};
 }
 
 /* ------------------------------------------------------------------------------------------ edges */
@@ -171,15 +183,17 @@ static double score_of(const gradient_case *c, int64_t member, const samples *a,
 }
 
 /* The size of an outer product's terms. */
-static double size_of_outer(const gradient_case *c, int64_t member, int64_t t) {
+static double size_of_outer(const gradient_case *c, const reals in[INS], int64_t t) {
+    const int64_t width = c->shape.width;
+    const double *const out = in[IN_OUT].at + c->row_of[t] * width, *const d = in[IN_D].at + c->column_of[t] * width;
     double size = 0;
-    for (int64_t l = 0; l < c->shape.width; l++)
-        size += fabs(gradient_real(&c->in[IN_OUT], member, c->row_of[t], l) *
-                     gradient_real(&c->in[IN_D], member, c->column_of[t], l));
+    for (int64_t l = 0; l < width; l++) size += fabs(out[l] * d[l]);
     return fabs(c->here.alpha) * size;
 }
 
-static void differentiate_softmax(const gradient_case *c, units e, int64_t member, const samples *a) {
+/* in: NULL for an edge by itself. */
+static void differentiate_softmax(const gradient_case *c, units e, int64_t member, const reals in[INS],
+                                  const samples *a) {
     row_facts *const rows = calloc((size_t)c->rows + 1, sizeof *rows);
     const int64_t nnz = c->shape.nnz;
     const double scale = c->options.edge_scale;
@@ -207,7 +221,7 @@ static void differentiate_softmax(const gradient_case *c, units e, int64_t membe
         row->size += fabs(term.is) + term.off;
         if (c->rounds_result)
             row->mean.off += (a->p[t].off + (2 * e.v * (1 + e.v) + (row->count + 8) * e.u) * (is + a->p[t].off)) *
-                             size_of_outer(c, member, t);
+                             size_of_outer(c, in, t);
     }
     for (int64_t i = 0; i < c->rows; i++) rows[i].mean.off += (rows[i].count + 8) * e.u * rows[i].size;
     for (int64_t t = 0; t < nnz; t++) {
@@ -230,16 +244,18 @@ static void bound_output(gradient_case *c, units e, int which, int64_t at, doubl
 
 /* Row to[t] of the output gathers weights[t] times row from[t] of X. */
 static void bound_sums(gradient_case *c, units e, int which, int64_t member, const int64_t *to, const int64_t *from,
-                       const about *weights, const gradient_matrix *X, double alpha) {
+                       const about *weights, reals X, double alpha) {
     const int64_t rows = c->out[which].here.rows, cols = c->out[which].here.cols;
     double *const sum = doubles(rows * cols), *const off = doubles(rows * cols), *const count = doubles(rows);
     for (int64_t t = 0; t < c->shape.nnz; t++) count[to[t]]++;
-    for (int64_t t = 0; t < c->shape.nnz; t++)
+    for (int64_t t = 0; t < c->shape.nnz; t++) {
+        const double *const x = X.at + from[t] * cols, size = fabs(weights[t].is) + weights[t].off;
+        const double of_one = weights[t].off + (count[to[t]] + 8) * e.u * size;
         for (int64_t k = 0; k < cols; k++) {
-            const double x = gradient_real(X, member, from[t], k), size = fabs(weights[t].is) + weights[t].off;
-            sum[to[t] * cols + k] += weights[t].is * x;
-            off[to[t] * cols + k] += fabs(x) * (weights[t].off + (count[to[t]] + 8) * e.u * size);
+            sum[to[t] * cols + k] += weights[t].is * x[k];
+            off[to[t] * cols + k] += fabs(x[k]) * of_one;
         }
+    }
     for (int64_t i = 0; i < rows * cols; i++)
         bound_output(c, e, which, member * rows * cols + i, alpha * sum[i], fabs(alpha) * off[i], count[i / cols]);
     free(sum);
@@ -263,29 +279,27 @@ static void round_factors(const gradient_case *c, units e, const samples *a) {
     }
 }
 
-static void bound_member(gradient_case *c, units e, int64_t member, const samples *a) {
+static void bound_member(gradient_case *c, units e, int64_t member, const reals in[INS], const samples *a) {
     const int64_t *const i = c->row_of, *const j = c->column_of;
     const about alpha = {c->here.alpha, 0};
     const bool fused = c->operation == TAMIS_OP_FUSED;
-    const gradient_matrix *const in = c->in;
     for (int64_t t = 0; t < c->shape.nnz; t++) {
         if (c->operation == TAMIS_OP_SPMM) {
-            a->ds[t] = product(e, alpha, dot(c, e, &in[IN_OUT], i[t], &in[IN_B], j[t], member));
+            a->ds[t] = product(e, alpha, dot(e, in[IN_OUT], i[t], in[IN_B], j[t]));
             a->dx[t] = (about){value_of(c, member, t), 0};
             continue;
         }
-        a->x[t] = kept(e, dot(c, e, &in[IN_A], i[t], &in[IN_B], j[t], member));
-        a->dp[t] = fused ? kept(e, dot(c, e, &in[IN_OUT], i[t], &in[IN_D], j[t], member))
-                         : (about){gradient_real(&in[IN_OUT], member, t, 0), 0};
+        a->x[t] = kept(e, dot(e, in[IN_A], i[t], in[IN_B], j[t]));
+        a->dp[t] = fused ? kept(e, dot(e, in[IN_OUT], i[t], in[IN_D], j[t])) : (about){in[IN_OUT].at[t], 0};
         a->dp[t] = product(e, alpha, a->dp[t]);
     }
     if (c->operation == TAMIS_OP_SPMM) {
-        bound_sums(c, e, OUT_B, member, j, i, a->dx, &in[IN_OUT], c->here.alpha);
+        bound_sums(c, e, OUT_B, member, j, i, a->dx, in[IN_OUT], c->here.alpha);
         bound_values(c, units_of(c->value_type), member, a->ds);
         return;
     }
     if (c->options.edge == TAMIS_EDGE_SOFTMAX)
-        differentiate_softmax(c, e, member, a);
+        differentiate_softmax(c, e, member, in, a);
     else
         differentiate(c, e, member, a);
     bound_values(c, e, member, a->ds);
@@ -294,9 +308,9 @@ static void bound_member(gradient_case *c, units e, int64_t member, const sample
         a->p[t] = kept(e, a->p[t]);
     }
     if (c->rounds_factors) round_factors(c, e, a);
-    bound_sums(c, e, OUT_A, member, i, j, a->dx, &in[IN_B], 1);
-    bound_sums(c, e, OUT_B, member, j, i, a->dx, &in[IN_A], 1);
-    if (fused) bound_sums(c, e, OUT_D, member, j, i, a->p, &in[IN_OUT], c->here.alpha);
+    bound_sums(c, e, OUT_A, member, i, j, a->dx, in[IN_B], 1);
+    bound_sums(c, e, OUT_B, member, j, i, a->dx, in[IN_A], 1);
+    if (fused) bound_sums(c, e, OUT_D, member, j, i, a->p, in[IN_OUT], c->here.alpha);
 }
 
 static void make_room(gradient_case *c) {
@@ -344,7 +358,12 @@ void gradient_case_expect(gradient_case *c) {
     const samples a = samples_make(c->shape.nnz);
     make_room(c);
     ask_oracle(c);
-    for (int64_t member = 0; member < c->shape.batch; member++) bound_member(c, units_of(c->type), member, &a);
+    for (int64_t member = 0; member < c->shape.batch; member++) {
+        reals in[INS];
+        for (int i = 0; i < INS; i++) in[i] = reals_of(&c->in[i], member);
+        bound_member(c, units_of(c->type), member, in, &a);
+        for (int i = 0; i < INS; i++) free(in[i].at);
+    }
     samples_free(&a);
 }
 
@@ -356,7 +375,7 @@ void gradient_case_expect_edge(gradient_case *c) {
     for (int64_t member = 0; member < c->shape.batch; member++) {
         for (int64_t t = 0; t < c->shape.nnz; t++) a.x[t] = (about){gradient_real(&c->in[IN_OUT], member, t, 0), 0};
         if (c->options.edge == TAMIS_EDGE_SOFTMAX)
-            differentiate_softmax(c, e, member, &a);
+            differentiate_softmax(c, e, member, NULL, &a);
         else
             differentiate(c, e, member, &a);
         for (int64_t t = 0; t < c->shape.nnz; t++) a.p[t] = product(e, (about){c->here.alpha, 0}, a.p[t]);

@@ -15,6 +15,7 @@
 #include "gradient_case.h"
 #include "named_device.h"
 #include "softmax_kept.h"
+#include "support/brief.h"
 
 enum { ALL = 1 << OUT_A | 1 << OUT_B | 1 << OUT_D };
 
@@ -70,7 +71,7 @@ static void compare_kept(gradient_case *c) {
     c->there.softmax_rows = k.pairs_there;
     c->there.result = &k.out;
     c->rounds_result = !on_cpu && c->type != TAMIS_F16;
-    gradient_case_expect(c);
+    if (c->rounds_result) gradient_case_expect(c);
     gradient_case_poison(c);
     gradient_works(gradient_case_run(c, gradient, ALL));
     gradient_case_check(c, ALL, "with the result");
@@ -231,7 +232,7 @@ int main(int argc, char **argv) {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     tamis_device_description about;
-    if (argc > 2) rounds = atoi(argv[2]);
+    if (argc > 2) rounds = test_rounds(atoi(argv[2]), atoi(argv[2]) > 0);
     if (rounds == 0) brief = true, rounds = 1;
     dice = tamis_random_start(seed, 0);
     printf("seed %llu\n", (unsigned long long)seed);
