@@ -5,6 +5,7 @@
 #include <tamis/data.h>
 #include <unistd.h>
 
+#include "support/brief.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
@@ -166,7 +167,7 @@ static void defaults_are_not_below_the_most_popular(void **state) {
         double least; /* times the most popular's recall */
     } cases[] = {{2000, 200, 6, 1, 0.98}, {1000, 300, 14, 6, 1.5}, {1500, 3000, 9, 60, 3}};
     static const tamis_method methods[] = {TAMIS_IMPLICIT_ALS, TAMIS_BPR, TAMIS_ITEM_KNN, TAMIS_EASE};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < (size_t)test_rounds(sizeof cases / sizeof *cases, 1); i++)
         for (int m = 0; m < 4; m++) {
             if (methods[m] == TAMIS_EASE && cases[i].cols > 1000) continue; /* it takes long, and is of dense data */
             const char *const name = tamis_method_name(methods[m]);
