@@ -19,17 +19,23 @@ step() {
     printf '\n-- %s (%d min %02d s)\n' "$*" $(((now - begin) / 60)) $(((now - begin) % 60))
 }
 
-# begun beside the steps that follow, taking what they leave of the cores; `besides` waits for it and says what it said
+# begun beside the steps that follow, taking what they leave of the cores: beside NAME COMMAND...; `besides NAME` waits for
+# it and says what it said
+besides=
 beside() {
-    setsid nice "$@" >build/beside.log 2>&1 &
-    beside=$!
-    trap 'kill -- "-$beside" 2>/dev/null' EXIT
+    name=$1
+    shift
+    setsid nice "$@" >"build/beside-$name.log" 2>&1 &
+    besides="$besides $!"
+    eval "beside_$name=$!"
+    trap 'for process in $besides; do kill -- "-$process" 2>/dev/null; done' EXIT
 }
 besides() {
-    wait "$beside"
+    eval "process=\$beside_$1"
+    wait "$process"
     result=$?
-    trap - EXIT
-    cat build/beside.log
+    besides=$(echo "$besides " | sed "s/ $process / /; s/ *$//")
+    cat "build/beside-$1.log"
     return $result
 }
 

@@ -15,10 +15,11 @@ TARGET=tamis_kernel_tests build release -DBUILD_TESTING=ON "-DTAMIS_CPU_INLINE=$
 check lint scripts/lint.sh quick
 
 step 'release: quick and medium tests, but those of files and structure'
-beside scripts/test-aarch64.sh # a process for each core, then one alone
+beside aarch64 scripts/test-aarch64.sh # a process for each core, then one alone
 suite release 'quick|medium' host
 
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
+beside docs scripts/docs.sh
 build asan
 TAMIS_TEST_BRIEF=1 UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release # what ran whole just now is brief
 
@@ -27,10 +28,10 @@ TARGET=tamis_thread_tests build tsan
 TAMIS_TEST_BRIEF=1 suite tsan threads
 
 step 'aarch64: the kernels of NEON and SVE against the oracle, under emulation'
-check aarch64 besides
+check aarch64 besides aarch64
 
 step 'the manual'
-check docs scripts/docs.sh
+check docs besides docs
 
 step 'evidence from GPUs'
 scripts/gpu-stale.sh
