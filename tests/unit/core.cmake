@@ -12,8 +12,11 @@ if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
     set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 endif()
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
-foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan measured oracle property)
+foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)
+endforeach()
+foreach(test measured remembered)
+    tamis_add_test(NAME test_${test} SOURCES test_${test}.c measured_case.c LIBRARIES tamis_test_support TIMEOUT 300)
 endforeach()
 tamis_add_test(NAME test_corrections SOURCES test_corrections.c LIBRARIES tamis_test_support TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)

@@ -1,111 +1,36 @@
 /*
- * Measured plans: the choice is one of the candidates, it is right, the next plan takes it without measuring, and what
- * is on disk may be missing, damaged or another process's. test_measured [DEVICE]
+ * Measured plans: the choice is one of the candidates, it is right, and the next plan takes it without measuring.
+ * test_measured [DEVICE]
  */
 #include "cmocka_first.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <tamis/cache.h>
 #include <tamis/gradient.h>
 #include <tamis/stream.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "core/plan.h"
-#include "core/registry.h"
+#include "measured_case.h"
 #include "named_device.h"
 #include "select/choose.h"
-#include "select/laboratory.h"
 #include "select/measure.h"
 #include "select/remembered.h"
 #include "support/expect.h"
 #include "support/mirror.h"
 #include "support/works.h"
 
-static const char *name = "cpu";
-static tamis_device *device;
-static tamis_random dice;
-static char folder[40], plans_path[64];
-
-static bool is_cpu(void) { return strcmp(name, "cpu") == 0; }
-
-static problem_options usual(void) {
-    return (problem_options){
-        .rows = 300, .cols = 250, .nnz = 3000, .inner = 24, .width = 16, .batch = 1, .sorted = true};
-}
-
-static problem make_problem(problem_options o) { return problem_make(&o, &dice); }
-
-static tamis_options options_of(tamis_operation operation, const problem *p) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = operation;
-    o.type = p->options.type;
-    o.inner = p->options.inner;
-    o.width = p->options.width;
-    o.batch = p->options.batch;
-    o.a_layout = p->options.layouts[0];
-    o.b_layout = operation == TAMIS_OP_SPMM ? p->options.layouts[2] : p->options.layouts[1];
-    o.d_layout = p->options.layouts[2];
-    o.output_layout = operation == TAMIS_OP_SDDMM ? TAMIS_ROW_MAJOR : p->options.layouts[3];
-    o.expected_calls = 1000;
-    o.threads = 1;
-    o.effort = TAMIS_EFFORT_MEASURE;
-    return o;
-}
-
-static tamis_plan *make_plan(const tamis_sparse *S, const tamis_options *o, tamis_plan_report *report) {
-    tamis_plan *plan = NULL;
-    works(tamis_plan_create(device, S, o, &plan));
-    works(tamis_plan_describe(plan, report));
-    return plan;
-}
-
-/* What decided on such a plan. */
-static tamis_chosen_by chosen_by(const tamis_sparse *S, const tamis_options *o) {
-    tamis_plan_report report;
-    tamis_plan_destroy(make_plan(S, o, &report));
-    return report.chosen_by;
-}
-
-static int64_t plans_kept(void) {
-    tamis_cache_description cache;
-    works(tamis_cache_describe(&cache));
-    return cache.plans;
-}
-
-static int forget(void **state) {
-    (void)state;
-    tamis_remembered_clear();
-    return 0;
-}
-
-static char *explain(const tamis_plan *plan) {
-    size_t bytes = 0;
-    works(tamis_plan_explain(plan, NULL, 0, &bytes));
-    char *const text = malloc(bytes);
-    assert_non_null(text);
-    works(tamis_plan_explain(plan, text, bytes, NULL));
-    return text;
-}
-
-static void assert_explains(const tamis_plan *plan, const char *words) {
-    char *const text = explain(plan);
-    if (!strstr(text, words)) fail_msg("no \"%s\" in\n%s", words, text);
-    free(text);
-}
+static bool is_cpu(void) { return strcmp(device_name, "cpu") == 0; }
 
 /* ------------------------------------------------------------------------------------------ measuring */
 
 static void measured_then_remembered(void **state) {
     (void)state;
     problem p = make_problem(usual());
-    mirror m = mirror_make(device, &p, 0);
+    mirror m = mirror_make(test_device, &p, 0);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report first, second;
     tamis_plan *plan = make_plan(&m.S, &o, &first);
@@ -226,7 +151,7 @@ static tamis_chosen_by chosen_for(const tamis_plan *plan, const tamis_profile *p
 static void profiles_are_in_the_key(void **state) {
     (void)state;
     problem p = make_problem(usual());
-    mirror m = mirror_make(device, &p, 0);
+    mirror m = mirror_make(test_device, &p, 0);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     tamis_plan *const plan = make_plan(&m.S, &o, &report);
@@ -282,7 +207,7 @@ static void results(void **state) {
         const size_t bytes = (size_t)(apart * given.batch) * tamis_type_size(given.type);
         void *const host = calloc(1, bytes);
         assert_non_null(host);
-        mirror m = mirror_make(device, &p, bytes);
+        mirror m = mirror_make(test_device, &p, bytes);
         tamis_options o = options_of(cases[c].operation, &p);
         o.edge = cases[c].edge;
         o.edge_epsilon = 0.5; /* far from the pole */
@@ -372,7 +297,7 @@ static void callers_memory(void **state) {
     for (int64_t n = 1; n <= blocks; n++) { /* a block is refused: the whole plan, or a candidate is passed over */
         tamis_remembered_clear();
         lender = (pool){.failing_at = n};
-        const tamis_status status = tamis_plan_create(device, &p.S, &o, &plan);
+        const tamis_status status = tamis_plan_create(test_device, &p.S, &o, &plan);
         if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
         if (n <= 5) assert_int_equal(status, TAMIS_ERROR_MEMORY); /* the operands */
         if (status == TAMIS_OK) tamis_plan_destroy(plan);
@@ -395,7 +320,7 @@ static void *plan_some(void *given) {
         tamis_plan *plan = NULL;
         tamis_plan_report report = {.candidates = 0};
         o.inner = self->inner + i % 2;
-        self->good = self->good && tamis_plan_create(device, &self->p->S, &o, &plan) == TAMIS_OK &&
+        self->good = self->good && tamis_plan_create(test_device, &self->p->S, &o, &plan) == TAMIS_OK &&
                      tamis_plan_describe(plan, &report) == TAMIS_OK &&
                      (report.chosen_by == TAMIS_CHOSEN_MEASURED || report.chosen_by == TAMIS_CHOSEN_REMEMBERED);
         tamis_plan_destroy(plan);
@@ -427,7 +352,7 @@ static void gradients_measure(void **state) {
     problem p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
     tamis_gradient *gradient = NULL;
-    works(tamis_gradient_create(device, &p.S, &o, &gradient));
+    works(tamis_gradient_create(test_device, &p.S, &o, &gradient));
     tamis_gradient_destroy(gradient);
     assert_true(plans_kept() >= 2);
     problem_free(&p);
@@ -438,7 +363,7 @@ static void gradients_measure(void **state) {
 static void nothing_to_measure(void **state) {
     (void)state;
     problem p = make_problem(usual());
-    mirror m = mirror_make(device, &p, 0);
+    mirror m = mirror_make(test_device, &p, 0);
     tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     tamis_plan *plan = NULL;
@@ -464,7 +389,7 @@ static void nothing_to_measure(void **state) {
     tamis_plan_destroy(plan);
 
     o.effort = (tamis_effort)7;
-    assert_int_equal(tamis_plan_create(device, &m.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_plan_create(test_device, &m.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "options.effort = 7 is not a valid tamis_effort");
     o.effort = TAMIS_EFFORT_MEASURE;
 
@@ -472,10 +397,10 @@ static void nothing_to_measure(void **state) {
     const size_t bytes = (size_t)p.S.nnz * sizeof(float);
     float *const host = calloc(1, bytes);
     assert_non_null(host);
-    mirror with_output = mirror_make(device, &p, bytes);
+    mirror with_output = mirror_make(test_device, &p, bytes);
     with_output.out.data = mirror_output(&with_output, host);
     const tamis_dense P = samples_of(&with_output.S, with_output.out.data, TAMIS_F32);
-    works(tamis_sddmm(device, &with_output.S, &with_output.A, &with_output.B, &P, &o, NULL));
+    works(tamis_sddmm(test_device, &with_output.S, &with_output.A, &with_output.B, &P, &o, NULL));
     mirror_fetch(&with_output, host);
     mirror_free(&with_output);
     free(host);
@@ -495,7 +420,7 @@ static void memory_runs_out(void **state) {
     for (; status != TAMIS_OK && n < 200; n++) {
         tamis_plan *plan = NULL;
         tamis_memory_fail_at(n);
-        status = tamis_plan_create(device, &p.S, &o, &plan);
+        status = tamis_plan_create(test_device, &p.S, &o, &plan);
         tamis_memory_fail_at(0);
         if (status == TAMIS_OK) {
             assert_string_equal(tamis_last_error(), "");
@@ -509,261 +434,6 @@ static void memory_runs_out(void **state) {
     }
     assert_true(n > 15 && n < 200);
     problem_free(&p);
-}
-
-/* ------------------------------------------------------------------------------------------ the file */
-
-static void write_file(const char *text) {
-    FILE *const file = fopen(plans_path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static char *read_file(void) {
-    static char text[1 << 16];
-    FILE *const file = fopen(plans_path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
-    return text;
-}
-
-/* What cannot be read counts for nothing and is gone after the next plan. */
-static void damaged_files(void **state) {
-    (void)state;
-    problem p = make_problem(usual());
-    const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
-    tamis_plan_report report;
-    assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
-    char good[2048], text[4096], *const now = read_file();
-    snprintf(good, sizeof good, "%.2000s", strchr(now, '\n') + 1);
-    const char *const key = strchr(strchr(strchr(good, '\t') + 1, '\t') + 1, '\t');
-    static const char *const damaged[] = {"",
-                                          "\n",
-                                          "tamis plans 1\n",
-                                          "no such format\n",
-                                          "tamis plans 2\nnan\tsure\tcpu-rows",
-                                          "tamis plans 2\n-1\tsure\tcpu-rows",
-                                          "tamis plans 2\n1e-3x\tsure\tcpu-rows",
-                                          "tamis plans 2\n\tsure\tcpu-rows",
-                                          "tamis plans 2\n1e-3\tsure\t",
-                                          "tamis plans 2\n1e-3\tperhaps\tcpu-rows",
-                                          "tamis plans 2\n1e-3\tsure\tnaive",
-                                          "tamis plans 2\n1e-3\tsure\tno-such-algorithm",
-                                          "tamis plans 2\n1e-3 cpu-rows"};
-    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
-        snprintf(text, sizeof text, "%s%s", damaged[i], key);
-        write_file(text);
-        if (chosen_by(&p.S, &o) != TAMIS_CHOSEN_MEASURED) fail_msg("%s", damaged[i]);
-        assert_int_equal(plans_kept(), 1);
-        assert_int_equal(strncmp(read_file(), "tamis plans 2\n", 14), 0);
-        assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_REMEMBERED);
-    }
-    /* a line without an end is one that was cut */
-    snprintf(text, sizeof text, "tamis plans 2\n%.*s", (int)strlen(good) - 1, good);
-    write_file(text);
-    assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
-    /* what it says is done, with lines around it that say nothing */
-    snprintf(text, sizeof text, "tamis plans 2\nnonsense\n0.002\tsure\tcpu-rows%sand\tmore\n", key);
-    write_file(text);
-    tamis_plan_destroy(make_plan(&p.S, &o, &report));
-    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_REMEMBERED);
-    assert_string_equal(report.algorithm, "cpu-rows");
-    assert_true(report.measured_seconds == 0.002);
-    problem_free(&p);
-}
-
-/* A library without the laboratory: this backend, without the rows that lab/ adds. */
-static const tamis_backend *whole;
-
-static const tamis_algorithm *without_laboratory(int number) {
-    const tamis_algorithm *algorithm;
-    for (int i = 0; (algorithm = whole->algorithm(i)) != NULL; i++)
-        if (!tamis_laboratory_has(whole->location, algorithm->description.name) && number-- == 0) return algorithm;
-    return NULL;
-}
-
-/* What is asked by name, and what the cache remembers, is not there: the error names the option. */
-static void laboratory_is_missing(void **state) {
-    (void)state;
-    problem p = make_problem(usual());
-    tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
-    tamis_choice choice = {.algorithm = NULL};
-    tamis_prepared *prepared = NULL;
-    o.effort = TAMIS_EFFORT_ESTIMATE;
-    tamis_plan_report report;
-    tamis_plan *const plan = make_plan(&p.S, &o, &report);
-    whole = plan->problem.backend;
-    tamis_backend without = *whole;
-    without.algorithm = without_laboratory;
-    tamis_evidence evidence = plan->evidence;
-    tamis_problem like = plan->problem;
-    like.evidence = &evidence;
-    like.parameters = "";
-    like.backend = &without;
-    assert_int_equal(tamis_choose(&without, &like, "esimd-row-simd", false, &choice), TAMIS_ERROR_UNSUPPORTED);
-    assert_string_equal(tamis_last_error(),
-                        "algorithm = \"esimd-row-simd\" is a paper's method, and this library was built without the "
-                        "laboratory: build it with -DTAMIS_LAB=ON");
-    assert_int_equal(tamis_choose(&without, &like, "esimd-rows", false, &choice), TAMIS_ERROR_ARGUMENT);
-    /* what a measured plan chose with the laboratory */
-    works(tamis_choose(&without, &like, NULL, false, &choice));
-    works(tamis_choose_measured(&like, &plan->device->description, false, &choice, &prepared));
-    without.release(prepared);
-    assert_int_equal(plans_kept(), 1);
-    char text[2048], key[1536];
-    const char *const line = strchr(read_file(), '\n') + 1;
-    snprintf(key, sizeof key, "%s", strchr(strchr(strchr(line, '\t') + 1, '\t') + 1, '\t'));
-    snprintf(text, sizeof text, "tamis plans 2\n0.002\tsure\tesimd-row-simd%s", key);
-    write_file(text);
-    works(tamis_choose(&without, &like, NULL, false, &choice));
-    assert_int_equal(tamis_choose_measured(&like, &plan->device->description, false, &choice, &prepared),
-                     TAMIS_ERROR_UNSUPPORTED);
-    assert_null(prepared);
-    assert_non_null(strstr(tamis_last_error(), "the tuning cache has a plan with algorithm = \"esimd-row-simd\""));
-    assert_non_null(strstr(tamis_last_error(), "-DTAMIS_LAB=ON"));
-    tamis_plan_destroy(plan);
-    problem_free(&p);
-}
-
-/* Every method that is neither ours nor the baseline is known by name, and no other one is. */
-static void laboratory_is_known(void **state) {
-    const tamis_backend *backend;
-    const tamis_algorithm *algorithm;
-    (void)state;
-    for (int b = 0; (backend = tamis_backend_at(b)) != NULL; b++)
-        for (int i = 0; (algorithm = backend->algorithm(i)) != NULL; i++) {
-            const char *const source = algorithm->description.source, *const method = algorithm->description.name;
-            const bool papers = strncmp(source, "ours", 4) != 0 && strcmp(source, "baseline") != 0;
-            if (tamis_laboratory_has(backend->location, method) != papers) fail_msg("%s of %s", method, backend->name);
-        }
-}
-
-/* Parameters that only one algorithm has, of one that is a candidate for such a plan. */
-static const char *parameters_of_one(const tamis_sparse *S, const tamis_options *o, const char **algorithm) {
-    static const char *const own[][2] = {
-        {"cpu-panels", "least=4"}, {"cpu-tiled", "block_rows=16"}, {"esimd-row-simd", "vlc=16"}};
-    tamis_plan_report report;
-    tamis_plan *const plan = make_plan(S, o, &report);
-    const char *parameters = NULL;
-    for (int i = 0; i < report.candidates && !parameters; i++) {
-        const char *name_of_it = NULL;
-        works(tamis_plan_candidate(plan, i, &name_of_it, NULL, NULL));
-        for (size_t j = 0; j < sizeof own / sizeof own[0]; j++)
-            if (strcmp(own[j][0], name_of_it) == 0) {
-                *algorithm = own[j][0];
-                parameters = own[j][1];
-            }
-    }
-    tamis_plan_destroy(plan);
-    assert_non_null(parameters);
-    return parameters;
-}
-
-/* Without a folder, and where nothing may be kept, each plan measures. */
-static void switched_off(void **state) {
-    (void)state;
-    problem p = make_problem(usual());
-    const tamis_options o = options_of(TAMIS_OP_SPMM, &p);
-    setenv("TAMIS_CACHE_BYTES", "0", 1);
-    for (int i = 0; i < 2; i++) assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
-    unsetenv("TAMIS_CACHE_BYTES");
-    setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
-    for (int i = 0; i < 2; i++) assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
-    setenv("XDG_CACHE_HOME", folder, 1);
-    assert_int_equal(plans_kept(), 0);
-    /* parameters are for one algorithm: they narrow the candidates, and the result is not kept */
-    tamis_options with = o;
-    const char *only = NULL;
-    with.parameters = parameters_of_one(&p.S, &o, &only);
-    tamis_remembered_clear();
-    tamis_plan_report report;
-    tamis_plan *plan = make_plan(&p.S, &with, &report);
-    assert_string_equal(report.algorithm, only);
-    assert_int_equal(plans_kept(), 0);
-    int passed_over = 0;
-    for (int i = 0; i < report.declined; i++) {
-        const char *reason = NULL;
-        works(tamis_plan_declined(plan, i, NULL, &reason));
-        passed_over += strstr(reason, "it could not be measured: parameters: ") != NULL;
-    }
-    assert_int_equal(passed_over, report.candidates - 1);
-    tamis_plan_destroy(plan);
-    with.parameters = "of_none=1";
-    assert_int_equal(tamis_plan_create(device, &p.S, &with, &plan), TAMIS_ERROR_ARGUMENT);
-    assert_non_null(strstr(tamis_last_error(), "of_none"));
-    problem_free(&p);
-}
-
-/* What was measured while others used the processors is measured again, and is sure when the same algorithm wins. */
-static void doubtful_plans_are_measured_again(void **state) {
-    (void)state;
-    problem p = make_problem(usual());
-    const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
-    char busy[16];
-    snprintf(busy, sizeof busy, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-    setenv("TAMIS_LOAD", busy, 1);
-    tamis_plan_report report;
-    tamis_plan *plan = make_plan(&p.S, &o, &report);
-    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_MEASURED);
-    assert_explains(plan, "doubtful, and measured again for the next plan: other processes used");
-    tamis_plan_destroy(plan);
-    assert_non_null(strstr(read_file(), "\tdoubtful\t"));
-    assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
-    assert_int_equal(plans_kept(), 1);
-    setenv("TAMIS_LOAD", "0", 1);
-    (void)chosen_by(&p.S, &o); /* measured again, unless the one before had the same winner */
-    assert_non_null(strstr(read_file(), "\tsure\t"));
-    assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_REMEMBERED);
-    problem_free(&p);
-}
-
-static void file_is_bounded(void **state) {
-    (void)state;
-    char key[32];
-    tamis_remembered plan = {"cpu-rows", 1, false}, found;
-    for (int i = 0; i < 1010; i++) {
-        snprintf(key, sizeof key, "key %d", i);
-        plan.seconds = i + 1;
-        tamis_remembered_keep(key, &plan);
-    }
-    assert_int_equal(plans_kept(), 1000);
-    assert_true(tamis_remembered_find("key 1009", &found) && found.seconds == 1010);
-    assert_true(tamis_remembered_find("key 10", &found) && found.seconds == 11);
-    assert_false(tamis_remembered_find("key 9", &found));
-    assert_false(tamis_remembered_find("key", &found));
-}
-
-/* Processes that write at the same time: whatever is left is whole. */
-static void processes_meet(void **state) {
-    (void)state;
-    enum { PROCESSES = 4, EACH = 50 };
-    for (int process = 0; process < PROCESSES; process++) {
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child > 0) continue;
-        for (int i = 0; i < EACH; i++) {
-            char key[64];
-            tamis_remembered plan = {"cpu-rows", process + 1, false}, found;
-            snprintf(key, sizeof key, "process %d, plan %d", process, i);
-            tamis_remembered_keep(key, &plan);
-            if (tamis_remembered_find(key, &found) && found.seconds != plan.seconds) _exit(1);
-        }
-        _exit(0);
-    }
-    for (int process = 0; process < PROCESSES; process++) {
-        int status = 0;
-        assert_true(wait(&status) > 0);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    }
-    assert_true(plans_kept() >= EACH);
-    char command[128];
-    snprintf(command, sizeof command, "ls %s/tamis | grep -q 'plans.txt[.]'", folder); /* drafts */
-    assert_int_not_equal(system(command), 0);
-    int64_t lines = 0;
-    for (const char *at = read_file(); (at = strchr(at, '\n')) != NULL; at++) lines++;
-    assert_int_equal(lines, plans_kept() + 1);
 }
 
 /* ------------------------------------------------------------------------------------------ queues without times */
@@ -786,7 +456,7 @@ static void queue_without_profiling(void **state) {
     *(void **)&create = dlsym(loader, "clCreateCommandQueue");
     *(void **)&release = dlsym(loader, "clReleaseCommandQueue");
     assert_true(info && create && release);
-    works(tamis_stream_create(device, &like));
+    works(tamis_stream_create(test_device, &like));
     assert_int_equal(info(like, CONTEXT, sizeof context, (void *)&context, NULL), 0);
     assert_int_equal(info(like, DEVICE, sizeof chip, (void *)&chip, NULL), 0);
     int32_t error = 1;
@@ -794,7 +464,7 @@ static void queue_without_profiling(void **state) {
     assert_int_equal(error, 0);
 
     problem p = make_problem(usual());
-    mirror m = mirror_make(device, &p, 0);
+    mirror m = mirror_make(test_device, &p, 0);
     tamis_options o = options_of(TAMIS_OP_SPMM, &p);
     tamis_plan_report report;
     o.stream = queue;
@@ -805,28 +475,8 @@ static void queue_without_profiling(void **state) {
     mirror_free(&m);
     problem_free(&p);
     release(queue);
-    tamis_stream_destroy(device, like);
+    tamis_stream_destroy(test_device, like);
     dlclose(loader);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tamis-measured-XXXXXX");
-    if (!mkdtemp(folder)) return 1;
-    snprintf(plans_path, sizeof plans_path, "%s/tamis/plans.txt", folder);
-    setenv("XDG_CACHE_HOME", folder, 1);
-    unsetenv("TAMIS_CACHE_BYTES");
-    setenv("TAMIS_LOAD", "0", 1); /* other tests run beside this one */
-    dice = tamis_random_start(test_seed(), 0);
-    return tamis_device_open(name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    char command[64];
-    tamis_device_close(device);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command) != 0 || tamis_memory_live() != 0;
 }
 
 int main(int argc, char **argv) {
@@ -836,28 +486,21 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup(nothing_to_measure, forget),
     };
     const struct CMUnitTest on_the_cpu[] = {
-        /* the first one forks, before any other threads are there */
-        cmocka_unit_test_setup(processes_meet, forget),
         cmocka_unit_test_setup(keys, forget),
         cmocka_unit_test_setup(profiles_are_in_the_key, forget),
-        cmocka_unit_test_setup(laboratory_is_missing, forget),
-        cmocka_unit_test(laboratory_is_known),
         cmocka_unit_test_setup(callers_memory, forget),
         cmocka_unit_test_setup(threads_meet, forget),
         cmocka_unit_test_setup(gradients_measure, forget),
         cmocka_unit_test_setup(memory_runs_out, forget),
-        cmocka_unit_test_setup(damaged_files, forget),
-        cmocka_unit_test_setup(switched_off, forget),
-        cmocka_unit_test_setup(doubtful_plans_are_measured_again, forget),
-        cmocka_unit_test_setup(file_is_bounded, forget),
     };
     const struct CMUnitTest on_opencl[] = {
         cmocka_unit_test_setup(queue_without_profiling, forget),
     };
     int failed = 0;
-    if (!named_device_is_here(argc, argv, &name)) return 77;
-    if (is_cpu()) failed += cmocka_run_group_tests(on_the_cpu, set_up, tear_down);
-    failed += cmocka_run_group_tests(anywhere, set_up, tear_down);
-    if (strncmp(name, "opencl", 6) == 0) failed += cmocka_run_group_tests(on_opencl, set_up, tear_down);
+    if (!named_device_is_here(argc, argv, &device_name)) return 77;
+    if (is_cpu()) failed += cmocka_run_group_tests(on_the_cpu, measured_set_up, measured_tear_down);
+    failed += cmocka_run_group_tests(anywhere, measured_set_up, measured_tear_down);
+    if (strncmp(device_name, "opencl", 6) == 0)
+        failed += cmocka_run_group_tests(on_opencl, measured_set_up, measured_tear_down);
     return failed;
 }
