@@ -23,6 +23,6 @@ endforeach()
 tamis_add_test(NAME test_metis SOURCES test_metis.c TIMEOUT 120)
 if(TARGET test_metis)
     add_dependencies(test_metis tamis_stub_metis_32 tamis_stub_metis_64)
-    target_compile_definitions(test_metis PRIVATE "DATA=\"${PROJECT_SOURCE_DIR}/../shared/data\"" "STUB_32=\"$<TARGET_FILE:tamis_stub_metis_32>\""
+    target_compile_definitions(test_metis PRIVATE TAMIS_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}" "STUB_32=\"$<TARGET_FILE:tamis_stub_metis_32>\""
         "STUB_64=\"$<TARGET_FILE:tamis_stub_metis_64>\"")
 endif()

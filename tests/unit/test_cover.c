@@ -240,20 +240,11 @@ static void real_patterns(void **state) {
                  {"snap/facebook_combined.txt.gz", true, 1.85},
                  {"gnn/pubmed.graph.mtx.xz", false, 1.35},
                  {"snap/ca-CondMat.mtx.xz", false, 1.25}};
-    const char *const folder = shared_data_folder();
     (void)state;
-    if (!folder) skip();
+    if (!shared_data_folder()) skip();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[600];
-        tamis_read_options o = TAMIS_READ_OPTIONS_INIT;
-        tamis_owned_sparse *matrix = NULL;
-        snprintf(path, sizeof path, "%s/%s", folder, files[i].file);
-        o.values = TAMIS_VALUES_NONE;
-        o.undirected = o.relabel = files[i].edges;
-        if (tamis_read_sparse(path, &o, &matrix) != TAMIS_OK) {
-            printf("skipped: %s\n", tamis_last_error());
-            continue;
-        }
+        tamis_owned_sparse *const matrix = shared_graph(files[i].file, files[i].edges);
+        if (!matrix) continue;
         const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         const int64_t fetched = moved(S, TAMIS_EXCHANGE_FETCH), covered = moved(S, TAMIS_EXCHANGE_COVER);
         printf("    %-28s %lld rows instead of %lld, %.2f times fewer\n", files[i].file, (long long)covered,
