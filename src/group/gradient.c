@@ -5,6 +5,7 @@
  * back. The steps of a call are those of tamis_call_run (exchange/call.c).
  */
 #include "core/gradient.h"
+#include "core/gradient_back.h"
 
 #include "base/memory.h"
 #include "group/exchange/buffers.h"

@@ -1,0 +1,304 @@
+/* Backward calls: their checks, and the steps that gradient.c has made plans for. */
+#include "core/gradient_back.h"
+
+#include "base/status.h"
+#include "core/gradient_plans.h"
+#include "core/gradient_whole.h"
+#include "core/options.h"
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+/* One backward call. */
+typedef struct back {
+    const tamis_gradient *g;
+    tamis_execution given; /* with the values and workspace in use */
+    tamis_borrowed_workspace workspace;
+    tamis_back_views x;
+} back;
+
+tamis_back_operands tamis_back_operands_of(const tamis_options *o, int64_t rows, int64_t cols,
+                                           const tamis_back_views *x) {
+    const bool spmm = o->operation == TAMIS_OP_SPMM;
+    const int64_t b_cols = spmm ? o->width : o->inner;
+    return (tamis_back_operands){
+        .a = {"A", x->A, rows, o->inner, o->type, o->a_layout, "a_layout", -1, x->skip_a},
+        .b = {"B", x->B, cols, b_cols, o->type, o->b_layout, "b_layout", -1, x->skip_b},
+        .d = {"D", x->D, cols, o->width, o->type, o->d_layout, "d_layout", -1, x->skip_d},
+        .e = {spmm ? "dC" : "dE", x->dE, rows, o->width, o->type, o->output_layout, "output_layout", -1, x->skip_e},
+        .da = {"dA", x->dA, rows, o->inner, o->type, o->a_layout, "a_layout", -1, 0},
+        .db = {"dB", x->dB, cols, b_cols, o->type, o->b_layout, "b_layout", -1, 0},
+        .dd = {"dD", x->dD, cols, o->width, o->type, o->d_layout, "d_layout", -1, x->skip_dd}};
+}
+
+/* Checks the output of a plan; NULL: the caller does not request it. */
+static tamis_status check_output(const back *b, int plan, tamis_operand *x) {
+    x->type = output_type_of(b->g, plan);
+    return x->view ? tamis_operand_check(b->g->device, x, b->g->options.batch) : TAMIS_OK;
+}
+
+static tamis_status check_samples(const back *b, const char *name, const tamis_dense *view, tamis_type type,
+                                  bool output) {
+    const tamis_operand x = {.name = name, .view = view, .rows = b->g->S.nnz, .cols = 1, .type = type};
+    TRY(tamis_operand_check(b->g->device, &x, output ? b->g->options.batch : 1));
+    return tamis_operand_check_packed(&x);
+}
+
+/* The result of the forward call, which is read where the gradient is computed in one piece. */
+static tamis_status check_result(const back *b) {
+    const tamis_options *const o = &b->g->options;
+    const tamis_operand x = {.name = "execution.result",
+                             .view = b->given.result,
+                             .rows = b->g->rows,
+                             .cols = o->width,
+                             .type = o->type,
+                             .layout = TAMIS_ROW_MAJOR,
+                             .option = "output_layout"};
+    return b->g->whole && x.view ? tamis_operand_check(b->g->device, &x, 1) : TAMIS_OK;
+}
+
+static tamis_status check_values_wanted(const back *b) {
+    if (!b->x.dS) return TAMIS_OK;
+    if (!b->g->S.values)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dS is not NULL, but S has no values: they have no gradient");
+    if (!has_values(b->g))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "dS is not NULL, but the mask edge does not read S's values: they have no gradient");
+    return check_samples(b, "dS", b->x.dS, b->g->S.value_type, true);
+}
+
+static tamis_status check_views(const back *b) {
+    const tamis_gradient *const g = b->g;
+    const tamis_options *const o = &g->options;
+    const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
+    tamis_back_operands x = tamis_back_operands_of(o, g->rows, g->cols, &b->x);
+    if (o->operation == TAMIS_OP_SDDMM) TRY(check_samples(b, "dP", b->x.dP, o->output_type, false));
+    if (!spmm) TRY(tamis_operand_check(g->device, &x.a, 1));
+    TRY(tamis_operand_check(g->device, &x.b, 1));
+    if (fused) TRY(tamis_operand_check(g->device, &x.d, 1));
+    if (spmm || fused) TRY(tamis_operand_check(g->device, &x.e, 1));
+    TRY(check_output(b, TO_A, &x.da));
+    TRY(check_output(b, TO_B, &x.db));
+    TRY(check_output(b, TO_D, &x.dd));
+    return check_values_wanted(b);
+}
+
+/* Checks everything, and takes the workspace. */
+static tamis_status begin(back *b, tamis_operation operation, const tamis_execution *execution) {
+    const tamis_gradient *const g = b->g;
+    if (!g) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
+    if (g->options.operation != operation)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient was made for %s: it cannot differentiate %s",
+                          tamis_operation_name(g->options.operation), tamis_operation_name(operation));
+    TRY(tamis_execution_read(execution, &b->given));
+    TRY(tamis_execution_check_stream(g->device, &b->given));
+    if (!b->x.checked) TRY(check_views(b));
+    TRY(check_result(b));
+    TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type,
+                          tamis_needs_values(g->options.operation, g->options.edge), &b->given));
+    TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));
+    return tamis_workspace_take(g->device, g->own, g->workspace_bytes, "tamis_gradient_workspace_size", &b->given,
+                                &b->workspace);
+}
+
+/* ------------------------------------------------------------------------------------------ steps */
+
+static int64_t elements_to(int64_t offset, tamis_type type) { return offset / (int64_t)tamis_type_size(type); }
+
+/* Returns the execution that a plan gets within this call. */
+static tamis_execution execution_of(const back *b, double alpha, double beta) {
+    tamis_execution x = TAMIS_EXECUTION_INIT;
+    x.stream = b->given.stream;
+    x.alpha = alpha;
+    x.beta = beta;
+    x.workspace = b->given.workspace;
+    x.workspace_bytes = b->g->workspace_bytes;
+    return x;
+}
+
+/* Samples <A_i, B_j> of the operands given in `views` at the nonzeros of T, to place `to` of the workspace. */
+static tamis_status sample(const back *b, int plan, tamis_views views, int64_t to) {
+    const tamis_gradient *const g = b->g;
+    const tamis_type type = between_type(&g->options);
+    const tamis_execution execution = execution_of(b, 1, 0);
+    const tamis_dense samples = {.data = b->given.workspace,
+                                 .rows = g->S.nnz,
+                                 .cols = 1,
+                                 .type = type,
+                                 .location = g->S.location,
+                                 .batch_stride = g->S.nnz};
+    views.out = &samples;
+    views.skip_out = elements_to(to, type);
+    return tamis_plan_run(g->plans[plan], TAMIS_OP_SDDMM, &views, &execution);
+}
+
+/* out = alpha * W B + beta * out, with B and out of `views`, where W is T or U with weights from the workspace. */
+static tamis_status multiply(const back *b, int plan, int64_t weights, tamis_views views, double alpha) {
+    const tamis_gradient *const g = b->g;
+    tamis_execution execution = execution_of(b, alpha, is_partial(g, plan) ? 0 : b->given.beta);
+    views.skip_values = elements_to(weights, between_type(&g->options));
+    execution.values = b->given.workspace;
+    execution.values_stride = g->S.nnz;
+    return tamis_plan_run(g->plans[plan], TAMIS_OP_SPMM, &views, &execution);
+}
+
+/* Copies weights from the order of T to that of U. */
+static tamis_status turn(const back *b, int64_t weights) {
+    const tamis_gradient *const g = b->g;
+    const tamis_type type = between_type(&g->options);
+    const int64_t bytes = g->S.nnz * (int64_t)tamis_type_size(type);
+    for (int64_t member = 0; member < g->options.batch && g->turned_order.permutation; member++) {
+        const tamis_permutation p = {.type = type,
+                                     .nnz = g->S.nnz,
+                                     .permutation = g->turned_order.permutation,
+                                     .packed = {b->given.workspace, g->turned + member * bytes},
+                                     .scattered = {b->given.workspace, weights + member * bytes},
+                                     .out = false};
+        TRY(g->device->backend->permute(g->device->handle, b->given.stream, &p));
+    }
+    return TAMIS_OK;
+}
+
+/* Arrays of a job: inside the workspace in T's order, or outside it in the caller's. */
+static tamis_edge_array inside(const back *b, int64_t offset, tamis_type type) {
+    return (tamis_edge_array){{b->given.workspace, offset}, b->g->S.nnz, type, false};
+}
+
+static tamis_edge_array outside(const back *b, const tamis_dense *X) {
+    return (tamis_edge_array){{X->data, 0}, X->batch_stride, X->type, b->g->order.permutation != NULL};
+}
+
+static tamis_edge_array values_of(const back *b) {
+    const tamis_gradient *const g = b->g;
+    const int64_t skip = (b->x.skip_values + g->S.offset_base) * (int64_t)tamis_type_size(g->options.type);
+    if (!has_values(g)) return (tamis_edge_array){.batch_stride = 0};
+    return (tamis_edge_array){tamis_place_at(b->given.values, (size_t)skip), b->given.values_stride, g->options.type,
+                              g->order.permutation != NULL};
+}
+
+/* What the pass over the nonzeros reads and writes. */
+typedef struct needs {
+    bool x, dp, p, dx, ds;
+} needs;
+
+static needs needs_of(const back *b) {
+    const tamis_edge edge = b->g->options.edge;
+    needs n = {.p = b->x.dD != NULL, .dx = b->x.dA || b->x.dB, .ds = b->x.dS != NULL};
+    n.dp = n.dx || n.ds;
+    n.x = n.p || (n.dx && tamis_edge_dx_needs_x(edge)) || (n.ds && tamis_edge_ds_needs_x(edge));
+    return n;
+}
+
+static tamis_status differentiate(const back *b, const needs *n) {
+    const tamis_gradient *const g = b->g;
+    const tamis_options *const o = &g->options;
+    const tamis_type between = between_type(o);
+    tamis_edge_job job = {.device = g->device->handle,
+                          .stream = b->given.stream,
+                          .threads = o->threads,
+                          .type = o->type,
+                          .edge = o->edge,
+                          .constants = tamis_edge_constants_of(o),
+                          .rows = g->rows,
+                          .nnz = g->S.nnz,
+                          .batch = o->batch,
+                          .offsets = g->T.offsets,
+                          .offset_type = g->T.offset_type,
+                          .permutation = g->order.permutation,
+                          .softmax_rows = {b->given.softmax_rows, 0},
+                          .values = values_of(b),
+                          .dp_factor = b->given.alpha,
+                          .p_factor = 1,
+                          .ds_keep = b->given.beta,
+                          .parts = {b->given.workspace, g->parts}};
+    if (n->x) job.x = inside(b, g->x, between);
+    if (n->dp) job.dp = b->x.dP ? outside(b, b->x.dP) : inside(b, g->dp, between);
+    if (n->p) job.p = inside(b, g->dp, between);
+    if (n->dx) job.dx = inside(b, g->x, between);
+    if (n->ds) job.ds = outside(b, b->x.dS);
+    return g->S.nnz > 0 ? g->device->backend->edges->run(&job) : TAMIS_OK;
+}
+
+/* SDDMM and fused. */
+static tamis_status go_back(const back *b) {
+    const tamis_gradient *const g = b->g;
+    const tamis_back_views *const x = &b->x;
+    const needs n = needs_of(b);
+    const tamis_views products = {.A = x->A, .skip_a = x->skip_a, .B = x->B, .skip_b = x->skip_b};
+    const tamis_views outer = {.A = x->dE, .skip_a = x->skip_e, .B = x->D, .skip_b = x->skip_d};
+    const tamis_views to_a = {.B = x->B, .skip_b = x->skip_b, .out = x->dA};
+    const tamis_views to_b = {.B = x->A, .skip_b = x->skip_a, .out = x->dB};
+    const tamis_views to_d = {.B = x->dE, .skip_b = x->skip_e, .out = x->dD, .skip_out = x->skip_dd};
+    if (n.x) TRY(sample(b, SAMPLE, products, g->x));
+    if (n.dp && x->dE) TRY(sample(b, OUTER, outer, g->dp));
+    if (n.p || n.dx || n.ds) TRY(differentiate(b, &n));
+    if (x->dA) TRY(multiply(b, TO_A, g->x, to_a, 1));
+    if (x->dB) {
+        TRY(turn(b, g->x));
+        TRY(multiply(b, TO_B, g->turned, to_b, 1));
+    }
+    if (!x->dD) return TAMIS_OK;
+    TRY(turn(b, g->dp));
+    return multiply(b, TO_D, g->turned, to_d, b->given.alpha);
+}
+
+static tamis_status go_back_spmm(const back *b) {
+    const tamis_gradient *const g = b->g;
+    const tamis_back_views *const x = &b->x;
+    tamis_execution execution = execution_of(b, b->given.alpha, b->given.beta);
+    const bool transpose = g->options.transpose;
+    const tamis_views samples = {.A = transpose ? x->B : x->dE,
+                                 .skip_a = transpose ? x->skip_b : x->skip_e,
+                                 .B = transpose ? x->dE : x->B,
+                                 .skip_b = transpose ? x->skip_e : x->skip_b,
+                                 .out = x->dS};
+    const tamis_views product = {.B = x->dE, .skip_b = x->skip_e, .out = x->dB, .skip_values = x->skip_values};
+    if (x->dS) TRY(tamis_plan_run(g->plans[OUTER], TAMIS_OP_SDDMM, &samples, &execution));
+    if (!x->dB) return TAMIS_OK;
+    if (is_partial(g, TO_B)) execution.beta = 0;
+    execution.values = b->given.values;
+    execution.values_stride = b->given.values_stride;
+    return tamis_plan_run(g->plans[TO_B], TAMIS_OP_SPMM, &product, &execution);
+}
+
+tamis_status tamis_gradient_run(const tamis_gradient *gradient, tamis_operation operation,
+                                const tamis_back_views *views, const tamis_execution *execution) {
+    back b = {.g = gradient, .x = *views};
+    TRY(begin(&b, operation, execution));
+    const tamis_status status = b.g->whole ? tamis_whole_gradient_run(b.g->device, b.g->whole, views, &b.given)
+                                : operation == TAMIS_OP_SPMM ? go_back_spmm(&b)
+                                                             : go_back(&b);
+    tamis_workspace_give_back(b.g->device, &b.workspace);
+    return status;
+}
+
+tamis_status tamis_gradient_check_run(const tamis_gradient *gradient, tamis_operation operation,
+                                      const tamis_back_views *views, const tamis_execution *execution) {
+    back b = {.g = gradient, .x = *views};
+    TRY(begin(&b, operation, execution));
+    tamis_workspace_give_back(b.g->device, &b.workspace);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_sddmm_backward(const tamis_gradient *gradient, const tamis_dense *dP, const tamis_dense *A,
+                                  const tamis_dense *B, const tamis_dense *dA, const tamis_dense *dB,
+                                  const tamis_dense *dS, const tamis_execution *execution) {
+    const tamis_back_views views = {.dP = dP, .A = A, .B = B, .dA = dA, .dB = dB, .dS = dS};
+    tamis_clear_error();
+    return tamis_gradient_run(gradient, TAMIS_OP_SDDMM, &views, execution);
+}
+
+tamis_status tamis_spmm_backward(const tamis_gradient *gradient, const tamis_dense *dC, const tamis_dense *B,
+                                 const tamis_dense *dB, const tamis_dense *dS, const tamis_execution *execution) {
+    const tamis_back_views views = {.dE = dC, .B = B, .dB = dB, .dS = dS};
+    tamis_clear_error();
+    return tamis_gradient_run(gradient, TAMIS_OP_SPMM, &views, execution);
+}
+
+tamis_status tamis_fused_backward(const tamis_gradient *gradient, const tamis_dense *dE, const tamis_dense *A,
+                                  const tamis_dense *B, const tamis_dense *D, const tamis_dense *dA,
+                                  const tamis_dense *dB, const tamis_dense *dD, const tamis_dense *dS,
+                                  const tamis_execution *execution) {
+    const tamis_back_views views = {.dE = dE, .A = A, .B = B, .D = D, .dA = dA, .dB = dB, .dD = dD, .dS = dS};
+    tamis_clear_error();
+    return tamis_gradient_run(gradient, TAMIS_OP_FUSED, &views, execution);
+}
