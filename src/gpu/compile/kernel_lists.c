@@ -1,0 +1,74 @@
+#include "gpu/compile/kernel_lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "gpu/compile/jit.h"
+
+/* For the life of the process, and so not counted. */
+struct tamis_gpu_shared_kernel {
+    tamis_gpu_shared_kernel *next;
+    tamis_gpu_device *device;
+    tamis_gpu_kernel *kernel;
+    pthread_mutex_t launching;
+    _Alignas(max_align_t) char key[];
+};
+
+static tamis_gpu_shared_kernel **list_of(tamis_gpu_shared_kernels *all, const tamis_gpu_device *device) {
+    return &all->lists[device->number % TAMIS_GPU_SHARED_LISTS];
+}
+
+tamis_gpu_shared_kernel *tamis_gpu_shared_find(tamis_gpu_shared_kernels *all, const tamis_gpu_device *device,
+                                               const void *key) {
+    tamis_gpu_shared_kernel *k = __atomic_load_n(list_of(all, device), __ATOMIC_ACQUIRE);
+    while (k && (k->device != device || !all->same(k->key, key))) k = k->next;
+    return k;
+}
+
+/* Another thread may have added it meanwhile: then this thread releases its own. */
+static tamis_gpu_shared_kernel *add(tamis_gpu_shared_kernels *all, tamis_gpu_shared_kernel *made) {
+    tamis_gpu_shared_kernel **const list = list_of(all, made->device);
+    pthread_mutex_lock(&all->lock);
+    tamis_gpu_shared_kernel *const other = tamis_gpu_shared_find(all, made->device, made->key);
+    if (!other) {
+        made->next = *list;
+        __atomic_store_n(list, made, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&all->lock);
+    if (!other) return made;
+    tamis_gpu_kernel_release(made->kernel);
+    pthread_mutex_destroy(&made->launching);
+    free(made);
+    return other;
+}
+
+tamis_status tamis_gpu_shared_add(tamis_gpu_shared_kernels *all, tamis_gpu_device *device, const void *key,
+                                  const char *file, const char *name, const char *definitions,
+                                  tamis_gpu_shared_kernel **found) {
+    tamis_gpu_kernel *kernel = NULL;
+    TRY(tamis_gpu_kernel_get(device, file, definitions, name, 0, &kernel));
+    tamis_gpu_shared_kernel *const made = malloc(sizeof *made + all->key_bytes);
+    if (!made) {
+        tamis_gpu_kernel_release(kernel);
+        return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for kernel %s", name);
+    }
+    made->device = device;
+    made->kernel = kernel;
+    pthread_mutex_init(&made->launching, NULL);
+    memcpy(made->key, key, all->key_bytes);
+    *found = add(all, made);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_shared_launch(tamis_gpu_shared_kernel *kernel, void *stream, const tamis_gpu_launch *grid,
+                                     const tamis_gpu_named *arguments) {
+    tamis_gpu_kernel *const k = kernel->kernel;
+    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
+    TRY(tamis_gpu_bind(k, NULL, arguments, values));
+    pthread_mutex_lock(&kernel->launching);
+    const tamis_status status =
+        kernel->device->runtime->launch(kernel->device, stream, k, grid, values, k->signature->count);
+    pthread_mutex_unlock(&kernel->launching);
+    return status;
+}

@@ -1,0 +1,44 @@
+/*
+ * Lists of kernels that plans and calls share: each compiled when it is first needed, kept for the process, and
+ * launched by one thread at a time. A file that has such kernels has a list of its own, by a key of its own.
+ */
+#ifndef TAMIS_GPU_COMPILE_KERNEL_LISTS_H
+#define TAMIS_GPU_COMPILE_KERNEL_LISTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gpu/runtime/arguments.h"
+
+typedef struct tamis_gpu_shared_kernel tamis_gpu_shared_kernel;
+
+enum { TAMIS_GPU_SHARED_LISTS = 64 };
+
+/* Added to at the front, under the lock; read without it. A device's kernels are in one list. */
+typedef struct tamis_gpu_shared_kernels {
+    size_t key_bytes;
+    bool (*same)(const void *key, const void *other);
+    pthread_mutex_t lock;
+    tamis_gpu_shared_kernel *lists[TAMIS_GPU_SHARED_LISTS];
+} tamis_gpu_shared_kernels;
+
+#define TAMIS_GPU_SHARED_KERNELS(key_type, same)                                                                       \
+    {                                                                                                                  \
+        sizeof(key_type), same, PTHREAD_MUTEX_INITIALIZER, { NULL }                                                    \
+    }
+
+/* NULL: there is none of that key yet. */
+tamis_gpu_shared_kernel *tamis_gpu_shared_find(tamis_gpu_shared_kernels *all, const tamis_gpu_device *device,
+                                               const void *key);
+
+/* Compiles it and adds it, unless another thread has added it meanwhile. */
+tamis_status tamis_gpu_shared_add(tamis_gpu_shared_kernels *all, tamis_gpu_device *device, const void *key,
+                                  const char *file, const char *name, const char *definitions,
+                                  tamis_gpu_shared_kernel **found);
+
+/* arguments end with one without a name. */
+tamis_status tamis_gpu_shared_launch(tamis_gpu_shared_kernel *kernel, void *stream, const tamis_gpu_launch *grid,
+                                     const tamis_gpu_named *arguments);
+
+#endif
