@@ -10,7 +10,12 @@ import signal
 import sys
 from typing import Any, Callable, Iterable
 
-OK, FAILED, USAGE, FILE, UNSUPPORTED = 0, 1, 2, 3, 4  # the program's exit codes
+from . import _declarations as c
+from ._errors import Error
+
+OK, FAILED, USAGE, FILE, UNSUPPORTED, MEMORY = 0, 1, 2, 3, 4, 5  # the program's exit codes
+OF_STATUS = {c.TAMIS_ERROR_ARGUMENT: USAGE, c.TAMIS_ERROR_PATTERN: FILE, c.TAMIS_ERROR_MEMORY: MEMORY, c.TAMIS_ERROR_UNSUPPORTED: UNSUPPORTED,
+             c.TAMIS_ERROR_OVERFLOW: FILE, c.TAMIS_ERROR_FILE: FILE, c.TAMIS_ERROR_FORMAT: FILE, c.TAMIS_ERROR_DEVICE: UNSUPPORTED}
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -61,6 +66,9 @@ def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentP
     except ResultsError as problem:
         error(str(problem))
         return FILE
+    except Error as problem:  # one without a number is of an argument, which the package itself has refused
+        error(str(problem))
+        return OF_STATUS.get(problem.status or c.TAMIS_ERROR_ARGUMENT, FAILED)
     except ImportError as problem:
         error(f"{problem.name} is missing: pip install {problem.name}" if problem.name else str(problem))
         return UNSUPPORTED

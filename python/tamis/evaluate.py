@@ -11,7 +11,6 @@ import numpy
 
 from . import _command, ml, tune
 from ._command import ResultsError
-from ._errors import ArgumentError
 from .ml import metrics
 
 METHODS = {name: method for name, method in tune.METHODS.items() if not method._counts}
@@ -108,14 +107,10 @@ def main(given: argparse.Namespace) -> int:
     if split == "date" and not given.test_from:
         _command.error("--split date: needs --test-from DATE")
         return _command.USAGE
-    try:
-        train, test = divide(ml.read(given.data, method, columns=given.columns), split, given.hold_out, given.test_from, given.seed)
-        if train.nnz == 0 or test.nnz == 0:
-            raise ResultsError(f"{given.data}: {train.nnz} entries to fit and {test.nnz} held out: nothing can be measured")
-        found = evaluate(method(**dict(given.set), device=given.device), train, test, given.top, threshold=given.relevant)
-    except ArgumentError as problem:
-        _command.error(str(problem))
-        return _command.USAGE
+    train, test = divide(tune.data_of(given.method, given.data, given.columns), split, given.hold_out, given.test_from, given.seed)
+    if train.nnz == 0 or test.nnz == 0:
+        raise ResultsError(f"{given.data}: {train.nnz} entries to fit and {test.nnz} held out: nothing can be measured")
+    found = evaluate(method(**dict(given.set), device=given.device), train, test, given.top, threshold=given.relevant)
     if given.json:
         print(json.dumps({"method": given.method, "data": given.data, "split": split, "top": given.top, "fitted": int(train.nnz), "held_out": int(test.nnz), **found}))
         return _command.OK

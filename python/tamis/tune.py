@@ -20,6 +20,7 @@ import numpy
 
 from . import _command, ml
 from ._command import ResultsError
+from ._errors import ArgumentError
 from .ml._parameters import WEIGHTS
 
 METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "bpr": ml.BPR, "item-knn": ml.ItemKNN, "ease": ml.EASE,
@@ -125,6 +126,8 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         key.update(numpy.ascontiguousarray(part).tobytes())
     results = _State(state, key.hexdigest())
     parts = {fold: split(X, method._counts, folds, fold, seed) for fold in range(folds)}
+    if any(part.nnz == 0 for fitted, held, _ in parts.values() for part in (fitted, held)):
+        raise ArgumentError(f"X has {X.shape[0]} rows and {X.nnz} entries: too few for {folds} folds")
 
     def fit(job: tuple[dict[str, Any], int, int, str]) -> dict[str, Any]:
         values, steps, fold, device = job
@@ -138,7 +141,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         return float(values.get("factors", fixed.get("factors", getattr(method(), "factors", 1))))
 
     def weights() -> list[float]:
-        return [weight(values) for values in alive]
+        return [max(1.0, weight(values)) for values in alive]
 
     def measured(values: dict[str, Any], steps: int, folds: int) -> dict[str, Any]:
         """A row of results; what is not there yet is fitted."""
@@ -260,6 +263,15 @@ def _numbers(text: str) -> tuple[str, list[Any]]:
     return name.replace("-", "_"), found
 
 
+def data_of(name: str, path: str, columns: Optional[str]) -> ml.Data:
+    """The data of a file for a method, by its name. Pairs without ratings are uses, of which a model of ratings learns nothing."""
+    method = METHODS[name]
+    data = ml.read(path, method, columns=columns)
+    if not method._uses and not method._counts and data.X.nnz >= 2 and (data.X.data == 1).all():
+        raise ResultsError(f"{path}: all ratings are 1: {name} models ratings that differ; implicit-als models uses, purchases and clicks")
+    return data
+
+
 def parser() -> argparse.ArgumentParser:
     arguments = _command.parser("tune", "find the options of a model by cross-validation")
     arguments.add_argument("method", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
@@ -285,7 +297,7 @@ def main(given: argparse.Namespace) -> int:
         _command.error(f"--values {unknown[0]}: {given.method} has no such option" if unknown else f"--folds {given.folds}: expected 2 or more")
         return _command.USAGE
     fixed = {} if given.iterations is None else {"iterations": given.iterations}
-    X = ml.read(given.data, method, columns=given.columns).X
+    X = data_of(given.method, given.data, given.columns).X
     found = tune(method, X, space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
                  state=given.state, grid=given.grid, report=lambda line: print(line, file=sys.stderr))
     if given.json:

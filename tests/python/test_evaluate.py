@@ -90,3 +90,29 @@ def test_command(tmp_path):
     timeless = command[:5] + ["--columns", "user=who,item=what,rating=stars"]
     done = subprocess.run([*timeless, "--split", "last"], capture_output=True, text=True)
     assert done.returncode == 3 and "no time for each entry" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+def test_what_is_wrong_is_told_without_a_traceback(command, tmp_path):
+    def told(content, *options):
+        path = tmp_path / "ratings.csv"
+        if content is None:
+            path.unlink()
+        else:
+            path.write_text(content)
+        done = subprocess.run([sys.executable, "-m", f"tamis.{command}", "als", str(path), *options], capture_output=True, text=True)
+        assert "Traceback" not in done.stderr and done.stderr.startswith(f"tamis {command}: "), done.stderr
+        return done.returncode, done.stderr
+
+    some = "".join(f"u{i % 9},i{i % 7},{1 + i % 5}\n" for i in range(63))
+    number = {"evaluate": "--set", "tune": "--values"}[command]
+    for content, options, code, words in (
+            ("a,x,4\nb,y,much\n", [], 3, "ratings.csv:2: found 'much', expected a rating"),
+            ("a,x\nb,y\nb,x\n", [], 3, "all ratings are 1: als models ratings that differ"),
+            (some, [number, "factors=-1"], 2, "factors = -1"),
+            (some, [{"evaluate": "--device", "tune": "--devices"}[command], "no-such-device"], 4, "no-such-device"),
+            (None, [], 3, "cannot open")):
+        found = told(content, *options)
+        assert found[0] == code and words in found[1]
+    code, words = told("a,x,4\nb,y,3\n", *(["--folds", "9"] if command == "tune" else []))
+    assert (code, words.split(": ", 1)[1]) in ((2, "X has 2 rows and 2 entries: too few for 9 folds\n"), (3, f"{tmp_path}/ratings.csv: 2 entries to fit and 0 held out: nothing can be measured\n"))
