@@ -62,6 +62,9 @@ static tamis_status find_masses(tamis_model *model, double *masses) {
     TRY(ml_dense_fetch(model, &model->column_factors, &array));
     ml_column_sums(tamis_owned_dense_view(array), masses);
     tamis_owned_dense_free(array);
+    double sum = 0;
+    for (int64_t k = 0; k < model->width; k++) sum += masses[k];
+    for (int64_t k = 0; k < model->width && sum == 0; k++) masses[k] = 1; /* documents without words: weights alone */
     return TAMIS_OK;
 }
 
