@@ -48,8 +48,8 @@ gpu-check: ## on a machine with a GPU: everything there is to check and measure,
 bench: build ## measure FILES="..." against the naive loop; without FILES, what TAMIS_MATRIX_PATH names
 	@scripts/bench.sh $(BUILD)/tools/tamis/tamis $(FILES)
 
-quality: build ## the models beside other libraries (from PyPI) on the same splits; JESTER=, MSWEB=, KOS=, AP= name real data
-	@JESTER="$(JESTER)" MSWEB="$(MSWEB)" KOS="$(KOS)" AP="$(AP)" DEVICE="$(or $(DEVICE),cpu)" lab/bench/quality/quality.sh $(BUILD)/tools/tamis/tamis
+quality: build ## the models beside other libraries (from PyPI) on the same splits; JESTER=, MSWEB=, KOS=, AP=, REUTERS= name real data
+	@JESTER="$(JESTER)" MSWEB="$(MSWEB)" KOS="$(KOS)" AP="$(AP)" REUTERS="$(REUTERS)" DEVICE="$(or $(DEVICE),cpu)" lab/bench/quality/quality.sh $(BUILD)/tools/tamis/tamis
 
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" lab/bench/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)

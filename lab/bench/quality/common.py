@@ -1,4 +1,5 @@
 """What the comparisons share: data, splits, neutral metrics computed the same way for every library, running the program."""
+import argparse
 import gzip
 import json
 import lzma
@@ -158,7 +159,9 @@ class Program:
         return path
 
     def run(self, *words):
-        """Standard output, and the seconds that it took."""
+        """Standard output, and the seconds that it took. It has one thread, as the other libraries have."""
+        if words[0] != "export":
+            words += ("--threads", 1)
         start = time.perf_counter()
         done = subprocess.run([self.path, *(str(word) for word in words)], capture_output=True, text=True)
         if done.returncode != 0:
@@ -199,6 +202,61 @@ def search(error, ladders, starts):
     best = min((climb(tuple(start[name] for name in ladders)) for start in starts), key=of)
     setting = {name: ladder[place] for (name, ladder), place in zip(ladders.items(), best)}
     return setting, of(best), len(known)
+
+
+class Results:
+    """Lines of JSON in a file, one for each measurement, with the commit that the program was built of. What is there already is not
+    measured again, so that the same command goes on after an interruption; to measure something again, take its lines out."""
+
+    def __init__(self, path, program):
+        self.path, self.program = path, program
+        self.lines = []
+        if os.path.exists(path):
+            with open(path) as file:
+                self.lines = [json.loads(line) for line in file]
+
+    def found(self, **fields):
+        return [line for line in self.lines if all(line.get(name) == value for name, value in fields.items())]
+
+    def add(self, **fields):
+        line = {**fields, "version": self.program.version, "commit": os.environ.get("COMMIT", "")}
+        self.lines.append(line)
+        with open(self.path, "a") as out:
+            record(out, **line)
+
+
+def compare(results, fields, contestants, seeds, trial, measure):
+    """Measures each contestant, with the setting that is best by a search along its ladders, with each seed. contestants: of each name
+    how it is fitted, the ladders of its options and the starts of the search. trial(fit, setting): the error that settings are chosen
+    by. measure(fit, setting, seed): a dictionary of what is measured."""
+    for contestant, (fit, ladders, starts) in contestants.items():
+        known = results.found(**fields, contestant=contestant)
+        left = [seed for seed in seeds if seed not in [line["seed"] for line in known]]
+        if not left:
+            continue
+        best, tried = {}, 0
+        if known:
+            best, tried = known[0]["setting"], known[0]["tried"]
+        elif ladders:
+            best, _, tried = search(lambda setting: trial(fit, setting), ladders, starts)
+        for seed in left:
+            results.add(**fields, seed=seed, contestant=contestant, setting=best, tried=tried, **measure(fit, best, seed))
+
+
+def chosen(contestants, names):
+    """Those whose names are among names; all without any."""
+    return {name: of for name, of in contestants.items() if not names or name in names}
+
+
+def arguments(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("program")
+    parser.add_argument("out", help="lines of JSON; what is there is not measured again")
+    parser.add_argument("--data", action="append", default=[], help="NAME=FILE; again for more")
+    parser.add_argument("--seeds", default="1,2,3", type=lambda text: [int(seed) for seed in text.split(",")])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", action="append", default=[], help="a contestant's name; again for more")
+    return parser
 
 
 def record(out, **fields):

@@ -3,16 +3,19 @@
 on a tenth of the first seed's training entries, by steps along ladders of values (common.search), and their defaults.
   ratings.py PROGRAM OUT.jsonl [--data jester=FILE.mtx.xz] [--seeds 1,2,3] [--device cpu]
 Without --data a generated set of known rank alone."""
-import argparse
 import time
 
 import numpy
 
-from common import Program, errors, hold_out_entries, known_rank, matrix_market, record, search
+from common import Program, Results, arguments, chosen, compare, errors, hold_out_entries, known_rank, matrix_market
+
+
+def measures(predicted, held, scale, seconds):
+    return dict(zip(("rmse", "mae"), errors(predicted, held, *scale)), seconds=seconds)
 
 
 def of_program(method, *fixed):
-    def fit(program, train, held, least, most, setting, seed):
+    def fit(program, train, held, scale, setting, seed):
         model, data = program.file("model"), program.write("train", train)
         words = [word for name, value in setting.items() for word in (f"--{name}", value)]
         _, seconds = program.run("train", method, data, "-o", model, "--seed", seed, "--quiet", "--device", program.device,
@@ -21,83 +24,69 @@ def of_program(method, *fixed):
         text, _ = program.run("predict", model, program.write("held", held), *rows)
         predicted = numpy.array([float(line.split("\t")[2]) for line in text.splitlines() if line and line[0].isdigit()])
         # predictions are in the order of held's entries
-        return errors(predicted, held, least, most), seconds
+        return measures(predicted, held, scale, seconds)
     return fit
 
 
 def of_surprise(name, **fixed):
-    def fit(program, train, held, least, most, setting, seed):
+    def fit(program, train, held, scale, setting, seed):
         import surprise
         coo = train.tocoo()
-        reader = surprise.Reader(rating_scale=(least, most))
+        reader = surprise.Reader(rating_scale=scale)
         dataset = surprise.Dataset(reader)
         data = dataset.construct_trainset(list(zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), [None] * coo.nnz)))
         numpy.random.seed(seed)
-        algorithm = getattr(surprise, name)(**fixed, **setting, **({"random_state": seed} if name == "SVD" else {}))
+        algorithm = getattr(surprise, name)(**fixed, **setting, **({"random_state": seed} if name.startswith("SVD") else {}))
         start = time.perf_counter()
         algorithm.fit(data)
         seconds = time.perf_counter() - start
         test = held.tocoo()
         predicted = numpy.array([algorithm.predict(u, i, clip=False).est for u, i in zip(test.row.tolist(), test.col.tolist())])
-        return errors(predicted, held, least, most), seconds
+        return measures(predicted, held, scale, seconds)
     return fit
 
 
 FACTORS = [1, 2, 5, 10, 20, 40, 80]
-LAMBDAS = [0.0125, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28]
+LAMBDAS = [0.003, 0.006, 0.0125, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28]
 OURS = {"factors": FACTORS, "regularization": LAMBDAS}
 SVD = {"n_factors": FACTORS, "reg_all": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64], "lr_all": [0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04],
-       "n_epochs": [10, 20, 40, 80, 160]}
+       "n_epochs": [10, 20, 40, 80, 160, 320]}
 
 # how each is fitted, the ladders of its options, and where the search begins: the middle of ours, the defaults of theirs but for the
 # factors, of which all begin with 10
 CONTESTANTS = {
-    "tamis als, defaults": (of_program("als"), {}, {}),
-    "tamis ccd, defaults": (of_program("ccd"), {}, {}),
-    "tamis sfa, defaults": (of_program("sfa"), {}, {}),
-    "tamis als": (of_program("als"), OURS, {"factors": 3, "regularization": 4}),
-    "tamis als without biases": (of_program("als", "--no-biases"), OURS, {"factors": 3, "regularization": 4}),
-    "tamis ccd": (of_program("ccd"), OURS, {"factors": 3, "regularization": 4}),
+    "tamis als, defaults": (of_program("als"), {}, []),
+    "tamis ccd, defaults": (of_program("ccd"), {}, []),
+    "tamis sfa, defaults": (of_program("sfa"), {}, []),
+    "tamis als": (of_program("als"), OURS, [{"factors": 3, "regularization": 6}]),
+    "tamis als without biases": (of_program("als", "--no-biases"), OURS, [{"factors": 3, "regularization": 6}]),
+    "tamis ccd": (of_program("ccd"), OURS, [{"factors": 3, "regularization": 6}]),
     "tamis sfa": (of_program("sfa"), {**OURS, "column-regularization": LAMBDAS},
-                  {"factors": 3, "regularization": 4, "column-regularization": 4}),
-    "surprise SVD": (of_surprise("SVD"), SVD, {"n_factors": 3, "reg_all": 1, "lr_all": 2, "n_epochs": 1}),
-    "surprise SVD without biases": (of_surprise("SVD", biased=False), SVD, {"n_factors": 3, "reg_all": 1, "lr_all": 2, "n_epochs": 1}),
-    "surprise SVD, defaults": (of_surprise("SVD"), {}, {}),
-    "surprise BaselineOnly": (of_surprise("BaselineOnly", verbose=False), {}, {}),
+                  [{"factors": 3, "regularization": 6, "column-regularization": 6}]),
+    "surprise SVD": (of_surprise("SVD"), SVD, [{"n_factors": 3, "reg_all": 1, "lr_all": 2, "n_epochs": 1}]),
+    "surprise SVD without biases": (of_surprise("SVD", biased=False), SVD, [{"n_factors": 3, "reg_all": 1, "lr_all": 2, "n_epochs": 1}]),
+    "surprise SVD, defaults": (of_surprise("SVD"), {}, []),
+    "surprise SVDpp, defaults": (of_surprise("SVDpp"), {}, []),
+    "surprise KNNBaseline, defaults": (of_surprise("KNNBaseline", verbose=False), {}, []),
+    "surprise BaselineOnly": (of_surprise("BaselineOnly", verbose=False), {}, []),
 }
 
 
-def compare(program, out, name, matrix, seeds, contestants):
-    least, most = float(matrix.data.min()), float(matrix.data.max())
-    train, _ = hold_out_entries(matrix, 0.2, seeds[0])
-    inner, validation = hold_out_entries(train, 0.1, seeds[0] + 1000)
-    for contestant, (fit, ladders, start) in CONTESTANTS.items():
-        if contestants and contestant not in contestants:
-            continue
-        best, _, tried = search(lambda setting: fit(program, inner, validation, least, most, setting, seeds[0])[0][0], ladders, [start]) \
-            if ladders else ({}, 0, 0)
-        for seed in seeds:
-            train, held = hold_out_entries(matrix, 0.2, seed)
-            (rmse, mae), seconds = fit(program, train, held, least, most, best, seed)
-            record(out, record="ratings", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz), seed=seed,
-                   contestant=contestant, setting=best, tried=tried, rmse=rmse, mae=mae, seconds=seconds, version=program.version)
+def ratings(program, results, name, matrix, seeds, only):
+    scale = float(matrix.data.min()), float(matrix.data.max())
+    inner = hold_out_entries(hold_out_entries(matrix, 0.2, seeds[0])[0], 0.1, seeds[0] + 1000)
+    compare(results, dict(record="ratings", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz)),
+            chosen(CONTESTANTS, only), seeds, lambda fit, setting: fit(program, *inner, scale, setting, seeds[0])["rmse"],
+            lambda fit, setting, seed: fit(program, *hold_out_entries(matrix, 0.2, seed), scale, setting, seed))
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("out")
-    parser.add_argument("--data", action="append", default=[])
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", action="append", default=[], help="a contestant's name; again for more")
-    given = parser.parse_args()
-    program, seeds = Program(given.program, given.device), [int(seed) for seed in given.seeds.split(",")]
-    with open(given.out, "a") as out:
-        compare(program, out, "known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7), seeds, given.only)
-        for data in given.data:
-            name, path = data.split("=", 1)
-            compare(program, out, name, matrix_market(path), seeds, given.only)
+    given = arguments(__doc__).parse_args()
+    program = Program(given.program, given.device)
+    results = Results(given.out, program)
+    ratings(program, results, "known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7), given.seeds, given.only)
+    for name, path in (data.split("=", 1) for data in given.data):
+        ratings(program, results, name, matrix_market(path), given.seeds, given.only)
 
 
 if __name__ == "__main__":

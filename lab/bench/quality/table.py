@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Tables of the comparisons, as Markdown: table.py RESULTS.jsonl[.xz]...   Medians over the seeds, least and most in brackets."""
-import lzma
+"""Writes the tables of the comparisons into a page, between the lines `<!-- ratings: made by table.py -->` and `<!-- end -->` and so for uses,
+topics, rounds and tune: table.py PAGE.md RESULTS.jsonl[.xz]...   Medians over the seeds, least and most in brackets; below each table the commits."""
+import collections
 import json
+import lzma
+import pathlib
+import re
 import statistics
 import sys
 
 TABLES = {
-    "ratings": ("Ratings: a fifth of each row's held out", ("data",), [("rmse", "RMSE", 4), ("mae", "MAE", 4), ("seconds", "seconds", 2)]),
-    "uses": ("Uses: one of each row held out", ("data",), [("recall", "recall at 10", 4), ("ndcg", "NDCG at 10", 4), ("seconds", "seconds", 2)]),
-    "topics": ("Documents: half of a tenth's words held out", ("data", "topics", "passes"),
-               [("perplexity", "perplexity", 0), ("coherence", "NPMI", 3), ("seconds", "seconds", 2)]),
+    "ratings": (("data",), [("rmse", "RMSE", 4), ("mae", "MAE", 4)]),
+    "uses": (("data",), [("recall", "recall at 10", 4), ("ndcg", "NDCG at 10", 4)]),
+    "topics": (("data", "topics"), [("perplexity", "perplexity", 0), ("coherence", "NPMI", 3), ("seconds", "seconds", 2)]),
+    "rounds": (("data", "topics"), [("perplexity", "perplexity", 0), ("coherence", "NPMI", 3), ("empty", "topics without words", 0), ("seconds", "seconds", 2)]),
 }
 
 
@@ -18,25 +22,68 @@ def shown(values, digits):
     return middle if len(values) == 1 or digits == 2 else f"{middle} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
 
 
+def setting(values):
+    return ", ".join(f"{name} {value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else f"{name} {value}"
+                     for name, value in values.items()) or "none"
+
+
+def row(cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def head(titles):
+    return [row(titles), "|" + "---|" * len(titles)]
+
+
+def commits(lines, names):
+    """The commit that most lines are of, and those of the others with the rows that are theirs."""
+    of = collections.defaultdict(list)
+    for line in lines:
+        name = " ".join(str(line[one]) for one in names)
+        if name not in of[line["commit"]]:
+            of[line["commit"]].append(name)
+    first, *others = sorted(of, key=lambda commit: -len(of[commit]))
+    return f"Measured at commit {first}" + "".join(f"; at {commit}: {', '.join(of[commit])}" for commit in others) + "."
+
+
+def compared(kind, lines):
+    keys, numbers = TABLES[kind]
+    settings = ["setting"] if "setting" in lines[0] else []
+    text = head([*keys, "method", *settings, *(name for _, name, _ in numbers)])
+    cases = {}
+    for line in lines:
+        cases.setdefault(tuple(line[key] for key in keys), {}).setdefault(line["contestant"], []).append(line)
+    for case, contestants in sorted(cases.items(), key=lambda one: [str(key) for key in one[0][1:]]) if len(keys) > 1 else cases.items():
+        for contestant, found in contestants.items():
+            text.append(row([*case, contestant, *(setting(found[0][name]) for name in settings),
+                             *(shown([line[field] for line in found], digits) for field, _, digits in numbers)]))
+    return text + ["", commits(lines, ("data", "contestant"))]
+
+
+def tuned(_, lines):
+    text = head(["data", "method", "tune: candidates", "choice", "error", "grid: candidates", "best", "error", "choice / best", "share of the cost"])
+    for line in lines:
+        text.append(row([line["data"], line["method"], line["candidates"], setting(line["chosen"]), f"{line['chosen_error']:.4f}", line["grid"],
+                         setting(line["grid_best"]), f"{line['grid_error']:.4f}", f"{line['ratio']:.4f}", f"{line['cost']:.3f}"]))
+    return text + ["", commits(lines, ("data", "method"))]
+
+
 def main():
+    page = pathlib.Path(sys.argv[1])
     lines = []
-    for path in sys.argv[1:]:
+    for path in sys.argv[2:]:
         with (lzma.open if path.endswith(".xz") else open)(path, "rt") as file:
             lines += [json.loads(line) for line in file]
-    for kind, (title, keys, numbers) in TABLES.items():
-        cases = {}
-        for line in lines:
-            if line["record"] == kind:
-                cases.setdefault(tuple(line[key] for key in keys), {}).setdefault(line["contestant"], []).append(line)
-        if not cases:
-            continue
-        print(f"\n## {title}\n")
-        print("| " + " | ".join([*keys, "method", *(name for _, name, _ in numbers)]) + " |")
-        print("|" + "---|" * (len(keys) + 1 + len(numbers)))
-        for case, contestants in cases.items():
-            for contestant, found in contestants.items():
-                print("| " + " | ".join([*(str(part) for part in case), contestant,
-                                         *(shown([line[field] for line in found], digits) for field, _, digits in numbers)]) + " |")
+    text = page.read_text()
+    for kind in (*TABLES, "tune"):
+        of = [line for line in lines if line["record"] == kind]
+        if of:
+            made = "\n".join((tuned if kind == "tune" else compared)(kind, of))
+            begin = f"<!-- {kind}: made by table.py -->\n"
+            text, found = re.subn(re.escape(begin) + ".*?<!-- end -->", lambda _: f"{begin}\n{made}\n\n<!-- end -->", text, flags=re.DOTALL)
+            if not found:
+                sys.exit(f"{page}: no line {begin}")
+    page.write_text(text)
 
 
 if __name__ == "__main__":

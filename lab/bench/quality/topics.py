@@ -2,14 +2,13 @@
 """LDA and GaP beside scikit-learn and gensim on the same split at the same number of passes: perplexity of held-out words by
 document completion, and NPMI coherence of the topics' first ten words over the training documents, both computed here for all.
 A tenth of the documents are tests; of their words half are observed.
-  topics.py PROGRAM OUT.jsonl --data kos=docword.kos.txt.gz|ap=ap.dat.xz:10473 [--topics 20,50] [--passes 10,20] [--seeds 1,2,3]"""
-import argparse
+  topics.py PROGRAM OUT.jsonl --data kos=docword.kos.txt.gz|ap=ap.dat.xz:10473|reuters=reuters.ldac.xz:4258 [--topics 20,50] [--passes 20] [--seeds 1,2,3]"""
 import time
 
 import numpy
 import scipy.sparse
 
-from common import Program, coherence, docword, hold_out_tokens, lda_c, perplexity, record
+from common import Program, Results, arguments, chosen, coherence, docword, hold_out_tokens, lda_c, perplexity
 
 
 def split(matrix, seed):
@@ -27,10 +26,11 @@ def of_program(method, *fixed):
         model = program.file("model")
         _, seconds = program.run("train", method, program.write("train", train), "-o", model, "--topics", topics, "--iterations",
                                  passes, "--seed", seed, "--quiet", "--no-loss", "--device", program.device, *fixed)
-        score = program.json("score", model, "--held-out", program.write("held", held), "--observed",
-                             program.write("observed", observed))
+        theta, phi = program.file("theta.npy"), program.file("phi.npy")
+        program.run("transform", model, program.write("observed", observed), "-o", theta)
+        program.run("export", model, "--columns", phi)
         tops = [[int(word["word"]) for word in topic["words"]] for topic in program.json_lines("topics", model, "--top", 10)]
-        return score["perplexity"], tops, seconds
+        return perplexity(numpy.load(theta), numpy.load(phi).T, held), tops, seconds
     return fit
 
 
@@ -80,31 +80,35 @@ CONTESTANTS = {
     "scikit-learn NMF KL": of_nmf,
 }
 
+# rounds of a mini-batch's documents, with more topics than the corpora fill
+ROUNDS = {f"tamis lda, {rounds} rounds": of_program("lda", "--inner-rounds", rounds) for rounds in (5, 10, 15, 20)}
+MANY = 100
+
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("out")
-    parser.add_argument("--data", action="append", default=[])
-    parser.add_argument("--topics", default="20,50")
-    parser.add_argument("--passes", default="10,20")
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--device", default="cpu")
+    parser = arguments(__doc__)
+    parser.add_argument("--topics", default="20,50", type=lambda text: [int(count) for count in text.split(",")])
+    parser.add_argument("--passes", default=20, type=int)
     given = parser.parse_args()
     program = Program(given.program, given.device)
-    with open(given.out, "a") as out:
-        for data in given.data:
-            name, path = data.split("=", 1)
-            matrix = lda_c(path.rsplit(":", 1)[0], int(path.rsplit(":", 1)[1])) if ".dat" in path else docword(path)
-            for seed in [int(seed) for seed in given.seeds.split(",")]:
-                train, observed, held = split(matrix, seed)
-                for topics in [int(count) for count in given.topics.split(",")]:
-                    for passes in [int(count) for count in given.passes.split(",")]:
-                        for contestant, fit in CONTESTANTS.items():
-                            found, tops, seconds = fit(program, train, observed, held, topics, passes, seed)
-                            record(out, record="topics", data=name, rows=matrix.shape[0], cols=matrix.shape[1],
-                                   nnz=int(matrix.nnz), seed=seed, contestant=contestant, topics=topics, passes=passes,
-                                   perplexity=found, coherence=coherence(tops, train), seconds=seconds, version=program.version)
+    results = Results(given.out, program)
+    for name, path in (data.split("=", 1) for data in given.data):
+        matrix = docword(path) if "docword" in path else lda_c(path.rsplit(":", 1)[0], int(path.rsplit(":", 1)[1]))
+
+        def measure(record, contestants, seed, topics):
+            train, observed, held = split(matrix, seed)
+            for contestant, fit in chosen(contestants, given.only).items():
+                key = dict(record=record, data=name, seed=seed, contestant=contestant, topics=topics, passes=given.passes)
+                if results.found(**key):
+                    continue
+                found, tops, seconds = fit(program, train, observed, held, topics, given.passes, seed)
+                results.add(**key, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz), perplexity=found,
+                            coherence=coherence(tops, train), empty=topics - len(tops), seconds=seconds)
+
+        for seed in given.seeds:
+            for topics in given.topics:
+                measure("topics", CONTESTANTS, seed, topics)
+            measure("rounds", ROUNDS, seed, MANY)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,12 @@
 """Models of uses beside those of the `implicit` package on the same split: one use of each row held out, recall and NDCG of the first ten
 recommendations, computed here for both; settings found as in ratings.py, with the same weights of entries.
   uses.py PROGRAM OUT.jsonl [--data msweb=anonymous-msweb.data.xz | kos=docword.kos.txt.gz | NAME=FILE.mtx] [--seeds 1,2,3]"""
-import argparse
 import time
 
 import numpy
 import scipy.sparse
 
-from common import Program, docword, matrix_market, opened, ranking, record, search
+from common import Program, Results, arguments, chosen, compare, docword, matrix_market, opened, ranking
 
 
 def visits(path):
@@ -82,6 +81,12 @@ def of_implicit(make, weigh=None):
     return fit
 
 
+def most_popular(program, train, setting, seed):
+    scores = numpy.broadcast_to(train.getnnz(axis=0).astype(float), train.shape).copy()
+    scores[train.nonzero()] = -numpy.inf
+    return numpy.argsort(-scores, axis=1, kind="stable")[:, :10], 0.0
+
+
 def their_als(setting, seed):
     from implicit.als import AlternatingLeastSquares
     return AlternatingLeastSquares(factors=setting.get("factors", 100), regularization=setting.get("regularization", 0.01), alpha=1.0,
@@ -100,6 +105,21 @@ def their_bpr(setting, seed):
     return BayesianPersonalizedRanking(**setting, random_state=seed, use_gpu=False, num_threads=1)
 
 
+def of_lightfm(loss):
+    def fit(program, train, setting, seed):
+        from lightfm import LightFM
+        options = {name: value for name, value in setting.items() if name != "epochs"}
+        model = LightFM(loss=loss, random_state=seed, **options)
+        start = time.perf_counter()
+        model.fit(train.tocoo().astype(numpy.float32), epochs=setting.get("epochs", 30), num_threads=1)
+        seconds = time.perf_counter() - start
+        (_, users), (biases, items) = model.get_user_representations(), model.get_item_representations()
+        scores = users @ items.T + biases[None, :]
+        scores[train.nonzero()] = -numpy.inf
+        return numpy.argsort(-scores, axis=1, kind="stable")[:, :10], seconds
+    return fit
+
+
 def their_neighbours(name):
     def make(setting, _):
         import implicit.nearest_neighbours
@@ -107,14 +127,17 @@ def their_neighbours(name):
     return make
 
 
-LADDERS = {"factors": [4, 8, 16, 32, 64, 128], "regularization": [0.01, 0.1, 1, 3, 10, 30, 100, 300], "confidence": [0.1, 0.3, 1, 3, 10, 30]}
+LADDERS = {"factors": [4, 8, 16, 32, 64, 128], "regularization": [0.01, 0.1, 1, 3, 10, 30, 100, 300, 1000],
+           "confidence": [0.1, 0.3, 1, 3, 10, 30, 100]}
 # little lambda and weight, and much of both: between them there is a valley
 STARTS = [{"factors": 2, "regularization": 4, "confidence": 2}, {"factors": 2, "regularization": 6, "confidence": 4}]
 PAIRWISE = {"factors": [8, 16, 32, 64, 128], "regularization": [0.001, 0.003, 0.01, 0.03, 0.1]}
 RATES = [0.005, 0.01, 0.02, 0.05, 0.1]
+EPOCHS = {"no_components": [8, 16, 32, 64, 128], "learning_rate": [0.005, 0.01, 0.02, 0.05, 0.1], "epochs": [10, 20, 40, 80]}
 MIDDLE = {"factors": 2, "regularization": 2}
 NEAR = [5, 10, 20, 50, 100, 200]
 CONTESTANTS = {
+    "the most popular": (most_popular, {}, ()),
     "tamis implicit-als, defaults": (of_program("implicit-als"), {}, ()),
     "implicit AlternatingLeastSquares, defaults": (of_implicit(their_als, their_weights), {}, ()),
     "tamis implicit-als": (of_program("implicit-als"), LADDERS, STARTS),
@@ -123,44 +146,39 @@ CONTESTANTS = {
     "implicit BayesianPersonalizedRanking, defaults": (of_implicit(their_bpr), {}, ()),
     "tamis bpr": (of_program("bpr"), {**PAIRWISE, "rate": RATES}, [{**MIDDLE, "rate": 3}]),
     "implicit BayesianPersonalizedRanking": (of_implicit(their_bpr), {**PAIRWISE, "learning_rate": RATES}, [{**MIDDLE, "learning_rate": 1}]),
+    "LightFM WARP, defaults": (of_lightfm("warp"), {}, ()),
+    "LightFM WARP": (of_lightfm("warp"), EPOCHS, [{"no_components": 2, "learning_rate": 3, "epochs": 1}]),
+    "LightFM BPR": (of_lightfm("bpr"), EPOCHS, [{"no_components": 2, "learning_rate": 3, "epochs": 1}]),
     "tamis item-knn, defaults": (of_program("item-knn", pairs=True), {}, ()),
     "implicit BM25Recommender, defaults": (of_implicit(their_neighbours("BM25Recommender")), {}, ()),
-    "tamis item-knn": (of_program("item-knn", pairs=True), {"neighbours": NEAR}, [{"neighbours": 2}]),
+    "tamis item-knn": (of_program("item-knn", pairs=True), {"neighbours": NEAR, "weights": ["bm25", "ones"]}, [{"neighbours": 2, "weights": 0}]),
     "implicit BM25Recommender": (of_implicit(their_neighbours("BM25Recommender")), {"K": NEAR}, [{"K": 2}]),
+    "implicit CosineRecommender": (of_implicit(their_neighbours("CosineRecommender")), {"K": NEAR}, [{"K": 2}]),
     "tamis ease, defaults": (of_program("ease", pairs=True), {}, ()),
     "tamis ease": (of_program("ease", pairs=True), {"regularization": [3, 10, 30, 100, 300, 1000, 3000]}, [{"regularization": 3}]),
 }
 
 
-def compare(program, out, name, matrix, seeds):
-    train, _ = leave_one_out(matrix, seeds[0])
-    inner, validation = leave_one_out(train, seeds[0] + 1000)
-    for contestant, (fit, ladders, starts) in CONTESTANTS.items():
-        best, _, tried = search(lambda setting: -ranking(fit(program, inner, setting, seeds[0])[0], validation)[1], ladders, starts) \
-            if ladders else ({}, 0, 0)
-        for seed in seeds:
-            train, held = leave_one_out(matrix, seed)
-            recommended, seconds = fit(program, train, best, seed)
-            recall, ndcg = ranking(recommended, held)
-            record(out, record="uses", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz), seed=seed,
-                   contestant=contestant, setting=best, tried=tried, recall=recall, ndcg=ndcg, seconds=seconds, version=program.version)
+def uses(program, results, name, matrix, seeds, only):
+    def measure(fit, train, held, setting, seed):
+        recommended, seconds = fit(program, train, setting, seed)
+        return dict(zip(("recall", "ndcg"), ranking(recommended, held)), seconds=seconds)
+
+    inner = leave_one_out(leave_one_out(matrix, seeds[0])[0], seeds[0] + 1000)
+    compare(results, dict(record="uses", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz)),
+            chosen(CONTESTANTS, only), seeds, lambda fit, setting: -measure(fit, *inner, setting, seeds[0])["ndcg"],
+            lambda fit, setting, seed: measure(fit, *leave_one_out(matrix, seed), setting, seed))
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("out")
-    parser.add_argument("--data", action="append", default=[])
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--device", default="cpu")
-    given = parser.parse_args()
-    program, seeds = Program(given.program, given.device), [int(seed) for seed in given.seeds.split(",")]
-    with open(given.out, "a") as out:
-        compare(program, out, "clusters (a stand-in)", clusters(1500, 600, 8, 7), seeds)
-        compare(program, out, "communities (a stand-in)", communities(3000, 3000, 100, 20, 5), seeds)
-        for data in given.data:
-            name, path = data.split("=", 1)
-            compare(program, out, name, visits(path) if ".data" in path else docword(path) if "docword" in path else matrix_market(path), seeds)
+    given = arguments(__doc__).parse_args()
+    program = Program(given.program, given.device)
+    results = Results(given.out, program)
+    uses(program, results, "clusters (a stand-in)", clusters(1500, 600, 8, 7), given.seeds, given.only)
+    uses(program, results, "communities (a stand-in)", communities(3000, 3000, 100, 20, 5), given.seeds, given.only)
+    for name, path in (data.split("=", 1) for data in given.data):
+        uses(program, results, name, visits(path) if ".data" in path else docword(path) if "docword" in path else matrix_market(path),
+             given.seeds, given.only)
 
 
 if __name__ == "__main__":
