@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo python wheels check test test-long test-aarch64 gpu-check bench lab quality results-pages deb release mutants lint format docs fuzz install clean help
+.PHONY: build demo python wheels check test test-long test-aarch64 gpu-check measure bench lab quality results-pages deb release mutants lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -45,6 +45,10 @@ gpu-check: ## on a machine with a GPU: everything there is to check and measure,
 	@$(if $(UNPACKED),,scripts/install-dependencies.sh build)
 	@UNPACKED="$(UNPACKED)" scripts/gpu-check.sh
 
+measure: ## what the pages tell of, in PIECE="..." of less than nine minutes that are measured once of a commit; without PIECE their list
+	@$(if $(PIECE),$(if $(UNPACKED),,scripts/install-dependencies.sh build))
+	@UNPACKED="$(UNPACKED)" lab/bench/measure.sh $(PIECE)
+
 bench: build ## measure FILES="..." against the naive loop; without FILES, what TAMIS_MATRIX_PATH names
 	@scripts/bench.sh $(BUILD)/tools/tamis/tamis $(FILES)
 
@@ -54,10 +58,12 @@ quality: build ## the models beside other libraries (from PyPI) on the same spli
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" lab/bench/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
 
-results-pages: build ## a page in HTML of each file in lab/results; the claims in its README, unless evidence is stale
+results-pages: build ## a page in HTML of each file in lab/results; the claims in its README and the tables of speed, if all is of one commit and evidence of these sources
 	@lab/results/page.sh draw
 	@scripts/gpu-stale.sh refuse
+	@lab/results/page.sh commits
 	@lab/results/page.sh claims
+	@lab/results/tables.py lab/results README.md docs/performance.md lab/results/README.md
 
 deb: ## Debian packages of what is committed, by dpkg-buildpackage, into build/deb
 	@scripts/install-dependencies.sh build deb

@@ -1,20 +1,20 @@
 #!/bin/sh
 # On a machine with a GPU: every algorithm at every width of a list, the cross tests on CUDA and on NVIDIA's OpenCL, the dense
-# companions, gradients, batches and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of
+# companions, gradients, batches, graphs and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of
 # PyTorch and CuPy, the benchmarks beside cuSPARSE, the Python package with PyTorch, CuPy and JAX; then docs/evidence/<chip>.json.
 # Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python packages put it. Each step has a time
-# limit and the whole twelve minutes; a step that fails is recorded, and the rest still runs.
+# limit and the whole fifteen minutes; a step that fails is recorded, and the rest still runs.
 #   DEVICE    cuda:0 unless set (opencl:0 tries the script itself where there is no CUDA)
 #   UNPACKED  a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
 #   OUT       where the evidence goes, docs/evidence unless set
-#   TOTAL     seconds for everything, 720 unless set
-#   ONLY      steps to repeat, separated by commas (units: all that begin with dense .. models): the others stay as they are in
-#             the evidence, which must be of the same sources, driver and compiler
+#   TOTAL     seconds for everything, 900 unless set
+#   ONLY      these steps, separated by commas (units: all from dense to models). The others stay as they are in the evidence that OUT
+#             has, which must be of the same sources, driver and compiler; where it has none, they are missing until they are run
 #   TAMIS_NVRTC, TAMIS_OPENCL, TAMIS_MATRIX_PATH (folders, colon-separated, whose .npz files are measured too)
 set -u
 cd "$(dirname "$0")/.."
 device=${DEVICE:-cuda:0}
-total=${TOTAL:-720}
+total=${TOTAL:-900}
 top=$PWD/build/gpu-check
 build=$top/build
 steps=$top/steps
@@ -24,9 +24,7 @@ start=$(date +%s)
 failures=0
 export XDG_CACHE_HOME="$top/cache" TAMIS_PROBE=0
 
-first() { for file in "$@"; do [ ! -e "$file" ] || { echo "$file"; return; }; done; }
 left() { echo $((start + total - $(date +%s))); }
-least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
 
 # record NAME STATUS PASSED FAILED SKIPPED NOTE: for the evidence, and a line for whoever watches
 record() {
@@ -53,30 +51,16 @@ begin() {
 
 # ------------------------------------------------------------------------------------------ what is here
 
-if [ -n "${UNPACKED:-}" ]; then
-    unpacked=$(cd "$UNPACKED" && pwd)
-    export CMAKE_PREFIX_PATH="$unpacked" C_INCLUDE_PATH="$unpacked/include" LIBRARY_PATH="$unpacked/lib"
-    export LD_LIBRARY_PATH="$unpacked/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-    [ -n "${TAMIS_OPENCL:-}" ] || [ ! -e "$unpacked/lib/libOpenCL.so.1" ] || export TAMIS_OPENCL="$unpacked/lib/libOpenCL.so.1"
-fi
-if [ -z "${TAMIS_NVRTC:-}" ]; then
-    site=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null || true)
-    TAMIS_NVRTC=$(first /usr/local/cuda/lib64/libnvrtc.so /usr/local/cuda*/lib64/libnvrtc.so.1? \
-        build/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1? "$site"/nvidia/*/lib/libnvrtc.so.1?)
-    if [ -n "$TAMIS_NVRTC" ]; then export TAMIS_NVRTC; else unset TAMIS_NVRTC; fi
-fi
+. scripts/gpu-setup.sh
 sanitizer=$(command -v compute-sanitizer || first /usr/local/cuda*/bin/compute-sanitizer)
 
 # ------------------------------------------------------------------------------------------ build
 
 ONLY=${ONLY:+build,$ONLY}
 begin build 180
-generator='Unix Makefiles'
-! command -v ninja >/dev/null || generator=Ninja
-if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON -DTAMIS_LAB=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls test_gpu_cross \
-        test_dense test_device_memory test_mask test_gradient test_gradient_whole test_softmax_rows test_batches test_two_devices test_sums \
-        test_d_is_b test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
+if build_here "$build" "$top/build.log" "$limit" tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls test_gpu_cross \
+    test_dense test_device_memory test_mask test_gradient test_gradient_whole test_softmax_rows test_batches test_two_devices test_sums \
+    test_d_is_b test_message test_graph_attention test_segment test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -167,6 +151,7 @@ start_python() {
         PYTHONPATH=python:lab/python TAMIS_SOURCE=$PWD TAMIS_LIBRARY=$build/src/libtamis.so XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1 \
             timeout -k 5 "$limit" python3 -m pytest -q -rfs -m 'not long' -k 'not cpu' -p no:cacheprovider $beside --junitxml="$top/python.xml" \
             tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_attention_gradients.py tests/python/test_cupy.py tests/python/test_jax.py tests/python/test_mask.py \
+            tests/python/test_torch_messages.py tests/python/test_torch_graph_attention.py tests/python/test_pyg.py tests/python/test_dglsp.py \
             tests/python/test_ml_devices.py >"$top/python.log" 2>&1 &
         python=$!
     fi
@@ -186,19 +171,23 @@ end_python() {
 }
 
 python=''
-! begin python 240 || start_python
+! begin python 330 || start_python
 
 # ------------------------------------------------------------------------------------------ unit tests on the device
 
-# start_units NAME LIMIT TEST [ARGUMENT...]: a test program that takes a device's name, beside the others; a time limit each
+# start_units NAME LIMIT TEST [ARGUMENT...]: a test program that takes a device's name, beside the others; a time limit each, and a
+# seed each of those that draw
+started=0
 start_units() {
     units_limit=$(least "$2" "$(left)")
+    started=$((started + 1))
     (
         name=$1 test=$3
         shift 3
         begun=$(date +%s)
-        timeout -k 5 "$units_limit" "$build/tests/unit/$test" "$device" "$@" >"$top/units.$name.$test.log" 2>&1
-        echo $? $(($(date +%s) - begun)) >"$top/units.$name.$test.code"
+        log=$top/units.$name.$test.$started
+        TAMIS_TEST_SEED=$((start + started)) timeout -k 5 "$units_limit" "$build/tests/unit/$test" "$device" "$@" >"$log.log" 2>&1
+        echo $? $(($(date +%s) - begun)) >"$log.code"
     ) &
     units_running="$units_running $!"
 }
@@ -215,29 +204,37 @@ units() {
     record "$1" $state "$good" "$bad" 0 "$2"
 }
 
-if begin units 200; then
+if begin units 330; then
     rm -f "$top"/units.*
     units_running=''
     start_units dense 60 test_dense
     start_units dense 60 test_device_memory
     start_units masks 60 test_mask
-    start_units gradients 200 test_gradient
-    start_units gradients 200 test_gradient_whole
+    # a round a process: two in one took 201 s on an H100
+    start_units gradients 330 test_gradient 1
+    start_units gradients 330 test_gradient 1
+    start_units gradients-whole 330 test_gradient_whole
     start_units softmax-rows 200 test_softmax_rows
     start_units batches 200 test_batches gpu-
     start_units two-devices 100 test_two_devices
     start_units sums 200 test_sums gpu-tensor
     start_units d-is-b 200 test_d_is_b
+    # of their calls every so manieth
+    start_units graphs 330 test_message 31
+    start_units graphs 330 test_graph_attention 3
+    start_units graphs 330 test_segment 7
     for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running
     units dense 'include/tamis/dense.h against plain loops; copies of memory'
     units masks 'include/tamis/mask.h against its definition read column by column'
     units gradients "include/tamis/gradient.h against the oracle's gradients"
+    units gradients-whole 'the gradients of attention in one plan'
     units softmax-rows "softmax's row statistics, and gradients from them"
     units batches 'batches, and fp32 results of 16-bit operands'
-    units two-devices "streams, events and copies: $(head -1 "$top/units.two-devices.test_two_devices.log")"
+    units two-devices "streams, events and copies: $(head -1 "$top"/units.two-devices.*.log)"
     units sums 'gpu-tensor in fp32 no farther from double than sums in order: spread, huge, tiny and infinite operands'
+    units graphs 'messages, graph attention and segments, calls drawn from all'
     units d-is-b 'fused where D is B, promised or found'
     units models 'every model of include/tamis/ml.h against plain restatements'
 fi

@@ -5,8 +5,8 @@
   checks FILE.jsonl                passed, failed and skipped lines of `tamis check` or `tamis bench`
   pytest FILE.xml                  passed, failed and skipped tests of a report of pytest
   packages NAME...                 the versions of Python packages that are here
-  write FOLDER DEVICE HASH OUT     OUT/<chip>.json from what gpu-check.sh left in FOLDER
-  stale OUT HASH                   prints each piece of evidence that was made with other sources or has failed steps
+  write FOLDER DEVICE HASH OUT [ONLY]  OUT/<chip>.json from what gpu-check.sh left in FOLDER
+  stale OUT HASH                   prints each piece of evidence that was made with other sources, or lacks steps or has failed ones
 """
 import json
 import math
@@ -80,6 +80,12 @@ def packages(*names):
     print(", ".join(found))
 
 
+def commit():
+    """Of the sources that are here."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "commit.sh")
+    return subprocess.run([script], check=True, capture_output=True, text=True).stdout.strip()
+
+
 def geometric_mean(ratios):
     return round(math.exp(sum(map(math.log, ratios)) / len(ratios)), 3) if ratios else None
 
@@ -131,13 +137,19 @@ def compiler_of(device_name):
 
 def add_to(path, repeated):
     """What was measured before of the same sources on the same chip, with the steps of `repeated` in place of their like."""
+    if not os.path.exists(path):
+        return repeated
     with open(path) as file:
         evidence = json.load(file)
     for name in ("chip", "device", "driver", "compiler", "sources_sha256"):
         if evidence[name] != repeated[name]:
             sys.exit(f"gpu-evidence: {path}: {name} is {evidence[name]}, here it is {repeated[name]}: run all steps")
     for name, step in repeated["steps"].items():
-        evidence["steps"][name] = {**step, "repeated": repeated["date"]}
+        if name in evidence["steps"]:
+            step["repeated"] = repeated["date"]
+        if evidence.get("commit") != repeated["commit"]:
+            step["commit"] = repeated["commit"]
+        evidence["steps"][name] = step
     if repeated["figures"]:
         evidence.update((name, repeated[name]) for name in ("figures", "geometric_mean_of_ratios"))
     return evidence
@@ -161,6 +173,7 @@ def write(folder, device_name, sources, out, only=""):
         "driver": device.get("driver"),
         "compiler": compiler_of(device_name),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "commit": commit(),
         "sources_sha256": sources,
         "steps": {name: step_of(os.path.join(steps, name)) for name in order},
         "geometric_mean_of_ratios": {
@@ -180,6 +193,10 @@ def write(folder, device_name, sources, out, only=""):
     print(f"evidence: {path}")
 
 
+STEPS = ("build", "widths", "cross-cuda", "cross-opencl", "python", "dense", "masks", "gradients", "gradients-whole", "softmax-rows", "batches",
+         "two-devices", "sums", "graphs", "d-is-b", "models", "memcheck", "racecheck", "check", "zero-copy", "calls", "bench")
+
+
 def stale(out, sources):
     for name in sorted(os.listdir(out)):
         if name.endswith(".json"):
@@ -188,6 +205,8 @@ def stale(out, sources):
             path = os.path.join(out, name)
             if evidence.get("sources_sha256") != sources:
                 print(f"{path}: made on {evidence.get('date')} with other sources")
+            if missing := [step for step in STEPS if step not in evidence["steps"]]:
+                print(f"{path}: not run: {', '.join(missing)}")
             failed = [step for step, found in evidence["steps"].items() if found["status"] == "failed"]
             if failed:
                 print(f"{path}: failed on {evidence.get('date')}: {', '.join(failed)}")

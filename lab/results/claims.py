@@ -7,6 +7,8 @@ The text file says for each claim what to look at; the numbers come from the res
   look   EXPRESSION | FIELD=PATTERN ... [by=FIELD]
                          a number of ours; several lines make several numbers
   say    TEXT            what follows from them
+Claims of which nothing was measured stand together at the end, with the reason that `say` gives. Numbers in a `say` that none of its row's
+results have, rounded as they are there, are named on standard error: somebody has to read them again.
 An EXPRESSION is one of
   A / B         how many times as fast B is as A, over all problems that have both: geometric mean, least, most, count
   share A       GFLOP/s of A over the measured peak, the most;    gflops A    the most;    floor A   time over the floor
@@ -19,9 +21,10 @@ import gzip
 import json
 import lzma
 import math
+import re
 import sys
 
-PROBLEM = ("run", "matrix", "operation", "edge", "inner", "width", "batch", "type", "device", "cold")
+PROBLEM = ("matrix", "operation", "edge", "inner", "width", "batch", "type", "device", "cold")
 
 
 def open_text(path):
@@ -31,16 +34,18 @@ def open_text(path):
 
 def load(paths):
     """Problems, each a dictionary of its contestants' lines; and the ceilings of each run and device."""
-    problems, ceilings = {}, {}
+    problems, ceilings, runs = {}, {}, {}
     for path in paths:
         with open_text(path) as lines:
             for text in lines:
                 line = json.loads(text)
                 if line.get("record") == "run":
                     ceilings[line["run"], line["device"]] = line
+                    # what was measured of one commit belongs together; before results had one, each run alone
+                    runs[line["run"]] = line.get("commit") or line["run"]
                 if line.get("record", "measurement") != "measurement":
                     continue
-                key = tuple(line.get(k) for k in PROBLEM)
+                key = (runs.get(line.get("run"), line.get("run")), *(line.get(k) for k in PROBLEM))
                 name = line["algorithm"] + (f"[{line['parameters']}]" if line.get("parameters") else "")
                 of = problems.setdefault(key, {})
                 # of several thread counts the most; a library of one thread belongs to all
@@ -146,19 +151,34 @@ def rows_of(path):
         yield row
 
 
+def numbers_alone(said, found):
+    """Numbers of a text that another does not have as they are there."""
+    number_in = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-]*`)")
+    there = number_in.findall(found)
+    rounded = {number(float(value.replace(",", ""))) for value in there} | {f"{float(value.replace(',', '')):.1f}" for value in there} | set(there)
+    return [value for value in number_in.findall(re.sub("`[^`]*`", "", said)) if "." in value and value not in rounded]
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     problems, ceilings = load(sys.argv[2:])
+    absent, paper = [], ""
     for row in rows_of(sys.argv[1]):
         if "paper" in row:
+            paper = row["paper"].partition(" (")[0]
             print(f"\n## {row['paper']}\n\n| where | the claim | measured | what follows |\n|---|---|---|---|")
             continue
         looked = [measured(look, problems, ceilings) for look in row["look"]]
         text = "<br>".join(part for part in looked if part)
         if not text:
-            text = "not measured" if row["look"] else "not repeated"
+            absent.append(f"| {paper}, {row['where']} | {row.get('claim', '')} | {row.get('say', '')} |")
+            continue
+        if again := numbers_alone(row.get("say", ""), f"{text} {row.get('claim', '')}"):
+            print(f"{paper}, {row['where']}: the results do not have {', '.join(again)}", file=sys.stderr)
         print(f"| {row['where']} | {row.get('claim', '')} | {text} | {row.get('say', '')} |")
+    if absent:
+        print("\n## Not measured\n\n| where | the claim | why |\n|---|---|---|", *absent, sep="\n")
 
 
 if __name__ == "__main__":

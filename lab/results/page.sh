@@ -3,6 +3,7 @@
 #   page.sh draw           a page X.html beside each X.jsonl.xz, by tamis_lab.report; git ignores these pages
 #   page.sh claims         lab/results/README.md: what stands above its marker stays, below it come the papers'
 #                                  claims beside the results
+#   page.sh commits        fails unless results and evidence are all of one commit (commits.py)
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -31,5 +32,6 @@ claims() {
 case ${1:-} in
     draw) draw ;;
     claims) claims ;;
-    *) echo 'usage: page.sh draw | claims' >&2; exit 2 ;;
+    commits) lab/results/commits.py lab/results docs/evidence ;;
+    *) echo 'usage: page.sh draw | claims | commits' >&2; exit 2 ;;
 esac

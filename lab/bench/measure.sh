@@ -1,0 +1,277 @@
+#!/bin/sh
+# Measures what the pages tell of, in pieces of less than nine minutes: measure.sh [PIECE...]. A PIECE is a name of the list below, or `gpu`,
+# `gpus`, `cpu` for all of that machine; without one, the list, with the commits that each was measured of.
+#
+# A piece that was measured of this commit is not measured again, and one that was interrupted goes on where it can, so that the same
+# command is called until it says that all is done. What is written, into lab/results/<machine> and docs/evidence, carries the commit:
+# in the records of `tamis bench`, in the evidence, and for all in pieces.txt. `make results-pages` refuses results of several.
+#   TIME       seconds: a piece that could end after them is not begun
+#   KIT        a folder with matrices and recorded times (kit.py), ../shared/kit unless set
+#   JESTER, MSWEB, KOS, AP   real files for the models (models.sh)
+#   RATINGS, DOCUMENTS       the same for applications.sh
+#   DEVICES    of two-devices, cuda:0,cuda:1 unless set
+#   MACHINE    the folder's name, made of the chip's unless set
+#   RESULTS, EVIDENCE        where results go: lab/results, docs/evidence
+#   PYTHON     with NumPy, SciPy and PyTorch (python3)
+#   UNPACKED, TAMIS_NVRTC    as gpu-setup.sh has them
+set -u
+cd "$(dirname "$0")/../.." || exit
+results=${RESULTS:-lab/results}
+evidence=${EVIDENCE:-docs/evidence}
+python=${PYTHON:-python3}
+kit=${KIT:-../shared/kit}
+work=$PWD/build/measure
+begun=$(date +%s)
+commit=$(scripts/commit.sh)
+
+# name, machine, minutes, what: minutes are the limit of the piece, after which it is cut off
+pieces='
+check-cross     gpu   9 each algorithm at each width, the cross tests on CUDA and OpenCL, tamis check
+check-units     gpu   9 the unit tests and the Python package on the device
+check-tools     gpu   9 compute-sanitizer, the memory of other libraries, the cost of calls, the benchmark of the evidence
+speed-neutral   gpu   9 the neutral set beside cuSPARSE, K = 32 and 128
+speed-kit       gpu   6 the other matrices of the kit beside cuSPARSE and the recorded libraries
+speed-widths    gpu   6 the real matrices of the kit beside cuSPARSE, K from 48 to 512
+suite-attention gpu   6 attention: masks of 4,096 to 65,536 positions beside PyTorch
+suite-cusddmm   gpu   9 the suite of a paper
+suite-esimd     gpu   9 the suite of a paper
+suite-gpu-dynamic gpu 9 the suite of a paper
+suite-preds     gpu   9 the suite of a paper
+suite-study     gpu   9 the suite of a paper
+training-attention gpu 8 attention beside flex_attention, forward and backward; steps of a language model
+training-graphs gpu   9 messages, graph attention and layers beside PyTorch and PyTorch Geometric, forward and backward
+models          gpu   9 the models on the device: the share of the kernels, and killed and resumed
+two-devices     gpus  9 two devices beside one of them
+cpu-speed       cpu   9 stand-ins beside the naive loop, one and two threads
+cpu-attention   cpu   5 the suite on the CPU
+cpu-cusddmm     cpu   8 the suite on the CPU
+cpu-esimd       cpu   8 the suite on the CPU
+cpu-gpu-dynamic cpu   8 the suite on the CPU
+cpu-preds       cpu   8 the suite on the CPU
+cpu-study       cpu   8 the suite on the CPU
+'
+list() { echo "$pieces" | sed '/^$/d'; }
+field() { list | awk -v name="$1" -v field="$2" '$1 == name { print $field }'; }
+
+if [ $# -eq 0 ]; then
+    list | while read -r name machine minutes what; do
+        printf '%-18s %-4s %2s min  %s\n' "$name" "$machine" "$minutes" "$what"
+        grep -hs "^$name " "$results"/*/pieces.txt | while read -r _ of date seconds; do
+            echo "    measured of $of on $date in $seconds s"
+        done
+    done
+    exit
+fi
+
+wanted=''
+for piece in "$@"; do
+    case $piece in
+        gpu | gpus | cpu) wanted="$wanted $(list | awk -v machine="$piece" '$2 == machine { print $1 }')" ;;
+        *)
+            [ -n "$(field "$piece" 1)" ] || { echo "measure: there is no piece '$piece': measure.sh without one lists them" >&2; exit 2; }
+            wanted="$wanted $piece"
+            ;;
+    esac
+done
+case $commit in
+    *-dirty | unknown) echo "measure: the commit is $commit: such results are refused by the pages" >&2 ;;
+esac
+mkdir -p "$work"
+# shellcheck source=scripts/gpu-setup.sh
+. scripts/gpu-setup.sh
+tamis=$work/build/tools/tamis/tamis
+export TAMIS_LIBRARY="$work/build/src/libtamis.so" PYTHONPATH=python:lab/python TAMIS_SOURCE="$PWD" PYTHONDONTWRITEBYTECODE=1
+
+# ------------------------------------------------------------------------------------------ the machine
+
+# the GPUs that the driver has, a name a line
+gpus() {
+    "$python" -c 'import ctypes, sys
+try:
+    cuda = ctypes.CDLL("libcuda.so.1")
+except OSError:
+    sys.exit()
+count, name = ctypes.c_int(), ctypes.create_string_buffer(200)
+if cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0:
+    for device in range(count.value):
+        cuda.cuDeviceGetName(name, 200, device)
+        print(name.value.decode())'
+}
+
+# there MACHINE: whether pieces of it can be measured here, and what the machine is called
+there() {
+    if [ "$1" = cpu ]; then
+        called=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1 | sed 's/ Processor$//; s/^AMD //')-$(nproc)-cores
+    else
+        found=$(gpus)
+        called=$(echo "$found" | head -1)
+        [ -n "$called" ] || { echo 'no GPU: the CUDA driver finds none'; return 1; }
+        [ "$1" != gpus ] || [ "$(echo "$found" | wc -l)" -gt 1 ] || { echo "one GPU alone: $called"; return 1; }
+    fi
+    called=${MACHINE:-$(echo "$called" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9][^a-z0-9]*/-/g; s/^-//; s/-$//')}
+}
+
+# ------------------------------------------------------------------------------------------ the pieces
+
+# what is left of the piece's limit; never less than a second
+rest() { least_one $((piece_start + limit - $(date +%s))); }
+least_one() { if [ "$1" -lt 1 ]; then echo 1; else echo "$1"; fi; }
+within() { timeout -k 5 "$(rest)" "$@"; }
+
+check() { OUT=$work/evidence-$commit TOTAL=$(rest) ONLY=$1 scripts/gpu-check.sh && mkdir -p "$evidence" && cp "$work/evidence-$commit"/*.json "$evidence"; }
+
+# bench_each OUT FILE... -- OPTION...: a matrix a run, so that one that was measured is not measured again; OUT is whole when all are
+bench_each() {
+    out=$1 files=''
+    shift
+    while [ "$1" != -- ]; do
+        files="$files $1"
+        shift
+    done
+    shift
+    for file in $files; do
+        one=$folder/$(basename "$file" .npz).$out
+        [ ! -e "$one" ] || continue
+        rm -f "$one.part"
+        within "$tamis" bench "$file" --json="$one.part" "$@" || return
+        mv "$one.part" "$one"
+    done
+    # shellcheck disable=SC2086
+    for file in $files; do cat "$folder/$(basename "$file" .npz).$out"; done >"$folder/$out.jsonl"
+}
+
+matrices() { within "$python" lab/bench/kit.py matrices "$kit" "$work/matrices" "$@"; }
+
+beside_cusparse() {
+    files=$(matrices "$2") || return
+    # shellcheck disable=SC2086
+    bench_each "$1" $files -- --device cuda:0 --op sddmm,spmm,fused --edge mask --inner "$3" --algorithm auto --peers cusparse \
+        --baseline cusparse --repeat 20 --seconds 0.3 || return
+    [ "$2" != real ] || return 0
+    # fused as the recorded libraries do it
+    # shellcheck disable=SC2086
+    bench_each "$1-scale" $files -- --device cuda:0 --op fused --edge scale --inner "$3" --algorithm auto --repeat 20 --seconds 0.2
+}
+
+# suite NAME DEVICE: a case a run, likewise
+suite() {
+    text=lab/bench/suites/$1.suite
+    kind=${2%%:*} tier=${TIER:-full}
+    [ "$kind" = cpu ] || kind=gpu
+    # the cases as lines, then the suite with the n-th of this tier and machine as its only one
+    cases() {
+        sed -e ':join' -e '/\\$/{N;s/\\\n/ /;bjoin' -e '}' "$text" |
+            awk -v tier="$tier" -v kind="$kind" -v n="$1" '$1 != "case" { if (n) print; next }
+                $2 == tier && ($3 == kind || $3 == "any") && (++found == n || !n) { print }'
+    }
+    count=$(cases 0 | wc -l)
+    for n in $(seq "$count"); do
+        [ ! -e "$folder/$n.case" ] || continue
+        mkdir -p "$folder/$n"
+        cases "$n" >"$folder/$n/$1.suite"
+        rm -f "$folder/$n.part"
+        within "$tamis" bench --suite "$folder/$n/$1.suite" --tier "$tier" --device "$2" --json="$folder/$n.part" || return
+        mv "$folder/$n.part" "$folder/$n.case"
+    done
+    for n in $(seq "$count"); do cat "$folder/$n.case"; done >"$folder/$1.jsonl"
+}
+
+measure() {
+    case $1 in
+        check-cross) check widths,cross-cuda,cross-opencl,check ;;
+        check-units) check units,python ;;
+        check-tools) check memcheck,racecheck,zero-copy,calls,bench ;;
+        speed-neutral) beside_cusparse speed-neutral neutral 32,128 ;;
+        speed-kit) beside_cusparse speed-kit kit 32,128 && "$python" lab/bench/kit.py peers "$kit" >>"$folder/speed-kit.jsonl" ;;
+        speed-widths) beside_cusparse speed-widths real 48,50,96,100,150,200,256,300,512 ;;
+        suite-*) suite "${1#suite-}" cuda:0 ;;
+        training-attention)
+            for part in 0 1 2 3; do # flex_attention is compiled in processes that go on beside one another
+                KIT_PARTS=4 KIT_PART=$part within "$python" "$kit/py/attention.py" compile /dev/null $((piece_start + limit / 4)) &
+            done
+            wait
+            rm -f "$folder/attention.csv"
+            within "$python" "$kit/py/attention.py" measure "$folder/attention.csv" $((piece_start + limit / 2)) &&
+                within "$python" docs/examples/python/language_model.py --device cuda --type bfloat16 --positions 8192 --members 2 \
+                    --features 512 --heads 8 --kept 1 5 25 50 --methods tamis flex sdpa --limit 40 >"$folder/language-model.txt"
+            ;;
+        training-graphs)
+            within "$python" lab/bench/messages.py --device cuda --seconds 160 --compile >"$folder/messages.txt" &&
+                within "$python" lab/bench/graph_attention.py --device cuda --seconds 120 --compile >"$folder/graph-attention.txt" &&
+                within "$python" lab/bench/pyg_layers.py --device cuda >"$folder/pyg-layers.txt"
+            ;;
+        models)
+            within lab/bench/applications.sh "$tamis" cuda:0 study-nnz-threads,study-spmm-row,study-fused-back-to-back >"$folder/applications.txt" &&
+                within lab/bench/models.sh "$tamis" cuda:0 "$folder/models-iterations.txt" >"$folder/models.txt"
+            ;;
+        two-devices)
+            rm -f "$folder/two-devices.jsonl"
+            MATRICES=$work/matrices within scripts/strong-scaling.sh "$tamis" "${DEVICES:-cuda:0,cuda:1}" "$folder/two-devices.jsonl"
+            ;;
+        cpu-speed)
+            files=$(matrices neutral ct20stif-like pwtk-like dl4096x1024_s70 dl4096x1024_s90 dl8192x8192_s70 dl8192x8192_s90 HumanGene2-like \
+                nips-like rmat18 docs email-Enron-like) || return
+            # shellcheck disable=SC2086
+            bench_each speed $files -- --device cpu --inner 128 --algorithm auto --baseline naive --threads 1,2 --repeat 9 --seconds 2
+            ;;
+        cpu-*) suite "${1#cpu-}" cpu ;;
+    esac
+}
+
+# ------------------------------------------------------------------------------------------ one after the other
+
+failed='' left=''
+for piece in $wanted; do
+    machine=$(field "$piece" 2)
+    limit=$((60 * $(field "$piece" 3) - 10))
+    if ! why=$(there "$machine"); then
+        echo "$piece: $why"
+        failed="$failed $piece"
+        continue
+    fi
+    there "$machine"
+    if grep -qs "^$piece $commit " "$results/$called/pieces.txt"; then
+        echo "$piece: measured of this commit"
+        continue
+    fi
+    if [ -n "${TIME:-}" ] && [ $(($(date +%s) - begun + limit)) -gt "$TIME" ]; then
+        left="$left $piece"
+        continue
+    fi
+    piece_start=$(date +%s)
+    folder=$work/$commit/$called/$piece
+    mkdir -p "$folder"
+    log=$work/$piece.log
+    if ! build_here "$work/build" "$work/build.log" "$(rest)" tamis_program tamis_shared tamis_ml_shared; then
+        tail -20 "$work/build.log" >&2
+        echo 'measure: it does not build' >&2
+        exit 1
+    fi
+    status=0
+    measure "$piece" >"$log" 2>&1 || status=$?
+    if [ $status -ne 0 ]; then
+        tail -5 "$log"
+        echo "$piece: exit code $status after $(($(date +%s) - piece_start)) s, see $log; called again it goes on"
+        failed="$failed $piece"
+        continue
+    fi
+    mkdir -p "$results/$called"
+    for file in "$folder"/*.jsonl "$folder"/*.txt "$folder"/*.csv; do
+        case $file in
+            *'*'*) ;;
+            *.jsonl) xz -9 -c "$file" >"$results/$called/$(basename "$file").xz" ;;
+            *) cp "$file" "$results/$called" ;;
+        esac
+    done
+    touch "$results/$called/pieces.txt"
+    {
+        grep -v "^$piece " "$results/$called/pieces.txt"
+        echo "$piece $commit $(date -u +%Y-%m-%d) $(($(date +%s) - piece_start))"
+    } | sort >"$work/pieces.part"
+    mv "$work/pieces.part" "$results/$called/pieces.txt"
+    echo "$piece: $(($(date +%s) - piece_start)) s"
+done
+[ -z "$left" ] || echo "measure: there was no time for$left: call it again"
+[ -z "$failed" ] || echo "measure: not measured:$failed"
+[ -z "$left$failed" ] || exit 1
+echo "measure: all of it is measured of $commit"

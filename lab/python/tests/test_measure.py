@@ -1,0 +1,157 @@
+"""What measures a release, as far as it needs no GPU: the list of pieces, machines without what a piece needs, results of several commits, and the tables
+that are made of results."""
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ.get("TAMIS_SOURCE", pathlib.Path(__file__).resolve().parents[3]))
+MEASURE = SOURCE / "lab/bench/measure.sh"
+pytestmark = pytest.mark.skipif(not MEASURE.exists(), reason="there are no sources here")
+ONE, OTHER = "0" * 39 + "1", "0" * 39 + "2"
+
+
+def run(*command: str | pathlib.Path, **environment: str | pathlib.Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHON": sys.executable, **{name: str(value) for name, value in environment.items()}})
+
+
+def test_the_page_has_the_list(tmp_path: pathlib.Path) -> None:
+    listed = run(MEASURE, RESULTS=tmp_path)
+    assert listed.returncode == 0 and listed.stdout.count(" min ") > 20
+    assert listed.stdout in (SOURCE / "docs/manual/laboratory.md").read_text(encoding="utf-8")
+
+
+def test_what_was_measured_is_not_measured_again(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/pieces.txt").write_text(f"cpu-study {ONE} 2026-01-02 3\n")
+    done = run(MEASURE, "cpu-study", RESULTS=tmp_path, MACHINE="here", TAMIS_COMMIT=ONE)
+    assert done.returncode == 0 and done.stdout == f"cpu-study: measured of this commit\nmeasure: all of it is measured of {ONE}\n"
+    late = run(MEASURE, "cpu", RESULTS=tmp_path, MACHINE="here", TAMIS_COMMIT=OTHER, TIME=1)
+    assert late.returncode == 1 and "no time for cpu-speed" in late.stdout and "cpu-study" in late.stdout
+    assert f"measured of {ONE} on 2026-01-02 in 3 s" in run(MEASURE, RESULTS=tmp_path).stdout
+
+
+def test_no_gpu_and_no_such_piece(tmp_path: pathlib.Path) -> None:
+    if os.path.exists("/dev/nvidiactl"):
+        pytest.skip("there is a GPU")
+    done = run(MEASURE, "check-units", "two-devices", RESULTS=tmp_path, TAMIS_COMMIT=ONE)
+    assert done.returncode == 1 and done.stdout.count("no GPU") == 2 and "not measured: check-units two-devices" in done.stdout
+    assert not list(tmp_path.iterdir())
+    assert run(MEASURE, "check-all").returncode == 2
+
+
+def test_results_of_several_commits_are_refused(tmp_path: pathlib.Path) -> None:
+    results, evidence = tmp_path / "results", tmp_path / "evidence"
+    (results / "chip").mkdir(parents=True)
+    evidence.mkdir()
+
+    def refused(why: str) -> bool:
+        done = run(sys.executable, SOURCE / "lab/results/commits.py", results, evidence)
+        assert why in done.stderr
+        return done.returncode != 0
+
+    def write(name: str, **run_record: str) -> None:
+        with lzma.open(results / "chip" / name, "wt", encoding="utf-8") as file:
+            file.write(json.dumps({"record": "run", **run_record}) + "\n")
+
+    write("preds.jsonl.xz", commit=ONE)
+    assert not refused("")
+    write("study.jsonl.xz")
+    assert refused("of no commit that they tell:\n")
+    write("study.jsonl.xz", commit=OTHER)
+    assert refused(f"of commit {OTHER}:\n    {results}/chip/study.jsonl.xz\n")
+    write("study.jsonl.xz", commit=ONE)
+    (results / "chip/pieces.txt").write_text(f"training {OTHER} 2026-01-02 3\n")
+    assert refused("pieces.txt: training")
+    (results / "chip/pieces.txt").write_text(f"training {ONE} 2026-01-02 3\n")
+    (evidence / "chip.json").write_text(json.dumps({"commit": ONE, "steps": {"build": {"commit": OTHER}}}))
+    assert refused(f"of commit {OTHER}:\n    {evidence}/chip.json")
+    (evidence / "chip.json").write_text(json.dumps({"commit": ONE, "steps": {"build": {}}}))
+    assert not refused("")
+    write("preds.jsonl.xz", commit=f"{ONE}-dirty")
+    write("study.jsonl.xz", commit=f"{ONE}-dirty")
+    assert refused("-dirty")
+
+
+def write_results(file: pathlib.Path, device: str, lines: list[dict[str, object]], *, commit: str = ONE) -> None:
+    """What `tamis bench` writes, of which `lines` has what the tables read; `auto` is ours."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    model = "Chip" if device == "cpu" else "GPU"
+    run = {"record": "run", "run": file.name, "device": device, "commit": commit, "started": "2026-01-02T00:00:00Z", "model": model, "driver": "driver 1",
+           "compiler": "gcc", "processors": 2, "instruction_set": "v4"}
+    with lzma.open(file, "wt", encoding="utf-8") as out:
+        out.write(json.dumps(run) + "\n")
+        for line in lines:
+            if "record" not in line:
+                line = {"record": "measurement", "run": file.name, "device": device, "model": model, "type": "fp32", "threads": 2, "nnz": 2_500_000, "edge": "mask",
+                        "inner": 32, "auto": line["algorithm"] == "ours", "floor_ratio": 3.0, **line}
+            out.write(json.dumps(line) + "\n")
+
+
+def pair(matrix: str, operation: str, ours: float, other: float, name: str, **more: object) -> list[dict[str, object]]:
+    problem = {"matrix": matrix, "operation": operation, **more}
+    return [{**problem, "algorithm": "ours", "median_ms": ours}, {**problem, "algorithm": name, "median_ms": other}]
+
+
+def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
+    results, page = tmp_path / "results", tmp_path / "page.md"
+    names = ("speed", "cusparse", "widths", "naive", "machines", "states")
+    empty = "".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in names)
+
+    def made() -> tuple[str, str]:
+        page.write_text(empty, encoding="utf-8")
+        done = run(sys.executable, SOURCE / "lab/results/tables.py", results, page)
+        return page.read_text(encoding="utf-8"), done.stderr
+
+    gpu, cpu = results / "gpu", results / "cpu"
+    write_results(cpu / "esimd.jsonl.xz", "cpu", pair("m", "spmm", 1, 3, "graphblas"))
+    write_results(cpu / "gpu-dynamic.jsonl.xz", "cpu", pair("m", "sddmm", 2, 5, "torch", inner=128))
+    text, error = made()
+    assert "make measure PIECE=speed-neutral" in error and "make measure PIECE=cpu-speed" in error and text.count("as it was") == 4
+
+    problems = [("sddmm", 2, 6), ("spmm", 3, 3), ("fused", 4, 8)]
+    write_results(gpu / "speed-neutral.jsonl.xz", "cuda:0", [line for k in (32, 128) for op, a, b in problems for line in pair("n.npz", op, a, b, "cusparse", inner=k)])
+    recorded = [{"record": "peer", "matrix": "kit", "operation": op, "inner": 32, "peer": "sputnik_tight", "median_ms": ms, "cusparse_ms": cusparse}
+                for op, ms, cusparse in (("sddmm", 2, 4), ("spmm", 1, 3), ("fused", 6, 7))]
+    write_results(gpu / "speed-kit.jsonl.xz", "cuda:0",
+                  [line for k in (32, 128) for op, a, b in (("sddmm", 1, 8), ("spmm", 4, 3)) for line in pair("kit", op, a, b, "cusparse", inner=k)] + recorded)
+    for name, matrix in (("speed-neutral-scale", "n"), ("speed-kit-scale", "kit")):
+        write_results(gpu / f"{name}.jsonl.xz", "cuda:0", [{"matrix": matrix, "operation": "fused", "edge": "scale", "algorithm": "ours", "median_ms": 3}])
+    write_results(gpu / "speed-widths.jsonl.xz", "cuda:0", [line for k in (48, 512) for line in pair("real", "sddmm", 2, k / 16, "cusparse", inner=k)])
+    write_results(cpu / "speed.jsonl.xz", "cpu", pair("n", "sddmm", 2, 5, "naive", inner=128))
+    text, error = made()
+    assert not error and "as it was" not in text
+    for line in (
+        "| cuSPARSE, K = 32 | GPU | 4.90 (3.00 to 8.00) | 0.87 (0.75 to 1.00) | 2.00 (2.00 to 2.00) |",
+        # cuSPARSE takes twice as long as recorded for SDDMM, as long for SpMM
+        "| the best of the recorded libraries, K = 32 | GPU | 4.00 (4.00 to 4.00) | 0.25 (0.25 to 0.25) | 2.83 (2.83 to 2.83) |",
+        "| SuiteSparse:GraphBLAS, K = 32 | Chip, 2 cores |  | 3.00 (3.00 to 3.00) |  |",
+        "| PyTorch, K = 128 | Chip, 2 cores | 2.50 (2.50 to 2.50) |  |  |",
+        "| the naive loop, K = 128 | Chip, 2 cores | 2.50 (2.50 to 2.50) |  |  |",
+        " Slower than it at K = 32, SpMM: kit 0.75.", " Slower than the best at K = 32, SpMM: kit 0.25 (Sputnik).", "the best was Sputnik in 3 cases.",
+        "| n | 2.5M | 3.00 | 3.00 | 1.00 | 1.00 | 2.00 | 2.00 |", "| kit | 2.5M | 8.00 | 8.00 | 0.75 | 0.75 |  |  |",
+        "| K = | 48 | 512 |", "| SDDMM | 1.50 | 16.00 |", "| n | 2 (2.50x; 3.0) |  |  |",
+        "| `gpu` | GPU, driver 1, gcc | [speed-kit-scale](gpu/speed-kit-scale.jsonl.xz), [speed-kit](gpu/speed-kit.jsonl.xz), ", f"All of it was measured of commit `{ONE}`, 2026-01-02 to 2026-01-02.",
+    ):
+        assert line in text, line
+    write_results(gpu / "speed-widths.jsonl.xz", "cuda:0", pair("real", "sddmm", 2, 4, "cusparse"), commit=OTHER)
+    text, error = made()
+    assert "results of several commits" in error and "as it was" in text
+
+
+def test_claims_say_once_what_was_not_measured(tmp_path: pathlib.Path) -> None:
+    claims = tmp_path / "claims.txt"
+    claims.write_text("paper Somebody: A paper\nwhere fig. 1\nclaim 2x\nlook naive / auto | device=cpu\nsay Here 2.50, not 3.75.\n"
+                      "where fig. 2\nclaim 5x\nlook torch / auto\nsay Nobody has it.\n")
+    write_results(tmp_path / "a.jsonl.xz", "cpu", pair("n", "sddmm", 2, 5, "naive"))
+    done = run(sys.executable, SOURCE / "lab/results/claims.py", claims, tmp_path / "a.jsonl.xz")
+    assert "| fig. 1 | 2x | `naive / auto`: 2.50x | Here 2.50, not 3.75. |" in done.stdout
+    assert done.stdout.endswith("## Not measured\n\n| where | the claim | why |\n|---|---|---|\n| Somebody: A paper, fig. 2 | 5x | Nobody has it. |\n")
+    assert done.stderr == "Somebody: A paper, fig. 1: the results do not have 3.75\n"

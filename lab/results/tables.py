@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""The tables of speed in README.md and docs/performance.md, and of machines in lab/results, out of the results: tables.py RESULTS PAGE...
+
+What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and `<!-- end of NAME -->` is written anew. NAME is one of
+  speed     a row for each library beside Tamis, and what the rows are of, with the cases that are lost
+  cusparse  a row for each matrix and GPU: the ratios to cuSPARSE
+  widths    geometric means of these over the widths
+  naive     a row for each matrix: milliseconds on the CPU, the ratio to the naive loop and the time over the floor
+  machines  a row for each folder of RESULTS, with links for a page there
+  states    the commit and the days of all of them; what stands there is left while there are several commits
+A ratio is the other's time divided by ours. A table without its file is an error that names the piece of `make measure` which writes it."""
+import collections
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+from claims import load, number, open_text
+
+OPERATIONS = ("sddmm", "spmm", "fused")
+TITLES = {"sddmm": "SDDMM", "spmm": "SpMM", "fused": "fused"}
+LIBRARIES = {"rode": "RoDe", "sputnik": "Sputnik", "dgsparse": "dgSPARSE", "gespmm": "GE-SpMM", "hp_spmm": "HP-SpMM", "cusparse": "cuSPARSE", "cublas": "cuBLAS",
+             "best+best": "the best SDDMM and SpMM"}
+LOST, LOST_SMALL, SMALL_MS = 0.95, 0.9, 0.01  # what counts as a loss: below 10 us the launch decides
+
+
+class Missing(Exception):
+    pass
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def spread(ratios):
+    return f"{mean(ratios):.2f} ({number(min(ratios))} to {number(max(ratios))})" if ratios else ""
+
+
+def many(count):
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.1f}{letter}" if count < 10 * size else f"{count / size:.0f}{letter}"
+    return str(count)
+
+
+def library(name):
+    return next((title for prefix, title in LIBRARIES.items() if name.startswith(prefix)), name)
+
+
+class Results:
+    """The problems of files of results, each file with its machine."""
+
+    def __init__(self, folder):
+        self.folder, self.loaded = folder, {}
+
+    def files(self, name, piece):
+        found = sorted(self.folder.glob(f"*/{name}.jsonl.xz"))
+        if not found:
+            raise Missing(f"{self.folder}/*/{name}.jsonl.xz is not there: make measure PIECE={piece}")
+        return found
+
+    def problems(self, path):
+        if path not in self.loaded:
+            self.loaded[path] = list(load([path.as_posix()])[0].values())
+        return self.loaded[path]
+
+    def machine(self, path):
+        one = next(iter(self.problems(path)[0].values()))
+        if on_cpu(self.problems(path)):
+            return f"{one['model']}, {max(line['threads'] for of in self.problems(path) for line in of.values())} cores"
+        return one["model"]
+
+    def peers(self, folder):
+        with open_text((folder / "speed-kit.jsonl.xz").as_posix()) as lines:
+            return [line for line in map(json.loads, lines) if line.get("record") == "peer"]
+
+
+def on_cpu(problems):
+    return next(iter(problems[0].values()))["device"] == "cpu"
+
+
+def of(line):
+    return line["matrix"].rsplit("/", 1)[-1].removesuffix(".npz"), line["operation"], line["inner"] or line["width"]
+
+
+def ratios(problems, other):
+    """By operation and K, of the problems that have both: the ratio and our line."""
+    found = collections.defaultdict(list)
+    for contestants in problems:
+        if other in contestants and "auto" in contestants:
+            line = contestants["auto"]
+            found[of(line)[1:]].append((contestants[other]["median_ms"] / line["median_ms"], line))
+    return found
+
+
+def counted(found):
+    """How many matrices there are in what ratios() found."""
+    return len({of(line)[0] for cases in found.values() for _, line in cases})
+
+
+def on_gpus(results):
+    """Each GPU's folder, its name, and its problems beside cuSPARSE at K = 32 and 128, of both sets of matrices."""
+    for path in results.files("speed-neutral", "speed-neutral"):
+        kit = path.with_name("speed-kit.jsonl.xz")
+        if not kit.exists():
+            raise Missing(f"{kit} is not there: make measure PIECE=speed-kit")
+        yield path.parent, results.machine(path), results.problems(path) + results.problems(kit)
+
+
+# ---------------------------------------------------------------------------------------------------- speed
+
+def beside_recorded(results, folder, problems):
+    """Ours beside the best of the libraries that were measured before, their times scaled by cuSPARSE's of both runs: (ratio, name, line)."""
+    scale, ours = {}, {}
+    recorded = {(line["matrix"], line["operation"], line["inner"]): line for line in results.peers(folder)}
+    for contestants in problems:
+        line = contestants.get("auto")
+        if line and line["edge"] != "scale":
+            ours[of(line)] = line
+            then = recorded.get(of(line), {}).get("cusparse_ms")
+            if then and "cusparse" in contestants:
+                scale[of(line)] = contestants["cusparse"]["median_ms"] / then
+    for name in ("speed-neutral-scale", "speed-kit-scale"):  # fused peers multiply by S's values
+        for contestants in results.problems(folder / f"{name}.jsonl.xz"):
+            ours[of(contestants["auto"])] = contestants["auto"]
+    found = collections.defaultdict(list)
+    for key, peer in recorded.items():
+        matrix, operation, inner = key
+        parts = [key] if operation != "fused" else [(matrix, "sddmm", inner), (matrix, "spmm", inner)]
+        if key in ours and all(part in scale for part in parts):
+            found[operation, inner].append((peer["median_ms"] * mean([scale[part] for part in parts]) / ours[key]["median_ms"], peer["peer"], ours[key]))
+    return found
+
+
+def lost(named):
+    """Of (ratio, title, line) those that are lost, by name."""
+    return ", ".join(f"{of(line)[0]} {ratio:.2f}{f' ({title})' if title else ''}" for ratio, title, line in sorted(named, key=lambda one: one[0])
+                     if ratio < (LOST if line["median_ms"] > SMALL_MS else LOST_SMALL))
+
+
+def speed(results):
+    rows, notes = [], []
+
+    def row(title, where, cells):
+        rows.append(f"| {title} | {where} | " + " | ".join(spread(cells.get(operation, [])) for operation in OPERATIONS) + " |")
+
+    for folder, chip, problems in on_gpus(results):
+        beside = ratios(problems, "cusparse")
+        recorded = beside_recorded(results, folder, problems)
+        for inner in (32, 128):
+            row(f"cuSPARSE, K = {inner}", chip, {operation: [one[0] for one in beside[operation, inner]] for operation in OPERATIONS})
+        for inner in (32, 128):
+            row(f"the best of the recorded libraries, K = {inner}", chip, {operation: [one[0] for one in recorded[operation, inner]] for operation in OPERATIONS})
+        notes.append(f"- *cuSPARSE* on the {chip}: {counted(beside)} matrices, SDDMM preprocessed, SpMM by the fastest of its algorithms, fused as SDDMM followed by SpMM."
+                     + "".join(f" Slower than it at K = {inner}, {TITLES[operation]}: {names}." for inner in (32, 128) for operation in OPERATIONS
+                               if (names := lost([(ratio, "", line) for ratio, line in beside[operation, inner]]))))
+        best = collections.Counter(library(name) for cases in recorded.values() for _, name, _ in cases)
+        notes.append(f"- *The recorded libraries*, on the {chip} scaled by cuSPARSE's times of both runs, {len({of(line)[0] for cases in recorded.values() for _, _, line in cases})}"
+                     f" matrices: the best was {', '.join(f'{name} in {count} cases' for name, count in best.most_common())}."
+                     + "".join(f" Slower than the best at K = {inner}, {TITLES[operation]}: {names}." for inner in (32, 128) for operation in OPERATIONS
+                               if (names := lost([(ratio, library(name), line) for ratio, name, line in recorded[operation, inner]]))))
+    for title, peer, suite in (("SuiteSparse:GraphBLAS", "graphblas", "esimd"), ("PyTorch", "torch", "gpu-dynamic")):
+        for path in results.files(suite, f"cpu-{suite}"):
+            found = ratios(results.problems(path), peer) if on_cpu(results.problems(path)) else {}
+            if found:
+                row(f"{title}, K = {' and '.join(str(inner) for inner in sorted({key[1] for key in found}))}", results.machine(path),
+                    {operation: [one[0] for key, cases in found.items() if key[0] == operation for one in cases] for operation in OPERATIONS})
+                notes.append(f"- *{title}*: the suite `{suite}` on the CPU, " + ", ".join(
+                    f"{sum(len(cases) for key, cases in found.items() if key[0] == operation)} cases of {TITLES[operation]}" for operation in OPERATIONS
+                    if any(key[0] == operation for key in found)) + ", in lab/results.")
+    for path in results.files("speed", "cpu-speed"):
+        found = ratios(results.problems(path), "naive")
+        for inner in sorted({key[1] for key in found}):
+            row(f"the naive loop, K = {inner}", results.machine(path), {operation: [one[0] for one in found[operation, inner]] for operation in OPERATIONS})
+        notes.append(f"- *The naive loop* is row-parallel with `omp simd` and compiled for the same instruction set; "
+                     f"{counted(found)} stand-ins.")
+    return "\n".join(["| compared with | where | SDDMM | SpMM | fused |", "|---|---|---|---|---|", *rows, "",
+                      "Each entry is the other library's time divided by Tamis's: the geometric mean over the matrices, with the smallest and the largest ratio. All are "
+                      "fp32, with the algorithm that the plan chose, and but for the recorded libraries both sides took turns in one run on the same operands.",
+                      "", *notes])
+
+
+# ---------------------------------------------------------------------------------------------------- tables of performance.md
+
+def cusparse(results):
+    text = []
+    for _, chip, problems in on_gpus(results):
+        found = ratios(problems, "cusparse")
+        columns = [(operation, inner) for operation in OPERATIONS for inner in (32, 128)]
+        matrices = {of(line)[0]: line["nnz"] for cases in found.values() for _, line in cases}
+        text += [f"On the {chip}:", "", "| matrix | nonzeros | " + " | ".join(f"{TITLES[operation]}, K = {inner}" for operation, inner in columns) + " |",
+                 "|---|---|" + "---|" * len(columns)]
+        for matrix, nnz in sorted(matrices.items(), key=lambda one: one[1]):
+            cells = [next((f"{ratio:.2f}" for ratio, line in found[column] if of(line)[0] == matrix), "") for column in columns]
+            text.append(f"| {matrix} | {many(nnz)} | " + " | ".join(cells) + " |")
+        text += [f"| **geometric mean of {len(matrices)}** | | " + " | ".join(f"{mean([one[0] for one in found[column]]):.2f}" for column in columns) + " |", ""]
+    return "\n".join(text[:-1])
+
+
+def widths(results):
+    text = []
+    for path in results.files("speed-widths", "speed-widths"):
+        found = ratios(results.problems(path), "cusparse")
+        inner = sorted({key[1] for key in found})
+        text += [f"On the {results.machine(path)}, {counted(found)} real matrices:", "",
+                 "| K = | " + " | ".join(map(str, inner)) + " |", "|---|" + "---|" * len(inner)]
+        text += [f"| {TITLES[operation]} | " + " | ".join(f"{mean([one[0] for one in found[operation, k]]):.2f}" for k in inner) + " |"
+                 for operation in OPERATIONS if (operation, inner[0]) in found] + [""]
+    return "\n".join(text[:-1])
+
+
+def naive(results):
+    text = []
+    for path in results.files("speed", "cpu-speed"):
+        found = ratios(results.problems(path), "naive")
+        inner = sorted({key[1] for key in found})
+        for k in inner:
+            text += [f"K = {k}, {results.machine(path)}:", "", "| matrix | SDDMM | SpMM | fused |", "|---|---|---|---|"]
+            for matrix in dict.fromkeys(of(line)[0] for _, line in found["sddmm", k]):
+                cells = [next((f"{line['median_ms']:.3g} ({ratio:.2f}x; {line['floor_ratio']:.1f})" for ratio, line in found[operation, k]
+                               if of(line)[0] == matrix), "") for operation in OPERATIONS]
+                text.append(f"| {matrix} | " + " | ".join(cells) + " |")
+            text += ["| **geometric mean** | " + " | ".join(f"{mean([one[0] for one in found[operation, k]]):.2f}x" if found[operation, k] else ""
+                                                            for operation in OPERATIONS) + " |", ""]
+    return "\n".join(text[:-1])
+
+
+# ---------------------------------------------------------------------------------------------------- machines
+
+def runs_of(path):
+    with open_text(path.as_posix()) as lines:
+        return [line for line in map(json.loads, lines) if line.get("record") == "run"]
+
+
+def all_runs(results):
+    """By folder and file; those without runs, which are of other kinds, are left out."""
+    found = collections.defaultdict(dict)
+    for path in sorted(results.folder.glob("*/*.jsonl.xz")):
+        if runs := runs_of(path):
+            found[path.parent][path] = runs
+    return found
+
+
+def machines(results):
+    rows = []
+    for folder, files in all_runs(results).items():
+        last = max((run for runs in files.values() for run in runs), key=lambda run: run["started"])
+        about = [f"{last['processors']} cores, {last['instruction_set']}" if last["device"] == "cpu" else last["driver"], last["compiler"]]
+        names = ", ".join(f"[{path.name.removesuffix('.jsonl.xz')}]({folder.name}/{path.name})" for path in files)
+        rows.append(f"| `{folder.name}` | {last['model']}, {', '.join(about)} | {names} |")
+    return "\n".join(["| folder | machine | results |", "|---|---|---|", *rows])
+
+
+def states(results):
+    runs = [run for files in all_runs(results).values() for several in files.values() for run in several]
+    commits, days = {run.get("commit") for run in runs}, sorted(run["started"][:10] for run in runs)
+    if len(commits) != 1 or commits == {None}:
+        raise Missing("there are results of several commits: make measure")
+    return f"All of it was measured of commit `{commits.pop()}`, {days[0]} to {days[-1]}."
+
+
+TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "naive": naive}
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    results, missing = Results(Path(sys.argv[1])), []
+    for page in map(Path, sys.argv[2:]):
+        text = page.read_text(encoding="utf-8")
+
+        def written(found):
+            begin, name, end = found.groups()
+            try:
+                return f"{begin}\n{TABLES[name](results)}\n{end}"
+            except Missing as why:
+                missing.append(f"{page}: the table {name} is left as it is: {why}")
+                return found.group()
+
+        page.write_text(re.sub(r"(<!-- (\w+): made by lab/results/tables\.py -->)\n.*?(<!-- end of \2 -->)", written, text, flags=re.DOTALL), encoding="utf-8")
+    if missing:
+        sys.exit("\n".join(missing))
+
+
+if __name__ == "__main__":
+    main()
