@@ -69,10 +69,10 @@ deb: ## Debian packages of what is committed, by dpkg-buildpackage, into build/d
 	@scripts/install-dependencies.sh build deb
 	@scripts/deb.sh
 
-release: ## the sources of a release, after every test and with evidence of these sources
-	@scripts/install-dependencies.sh build test aarch64 docs
-	@scripts/install-python-packages.sh
-	@scripts/release.sh
+release: ## sources, wheels, packages, bills of materials and checksums, after every test and with results of these sources; CHECK=1: what is missing
+	@$(if $(CHECK),,scripts/install-dependencies.sh build test aarch64 docs deb)
+	@$(if $(CHECK),,scripts/install-python-packages.sh)
+	@scripts/release.sh $(if $(CHECK),check)
 
 mutants: ## small changes of what changed SINCE=COMMIT (HEAD~20), COUNT=20 of them: do the tests notice?
 	@scripts/install-dependencies.sh build test
