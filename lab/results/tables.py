@@ -6,10 +6,14 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   cusparse  a row for each matrix and GPU: the ratios to cuSPARSE
   widths    geometric means of these over the widths
   naive     a row for each matrix: milliseconds on the CPU, the ratio to the naive loop and the time over the floor
+  attention a row for each size of a mask, K = 64, fp32 and bf16: milliseconds, and how many times as long PyTorch takes with a dense mask
+  flex      the same beside flex_attention, forward and with gradients
+  evidence  a row for each GPU that make gpu-check has seen: geometric means of the ratios to cuSPARSE
   machines  a row for each folder of RESULTS, with links for a page there
   states    the commit and the days of all of them; what stands there is left while there are several commits
 A ratio is the other's time divided by ours. A table without its file is an error that names the piece of `make measure` which writes it."""
 import collections
+import csv
 import json
 import math
 import re
@@ -226,6 +230,56 @@ def naive(results):
     return "\n".join(text[:-1])
 
 
+def attention(results):
+    text = []
+    for path in results.files("attention", "suite-attention"):
+        days = sorted(run["started"][:10] for run in runs_of(path))
+        cells = collections.defaultdict(dict)
+        for contestants in results.problems(path):
+            ours, other = contestants.get("auto"), contestants.get("torch-attention")
+            if ours and other and ours["edge"] == "softmax" and ours["batch"] == 1 and ours["inner"] == 64 and ours["type"] != "fp16" and ours["device"] != "cpu":
+                group, positions = of(ours)[0].split("_")
+                ratio = other["median_ms"] / ours["median_ms"]
+                cells[int(positions), ours["inner"], ours["type"]][group] = f"{ours['median_ms']:.3g} ({number(ratio)})"
+        if cells:
+            text += [f"On the {results.machine(path)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}:", "", "| N, K = L | window | window and global positions | blocks |", "|---|---|---|---|"]
+            text += [f"| {positions:,}, {inner}, {kind} | " + " | ".join(row.get(group, "") for group in ("window", "global", "blocks")) + " |"
+                     for (positions, inner, kind), row in sorted(cells.items())] + [""]
+    return "\n".join(text[:-1])
+
+
+MASKS = {"attn4096": "a window of 256, 32 global positions, random blocks (12 %)", "window256": "a window of 256", "random-blocks": "random blocks of 64 x 64"}
+
+
+def flex(results):
+    found = sorted(results.folder.glob("*/attention.csv"))
+    if not found:
+        raise Missing(f"{results.folder}/*/attention.csv is not there: make measure PIECE=training-attention")
+    text = []
+    for path in found:
+        cells = collections.defaultdict(dict)
+        with open(path, encoding="utf-8", newline="") as lines:
+            for mask, _, _, _, call, inner, kind, peer, _, ms, _, status, *_ in csv.reader(lines):
+                if status == "ok" and ms:
+                    cells[mask, int(inner), kind][call, peer] = f"{float(ms):.3g}"
+        columns = [(call, peer) for call in ("attention-fwd", "attention-fwd+bwd") for peer in ("tamis", "flex_attention", "sdpa_mask")]
+        text += [f"`{path.parent.name}`, 16 heads of 4,096 positions, ms:", "",
+                 "| mask, K = L | Tamis, forward | flex_attention | dense mask | Tamis, with gradients | flex_attention | dense mask |", "|---|---|---|---|---|---|---|"]
+        text += [f"| {MASKS.get(mask, mask)}, {inner}, {kind} | " + " | ".join(row.get(column, "") for column in columns) + " |"
+                 for (mask, inner, kind), row in cells.items() if ("attention-fwd", "tamis") in row or ("attention-fwd+bwd", "tamis") in row] + [""]
+    return "\n".join(text[:-1])
+
+
+def evidence(results):
+    rows = []
+    for path in sorted((results.folder.parents[1] / "docs/evidence").glob("*.json")):
+        made = json.loads(path.read_text(encoding="utf-8"))
+        means = made["geometric_mean_of_ratios"]
+        matrices = {figure["matrix"] for figure in made["figures"] if "ratio" in figure and figure["operation"] == "spmm"}
+        rows.append(f"| {made['chip']} | {made['date']} | {len(matrices)} | " + " | ".join(f"{means[operation]:.2f}" if operation in means else "" for operation in OPERATIONS) + " |")
+    return "\n".join(["| chip | date | matrices | SDDMM | SpMM | fused |", "|---|---|---|---|---|---|", *rows])
+
+
 # ---------------------------------------------------------------------------------------------------- machines
 
 def runs_of(path):
@@ -260,7 +314,8 @@ def states(results):
     return f"All of it was measured of commit `{commits.pop()}`, {days[0]} to {days[-1]}."
 
 
-TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "naive": naive}
+TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "naive": naive,
+          "attention": attention, "flex": flex, "evidence": evidence}
 
 
 def main():
