@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "cli/commit.h"
 #include "cli/exit.h"
 
 enum { SPY_CELLS = 40, SPY_LEVELS = 9 };
@@ -87,6 +88,7 @@ int tool_bench_record_run(tool_bench_run *run, const tool_device *device) {
     tool_json_text(json, "title", run->suite ? run->suite->title : NULL);
     tool_json_text(json, "paper", run->suite ? run->suite->paper : NULL);
     tool_json_text(json, "version", tamis_version());
+    tool_json_text(json, "commit", tool_commit);
     tool_json_text(json, "compiler", tool_bench_compiler());
     if (uname(&system) == 0) { /* the builder of the kernel chose what follows the numbers of the release */
         snprintf(text, sizeof text, "%s %.*s %s", system.sysname, (int)strspn(system.release, "0123456789."),

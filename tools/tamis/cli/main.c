@@ -8,6 +8,7 @@
 #include <tamis/tamis.h>
 
 #include "cli/command.h"
+#include "cli/commit.h"
 #include "cli/exit.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -44,7 +45,7 @@ static int unknown_method(const tool_command *command, const char *name) {
 }
 
 static void print_version(void) {
-    printf("tamis %s\n", tamis_version());
+    printf("tamis %s\ncommit       %s\n", tamis_version(), tool_commit);
     const char *information = tamis_build_information();
     if (strncmp(information, "tamis ", 6) == 0) information += strcspn(information, "\n") + 1;
     printf("%s%s", information, *information && information[strlen(information) - 1] != '\n' ? "\n" : "");
