@@ -202,5 +202,7 @@ def sparse(S: Any, name: str = "S", shape: tuple[int, int] | None = None, cols: 
         return _torch(S, name)
     if isinstance(getattr(S, "format", None), str) and hasattr(S, "nnz"):
         return _scipy(S, name)
+    if type(S).__module__.startswith("tamis.torch"):
+        raise TypeError(f"{name} is a tamis.torch.{type(S).__name__}: expected a tamis.Pattern; the functions of tamis.torch take it")
     raise TypeError(f"{name} is a {type(S).__name__}: expected a sparse matrix of SciPy, CuPy or PyTorch, (offsets, columns, values), or a "
                     f"tamis.Pattern; a dense array becomes one by scipy.sparse.csr_array({name})")

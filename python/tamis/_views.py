@@ -224,6 +224,8 @@ def view(array: Any, name: str) -> View:
         return _dlpack(array, name)
     if hasattr(array, "__cuda_array_interface__"):
         return _cuda_interface(array, name)
+    if hasattr(array, "nnz") and hasattr(array, "toarray"):
+        raise TypeError(f"{name} is a {type(array).__name__}: expected a dense array, and the sparse matrix first; {name}.toarray() is dense")
     try:
         lent = numpy.asarray(memoryview(array))
     except TypeError:

@@ -114,6 +114,7 @@ def test_buffers():
     (lambda: tamis.sddmm(csr(), [[1, 2]], B), TypeError, "A is a list: expected an array"),
     (lambda: tamis.sddmm(csr(), None, B), TypeError, "A is a NoneType"),
     (lambda: tamis.sddmm(A, A, B), TypeError, "S is a ndarray: .*csr_array"),
+    (lambda: tamis.spmm(B, csr()), TypeError, r"B is a csr_\w+: expected a dense array, and the sparse matrix first"),
     (lambda: tamis.sddmm(csr().tolil(), A, B), ValueError, r"format lil: .*S.tocsr\(\)"),
     (lambda: tamis.sddmm(csr(), A, B, edge="twice"), ValueError, "^edge = \"twice\".*scale"),
     (lambda: tamis.sddmm(csr(), A, B, edge=3), TypeError, "edge = 3"),

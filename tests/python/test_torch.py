@@ -450,6 +450,7 @@ def test_refused():
         with pytest.raises(ValueError, match=words):
             call()
     for call, words in (
+            (lambda: tamis.spmm(pattern, B.detach()), r"S is a tamis\.torch\.Pattern: expected a tamis\.Pattern; the functions of tamis\.torch take it"),
             (lambda: tt.sddmm(pattern, A.detach().numpy(), B), r"A is a ndarray: expected a tensor, for instance torch\.as_tensor\(A\)"),
             (lambda: tt.spmm(pattern, None), "B is a NoneType"), (lambda: tt.fused(pattern, A, B, [1]), "D is a list"),
             (lambda: tt.sddmm(pattern, A, B, [1]), "values is a list"), (lambda: tt.attention(A, None, B, pattern), "k is a NoneType"),
