@@ -5,8 +5,8 @@
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
 #include "gpu/compile/jit.h"
-#include "gpu/compile/requests.h"
 #include "gpu/compile/kernel_lists.h"
+#include "gpu/compile/requests.h"
 
 typedef struct utility {
     const char *file, *name; /* string literals of the callers */
