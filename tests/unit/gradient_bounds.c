@@ -39,12 +39,6 @@ typedef struct units {
     double u, l, v, m;
 } units;
 
-/* A member's numbers, row by row: they are read once for each nonzero. */
-typedef struct reals {
-    double *at;
-    int64_t cols;
-} reals;
-
 /* All about the nonzeros of one member. */
 typedef struct samples {
     about *x, *p, *dp, *dx, *ds;
@@ -70,14 +64,6 @@ static double *doubles(int64_t count) {
 static about *abouts(int64_t count) {
     about *const x = calloc((size_t)count + 1, sizeof *x);
     if (!x) abort();
-    return x;
-}
-
-static reals reals_of(const gradient_matrix *X, int64_t member) {
-    const int64_t rows = X->here.rows, cols = X->here.cols;
-    const reals x = {doubles(rows * cols), cols};
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < cols; k++) x.at[i * cols + k] = gradient_real(X, member, i, k);
     return x;
 }
 
@@ -360,7 +346,7 @@ void gradient_case_expect(gradient_case *c) {
     ask_oracle(c);
     for (int64_t member = 0; member < c->shape.batch; member++) {
         reals in[INS];
-        for (int i = 0; i < INS; i++) in[i] = reals_of(&c->in[i], member);
+        for (int i = 0; i < INS; i++) in[i] = gradient_reals(&c->in[i], member);
         bound_member(c, units_of(c->type), member, in, &a);
         for (int i = 0; i < INS; i++) free(in[i].at);
     }

@@ -52,6 +52,14 @@ double gradient_real(const gradient_matrix *x, int64_t member, int64_t i, int64_
     return tamis_element_load(x->array.host, x->here.type, position(&x->here, member, i, j));
 }
 
+reals gradient_reals(const gradient_matrix *x, int64_t member) {
+    const int64_t rows = x->here.rows, cols = x->here.cols;
+    const reals r = {taken((size_t)(rows * cols) * sizeof(double)), cols};
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) r.at[i * cols + j] = gradient_real(x, member, i, j);
+    return r;
+}
+
 /* `members`: sets of their own, 1 for one that all share. */
 static gradient_matrix matrix_of(const gradient_case *c, tamis_type type, int64_t rows, int64_t cols,
                                  tamis_layout layout, int64_t padding, int64_t members) {

@@ -83,6 +83,13 @@ bool gradient_case_has_values(const gradient_case *c);
 /* Each row of an input times a power of two of its own, 2^-range to 2^range. */
 void gradient_case_spread(gradient_case *c, int which, int range, tamis_random *dice);
 
+/* A member's numbers, row by row, of the host's copy: who reads them for each nonzero reads them once. */
+typedef struct reals {
+    double *at; /* to be freed */
+    int64_t cols;
+} reals;
+reals gradient_reals(const gradient_matrix *x, int64_t member);
+
 double gradient_real(const gradient_matrix *x, int64_t member, int64_t i, int64_t j); /* of the host's copy */
 void gradient_works(tamis_status status);
 

@@ -54,14 +54,13 @@ static double value_of(const gradient_case *c, int64_t member, int64_t t) {
 }
 
 /* The score, and how far a right one may be off. */
-static double score_of(const gradient_case *c, int64_t member, int64_t t, double *off) {
+static double score_of(const gradient_case *c, int64_t member, int64_t t, reals A, reals B, double *off) {
     const double scale = c->options.edge_scale, s = value_of(c, member, t), u = unit_of(c->type);
+    const double *const a = A.at + c->row_of[t] * A.cols, *const b = B.at + c->column_of[t] * B.cols;
     double x = 0, size = 0;
     for (int64_t k = 0; k < c->shape.inner; k++) {
-        const double term = gradient_real(&c->in[IN_A], member, c->row_of[t], k) *
-                            gradient_real(&c->in[IN_B], member, c->column_of[t], k);
-        x += term;
-        size += fabs(term);
+        x += a[k] * b[k];
+        size += fabs(a[k] * b[k]);
     }
     *off = 0;
     if (s == -INFINITY) return s;
@@ -73,15 +72,24 @@ static facts expect(const gradient_case *c) {
     const int64_t nnz = c->shape.nnz, batch = c->shape.batch;
     const facts f = {cleared(c->rows * batch, sizeof(row_facts)), cleared(nnz * batch, sizeof(double))};
     for (int64_t i = 0; i < c->rows * batch; i++) f.rows[i] = (row_facts){.most = -INFINITY, .low = INFINITY};
+    reals A = {NULL, 0}, B = {NULL, 0};
     for (int64_t at = 0; at < nnz * batch; at++) {
         double off;
         row_facts *const row = &f.rows[at / nnz * c->rows + c->row_of[at % nnz]];
-        f.scores[at] = score_of(c, at / nnz, at % nnz, &off);
+        if (at % nnz == 0) {
+            free(A.at);
+            free(B.at);
+            A = gradient_reals(&c->in[IN_A], at / nnz);
+            B = gradient_reals(&c->in[IN_B], at / nnz);
+        }
+        f.scores[at] = score_of(c, at / nnz, at % nnz, A, B, &off);
         row->most = fmax(row->most, f.scores[at]);
         if (f.scores[at] > -INFINITY) row->low = fmin(row->low, f.scores[at]);
         row->off = fmax(row->off, off);
         row->count++;
     }
+    free(A.at);
+    free(B.at);
     for (int64_t at = 0; at < nnz * batch; at++) {
         row_facts *const row = &f.rows[at / nnz * c->rows + c->row_of[at % nnz]];
         if (row->most > -INFINITY) row->sum += exp(f.scores[at] - row->most);
@@ -202,15 +210,17 @@ static void check_sums(const gradient_case *c, const facts *f, const kept *k, co
     for (int64_t m = 0; m < c->shape.batch; m++) {
         memset(sum, 0, (size_t)all * sizeof *sum);
         memset(size, 0, (size_t)all * sizeof *size);
+        const reals D = gradient_reals(&c->in[IN_D], m);
         for (int64_t t = 0; t < nnz; t++) {
             const row_facts *const row = &f->rows[m * c->rows + c->row_of[t]];
             const double p = weight_of(row, f->scores[m * nnz + t]);
             for (int64_t l = 0; l < width; l++) {
-                const double term = c->here.alpha * p * gradient_real(&c->in[IN_D], m, c->column_of[t], l);
+                const double term = c->here.alpha * p * D.at[c->column_of[t] * width + l];
                 sum[c->row_of[t] * width + l] += term;
                 size[c->row_of[t] * width + l] += fabs(term);
             }
         }
+        free(D.at);
         for (int64_t i = 0; i < all; i++)
             check_output(what, c, output_at(c, k, m, i / width, i % width), sum[i],
                          2 * size[i] * f->rows[m * c->rows + i / width].relative +

@@ -82,7 +82,7 @@ static void run_cases(group_rank *self) {
 }
 
 static void all_cases(void **state) {
-    int step = test_rounds(2, 17);
+    int step = test_whole() ? 2 : test_rounds(5, 17); /* test_group has covers of every third, too */
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = 600;
     (void)state;
