@@ -12,8 +12,9 @@ build: ## build the library and the program into build/release (installs missing
 	@scripts/install-dependencies.sh build
 	@scripts/build.sh release -DBUILD_TESTING=OFF
 
-demo: build ## run the three operations on real meshes and an R-MAT stand-in, or on FILES="a.mtx b.graph"
-	@scripts/demo.sh $(BUILD)/tools/tamis/tamis $(FILES)
+demo: ## run the three operations on real meshes and an R-MAT stand-in, or on FILES="a.mtx b.graph"; in two minutes with nothing built
+	@scripts/install-dependencies.sh build
+	@scripts/demo.sh $(FILES)
 
 python: ## the Python package's wheel into build/wheels; installed and tested in an empty environment, with PACKAGES="torch ..." beside it
 	@scripts/install-dependencies.sh build python
