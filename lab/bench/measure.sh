@@ -11,7 +11,8 @@
 #   RATINGS, DOCUMENTS       the same for applications.sh
 #   DEVICES    of two-devices, cuda:0,cuda:1 unless set
 #   MACHINE    the folder's name, made of the chip's unless set
-#   RESULTS, EVIDENCE        where results go: lab/results, docs/evidence
+#   RESULTS, EVIDENCE        where results go, and what was measured before is: lab/results, docs/evidence
+#   TAMIS_COMMIT             the commit, in a copy without git
 #   PYTHON     with NumPy, SciPy and PyTorch (python3)
 #   UNPACKED, TAMIS_NVRTC    as gpu-setup.sh has them
 set -u
@@ -242,7 +243,8 @@ for piece in $wanted; do
     folder=$work/$commit/$called/$piece
     mkdir -p "$folder"
     log=$work/$piece.log
-    if ! build_here "$work/build" "$work/build.log" "$(rest)" tamis_program tamis_shared tamis_ml_shared; then
+    # gpu-check.sh builds what it tests
+    if [ "${piece#check-}" = "$piece" ] && ! build_here "$work/build" "$work/build.log" "$(rest)" tamis_program tamis_shared tamis_ml_shared; then
         tail -20 "$work/build.log" >&2
         echo 'measure: it does not build' >&2
         exit 1

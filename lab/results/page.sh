@@ -14,6 +14,7 @@ draw() {
     for file in lab/results/*/*.jsonl.xz; do
         # the models' quality is no benchmark: lab/results/quality.md is written of it
         case $file in lab/results/quality/*) continue ;; esac
+        xz -dc "$file" | grep -q '"record": "measurement"' || continue
         PYTHONPATH=python:lab/python "$python" -m tamis_lab.report "$file" -o "${file%.jsonl.xz}.html"
     done
 }
