@@ -5,6 +5,7 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   speed     a row for each library beside Tamis, and what the rows are of, with the cases that are lost
   cusparse  a row for each matrix and GPU: the ratios to cuSPARSE
   widths    geometric means of these over the widths
+  small     geometric means beside the best of the recorded libraries, of all matrices and of those below a million nonzeros
   naive     a row for each matrix: milliseconds on the CPU, the ratio to the naive loop and the time over the floor
   attention a row for each size of a mask, K = 64, fp32 and bf16: milliseconds, and how many times as long PyTorch takes with a dense mask
   flex      the same beside flex_attention, forward and with gradients
@@ -214,6 +215,20 @@ def widths(results):
     return "\n".join(text[:-1])
 
 
+def small(results):
+    text, columns = [], [(inner, most) for most in (math.inf, 1_000_000) for inner in (32, 128)]
+    for folder, chip, problems in on_gpus(results):
+        recorded = beside_recorded(results, folder, problems)
+        counts = [max(sum(line["nnz"] < most for _, _, line in recorded[operation, inner]) for operation in OPERATIONS) for inner, most in columns]
+        text += [f"On the {chip}, {max(counts[:2])} matrices, {max(counts[2:])} of them below a million nonzeros:", "",
+                 "| | K = 32 | K = 128 | K = 32, below 1 M | K = 128, below 1 M |", "|---|---|---|---|---|"]
+        for operation in OPERATIONS:
+            cells = [[one[0] for one in recorded[operation, inner] if one[2]["nnz"] < most] for inner, most in columns]
+            text.append(f"| {TITLES[operation]} | " + " | ".join(f"{mean(ratios):.2f}" if ratios else "" for ratios in cells) + " |")
+        text.append("")
+    return "\n".join(text[:-1])
+
+
 def naive(results):
     text = []
     for path in results.files("speed", "cpu-speed"):
@@ -314,7 +329,7 @@ def states(results):
     return f"All of it was measured of commit `{commits.pop()}`, {days[0]} to {days[-1]}."
 
 
-TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "naive": naive,
+TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "small": small, "naive": naive,
           "attention": attention, "flex": flex, "evidence": evidence}
 
 

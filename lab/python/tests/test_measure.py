@@ -102,7 +102,7 @@ def pair(matrix: str, operation: str, ours: float, other: float, name: str, **mo
 
 def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
     results, page = tmp_path / "results", tmp_path / "page.md"
-    names = ("speed", "cusparse", "widths", "naive", "machines", "states")
+    names = ("speed", "cusparse", "widths", "small", "naive", "machines", "states")
     empty = "".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in names)
 
     def made() -> tuple[str, str]:
@@ -114,7 +114,7 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
     write_results(cpu / "esimd.jsonl.xz", "cpu", pair("m", "spmm", 1, 3, "graphblas"))
     write_results(cpu / "gpu-dynamic.jsonl.xz", "cpu", pair("m", "sddmm", 2, 5, "torch", inner=128))
     text, error = made()
-    assert "make measure PIECE=speed-neutral" in error and "make measure PIECE=cpu-speed" in error and text.count("as it was") == 4
+    assert "make measure PIECE=speed-neutral" in error and "make measure PIECE=cpu-speed" in error and text.count("as it was") == 5
 
     problems = [("sddmm", 2, 6), ("spmm", 3, 3), ("fused", 4, 8)]
     write_results(gpu / "speed-neutral.jsonl.xz", "cuda:0", [line for k in (32, 128) for op, a, b in problems for line in pair("n.npz", op, a, b, "cusparse", inner=k)])
@@ -137,7 +137,7 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
         "| the naive loop, K = 128 | Chip, 2 cores | 2.50 (2.50 to 2.50) |  |  |",
         " Slower than it at K = 32, SpMM: kit 0.75.", " Slower than the best at K = 32, SpMM: kit 0.25 (Sputnik).", "the best was Sputnik in 3 cases.",
         "| n | 2.5M | 3.00 | 3.00 | 1.00 | 1.00 | 2.00 | 2.00 |", "| kit | 2.5M | 8.00 | 8.00 | 0.75 | 0.75 |  |  |",
-        "| K = | 48 | 512 |", "| SDDMM | 1.50 | 16.00 |", "| n | 2 (2.50x; 3.0) |  |  |",
+        "On the GPU, 1 matrices, 0 of them below a million nonzeros:", "| SpMM | 0.25 |  |  |  |", "| K = | 48 | 512 |", "| SDDMM | 1.50 | 16.00 |", "| n | 2 (2.50x; 3.0) |  |  |",
         "| `gpu` | GPU, driver 1, gcc | [speed-kit-scale](gpu/speed-kit-scale.jsonl.xz), [speed-kit](gpu/speed-kit.jsonl.xz), ", f"All of it was measured of commit `{ONE}`, 2026-01-02 to 2026-01-02.",
     ):
         assert line in text, line
