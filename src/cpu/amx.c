@@ -14,12 +14,19 @@
 
 enum { GET_SUPPORTED = 0x1021, REQUEST = 0x1023, TILE_DATA = 18 }; /* of arch_prctl(), and the state's number */
 
-bool tamis_cpu_amx_runs(void) {
+static bool look(void) {
     unsigned a, b, c, d;
     unsigned long supported = 0;
     const unsigned bf16 = 1u << 22, tiles = 1u << 24;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & (bf16 | tiles)) != (bf16 | tiles)) return false;
     return syscall(SYS_arch_prctl, GET_SUPPORTED, &supported) == 0 && supported >> TILE_DATA & 1;
+}
+
+/* The answer is remembered: a virtual machine leaves the processor for each cpuid, some 50 us, and every call asks. */
+bool tamis_cpu_amx_runs(void) {
+    static _Atomic int known; /* 0: not yet; 1: no; 2: yes */
+    if (known == 0) known = look() ? 2 : 1;
+    return known == 2;
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

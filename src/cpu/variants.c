@@ -139,22 +139,26 @@ bool tamis_cpu_variant_runs(const tamis_cpu_variant *variant) {
     return false;
 }
 
-tamis_status tamis_cpu_variant_choose(const tamis_cpu_variant **variant) {
-    const char *const wanted = getenv("TAMIS_CPU_ISA");
+static tamis_status refuse(const char *wanted) {
     char list[256] = "";
     for (int i = 0; i < VARIANTS; i++) {
-        const bool runs = variants[i].runs();
-        const bool named = wanted && *wanted &&
-                           (strcmp(wanted, variants[i].variant.name) == 0 || strcmp(wanted, variants[i].alias) == 0);
-        if (runs && (named || !wanted || !*wanted)) {
-            *variant = &variants[i].variant;
-            return TAMIS_OK;
-        }
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s%s", used ? ", " : "", variants[i].variant.name,
-                 runs ? "" : " (not on this machine)");
+                 variants[i].runs() ? "" : " (not on this machine)");
     }
-    if (wanted && *wanted)
+    if (wanted)
         return tamis_fail(TAMIS_ERROR_DEVICE, "TAMIS_CPU_ISA = \"%s\": the kernels were compiled for %s", wanted, list);
     return tamis_fail(TAMIS_ERROR_DEVICE, "this machine supports none of the compiled instruction sets: %s", list);
+}
+
+tamis_status tamis_cpu_variant_choose(const tamis_cpu_variant **variant) {
+    const char *const given = getenv("TAMIS_CPU_ISA"), *const wanted = given && *given ? given : NULL;
+    for (int i = 0; i < VARIANTS; i++) {
+        const bool named =
+            !wanted || strcmp(wanted, variants[i].variant.name) == 0 || strcmp(wanted, variants[i].alias) == 0;
+        if (!named || !variants[i].runs()) continue;
+        *variant = &variants[i].variant;
+        return TAMIS_OK;
+    }
+    return refuse(wanted);
 }
