@@ -1,13 +1,14 @@
 /*
  * Products with a small matrix, in vectors. The accumulators are four rows by two vectors. Each step of a row is one
  * broadcast and two multiply-adds. This hides the latency of multiply-adds, and does not spill on any instruction set.
+ * Of few columns, which is what a service asks for one user, each row is a dot product with each.
  */
 #ifndef TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
 #define TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
 
 #include "cpu/kernels/dense_elements.h"
 
-enum { PRODUCT_ROWS = 4, PRODUCT_BLOCK = 64 };
+enum { PRODUCT_ROWS = 4, PRODUCT_BLOCK = 64, NARROW_ROWS = 8, NARROW_INNER = 1040 };
 
 INLINE vector load_part(const real *p, int masked, int tail) {
     return masked ? vector_load_tail((const char *)p, REAL, tail) : vector_load((const char *)p, REAL);
@@ -72,7 +73,50 @@ INLINE void multiply_strip(product m, int64_t rows, int vectors, int masked, int
     }
 }
 
+/* One row with one column: two sums, so that no addition waits for the one before. */
+INLINE vector narrow_dot(const real *x, const real *g, int64_t n) {
+    vector even = vector_zero(), odd = vector_zero();
+    int64_t k = 0;
+    for (; k + 2 * LANES <= n; k += 2 * LANES) {
+        even += load_part(x + k, 0, 0) * load_part(g + k, 0, 0);
+        odd += load_part(x + k + LANES, 0, 0) * load_part(g + k + LANES, 0, 0);
+    }
+    if (k + LANES <= n) {
+        even += load_part(x + k, 0, 0) * load_part(g + k, 0, 0);
+        k += LANES;
+    }
+    if (k < n) odd += load_part(x + k, 1, (int)(n - k)) * load_part(g + k, 1, (int)(n - k));
+    return even + odd;
+}
+
+/* Few columns would leave most lanes empty: each is a vector along which rows of X are read once, front to back. Rows
+   that are left over are summed as the others, so that a row's bits do not depend on its place. */
+static void multiply_narrow(const tamis_dense_job *job, int64_t begin, int64_t end) {
+    real g[LANES / 2][NARROW_INNER];
+    const int64_t inner = job->inner;
+    for (int64_t j = 0; j < job->cols; j++)
+        for (int64_t k = 0; k < inner; k++) g[j][k] = row_of_operand(&job->y, k)[j];
+    for (int64_t i = begin; i < end; i += NARROW_ROWS) {
+        const int rows = end - i < NARROW_ROWS ? (int)(end - i) : NARROW_ROWS;
+        for (int64_t j = 0; j < job->cols; j++) {
+            vector sums[NARROW_ROWS];
+            real dots[NARROW_ROWS];
+            for (int r = 0; r < NARROW_ROWS; r++)
+                sums[r] = r < rows ? narrow_dot(row_of_operand(&job->x, i + r), g[j], inner) : vector_zero();
+            vector_sums_of_8(sums, dots);
+            for (int r = 0; r < rows; r++) {
+                real *const y = row_of_operand(&job->z, i + r) + j;
+                *y = (real)job->c * dots[r] + (job->d != 0 ? (real)job->d * *y : 0);
+            }
+        }
+    }
+}
+
 static void multiply_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
+    if (job->cols <= LANES / 2 && job->inner <= NARROW_INNER) {
+        multiply_narrow(job, begin, end);
+        return;
+    }
     for (int64_t i = begin; i < end; i += PRODUCT_BLOCK) { /* columns of G stay in cache for a block of rows */
         const int64_t rows = end - i < PRODUCT_BLOCK ? end - i : PRODUCT_BLOCK;
         product m = {.x = row_of_operand(&job->x, i),
