@@ -443,13 +443,14 @@ static void body_fold_in(void *context, int thread, int threads) {
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     folding f = {.model = model, .rows = data->rows, .cols = data->cols};
     const size_t size = tamis_type_size(model->options.type);
-    tamis_owned_dense *columns = NULL;
+    tamis_owned_dense *copy = NULL;
+    tamis_dense columns;
     int threads;
     tamis_status status;
     TRY_GOTO(done, threads_of(model, &threads));
     TRY_GOTO(done, uses_make(data, &f.uses));
-    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &columns));
-    f.at.y = tamis_owned_dense_view(columns)->data;
+    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &columns));
+    f.at.y = columns.data;
     TRY_GOTO(done, tamis_allocate_zeroed(data->rows * model->width, size, "factors of rows", &f.at.x));
     TRY_GOTO(done, tamis_allocate_zeroed(data->rows, size, "factors of rows", &f.at.of_rows));
     tamis_threads_run(threads, body_fold_in, &f);
@@ -458,7 +459,7 @@ done:
     uses_free(&f.uses);
     tamis_release(f.at.x);
     tamis_release(f.at.of_rows);
-    tamis_owned_dense_free(columns);
+    tamis_owned_dense_free(copy);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ml/calls.h"
+#include "ml/kept.h"
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/place.h"
@@ -14,7 +15,8 @@ void tamis_model_free(tamis_model *model) {
     ml_dense_free(model, &model->row_factors);
     ml_dense_free(model, &model->column_factors);
     for (int i = 0; i < ML_STATES; i++) ml_dense_free(model, &model->states[i]);
-    ml_dense_free(model, &model->gram);
+    if (model->kept) ml_forget(model);
+    tamis_release(model->kept);
     tamis_dense_workspace_destroy(model->workspace);
     ml_times_free(model);
     tamis_names_free(model->row_names);

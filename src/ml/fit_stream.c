@@ -8,6 +8,7 @@
 #include "ml/calls.h"
 #include "ml/canonical.h"
 #include "ml/fit.h"
+#include "ml/kept.h"
 #include "ml/loop.h"
 #include "ml/model.h"
 
@@ -28,6 +29,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, const ch
     *rows = view->rows;
     if (whole == 0) ml_describe_more(model, view);
     double loss = 0, weight = 0;
+    ml_forget(model);
     const tamis_status status = model->method->step(model, view, whole, &loss, &weight);
     tamis_owned_sparse_free(data);
     if (status != TAMIS_OK) return status;

@@ -354,6 +354,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     ml_batch_plan plans[ML_TOPIC_PLANS];
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
     tamis_status status;
+    TRY_GOTO(done, ml_model_workspace(model));
     TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 1, &work->batches));
     TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->E));
     TRY_GOTO(done, ml_dense_make(model, model->width, 1, &work->Y_sums));

@@ -20,7 +20,9 @@
 
 #include "ml/calls.h"
 #include "ml/factors.h"
+#include "ml/fold.h"
 #include "ml/group.h"
+#include "ml/kept.h"
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/noise.h"
@@ -203,7 +205,6 @@ static void free_work(const tamis_model *model, void *given) {
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
-    ml_dense_free(model, &model->gram);
     TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
     implicit *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of implicit-als", (void **)&work));
@@ -224,7 +225,6 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
 static tamis_status iterate(tamis_model *model) {
     implicit *const work = model->work;
     const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
-    ml_dense_free(model, &model->gram);
     TRY(solve(model, &work->sides[0], X, Y, model->options.cg_steps));
     ml_changed(model);
     TRY(solve(model, &work->sides[1], Y, X, model->options.cg_steps));
@@ -248,21 +248,32 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* ------------------------------------------------------------------------------------------ new rows */
 
-/* Makes the small matrix that covers the pairs which are not stored, once for all new rows until the factors change: of
-   100,000 columns it takes longer than all else that one row needs. */
-static tamis_status make_gram(tamis_model *model) {
-    if (model->gram.data) return TAMIS_OK;
-    TRY(ml_dense_make(model, model->width, model->width, &model->gram));
-    const tamis_status status = ml_gram(model, &model->column_factors, ml_lambda(model), &model->gram);
-    if (status != TAMIS_OK) ml_dense_free(model, &model->gram);
+static tamis_status fold_in(const tamis_model *model, const tamis_sparse *data, const double *inverse,
+                            const tamis_dense *W) {
+    const double confidence = model->options.confidence;
+    ml_fold fold;
+    tamis_status status;
+    TRY_GOTO(done, ml_fold_make(model, data, &fold));
+    fold.inverse = inverse;
+    for (int64_t i = 0; i < data->rows; i++) {
+        ml_fold_take(&fold, i);
+        for (int64_t t = 0; t < fold.count; t++) {
+            const double r = fold.targets[t];
+            fold.weights[t] = confidence * fabs(r);
+            fold.targets[t] = r > 0 ? 1 + confidence * r : 0;
+        }
+        TRY_GOTO(done, ml_fold_solve(&fold, W, i));
+    }
+done:
+    ml_fold_free(&fold);
     return status;
 }
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
-    bool fresh;
-    TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
-    TRY(make_gram(model));
-    side half = {.G = model->gram, .known = true};
+    const ml_gram_kept *gram;
+    TRY(ml_kept_gram(model, &gram));
+    if (ml_folds_alone(model, data->rows)) return fold_in(model, data, gram->inverse, W);
+    side half = {.G = gram->G, .known = true};
     tamis_status status;
     const int steps = ml_fold_in_steps(model->width);
     TRY_GOTO(done, side_make(model, data, false, 1, steps, &half));

@@ -117,18 +117,22 @@ done:
 /* Scores rows on the host: a row has few entries, and each of them few neighbours. */
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     const int64_t n = model->options.neighbours, cols = model->cols;
-    double *kept = NULL, *scores = NULL;
+    tamis_owned_dense *copy = NULL;
+    tamis_dense kept;
+    double *scores = NULL;
     tamis_status status;
-    TRY_GOTO(done, ml_dense_read_doubles(model, &model->column_factors, &kept));
+    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &kept));
     TRY_GOTO(done, tamis_allocate_zeroed(data->rows * cols, sizeof *scores, "scores", (void **)&scores));
     for (int64_t i = 0; i < data->rows; i++)
         for (int64_t t = ml_offset(data, i); t < ml_offset(data, i + 1); t++) {
-            const double *const of = kept + ml_column(data, t) * 2 * n, r = ml_value(data, t);
-            for (int64_t k = 0; k < n && of[k] >= 0; k++) scores[i * cols + (int64_t)of[k]] += r * of[n + k];
+            const int64_t column = ml_column(data, t);
+            const double r = ml_value(data, t);
+            for (int64_t k = 0; k < n && ml_element(&kept, column, k) >= 0; k++)
+                scores[i * cols + (int64_t)ml_element(&kept, column, k)] += r * ml_element(&kept, column, n + k);
         }
     status = ml_dense_write_doubles(model, W, scores);
 done:
-    tamis_release(kept);
+    tamis_owned_dense_free(copy);
     tamis_release(scores);
     return status;
 }

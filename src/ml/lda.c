@@ -440,6 +440,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     ml_batch_plan plans[ML_TOPIC_PLANS];
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
     tamis_status status;
+    TRY_GOTO(done, ml_model_workspace(model));
     TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 1, &work->batches));
     TRY_GOTO(done, make_scratch(model, work));
     TRY_GOTO(done, make_documents(model, work, data->rows));

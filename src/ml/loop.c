@@ -11,12 +11,14 @@
 #include "ml/calls.h"
 #include "ml/group.h"
 #include "ml/group_factors.h"
+#include "ml/kept.h"
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/place.h"
 #include "ml/score.h"
 
 void ml_begin_iteration(tamis_model *model) {
+    ml_forget(model);
     model->report = (tamis_iteration){.method = model->options.method,
                                       .iteration = model->iterations_done + 1,
                                       .iterations = model->options.iterations,
@@ -32,6 +34,7 @@ static void tell(tamis_model *model) {
     model->report.checkpoint_failure = model->save_failure[0] ? model->save_failure : NULL;
     if (model->options.callback && !model->options.callback(model->options.callback_context, &model->report))
         model->stopped = true;
+    ml_forget(model); /* the callback may have used the model */
 }
 
 tamis_status ml_checkpoint(tamis_model *model, bool now) {
@@ -66,7 +69,7 @@ void ml_model_empty(tamis_model *model) {
     ml_dense_free(model, &model->row_factors);
     ml_dense_free(model, &model->column_factors);
     for (int i = 0; i < ML_STATES; i++) ml_dense_free(model, &model->states[i]);
-    ml_dense_free(model, &model->gram);
+    ml_forget(model);
     model->rows = model->cols = model->nnz = model->steps = model->batches_done = 0;
     model->data_sum = 0;
     model->iterations_done = 0;
@@ -138,6 +141,7 @@ tamis_status ml_stopped(const tamis_model *model) {
 }
 
 tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
+    ml_forget(model);
     TRY(model->method->begin(model, data));
     while (ml_unfinished(model) && !model->stopped && !model->converged) {
         ml_begin_iteration(model);

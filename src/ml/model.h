@@ -9,6 +9,8 @@
  *   loop.c       the loop over iterations       fit.c         fits of data in memory
  *   fit_stream.c partial_fit, fits of streams   data.c ratings.c  reading
  *   renew.c      warm starts, rows that are put in
+ *   kept.h       what is kept between calls that use a model
+ *   fold.h scan.h  one new row, the best columns of one row
  *   noise.h share.h  lambda by the noise        weights.h     what uses count
  *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
  *   operands.c   predictions as products        predict.c recommend.c similar.c topics.c score.c  using a model
@@ -72,9 +74,9 @@ struct tamis_model {
 
     tamis_dense row_factors, column_factors; /* on the device, packed; data NULL: none */
     tamis_dense states[ML_STATES];           /* the same */
-    tamis_dense gram;                      /* of the columns' factors, for new rows (implicit.c); data NULL: not made */
-    tamis_dense_workspace *workspace;      /* for tamis/dense.h, of `width` + 2 columns or more */
-    tamis_names *row_names, *column_names; /* NULL: none */
+    struct ml_kept *kept;                    /* until the factors change, see kept.h */
+    tamis_dense_workspace *workspace;        /* for tamis/dense.h, of `width` + 2 columns or more */
+    tamis_names *row_names, *column_names;   /* NULL: none */
 
     void *work;           /* the method's, from begin() to ml_end() */
     struct ml_rank *rank; /* during a fit on a group, see group.h; else NULL: one device has everything */

@@ -12,7 +12,7 @@ void ml_operand_take(ml_operand *operand, tamis_owned_dense *array) {
     *operand = (ml_operand){.host = *tamis_owned_dense_view(array), .own = array};
 }
 
-static void use_factors(const tamis_dense *factors, ml_operand *operand) {
+void ml_operand_use(const tamis_dense *factors, ml_operand *operand) {
     *operand = (ml_operand){.host = *factors, .there = factors};
     if (factors->location == TAMIS_HOST) return;
     operand->host.location = TAMIS_HOST;
@@ -27,11 +27,11 @@ tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand) {
 }
 
 void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands) {
-    use_factors(&model->column_factors, &operands->B);
+    ml_operand_use(&model->column_factors, &operands->B);
     if (W)
         operands->A = (ml_operand){.host = *W};
     else
-        use_factors(&model->row_factors, &operands->A);
+        ml_operand_use(&model->row_factors, &operands->A);
 }
 
 tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,

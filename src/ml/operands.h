@@ -17,8 +17,10 @@ typedef struct ml_operand {
 typedef struct ml_operands {
     ml_operand A, B;
     double offset, scale, least, most;
-    bool plain;  /* a row of zeros means nothing: it gets no popular columns */
-    bool direct; /* A has the predictions themselves, a number for each column, and B has nothing */
+    const void *scales; /* on the host, of B's type: products are multiplied by their column's, and a column whose
+                           number is NaN is no candidate; NULL: by none */
+    bool plain;         /* a row of zeros means nothing: it gets no popular columns */
+    bool direct;        /* A has the predictions themselves, a number for each column, and B has nothing */
 } ml_operands;
 
 /* Sets A (W, or the model's own rows) and B to the factors as they are; the rest of *operands stays. */
@@ -28,6 +30,8 @@ tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, 
 /* Copies `from` with one column more at `place`: `numbers`, a rows x 1 matrix, or ones if that is NULL. */
 tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,
                               tamis_owned_dense **wide);
+/* Makes an operand of the model's factors of rows or columns, as they are. */
+void ml_operand_use(const tamis_dense *factors, ml_operand *operand);
 /* Makes an operand of an array, which it then owns. */
 void ml_operand_take(ml_operand *operand, tamis_owned_dense *array);
 /* Brings an operand onto the host if it is not there yet. */

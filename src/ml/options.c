@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text_buffer.h"
+#include "ml/kept.h"
 #include "ml/method.h"
 #include "ml/methods.h"
 #include "ml/model.h"
@@ -91,7 +92,8 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->prior_ratings = ML_PRIOR_RATINGS;
     model->share = ML_SHARE;
     char *checkpoint = NULL;
-    tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
+    tamis_status status = tamis_allocate_zeroed(1, sizeof *model->kept, "a model", (void **)&model->kept);
+    if (status == TAMIS_OK) status = ml_algorithms(options->algorithms, model->algorithms);
     if (status == TAMIS_OK) status = tamis_text_copy(options->checkpoint, "a path", &checkpoint);
     model->options.checkpoint = checkpoint;
     if (status != TAMIS_OK) {

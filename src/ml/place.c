@@ -56,6 +56,16 @@ tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, 
     return status;
 }
 
+tamis_status ml_dense_here(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **copy,
+                           tamis_dense *here) {
+    *copy = NULL;
+    *here = *dense;
+    if (dense->location == TAMIS_HOST) return TAMIS_OK;
+    TRY(ml_dense_fetch(model, dense, copy));
+    *here = *tamis_owned_dense_view(*copy);
+    return TAMIS_OK;
+}
+
 tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
     const int64_t count = dense->rows * dense->cols;
     void *cast;
@@ -183,18 +193,28 @@ void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
     *placed = (ml_sparse){0};
 }
 
-/* Computes factor * max(number of nonzeros, least) + constant for each row. */
-static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, double least, double factor,
-                                double constant, tamis_dense *made) {
+double ml_lambda_weight(const tamis_model *model, int64_t count) {
+    const double prior = model->prior_ratings;
+    if (!model->options.weighted) return 1;
+    return prior > 0 ? (double)count + prior : count > 1 ? (double)count : 1;
+}
+
+static double count_itself(const tamis_model *model, int64_t count) {
+    (void)model;
+    return (double)count;
+}
+
+/* Computes factor * number(number of nonzeros) for each row. */
+static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, double factor,
+                                double (*number)(const tamis_model *model, int64_t count), tamis_dense *made) {
     const tamis_sparse *const host = tamis_owned_sparse_view(S->host);
     *made = (tamis_dense){0};
     void *numbers;
     const size_t size = tamis_type_size(model->options.type);
     TRY(tamis_allocate(host->rows, size, "a number of each row", &numbers));
-    for (int64_t i = 0; i < host->rows; i++) {
-        const double count = (double)(ml_offset(host, i + 1) - ml_offset(host, i));
-        ml_put_number(numbers, model->options.type, i, factor * (count < least ? least : count) + constant);
-    }
+    for (int64_t i = 0; i < host->rows; i++)
+        ml_put_number(numbers, model->options.type, i,
+                      factor * number(model, ml_offset(host, i + 1) - ml_offset(host, i)));
     tamis_status status = ml_dense_make(model, host->rows, 1, made);
     if (status == TAMIS_OK) status = ml_dense_write(model, made, numbers);
     if (status != TAMIS_OK) ml_dense_free(model, made);
@@ -203,17 +223,13 @@ static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, do
 }
 
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts) {
-    return row_numbers(model, S, 0, 1, 0, counts);
+    return row_numbers(model, S, 1, count_itself, counts);
 }
 
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas) {
-    const double lambda = ml_lambda(model), prior = model->prior_ratings;
-    if (!model->options.weighted) return row_numbers(model, S, 0, 0, lambda, lambdas);
-    return row_numbers(model, S, prior > 0 ? 0 : 1, lambda, lambda * prior, lambdas);
+    return row_numbers(model, S, ml_lambda(model), ml_lambda_weight, lambdas);
 }
 
 tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights) {
-    const double prior = model->prior_ratings;
-    if (!model->options.weighted) return row_numbers(model, S, 0, 0, 1, weights);
-    return row_numbers(model, S, prior > 0 ? 0 : 1, 1, prior, weights);
+    return row_numbers(model, S, 1, ml_lambda_weight, weights);
 }

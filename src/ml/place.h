@@ -15,6 +15,9 @@ tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense 
 tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers);
 /* Copies a matrix to the host, as an array that the caller owns. */
 tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **array);
+/* Gives a matrix as it is on the host: itself on a CPU, where *copy becomes NULL, and else that copy. */
+tamis_status ml_dense_here(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **copy,
+                           tamis_dense *here);
 /* Writes seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart.
  */
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
@@ -45,12 +48,14 @@ tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed);
 tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
                                   bool transpose, ml_sparse *placed);
 void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
-/* Computes the lambda of each row, rows x 1 on the device, from ml_lambda, weighted or not. It is never 0, so that rows
+/* Returns what lambda is multiplied by for a row of `count` ratings, weighted or not. It is never 0, so that rows
    without ratings go to 0. */
+double ml_lambda_weight(const tamis_model *model, int64_t count);
+/* Computes the lambda of each row, rows x 1 on the device. */
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas);
 /* Computes the number of nonzeros of each row as the model's type, rows x 1 on the device. */
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts);
-/* Computes what lambda is multiplied by for each row: its ratings and ML_PRIOR_RATINGS, rows x 1 on the device. */
+/* Computes what lambda is multiplied by for each row, rows x 1 on the device. */
 tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights);
 
 #endif

@@ -50,14 +50,14 @@ static bool is_zero(const tamis_dense *A, int64_t row) {
     return true;
 }
 
-static bool has_seen(const tamis_sparse *seen, int64_t row, int64_t column) {
+static bool has_seen(const ml_seen *seen, int64_t row, int64_t column) {
     if (!seen) return false;
-    const int64_t *const offsets = seen->offsets;
-    const int64_t at = tamis_index_first(seen->columns, TAMIS_I64, offsets[row], offsets[row + 1], column);
-    return at < offsets[row + 1] && ((const int64_t *)seen->columns)[at] == column;
+    const int64_t end = seen->offsets[row + 1];
+    const int64_t at = tamis_index_first(seen->columns, TAMIS_I64, seen->offsets[row], end, column);
+    return at < end && seen->columns[at] == column;
 }
 
-tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const tamis_sparse *seen,
+tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const ml_seen *seen,
                              const bool *allowed, int n, int64_t *columns, double *scores) {
     const tamis_dense *const A = &operands->A.host;
     const int64_t cols = model->states[ML_POPULARITY].rows;

@@ -44,27 +44,25 @@ tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t c
 }
 
 /* Fetches few rows of a model on a GPU one by one, without the rest. */
-tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, const int64_t *rows, int64_t count,
                             tamis_owned_dense **gathered) {
     tamis_status status;
-    const int64_t cols = W ? W->cols : model->width;
-    const size_t line = (size_t)cols * tamis_type_size(model->options.type);
+    const size_t size = tamis_type_size(X->type), line = (size_t)X->cols * size;
+    const size_t step = (size_t)tamis_dense_stride(X) * size;
     tamis_owned_dense *fetched = NULL;
-    TRY(tamis_owned_dense_create(count, cols, model->options.type, TAMIS_ROW_MAJOR, gathered));
+    TRY(tamis_owned_dense_create(count, X->cols, X->type, TAMIS_ROW_MAJOR, gathered));
     char *const to = tamis_owned_dense_view(*gathered)->data;
-    const bool one_by_one = !W && (model->location == TAMIS_HOST || count < model->row_factors.rows / 256);
-    if (!W && !one_by_one) {
-        TRY_GOTO(failed, ml_dense_fetch(model, &model->row_factors, &fetched));
-        W = tamis_owned_dense_view(fetched);
+    const char *from = X->location == TAMIS_HOST ? X->data : NULL;
+    if (!from && count >= X->rows / 256) {
+        TRY_GOTO(failed, ml_dense_fetch(model, X, &fetched));
+        from = tamis_owned_dense_view(fetched)->data;
     }
     for (int64_t i = 0; i < count; i++) {
-        const size_t row = (size_t)(rows ? rows[i] : i);
-        if (W)
-            memcpy(to + (size_t)i * line,
-                   (const char *)W->data + row * (size_t)tamis_dense_stride(W) * tamis_type_size(W->type), line);
+        const size_t at = (size_t)(rows ? rows[i] : i) * step;
+        if (from)
+            memcpy(to + (size_t)i * line, from + at, line);
         else
-            TRY_GOTO(failed, tamis_device_download(model->device, NULL, to + (size_t)i * line, model->row_factors.data,
-                                                   row * line, line));
+            TRY_GOTO(failed, tamis_device_download(model->device, NULL, to + (size_t)i * line, X->data, at, line));
     }
     tamis_owned_dense_free(fetched);
     return TAMIS_OK;
@@ -81,21 +79,22 @@ tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char 
     tamis_status status;
     tamis_owned_sparse *data = NULL;
     tamis_dense on_device = {0};
+    const bool own = model->location == TAMIS_HOST;
     *W = NULL;
-    /* of an iteration that this is called within: what is executed here does not belong to it */
-    if (model->times.calls > 0) TRY(ml_times_add(model));
-    double seconds[3];
-    memcpy(seconds, model->times.seconds, sizeof seconds);
+    if (!own) TRY(ml_model_workspace(model)); /* dear there, and the GPU's work is one after the other anyway */
+    /* Several threads may be here, or an iteration, to which what is executed here does not belong. */
+    tamis_model call = *model;
+    call.times = (ml_times){0};
+    if (own) call.workspace = NULL;
     TRY_GOTO(done, ml_canonical(model, S, what, &data));
-    TRY_GOTO(done, ml_model_workspace(model));
     tamis_sparse rows = *tamis_owned_sparse_view(data), *const view = &rows;
-    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(model, view, false));
+    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(&call, view, false));
     TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
-    if (view->rows > 0) TRY_GOTO(done, model->method->transform(model, view, &on_device));
+    if (view->rows > 0) TRY_GOTO(done, model->method->transform(&call, view, &on_device));
     status = ml_dense_fetch(model, &on_device, W);
 done:
-    model->times.calls = 0;
-    memcpy(model->times.seconds, seconds, sizeof seconds);
+    ml_times_free(&call);
+    if (own) tamis_dense_workspace_destroy(call.workspace);
     ml_dense_free(model, &on_device);
     tamis_owned_sparse_free(data);
     return status;

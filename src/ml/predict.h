@@ -10,9 +10,9 @@ tamis_status ml_check_fitted(const tamis_model *model);
 /* Checks W, as tamis_model_transform gives it, on the host, or NULL for the model's own rows. *rows: how many there
    are. */
 tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64_t *rows);
-/* Copies those lines of W, or of the model's own factors where W is NULL, packed and in that order; rows = NULL: the
-   first `count`. Both have been checked. */
-tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+/* Copies those lines of X, which is on the host or one of the model's own matrices, packed and in that order; rows =
+   NULL: the first `count`. */
+tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, const int64_t *rows, int64_t count,
                             tamis_owned_dense **gathered);
 /* Checks that a matrix has as many columns as the model; `what` names it. */
 tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols);

@@ -56,8 +56,9 @@ typedef struct scorer {
     int64_t tile_count;
     tamis_dense turned, scores; /* on the device: width x rows, columns x rows */
     void *host_turned, *host_scores;
-    const tamis_sparse *seen; /* sorted, a row for each of A's, or NULL */
-    const bool *allowed;      /* columns, or NULL: all */
+    const ml_seen *seen; /* a row for each of A's, or NULL */
+    const bool *allowed; /* columns, or NULL: all */
+    const void *scales;  /* of columns, or NULL */
 
     /* of the block under way */
     int64_t first, rows, column, columns;
@@ -110,8 +111,7 @@ static bool look_at(const scorer *s, int64_t at, int64_t row) {
 
 /* Sets the scores of columns of the tile that the row has seen to NaN: they are no candidates. */
 static void leave_out_seen(scorer *s, int64_t row) {
-    const int64_t *const offsets = s->seen->offsets, *const columns = s->seen->columns;
-    const int64_t end = offsets[s->first + row + 1];
+    const int64_t *const columns = s->seen->columns, end = s->seen->offsets[s->first + row + 1];
     int64_t t = s->cursors[row];
     for (; t < end && columns[t] < s->column + s->columns; t++) {
         const int64_t at = (columns[t] - s->column) * s->rows + row;
@@ -172,6 +172,17 @@ static tamis_status turn_block(scorer *s, tamis_dense *G) {
     return tamis_device_upload(s->model->device, NULL, G->data, 0, s->host_turned, (size_t)(width * s->rows) * s->size);
 }
 
+static void scale_tile(scorer *s) {
+    for (int64_t j = 0; j < s->columns; j++) {
+        const int64_t line = j * s->rows, column = s->column + j;
+        for (int64_t i = 0; i < s->rows; i++)
+            if (s->size == 8)
+                ((double *)s->host_scores)[line + i] *= ((const double *)s->scales)[column];
+            else
+                ((float *)s->host_scores)[line + i] *= ((const float *)s->scales)[column];
+    }
+}
+
 static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) {
     tamis_dense X, Y = s->scores;
     s->column = number * s->tile;
@@ -186,9 +197,18 @@ static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) 
     Y.rows = s->columns;
     Y.cols = Y.stride = s->rows;
     TRY(tamis_dense_multiply(s->model->device, NULL, 1, &X, G, 0, &Y));
-    if (s->on_host) return TAMIS_OK;
-    return tamis_device_download(s->model->device, NULL, s->host_scores, Y.data, 0,
-                                 (size_t)(s->columns * s->rows) * s->size);
+    if (!s->on_host)
+        TRY(tamis_device_download(s->model->device, NULL, s->host_scores, Y.data, 0,
+                                  (size_t)(s->columns * s->rows) * s->size));
+    if (s->scales) scale_tile(s);
+    return TAMIS_OK;
+}
+
+static tamis_status threads_of(const scorer *s, int *threads) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(s->model->device, &description));
+    *threads = s->model->options.threads > 0 ? s->model->options.threads : s->on_host ? description.threads : 0;
+    return TAMIS_OK;
 }
 
 static tamis_status score_block(scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
@@ -198,7 +218,7 @@ static tamis_status score_block(scorer *s, const ml_operands *operands, int n, i
         const int64_t at = (s->first + row) * n;
         s->heaps[row] = (ml_best){.columns = columns + at, .scores = scores + at, .n = n};
         forget_threshold(s, row);
-        if (s->seen) s->cursors[row] = ((const int64_t *)s->seen->offsets)[s->first + row];
+        if (s->seen) s->cursors[row] = s->seen->offsets[s->first + row];
     }
     for (int64_t tile = 0; tile < s->tile_count; tile++) {
         TRY(score_tile(s, &G, tile));
@@ -214,16 +234,15 @@ static tamis_status score_block(scorer *s, const ml_operands *operands, int n, i
 
 /* Scans few rows, one after the other. */
 static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
-    tamis_device_description description;
-    TRY(tamis_device_describe(s->model->device, &description));
-    const int threads = s->model->options.threads > 0 ? s->model->options.threads : description.threads;
+    ml_scan scan = {.device = s->model->device, .B = s->B, .scales = s->scales, .allowed = s->allowed};
+    const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
+    TRY(threads_of(s, &scan.threads));
     for (int64_t row = 0; row < s->A->rows; row++) {
         ml_best best = {.columns = columns + row * n, .scores = scores + row * n, .n = n};
-        const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
-        const int64_t first = offsets ? offsets[row] : 0, count = offsets ? offsets[row + 1] - first : 0;
-        TRY(ml_scan(line_of(s->A, row), s->B, s->seen ? (const int64_t *)s->seen->columns + first : NULL, count,
-                    s->allowed, threads, &best));
-        ml_best_finish(&best);
+        scan.row = line_of(s->A, row);
+        scan.seen = offsets ? s->seen->columns + offsets[row] : NULL;
+        scan.seen_count = offsets ? offsets[row + 1] - offsets[row] : 0;
+        TRY(ml_scan_row(&scan, &best));
         for (int i = 0; i < best.kept; i++) best.scores[i] = ml_expectation(operands, best.scores[i]);
     }
     return TAMIS_OK;
@@ -289,9 +308,7 @@ static tamis_status place_tiles(scorer *s) {
 }
 
 static tamis_status scorer_make(scorer *s) {
-    tamis_device_description description;
-    TRY(tamis_device_describe(s->model->device, &description));
-    s->threads = s->model->options.threads > 0 ? s->model->options.threads : s->on_host ? description.threads : 0;
+    TRY(threads_of(s, &s->threads));
     choose_sizes(s);
     TRY(tamis_allocate(s->block, sizeof *s->heaps, "the best columns", (void **)&s->heaps));
     if (s->size == 8)
@@ -311,6 +328,7 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
                           const tamis_sparse *seen, const bool *allowed, int n, int64_t *columns, double *scores) {
     scorer s = {.model = model,
                 .allowed = allowed,
+                .scales = operands->scales,
                 .A = &operands->A.host,
                 .B = &operands->B.host,
                 .there = operands->B.there,
@@ -318,11 +336,9 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
     s.size = tamis_type_size(s.A->type);
     if (s.A->rows == 0 || n == 0) return TAMIS_OK;
     tamis_status status;
-    tamis_owned_sparse *sorted = NULL;
-    if (seen) {
-        TRY(ml_seen(seen, rows, s.A->rows, &sorted));
-        s.seen = tamis_owned_sparse_view(sorted);
-    }
+    ml_seen sorted = {0};
+    if (seen) TRY_GOTO(done, ml_seen_make(seen, rows, s.A->rows, &sorted));
+    s.seen = seen ? &sorted : NULL;
     if (operands->direct) {
         pick_rows(&s, n, columns, scores);
         status = TAMIS_OK;
@@ -340,7 +356,7 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
 done:
     scorer_free(&s);
     if (status == TAMIS_OK) status = ml_popular_fill(model, operands, s.seen, allowed, n, columns, scores);
-    tamis_owned_sparse_free(sorted);
+    ml_seen_free(&sorted);
     return status;
 }
 
@@ -368,6 +384,19 @@ static tamis_status check_seen(const tamis_model *model, const tamis_sparse *see
                       W ? "W" : "the model", (long long)have);
 }
 
+static tamis_status recommend_rows(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+                                   const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
+                                   double *scores) {
+    tamis_owned_dense *asked;
+    TRY(ml_gather_rows(model, W ? W : &model->row_factors, rows, count, &asked));
+    ml_operands operands = {0};
+    tamis_status status = model->method->operands(model, tamis_owned_dense_view(asked), &operands);
+    if (status == TAMIS_OK) status = ml_recommend(model, &operands, rows, seen, candidates, n, columns, scores);
+    ml_operands_free(&operands);
+    tamis_owned_dense_free(asked);
+    return status;
+}
+
 tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                                          const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
                                          double *scores) {
@@ -382,14 +411,13 @@ tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *
     if (!columns || !scores) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "scores" : "columns");
     if (__builtin_mul_overflow(count, (int64_t)n, &entries))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is too large for an array", (long long)count, n);
-    tamis_owned_dense *asked;
-    TRY(ml_gather_rows(model, W, rows, count, &asked));
-    ml_operands operands = {0};
-    tamis_status status = model->method->operands(model, tamis_owned_dense_view(asked), &operands);
-    if (status == TAMIS_OK) status = ml_recommend(model, &operands, rows, seen, candidates, n, columns, scores);
-    ml_operands_free(&operands);
-    tamis_owned_dense_free(asked);
-    return status;
+    if (model->location != TAMIS_HOST || count > SCAN_MOST)
+        return recommend_rows(model, W, rows, count, seen, candidates, n, columns, scores);
+    for (int64_t i = 0; i < count; i++) { /* of one row all factors are used as they are, biases too (operands.c) */
+        const int64_t row = rows ? rows[i] : i;
+        TRY(recommend_rows(model, W, &row, 1, seen, candidates, n, columns + i * n, scores + i * n));
+    }
+    return TAMIS_OK;
 }
 
 tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,

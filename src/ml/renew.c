@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "ml/canonical.h"
 #include "ml/factors.h"
+#include "ml/kept.h"
 #include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/numbers.h"
@@ -81,6 +82,7 @@ tamis_status ml_renew(tamis_model *model, const tamis_sparse *data, uint64_t sum
                               "S has %lld %s, the model %lld: a warm start has its %s first, and then new ones",
                               (long long)has[i], i ? "columns" : "rows", (long long)had[i], i ? "columns" : "rows");
     const double size = 0.1 / sqrt((double)model->options.factors);
+    ml_forget(model);
     TRY(grow(model, &model->row_factors, data->rows, NEW_ROWS, size));
     TRY(grow(model, &model->column_factors, data->cols, NEW_COLUMNS, size));
     for (int i = 0; i < ML_STATES; i++) { /* those with a number for each row or column; others are learnt anew */
@@ -145,6 +147,7 @@ tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, con
     TRY_GOTO(done, ml_dense_write(model, &larger, to));
     if (model->method->row_state > 0) /* steps in them begin anew with the next fit */
         TRY_GOTO(done, grow(model, &model->states[model->method->row_state], whole, STATE, 0));
+    ml_forget(model);
     ml_dense_free(model, &model->row_factors);
     model->row_factors = larger;
     model->rows = whole;

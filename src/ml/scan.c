@@ -1,10 +1,8 @@
 /*
  * The best columns of one row on the CPU, for services: one pass over all columns' factors, at the speed of memory.
- * Each thread has a range of columns and its own heap; the heaps are merged at the end. (A product for a block of rows,
- * as in recommend.c, would use only one number of each of its vectors.)
- *
- * A dot product is computed as LANES sums, the same ones for any number of threads, so that a score does not depend on
- * that number.
+ * Each thread has a range of columns and its own heap; the heaps are merged at the end. A range is cut into tiles,
+ * whose products stay in L1 until they have been looked through. A product does not depend on where tiles and ranges
+ * begin.
  */
 #include "ml/scan.h"
 
@@ -13,144 +11,137 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "ml/best.h"
 #include "ml/numbers.h"
-#include "sparse/index.h"
 
-enum { LANES = 8, PARTS_MOST = 64, BEST_MOST = 1024 };
+enum {
+    PARTS_MOST = 64,
+    BEST_MOST = 1024,
+    TILE_MOST = 1024,     /* columns */
+    TILE_WORTH = 1 << 17, /* multiply-adds of a tile, too few for the product to be shared out once more */
+    LINE = 16             /* scores that are compared at once */
+};
 
-typedef struct scan {
-    const tamis_dense *B;
-    const void *row;
-    int64_t length; /* of the row: what is behind it in a line is left out */
-    bool cosine;
-    const int64_t *seen; /* sorted columns that are left out */
-    int64_t seen_count;
-    const bool *allowed; /* columns, or NULL: all */
-    int n, parts;
+typedef struct parts {
+    const ml_scan *scan;
+    int n, count;
     int64_t *columns; /* n of each part */
     double *scores;
     int kept[PARTS_MOST];
-} scan;
+    tamis_status status[PARTS_MOST];
+} parts;
 
-/* Once for each generation of processors, chosen when the library is loaded; sanitizers begin after that. */
-#if defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
-    !defined(__clang__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-
-/* Vectors of any alignment; gcc and clang make them of those that the processor has. */
-typedef float singles __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
-typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
-
-#define SUM_OF(lanes)                                                                                                  \
-    ((((lanes)[0] + (lanes)[4]) + ((lanes)[1] + (lanes)[5])) + (((lanes)[2] + (lanes)[6]) + ((lanes)[3] + (lanes)[7])))
-
-/* Returns <a, b>, and *square = <b, b> if it is requested: in line, so that it costs nothing if it is not. */
-#define DOT(name, number, vector)                                                                                      \
-    static inline __attribute__((always_inline)) double name(const number *a, const number *b, int64_t n,              \
-                                                             double *square) {                                         \
-        vector sums = {0}, squares = {0};                                                                              \
-        number rest = 0, rest_squares = 0;                                                                             \
-        int64_t k = 0;                                                                                                 \
-        for (; k + LANES <= n; k += LANES) {                                                                           \
-            const vector y = *(const vector *)(b + k);                                                                 \
-            sums += *(const vector *)(a + k) * y;                                                                      \
-            if (square) squares += y * y;                                                                              \
-        }                                                                                                              \
-        for (; k < n; k++) {                                                                                           \
-            rest += a[k] * b[k];                                                                                       \
-            rest_squares += b[k] * b[k];                                                                               \
-        }                                                                                                              \
-        if (square) *square = (double)(rest_squares + SUM_OF(squares));                                                \
-        return (double)(rest + SUM_OF(sums));                                                                          \
-    }
-DOT(dot_single, float, singles)
-DOT(dot_double, double, doubles)
-
-static inline __attribute__((always_inline)) double dot_at(const scan *s, int64_t j, double *square) {
-    const int64_t at = j * s->B->cols;
-    if (s->B->type == TAMIS_F64) return dot_double(s->row, (const double *)s->B->data + at, s->length, square);
-    return dot_single(s->row, (const float *)s->B->data + at, s->length, square);
+static bool any_above(const float *scores, float threshold) {
+    int any = 0;
+    for (int i = 0; i < LINE; i++) any |= scores[i] > threshold;
+    return any;
 }
 
-/* Returns the cosine times its size, which has the same order and takes no root; for zeros what no heap keeps. */
-static double direction_at(const scan *s, int64_t j) {
-    double square;
-    const double dot = dot_at(s, j, &square);
-    return square > 0 ? dot * fabs(dot) / square : (double)NAN;
+static bool any_above_double(const double *scores, double threshold) {
+    int any = 0;
+    for (int i = 0; i < LINE; i++) any |= scores[i] > threshold;
+    return any;
 }
 
-FOR_EACH_PROCESSOR static void scan_part(scan *s, int part) {
-    const int64_t begin = s->B->rows * part / s->parts, end = s->B->rows * (part + 1) / s->parts;
-    ml_best best = {
-        .columns = s->columns + (int64_t)part * s->n, .scores = s->scores + (int64_t)part * s->n, .n = s->n};
-    int64_t skip = tamis_index_first(s->seen, TAMIS_I64, 0, s->seen_count, begin);
-    for (int64_t j = begin; j < end; j++) {
-        if (skip < s->seen_count && s->seen[skip] == j) {
-            while (skip < s->seen_count && s->seen[skip] == j) skip++;
-            continue;
-        }
-        if (s->allowed && !s->allowed[j]) continue;
-        const double score = s->cosine ? direction_at(s, j) : dot_at(s, j, NULL);
-        if (best.kept < best.n || score > best.scores[0]) ml_best_offer(&best, j, score);
+/* Computes the scores of columns first to first + Y->rows - 1, NaN where they are no candidates. skip: of `seen`. */
+static tamis_status score_tile(const ml_scan *scan, int64_t first, const tamis_dense *Y, int64_t *skip) {
+    const int64_t count = Y->rows;
+    tamis_dense X = *scan->B;
+    X.data = (char *)X.data + (size_t)ml_place_of(&X, first, 0) * tamis_type_size(X.type);
+    X.rows = count;
+    const tamis_dense G = {
+        .data = (void *)(uintptr_t)scan->row, .rows = X.cols, .cols = 1, .stride = 1, .type = X.type};
+    TRY(tamis_dense_multiply(scan->device, NULL, 1, &X, &G, 0, Y));
+    if (scan->scales && X.type == TAMIS_F64)
+        for (int64_t j = 0; j < count; j++) ((double *)Y->data)[j] *= ((const double *)scan->scales)[first + j];
+    else if (scan->scales)
+        for (int64_t j = 0; j < count; j++) ((float *)Y->data)[j] *= ((const float *)scan->scales)[first + j];
+    for (; *skip < scan->seen_count && scan->seen[*skip] < first + count; ++*skip)
+        ml_put_element(Y, scan->seen[*skip] - first, 0, NAN);
+    return TAMIS_OK;
+}
+
+static void offer(const ml_scan *scan, const tamis_dense *Y, int64_t first, int64_t begin, int64_t end, ml_best *best) {
+    for (int64_t j = begin; j < end; j++)
+        if (!scan->allowed || scan->allowed[first + j]) ml_best_offer(best, first + j, ml_element(Y, j, 0));
+}
+
+/* Once n are kept, the next one must beat the worst of them, which nearly all fail together. */
+static void select_tile(const ml_scan *scan, const tamis_dense *Y, int64_t first, ml_best *best) {
+    int64_t j = 0;
+    for (; j + LINE <= Y->rows; j += LINE) {
+        const bool look = best->kept < best->n   ? true
+                          : Y->type == TAMIS_F64 ? any_above_double((const double *)Y->data + j, best->scores[0])
+                                                 : any_above((const float *)Y->data + j, (float)best->scores[0]);
+        if (look) offer(scan, Y, first, j, j + LINE, best);
     }
-    s->kept[part] = best.kept;
+    offer(scan, Y, first, j, Y->rows, best);
+}
+
+static tamis_status scan_part(const parts *p, int part, ml_best *best) {
+    const ml_scan *const scan = p->scan;
+    const tamis_dense *const B = scan->B;
+    double scores[TILE_MOST];
+    const int64_t begin = B->rows * part / p->count, end = B->rows * (part + 1) / p->count;
+    const int64_t fits = TILE_WORTH / B->cols, tile = fits < TILE_MOST ? fits : TILE_MOST;
+    int64_t skip = scan->seen ? tamis_index_first(scan->seen, TAMIS_I64, 0, scan->seen_count, begin) : 0;
+    for (int64_t first = begin; first < end; first += tile) {
+        const int64_t rows = end - first < tile ? end - first : tile;
+        const tamis_dense Y = {.data = scores, .rows = rows, .cols = 1, .stride = 1, .type = B->type};
+        TRY(score_tile(scan, first, &Y, &skip));
+        select_tile(scan, &Y, first, best);
+    }
+    return TAMIS_OK;
 }
 
 static void body_scan(void *context, int thread, int threads) {
-    scan *const s = context;
-    for (int part = thread; part < s->parts; part += threads) scan_part(s, part);
+    parts *const p = context;
+    for (int part = thread; part < p->count; part += threads) {
+        ml_best best = {
+            .columns = p->columns + (int64_t)part * p->n, .scores = p->scores + (int64_t)part * p->n, .n = p->n};
+        p->status[part] = scan_part(p, part, &best);
+        p->kept[part] = best.kept;
+    }
 }
 
 /* Merges all parts in rising order of columns, as a heap needs them: each part is sorted, and parts follow one another.
  */
-static void merge(const scan *s, ml_best *best) {
-    for (int part = 0; part < s->parts; part++) {
-        int64_t *const columns = s->columns + (int64_t)part * s->n;
-        double *const scores = s->scores + (int64_t)part * s->n;
-        ml_best own = {.columns = columns, .scores = scores, .n = s->n, .kept = s->kept[part]};
+static void merge(const parts *p, ml_best *best) {
+    for (int part = 0; part < p->count; part++) {
+        int64_t *const columns = p->columns + (int64_t)part * p->n;
+        double *const scores = p->scores + (int64_t)part * p->n;
+        ml_best own = {.columns = columns, .scores = scores, .n = p->n, .kept = p->kept[part]};
         for (int i = 1; i < own.kept; i++)
             for (int j = i; j > 0 && columns[j - 1] > columns[j]; j--) ml_best_swap(&own, j - 1, j);
         for (int i = 0; i < own.kept; i++) ml_best_offer(best, columns[i], scores[i]);
     }
 }
 
-/* `best` is empty. Of many best ones there is one part: sorting them costs more than threads bring. */
-static tamis_status run(scan *s, int threads, ml_best *best) {
-    s->n = best->n;
-    s->parts = threads < 1 || best->n > BEST_MOST ? 1 : threads > PARTS_MOST ? PARTS_MOST : threads;
-    if (s->B->rows * s->B->cols < 1 << 15) s->parts = 1; /* sooner done than shared out */
-    s->columns = best->columns;
-    s->scores = best->scores;
-    if (s->parts == 1) {
-        scan_part(s, 0);
-        best->kept = s->kept[0];
+/* Of many best ones there is one part: sorting them costs more than threads bring. */
+static int count_parts(const ml_scan *scan, const ml_best *best) {
+    if (scan->B->rows * scan->B->cols < 1 << 15) return 1; /* sooner done than shared out */
+    return scan->threads < 1 || best->n > BEST_MOST ? 1 : scan->threads > PARTS_MOST ? PARTS_MOST : scan->threads;
+}
+
+tamis_status ml_scan_row(const ml_scan *scan, ml_best *best) {
+    parts p = {.scan = scan, .n = best->n, .count = count_parts(scan, best)};
+    tamis_status status = TAMIS_OK;
+    if (p.count == 1) {
+        TRY(scan_part(&p, 0, best));
+        ml_best_finish(best);
         return TAMIS_OK;
     }
-    tamis_status status;
-    s->scores = NULL;
-    TRY(tamis_allocate((int64_t)s->parts * s->n, sizeof *s->columns, "the best columns", (void **)&s->columns));
-    TRY_GOTO(done,
-             tamis_allocate((int64_t)s->parts * s->n, sizeof *s->scores, "the best columns", (void **)&s->scores));
-    tamis_threads_run(s->parts, body_scan, s);
-    merge(s, best);
+    const int64_t entries = (int64_t)p.count * p.n;
+    TRY_GOTO(done, tamis_allocate(entries, sizeof *p.columns, "the best columns", (void **)&p.columns));
+    TRY_GOTO(done, tamis_allocate(entries, sizeof *p.scores, "the best columns", (void **)&p.scores));
+    tamis_threads_run(p.count, body_scan, &p);
+    for (int part = 0; part < p.count; part++) {
+        ml_best again = {.columns = p.columns, .scores = p.scores, .n = p.n};
+        if (p.status[part] != TAMIS_OK) TRY_GOTO(done, scan_part(&p, part, &again)); /* the message is this thread's */
+    }
+    merge(&p, best);
+    ml_best_finish(best);
 done:
-    tamis_release(s->columns);
-    tamis_release(s->scores);
+    tamis_release(p.columns);
+    tamis_release(p.scores);
     return status;
-}
-
-tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen, int64_t seen_count,
-                     const bool *allowed, int threads, ml_best *best) {
-    scan s = {.B = B, .row = row, .length = B->cols, .seen = seen, .seen_count = seen_count, .allowed = allowed};
-    return run(&s, threads, best);
-}
-
-tamis_status ml_scan_directions(const void *unit, const tamis_dense *B, int64_t length, int64_t left_out, int threads,
-                                ml_best *best) {
-    scan s = {.B = B, .row = unit, .length = length, .cosine = true, .seen = &left_out, .seen_count = 1};
-    return run(&s, threads, best);
 }

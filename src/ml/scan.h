@@ -7,13 +7,19 @@
 
 #include "ml/best.h"
 
-/* Fills `best`, which is empty, from the products of one packed row with the packed lines of B, all on the host,
-   without the columns in `seen`, which are sorted. `best` is a heap then. */
-tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen, int64_t seen_count,
-                     const bool *allowed, int threads, ml_best *best);
-/* Offers the rows of B whose first `length` numbers have the largest cosine with a unit vector, with the square of the
-   cosine and its sign; `left_out` is no candidate. */
-tamis_status ml_scan_directions(const void *unit, const tamis_dense *B, int64_t length, int64_t left_out, int threads,
-                                ml_best *best);
+/* What is scanned: the products of one packed row with the packed lines of B, on the host of a CPU. */
+typedef struct ml_scan {
+    tamis_device *device;
+    const void *row;
+    const tamis_dense *B;
+    const void *scales;  /* products are multiplied by the line's number, of B's type; NULL: by none */
+    const int64_t *seen; /* sorted columns that are left out */
+    int64_t seen_count;
+    const bool *allowed; /* columns, or NULL: all */
+    int threads;
+} ml_scan;
+
+/* Fills `best`, which is empty and is a list then, best first. */
+tamis_status ml_scan_row(const ml_scan *scan, ml_best *best);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "ml/canonical.h"
 #include "ml/coherence.h"
+#include "ml/factors.h"
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
@@ -259,6 +260,7 @@ static tamis_status score_bound(const scoring *s, tamis_score *score) {
                             .row_indices = rows,
                             .columns = columns,
                             .values = values};
+    TRY_GOTO(done, ml_model_workspace(s->model));
     TRY_GOTO(done, ml_canonical(s->model, &S, "held_out", &whole));
     TRY_GOTO(done, method->bound(s->model, tamis_owned_sparse_view(whole), &per_word));
     score->bound_perplexity = exp(-per_word);

@@ -2,6 +2,8 @@
    size of the training data. */
 #include "ml/seen.h"
 
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "base/status.h"
 #include "sparse/index.h"
@@ -37,38 +39,32 @@ static tamis_status sum_up(const tamis_sparse *seen, const int64_t *rows, int64_
     return TAMIS_OK;
 }
 
-/* Makes sorted copies of the rows of a CSR. */
-static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted) {
-    tamis_status status;
-    int64_t *offsets = NULL, *columns = NULL;
-    TRY_GOTO(done, tamis_allocate(count + 1, sizeof *offsets, "what was seen", (void **)&offsets));
-    TRY_GOTO(done, sum_up(seen, rows, count, offsets));
-    TRY_GOTO(done, tamis_allocate(offsets[count], sizeof *columns, "what was seen", (void **)&columns));
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t begin = tamis_index_load(seen->offsets, seen->offset_type, row_at(rows, i));
-        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
-            columns[t] = tamis_index_load(seen->columns, seen->index_type, begin + t - offsets[i]);
-    }
-    const tamis_sparse part = {.format = TAMIS_CSR,
-                               .rows = count,
-                               .cols = seen->cols,
-                               .nnz = offsets[count],
-                               .index_type = TAMIS_I64,
-                               .offset_type = TAMIS_I64,
-                               .offsets = offsets,
-                               .columns = columns};
-    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.index_type = options.offset_type = TAMIS_I64;
-    options.values = TAMIS_VALUES_NONE;
-    options.sort = true;
-    status = tamis_convert(&part, &options, sorted);
-done:
-    tamis_release(offsets);
-    tamis_release(columns);
-    return status;
+static int by_column(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
 }
 
-/* Does the same for COO, of which every entry has to be looked at. */
+/* Makes sorted copies of the rows of a CSR, which nearly always are sorted. */
+static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, ml_seen *sorted) {
+    TRY(tamis_allocate(count + 1, sizeof *sorted->offsets, "what was seen", (void **)&sorted->offsets));
+    TRY(sum_up(seen, rows, count, sorted->offsets));
+    const int64_t *const offsets = sorted->offsets;
+    TRY(tamis_allocate(offsets[count], sizeof *sorted->columns, "what was seen", (void **)&sorted->columns));
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t begin = tamis_index_load(seen->offsets, seen->offset_type, row_at(rows, i));
+        bool in_order = true;
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
+            sorted->columns[t] = tamis_index_load(seen->columns, seen->index_type, begin + t - offsets[i]);
+            in_order = in_order && (t == offsets[i] || sorted->columns[t - 1] <= sorted->columns[t]);
+        }
+        if (!in_order)
+            qsort(sorted->columns + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), sizeof *sorted->columns,
+                  by_column);
+    }
+    return TAMIS_OK;
+}
+
+/* Checks COO, of which every entry has to be looked at. */
 static tamis_status check_entries(const tamis_sparse *seen) {
     for (int64_t t = 0; t < seen->nnz; t++) {
         const int64_t row = tamis_index_load(seen->row_indices, seen->index_type, t);
@@ -79,8 +75,8 @@ static tamis_status check_entries(const tamis_sparse *seen) {
     return TAMIS_OK;
 }
 
-tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted) {
-    *sorted = NULL;
+tamis_status ml_seen_make(const tamis_sparse *seen, const int64_t *rows, int64_t count, ml_seen *sorted) {
+    *sorted = (ml_seen){0};
     if (seen->format == TAMIS_CSR) return gather(seen, rows, count, sorted);
     tamis_owned_sparse *by_rows;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
@@ -91,4 +87,10 @@ tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t coun
     const tamis_status status = gather(tamis_owned_sparse_view(by_rows), rows, count, sorted);
     tamis_owned_sparse_free(by_rows);
     return status;
+}
+
+void ml_seen_free(ml_seen *sorted) {
+    tamis_release(sorted->offsets);
+    tamis_release(sorted->columns);
+    *sorted = (ml_seen){0};
 }

@@ -4,8 +4,13 @@
 
 #include <tamis/matrix.h>
 
-/* Sorts the columns of those rows of `seen`, and gives them as CSR of `count` rows with int64 offsets and columns.
-   `seen` is checked as far as it is read. */
-tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted);
+/* Rows of sorted columns: row i has those from offsets[i] to offsets[i + 1]. */
+typedef struct ml_seen {
+    int64_t *offsets, *columns;
+} ml_seen;
+
+/* Makes them of those rows of `seen`, which is checked as far as it is read. For ml_seen_free() after an error too. */
+tamis_status ml_seen_make(const tamis_sparse *seen, const int64_t *rows, int64_t count, ml_seen *sorted);
+void ml_seen_free(ml_seen *sorted);
 
 #endif

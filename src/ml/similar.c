@@ -1,28 +1,18 @@
 /*
- * What is alike: columns or rows whose factors point the same way, by a pass over all of them for a few (scan.c), by
- * products of their directions for many (recommend.c); of models of pairs those with the largest weights.
+ * What is alike: columns or rows whose factors point the same way, which recommend.c finds as products of the
+ * directions of those that are asked for with all factors over their lengths (kept.h); of models of pairs those with
+ * the largest weights.
  */
 #include <math.h>
-#include <string.h>
 
 #include "ml/best.h"
+#include "ml/kept.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
 #include "ml/operands.h"
 #include "ml/place.h"
 #include "ml/predict.h"
 #include "ml/recommend.h"
-#include "ml/scan.h"
-
-enum { PRODUCTS_LEAST = 8 };
-
-/* Sets unit to X_at, without what is behind its features, over its length. Returns false if that is 0. */
-static bool find_direction(const tamis_dense *X, int64_t at, int64_t length, void *unit) {
-    double square = 0;
-    for (int64_t k = 0; k < length; k++) square += ml_element(X, at, k) * ml_element(X, at, k);
-    for (int64_t k = 0; k < length; k++) ml_put_number(unit, X->type, k, ml_element(X, at, k) / sqrt(square));
-    return square > 0;
-}
 
 static void list_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count, int n,
                          int64_t *similar, double *weights) {
@@ -33,72 +23,46 @@ static void list_similar(const tamis_model *model, const tamis_dense *X, const i
     }
 }
 
-/* Many at once by products (recommend.c) of the directions: each leaves out itself. */
-static tamis_status find_by_products(tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count,
-                                     int n, int64_t *similar, double *cosines) {
-    const int64_t length = model->options.factors;
-    const size_t line = (size_t)length * tamis_type_size(X->type);
-    tamis_owned_dense *units = NULL, *asked = NULL;
-    int64_t *offsets = NULL, *own = NULL;
-    bool *there = NULL;
-    tamis_status status;
-    TRY_GOTO(done, tamis_owned_dense_create(X->rows, length, X->type, TAMIS_ROW_MAJOR, &units));
-    TRY_GOTO(done, tamis_owned_dense_create(count, length, X->type, TAMIS_ROW_MAJOR, &asked));
-    TRY_GOTO(done, tamis_allocate(count + 1, sizeof *offsets, "what is asked", (void **)&offsets));
-    TRY_GOTO(done, tamis_allocate(count, sizeof *own, "what is asked", (void **)&own));
-    TRY_GOTO(done, tamis_allocate(X->rows, sizeof *there, "directions", (void **)&there));
-    char *const to = tamis_owned_dense_view(units)->data, *const rows = tamis_owned_dense_view(asked)->data;
-    for (int64_t j = 0; j < X->rows; j++) there[j] = find_direction(X, j, length, to + (size_t)j * line);
-    for (int64_t i = 0; i <= count; i++) offsets[i] = i;
-    for (int64_t i = 0; i < count; i++) {
-        own[i] = which ? which[i] : i;
-        memcpy(rows + (size_t)i * line, to + (size_t)own[i] * line, line);
+/* Makes lines of `asked`, factors as the model has them, directions, without their biases. The product of the largest
+   cosine is then the cosine. */
+static void make_directions(const tamis_model *model, const int64_t *which, const void *scales,
+                            const tamis_dense *asked) {
+    for (int64_t i = 0; i < asked->rows; i++) {
+        const double scale = ml_number(scales, asked->type, which ? which[i] : i);
+        for (int64_t k = 0; k < asked->cols; k++)
+            ml_put_element(asked, i, k, k < model->options.factors ? scale * ml_element(asked, i, k) : 0);
     }
+}
+
+/* Each leaves out itself. Those that are all zeros, whose directions are NaN, are like nothing. */
+static tamis_status find_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
+                                 int64_t *similar, double *cosines) {
+    const tamis_dense *const X = rows ? &model->row_factors : &model->column_factors;
+    ml_operands operands = {.scale = 1, .least = -INFINITY, .most = INFINITY, .plain = true};
+    int64_t *numbers = NULL;
+    tamis_owned_dense *asked = NULL;
+    tamis_status status;
+    TRY(ml_kept_scales(model, rows, &operands.scales));
+    TRY_GOTO(done, ml_gather_rows(model, X, which, count, &asked));
+    TRY_GOTO(done, tamis_allocate(2 * count + 1, sizeof *numbers, "what is asked", (void **)&numbers));
+    make_directions(model, which, operands.scales, tamis_owned_dense_view(asked));
+    int64_t *const own = numbers + count + 1;
+    for (int64_t i = 0; i <= count; i++) numbers[i] = i;
+    for (int64_t i = 0; i < count; i++) own[i] = which ? which[i] : i;
     const tamis_sparse itself = {.format = TAMIS_CSR,
                                  .rows = count,
                                  .cols = X->rows,
                                  .nnz = count,
                                  .index_type = TAMIS_I64,
                                  .offset_type = TAMIS_I64,
-                                 .offsets = offsets,
+                                 .offsets = numbers,
                                  .columns = own};
-    const ml_operands operands = {.A = {.host = *tamis_owned_dense_view(asked)},
-                                  .B = {.host = *tamis_owned_dense_view(units)},
-                                  .scale = 1,
-                                  .least = -INFINITY,
-                                  .most = INFINITY,
-                                  .plain = true};
-    TRY_GOTO(done, ml_recommend(model, &operands, NULL, &itself, there, n, similar, cosines));
-    for (int64_t i = 0; i < count; i++)
-        for (int k = 0; k < n && !there[own[i]]; k++) similar[i * n + k] = -1, cosines[i * n + k] = NAN;
+    ml_operand_use(X, &operands.B);
+    operands.A = (ml_operand){.host = *tamis_owned_dense_view(asked)};
+    status = ml_recommend(model, &operands, NULL, &itself, NULL, n, similar, cosines);
 done:
-    tamis_owned_dense_free(units);
     tamis_owned_dense_free(asked);
-    tamis_release(offsets);
-    tamis_release(own);
-    tamis_release(there);
-    return status;
-}
-
-static tamis_status find_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count,
-                                 int n, int64_t *similar, double *cosines) {
-    const int64_t length = model->options.factors;
-    tamis_device_description description;
-    TRY(tamis_device_describe(model->device, &description));
-    const int threads = model->options.threads > 0      ? model->options.threads
-                        : model->location == TAMIS_HOST ? description.threads
-                                                        : 0;
-    void *unit;
-    TRY(tamis_allocate(length, tamis_type_size(X->type), "a direction", &unit));
-    tamis_status status = TAMIS_OK;
-    for (int64_t i = 0; i < count && status == TAMIS_OK; i++) {
-        const int64_t at = which ? which[i] : i;
-        ml_best best = {.columns = similar + i * n, .scores = cosines + i * n, .n = n};
-        if (find_direction(X, at, length, unit)) status = ml_scan_directions(unit, X, length, at, threads, &best);
-        ml_best_finish(&best);
-        for (int k = 0; k < best.kept; k++) best.scores[k] = copysign(sqrt(fabs(best.scores[k])), best.scores[k]);
-    }
-    tamis_release(unit);
+    tamis_release(numbers);
     return status;
 }
 
@@ -118,15 +82,11 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
                               (long long)(which ? which[i] : i), (long long)X->rows, rows ? "rows" : "columns");
     if (count == 0 || n == 0) return TAMIS_OK;
     if (!similar || !cosines) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", similar ? "cosines" : "similar");
-    tamis_owned_dense *fetched = NULL;
-    if (X->location != TAMIS_HOST) TRY(ml_dense_fetch(model, X, &fetched));
-    const tamis_dense *const here = fetched ? tamis_owned_dense_view(fetched) : X;
-    tamis_status status = TAMIS_OK;
-    if (model->method->similar)
-        list_similar(model, here, which, count, n, similar, cosines);
-    else
-        status = count >= PRODUCTS_LEAST ? find_by_products(model, here, which, count, n, similar, cosines)
-                                         : find_similar(model, here, which, count, n, similar, cosines);
-    tamis_owned_dense_free(fetched);
-    return status;
+    if (!model->method->similar) return find_similar(model, rows, which, count, n, similar, cosines);
+    tamis_owned_dense *copy;
+    tamis_dense here;
+    TRY(ml_dense_here(model, X, &copy, &here));
+    list_similar(model, &here, which, count, n, similar, cosines);
+    tamis_owned_dense_free(copy);
+    return TAMIS_OK;
 }

@@ -1,5 +1,5 @@
 # Models and their data.
-foreach(name batches bpr data files fit items memory names renew score split uses using using_errors)
+foreach(name batches bpr data files fit items memory names renew score serving split uses using using_errors)
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c LIBRARIES tamis_ml_static TIMEOUT 120)
 endforeach()
 # It asks other devices too: a processor's OpenCL, which leaks what it compiles with.

@@ -16,7 +16,7 @@ from .._streams import settle
 from .._views import dense, view
 from . import _held
 from ._fitting import Fitting
-from ._handle import must, places
+from ._handle import lent, must, places
 
 
 class Using(Fitting):
@@ -73,7 +73,7 @@ class Using(Fitting):
             factors = self._transformed(X)
         out = numpy.empty(s.nnz, "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
-        must(models().tamis_model_predict(model, W, byref(s.struct), out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        must(models().tamis_model_predict(model, W, byref(s.struct), lent(out, ctypes.c_double)))
         return out
 
     def recommend(self, rows: Any = None, n: int = 10, *, seen: Any = None,
@@ -101,10 +101,8 @@ class Using(Fitting):
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         known = None if seen is None else self._samples(seen, "seen")
         must(models().tamis_model_recommend_among(
-            model, W, None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), count,
-            None if known is None else byref(known.struct),
-            None if allowed is None else allowed.ctypes.data_as(ctypes.POINTER(ctypes.c_bool)), n, columns.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
-            scores.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+            model, W, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), lent(allowed, ctypes.c_bool), n,
+            lent(columns, ctypes.c_int64), lent(scores, ctypes.c_double)))
         return columns, scores
 
     def _allowed(self, among: Any, without: Any) -> Optional[numpy.ndarray]:
@@ -136,9 +134,7 @@ class Using(Fitting):
         """
         model, numbers = self._fitted(), places(which, "which")
         found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
-        integers = ctypes.POINTER(ctypes.c_int64)
-        must(models().tamis_model_similar(model, rows, numbers.ctypes.data_as(integers), len(numbers), n, found.ctypes.data_as(integers),
-                                          cosines.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        must(models().tamis_model_similar(model, rows, lent(numbers, ctypes.c_int64), len(numbers), n, lent(found, ctypes.c_int64), lent(cosines, ctypes.c_double)))
         return found, cosines
 
     def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:

@@ -1,0 +1,30 @@
+/* What calls that use a model compute once and keep until its factors change. Any number of threads may ask for it at
+   the same time: two that find nothing both compute it, and one of them throws its own away. */
+#ifndef TAMIS_ML_KEPT_H
+#define TAMIS_ML_KEPT_H
+
+#include <stdatomic.h>
+
+#include "ml/model.h"
+
+struct ml_kept {
+    _Atomic(void *) scales[2]; /* of rows, of columns */
+    _Atomic(void *) gram;
+};
+
+/* Gives 1 over the length of each row's or column's features, without biases, on the host, in the model's type; NaN for
+   zeros, which are like nothing. */
+tamis_status ml_kept_scales(const tamis_model *model, bool rows, const void **scales);
+
+/* Y^T Y + lambda of the columns' factors, on the model's device, and its inverse on the host, in double; NULL where
+   fold.h does not need it. */
+typedef struct ml_gram_kept {
+    tamis_dense G;
+    double *inverse;
+} ml_gram_kept;
+tamis_status ml_kept_gram(const tamis_model *model, const ml_gram_kept **gram);
+
+/* Forgets all of it: the factors are about to change, or have changed. */
+void ml_forget(const tamis_model *model);
+
+#endif

@@ -1,0 +1,393 @@
+/*
+ * Models as services use them: calls for one row or column, which have ways of their own, beside those for all; in
+ * several threads at once; and what is kept between calls, which must go when the factors change.
+ */
+#include "cmocka_first.h"
+
+#include <float.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "test_ml_models.h"
+
+#include "cpu_device.h"
+
+enum { ROWS = 60, COLS = 45, FACTORS = 6, N = 9, THREADS = 4 };
+
+static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS, TAMIS_CCD, TAMIS_SFA,
+                                       TAMIS_BPR, TAMIS_ITEM_KNN,     TAMIS_EASE};
+enum { METHODS = (int)(sizeof methods / sizeof *methods) };
+
+static tamis_model_options options_of(int number, tamis_type type) {
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, methods[number]));
+    options.type = type;
+    options.factors = FACTORS;
+    options.iterations = 3;
+    options.neighbours = 12;
+    options.threads = 2;
+    if (methods[number] != TAMIS_ITEM_KNN) options.regularization = methods[number] == TAMIS_EASE ? 5 : 0.1;
+    return options;
+}
+
+static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, options, &model));
+    EXPECT_OK(tamis_model_fit(model, S, NULL));
+    return model;
+}
+
+static tamis_sparse row_of(const data *d, int64_t row, int64_t offsets[2]) {
+    tamis_sparse part = d->view;
+    offsets[0] = 0;
+    offsets[1] = d->offsets[row + 1] - d->offsets[row];
+    part.rows = 1;
+    part.nnz = offsets[1];
+    part.offsets = offsets;
+    part.columns = d->columns + d->offsets[row];
+    part.values = d->values + d->offsets[row];
+    return part;
+}
+
+/* What a model says of all rows and columns. */
+typedef struct answers {
+    double W[ROWS * COLS]; /* the memory of factors, width of them a row */
+    double scores[ROWS * N], own_scores[ROWS * N], cosines[COLS * N], row_cosines[ROWS * N];
+    int64_t columns[ROWS * N], own_columns[ROWS * N], similar[COLS * N], similar_rows[ROWS * N];
+} answers;
+
+static tamis_dense lines(const tamis_model *model, answers *a, int64_t first, int64_t count) {
+    return (tamis_dense){.data = (char *)a->W + (size_t)(first * model->width) * tamis_type_size(model->options.type),
+                         .rows = count,
+                         .cols = model->width,
+                         .type = model->options.type};
+}
+
+/* Asks for so many rows and columns at a time. */
+static tamis_status ask(tamis_model *model, const data *d, int64_t at_once, answers *a) {
+    const bool rows = model->row_factors.rows >= ROWS;
+    *a = (answers){.W = {0}};
+    for (int64_t i = 0; i < ROWS; i += at_once) {
+        int64_t offsets[2], which[ROWS];
+        const tamis_sparse one = row_of(d, i, offsets), *const S = at_once == 1 ? &one : &d->view;
+        const tamis_dense W = lines(model, a, i, at_once);
+        for (int64_t t = 0; t < at_once; t++) which[t] = i + t;
+        TRY(tamis_model_transform(model, S, &W));
+        TRY(tamis_model_recommend(model, &W, NULL, at_once, S, N, a->columns + i * N, a->scores + i * N));
+        if (!rows) continue;
+        TRY(tamis_model_recommend(model, NULL, which, at_once, NULL, N, a->own_columns + i * N, a->own_scores + i * N));
+        TRY(tamis_model_similar(model, true, which, at_once, N, a->similar_rows + i * N, a->row_cosines + i * N));
+    }
+    for (int64_t j = 0; j < COLS; j += at_once == 1 ? 1 : COLS)
+        TRY(tamis_model_similar(model, false, at_once == 1 ? &j : NULL, at_once == 1 ? 1 : COLS, N, a->similar + j * N,
+                                a->cosines + j * N));
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ beside batches */
+
+static double squares_of(const tamis_model *model, const tamis_dense *X, int64_t row) {
+    double sum = 0;
+    for (int64_t k = 0; k < model->width; k++) sum += number(X, row, k) * number(X, row, k);
+    return sum;
+}
+
+/*
+ * How far the factors of a row may differ. Conjugate gradients in the type leave a residual of some roundings of what
+ * they multiply, so that x is off by the condition times that: at most (lambda + sum of all |y|^2 and of the row's
+ * weights times |y|^2) / lambda. ccd repeats its passes until they change all rows by a share of 1e-5 (fp64: 1e-9),
+ * and passes that go on would add up to more, of how much more the rate of convergence, below 0.99, decides. sfa steps
+ * as als. bpr does the same steps in both; pairs are sums of a row's entries.
+ */
+static double share_of(tamis_model *model, const data *d) {
+    const double u = model->options.type == TAMIS_F64 ? DBL_EPSILON : FLT_EPSILON;
+    const tamis_method method = model->options.method;
+    double squares = 0, most = 0;
+    if (method == TAMIS_BPR) return 0;
+    if (method == TAMIS_ITEM_KNN || method == TAMIS_EASE) return COLS * u;
+    if (method == TAMIS_CCD) return model->options.type == TAMIS_F64 ? 1e-7 : 1e-3;
+    for (int64_t t = 0; t < d->view.nnz; t++) most = fmax(most, d->values[t]);
+    for (int64_t j = 0; j < COLS; j++) squares += squares_of(model, &model->column_factors, j) + 1;
+    return (FACTORS + 8) * u * (1 + squares * (1 + most) / model->options.regularization);
+}
+
+static void expect_lists(const char *what, const int64_t *columns, const double *scores, const int64_t *others,
+                         const double *other_scores, int64_t count, const double *bounds) {
+    for (int64_t t = 0; t < count * N; t++) {
+        if ((columns[t] < 0) != (others[t] < 0))
+            fail_msg("%s: place %lld: %lld and %lld", what, (long long)t, (long long)columns[t], (long long)others[t]);
+        if (columns[t] >= 0 && !(fabs(scores[t] - other_scores[t]) <= bounds[t / N]))
+            fail_msg("%s: place %lld: %.9g and %.9g, bound %g", what, (long long)t, scores[t], other_scores[t],
+                     bounds[t / N]);
+    }
+}
+
+/* The k-th best score is no further off than any score. */
+static void single_calls_agree_with_batches(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 21);
+    answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
+    for (int m = 0; m < METHODS; m++)
+        for (int type = 0; type < 2; type++) {
+            const tamis_model_options options = options_of(m, (tamis_type)type);
+            tamis_model *const model = fit_to(&options, &d.view);
+            const double u = type == TAMIS_F64 ? DBL_EPSILON : FLT_EPSILON, share = share_of(model, &d);
+            const tamis_dense W = lines(model, one, 0, ROWS), V = lines(model, all, 0, ROWS);
+            double bounds[ROWS], own[ROWS], roundings[ROWS], longest = 0;
+            EXPECT_OK(ask(model, &d, 1, one));
+            EXPECT_OK(ask(model, &d, ROWS, all));
+            for (int64_t j = 0; j < COLS && !model->method->about.pairs; j++)
+                longest = fmax(longest, sqrt(squares_of(model, &model->column_factors, j) + 1));
+            for (int64_t i = 0; i < ROWS; i++) {
+                const double length = sqrt(squares_of(model, &V, i));
+                for (int64_t k = 0; k < model->width; k++)
+                    if (!(fabs(number(&W, i, k) - number(&V, i, k)) <= share * length))
+                        fail_msg("%s, type %d: row %lld: %.9g and %.9g, bound %g", model->method->about.name, type,
+                                 (long long)i, number(&W, i, k), number(&V, i, k), share * length);
+                const double rounding = (FACTORS + 8) * u * longest;
+                bounds[i] = model->method->about.pairs ? share * length
+                                                       : model->scale * (share * longest + rounding) * (length + 1);
+                bounds[i] += u * fabs(model->mean);
+                own[i] = model->row_factors.rows
+                             ? model->scale * rounding * (sqrt(squares_of(model, &model->row_factors, i)) + 1) +
+                                   u * fabs(model->mean)
+                             : 0;
+                roundings[i] = (FACTORS + 12) * u;
+            }
+            expect_lists("recommend", one->columns, one->scores, all->columns, all->scores, ROWS, bounds);
+            expect_lists("recommend of the fit", one->own_columns, one->own_scores, all->own_columns, all->own_scores,
+                         model->row_factors.rows, own);
+            expect_lists("similar", one->similar, one->cosines, all->similar, all->cosines, COLS, roundings);
+            expect_lists("similar rows", one->similar_rows, one->row_cosines, all->similar_rows, all->row_cosines,
+                         model->row_factors.rows, roundings);
+            tamis_model_free(model);
+        }
+    free(one);
+    free(all);
+    data_free(&d);
+}
+
+/* (G + sum of the row's (c - 1) y y^T) x = sum of c p y, by elimination. */
+static void solve_row(const tamis_model *model, const data *d, int64_t row, double *x) {
+    double G[FACTORS][FACTORS + 1] = {{0}};
+    const tamis_dense *const Y = &model->column_factors;
+    for (int64_t j = 0; j < COLS; j++) {
+        double weight = 0, liked = 0;
+        for (int64_t t = d->offsets[row]; t < d->offsets[row + 1]; t++)
+            if (d->columns[t] == j) {
+                weight = model->options.confidence * log2(1 + fabs(d->values[t]));
+                liked = d->values[t] > 0 ? 1 + weight : 0;
+            }
+        for (int a = 0; a < FACTORS; a++) {
+            for (int b = 0; b < FACTORS; b++) G[a][b] += (1 + weight) * number(Y, j, a) * number(Y, j, b);
+            G[a][FACTORS] += liked * number(Y, j, a);
+        }
+    }
+    for (int a = 0; a < FACTORS; a++) G[a][a] += model->options.regularization;
+    for (int a = 0; a < FACTORS; a++)
+        for (int b = 0; b < FACTORS; b++) {
+            const double factor = G[b][a] / G[a][a];
+            for (int c = a; b != a && c <= FACTORS; c++) G[b][c] -= factor * G[a][c];
+        }
+    for (int a = 0; a < FACTORS; a++) x[a] = G[a][FACTORS] / G[a][a];
+}
+
+/* Dislikes too, and a row without entries. */
+static void one_row_is_solved(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 22);
+    for (int64_t t = 0; t < d.view.nnz; t += 5) d.values[t] = -d.values[t];
+    for (int type = 0; type < 2; type++) {
+        const tamis_model_options options = options_of(1, (tamis_type)type);
+        tamis_model *const model = fit_to(&options, &d.view);
+        const double share = share_of(model, &d);
+        int empty = 0;
+        for (int64_t i = 0; i < ROWS; i++) {
+            int64_t offsets[2];
+            double found[FACTORS + 1], x[FACTORS], length = 0;
+            const tamis_sparse S = row_of(&d, i, offsets);
+            const tamis_dense W = {.data = found, .rows = 1, .cols = FACTORS, .type = options.type};
+            memset(found, 0x7b, sizeof found);
+            EXPECT_OK(tamis_model_transform(model, &S, &W));
+            solve_row(model, &d, i, x);
+            for (int k = 0; k < FACTORS; k++) length += x[k] * x[k];
+            for (int k = 0; k < FACTORS; k++) assert_true(fabs(number(&W, 0, k) - x[k]) <= share * sqrt(length));
+            empty += S.nnz == 0;
+        }
+        assert_true(empty > 0);
+        tamis_model_free(model);
+    }
+    data_free(&d);
+}
+
+/* ------------------------------------------------------------------------------------------ threads */
+
+typedef struct worker {
+    tamis_model *model;
+    const data *d;
+    const answers *one, *all;
+    const char *wrong;
+} worker;
+
+static void *work(void *context) {
+    worker *const w = context;
+    answers *const found = malloc(sizeof *found);
+    for (int round = 0; round < 2 && !w->wrong; round++)
+        for (int64_t at_once = 1; at_once <= ROWS && !w->wrong; at_once += ROWS - 1) {
+            if (ask(w->model, w->d, at_once, found) != TAMIS_OK)
+                w->wrong = "a call failed";
+            else if (memcmp(found, at_once == 1 ? w->one : w->all, sizeof *found) != 0)
+                w->wrong = "another answer than that of one thread";
+        }
+    free(found);
+    return NULL;
+}
+
+/* All begin with a model that has kept nothing yet. */
+static void threads_share_a_model(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 23);
+    answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
+    for (int m = 0; m < METHODS; m++) {
+        const tamis_model_options options = options_of(m, TAMIS_F32);
+        tamis_model *const alone = fit_to(&options, &d.view), *const shared = fit_to(&options, &d.view);
+        pthread_t threads[THREADS];
+        worker workers[THREADS];
+        EXPECT_OK(ask(alone, &d, 1, one));
+        EXPECT_OK(ask(alone, &d, ROWS, all));
+        for (int i = 0; i < THREADS; i++) {
+            workers[i] = (worker){.model = shared, .d = &d, .one = one, .all = all};
+            assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+        }
+        for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+        for (int i = 0; i < THREADS; i++)
+            if (workers[i].wrong) fail_msg("%s: %s", shared->method->about.name, workers[i].wrong);
+        tamis_model_free(alone);
+        tamis_model_free(shared);
+    }
+    free(one);
+    free(all);
+    data_free(&d);
+}
+
+/* ------------------------------------------------------------------------------------------ what is kept */
+
+/* A model just loaded has kept nothing. */
+static tamis_model *loaded_of(const tamis_model *model) {
+    char path[512];
+    const char *const folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tamis-serving-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
+    tamis_model *loaded;
+    EXPECT_OK(tamis_model_save(model, path));
+    EXPECT_OK(tamis_model_load(device, path, &loaded));
+    unlink(path);
+    return loaded;
+}
+
+static void expect_nothing_old(tamis_model *model, const data *d, const char *after) {
+    answers *const here = malloc(sizeof *here), *const there = malloc(sizeof *there);
+    tamis_model *const loaded = loaded_of(model);
+    for (int64_t at_once = 1; at_once <= ROWS; at_once += ROWS - 1) {
+        EXPECT_OK(ask(model, d, at_once, here));
+        EXPECT_OK(ask(loaded, d, at_once, there));
+        if (memcmp(here, there, sizeof *here) != 0)
+            fail_msg("%s: after %s the model says something else than one just loaded", model->method->about.name,
+                     after);
+    }
+    tamis_model_free(loaded);
+    free(here);
+    free(there);
+}
+
+typedef struct asking {
+    tamis_model *model;
+    const data *d;
+    answers answers;
+} asking;
+
+/* It asks the model that is being fitted. */
+static bool asks(void *context, const tamis_iteration *iteration) {
+    asking *const a = context;
+    (void)iteration;
+    return ask(a->model, a->d, 1, &a->answers) == TAMIS_OK;
+}
+
+static void nothing_old_is_kept(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 24), other = data_make(ROWS, COLS, 7, 25);
+    asking *const a = malloc(sizeof *a);
+    for (int m = 0; m < METHODS; m++) {
+        tamis_model_options options = options_of(m, m % 2 ? TAMIS_F64 : TAMIS_F32);
+        options.batch_rows = 25; /* sfa's callback comes between mini-batches too */
+        options.callback = asks;
+        options.callback_context = a;
+        EXPECT_OK(tamis_model_create(device, &options, &a->model));
+        tamis_model *const model = a->model;
+        a->d = &d;
+        EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+        expect_nothing_old(model, &d, "a fit");
+        if (methods[m] == TAMIS_SFA) {
+            EXPECT_OK(tamis_model_partial_fit(model, &other.view));
+            expect_nothing_old(model, &d, "partial_fit");
+        } else {
+            if (!model->method->about.pairs) {
+                const int64_t rows[] = {5, ROWS, 0};
+                tamis_sparse three = other.view;
+                three.rows = 3;
+                three.nnz = other.offsets[3];
+                EXPECT_OK(tamis_model_put_rows(model, &three, rows));
+                expect_nothing_old(model, &d, "put_rows");
+            }
+            data more = data_make(ROWS + 1, COLS, 8, 26);
+            EXPECT_OK(tamis_model_renew(model));
+            EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
+            expect_nothing_old(model, &d, "a warm start");
+            data_free(&more);
+        }
+        tamis_model_free(model);
+    }
+    free(a);
+    data_free(&d);
+    data_free(&other);
+}
+
+/* Each allocation of single calls fails in turn, with nothing kept and with all kept. */
+static void failing_memory_leaks_nothing(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 27);
+    for (int m = 0; m < METHODS; m++) {
+        const tamis_model_options options = options_of(m, TAMIS_F32);
+        int64_t offsets[2], columns[N];
+        double memory[COLS], scores[N];
+        const tamis_sparse S = row_of(&d, 0, offsets);
+        tamis_model *const fitted = fit_to(&options, &d.view);
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            tamis_model *const model = loaded_of(fitted);
+            const tamis_dense W = {.data = memory, .rows = 1, .cols = model->width, .type = options.type};
+            for (int again = 0; again < 2; again++) {
+                tamis_memory_fail_at(n);
+                status = tamis_model_transform(model, &S, &W);
+                if (status == TAMIS_OK) status = tamis_model_recommend(model, &W, NULL, 1, &S, N, columns, scores);
+                if (status == TAMIS_OK) status = tamis_model_similar(model, false, NULL, 1, N, columns, scores);
+                tamis_memory_fail_at(0);
+                assert_true(status == TAMIS_OK || status == TAMIS_ERROR_MEMORY);
+            }
+            assert_true(n < 1000);
+            tamis_model_free(model);
+        }
+        tamis_model_free(fitted);
+    }
+    data_free(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_calls_agree_with_batches), cmocka_unit_test(one_row_is_solved),
+        cmocka_unit_test(threads_share_a_model),           cmocka_unit_test(nothing_old_is_kept),
+        cmocka_unit_test(failing_memory_leaks_nothing),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
