@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the small tier of one suite on the processor: suites.sh PROGRAM WORK_FOLDER SUITE
-# Every result is right, a report is made of them, and comparing the run with itself finds nothing.
+# In short times: every result is right, a report is made of them, and comparing the run with itself finds nothing.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 program=$1
@@ -23,7 +23,8 @@ if [ "$suite" = real ]; then
     files=.
 fi
 # shellcheck disable=SC2086
-"$program" bench --suite "$suite" --tier small --device cpu --threads 1 --json results.jsonl $files >log 2>&1 || {
+"$program" bench --suite "$suite" --tier small --device cpu --threads 1 --repeat 2 --seconds 0.02 \
+    --json results.jsonl $files >log 2>&1 || {
     cat log
     exit 1
 }
