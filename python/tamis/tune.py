@@ -1,7 +1,8 @@
 """`tamis tune METHOD DATA`: options of a model by successive halving on cross-validated error; `tune` does it with estimators.
 
 All candidates of a grid are fitted with few iterations on one fold; the best of them go on with a third and then with two thirds of all, as
-many as a tenth of the full grid's cost allows. What has been measured is kept in a state file, so that an interrupted search goes on.
+many as a tenth of the full grid's cost allows; then steps from the best one refine its numbers. What has been measured is kept in a state file, so
+that an interrupted search goes on.
 """
 from __future__ import annotations
 
@@ -183,29 +184,43 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
 
 
 REFINED = ("regularization", "column_regularization", "confidence")
+GAIN, NEAR = 5e-4, 1.3  # what an error must fall by, as a share; steps by less than this factor are not made
 
 
 def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: Callable[[dict[str, Any]], dict[str, Any]],
              report: Callable[[str], None]) -> list[dict[str, Any]]:
-    """The rows, and what is found by steps from the best one: between it and its neighbours on the list, and beyond the end of a list as long as that helps.
-    A list of one value stays as it is."""
+    """The rows, and what is found by steps from the best one: up and down with each number, and with all at once, since the best lambda rises with
+    the confidence. A step that helps is made again, also beyond the end of a list; when none helps any more, they get half as long, from
+    half the way to the neighbours on the list. A list of one value stays as it is."""
     rows, start = list(rows), rows[0]["values"]
+    steps = {}
     for name in REFINED:
         numbers = sorted(value for value in space.get(name, []) if not isinstance(value, bool) and value > 0)
-        value = start.get(name)
-        if len(numbers) < 2 or value not in numbers:
-            continue
-        at = numbers.index(value)
-        steps = [(numbers[at + 1] / value) ** 0.5 if at + 1 < len(numbers) else value / numbers[at - 1],
-                 (numbers[at - 1] / value) ** 0.5 if at > 0 else value / numbers[at + 1]]
-        for step, end in zip(steps, (at + 1 == len(numbers), at == 0)):
-            tried, helps = value, True
-            while helps:
-                tried *= step
-                row = measured({**rows[0]["values"], name: tried})
-                helps = end and row["error"] < rows[0]["error"]
-                rows.append(row)
-                rows.sort(key=lambda one: one["error"])
+        if len(numbers) > 1 and start.get(name) in numbers:
+            at = numbers.index(start[name])
+            steps[name] = max(numbers[k + 1] / numbers[k] for k in (at - 1, at) if 0 <= k < len(numbers) - 1) ** 0.5
+    tried = [start]
+
+    def helps(move: dict[str, float]) -> bool:
+        values = {**rows[0]["values"], **{name: float(f"{rows[0]['values'][name] * factor:.4g}") for name, factor in move.items()}}
+        if values in tried:
+            return False
+        tried.append(values)
+        row = measured(values)
+        better = row["error"] < (1 - GAIN) * rows[0]["error"]
+        rows.append(row)
+        rows.sort(key=lambda one: one["error"])
+        return better
+
+    while any(step >= NEAR for step in steps.values()):
+        moves = [{name: step} for name, step in steps.items()] + ([steps] if len(steps) > 1 else [])
+        moves = [{name: step ** way for name, step in move.items()} for move in moves for way in (1, -1)]
+        moved = False
+        for move in moves:
+            while helps(move):
+                moved = True
+        if not moved:
+            steps = {name: step ** 0.5 for name, step in steps.items()}
     if rows[0]["values"] != start:
         report(f"refined: best {rows[0]['error']:.6g} with {_words(rows[0]['values'])}")
     return rows
