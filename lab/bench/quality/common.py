@@ -145,7 +145,8 @@ class Program:
         self.path, self.device = os.path.abspath(path), device
         self.folder = tempfile.TemporaryDirectory()
         done = subprocess.run([self.path, "--version"], capture_output=True, text=True, check=True)
-        self.version = done.stdout.split()[1]
+        said = dict(line.split(None, 1) for line in done.stdout.splitlines() if len(line.split(None, 1)) == 2)
+        self.version, self.commit = said["tamis"], said["commit"].strip()[:8]
 
     def file(self, name):
         return os.path.join(self.folder.name, name)
@@ -219,7 +220,7 @@ class Results:
         return [line for line in self.lines if all(line.get(name) == value for name, value in fields.items())]
 
     def add(self, **fields):
-        line = {**fields, "version": self.program.version, "commit": os.environ.get("COMMIT", "")}
+        line = {**fields, "version": self.program.version, "commit": self.program.commit}
         self.lines.append(line)
         with open(self.path, "a") as out:
             record(out, **line)

@@ -12,9 +12,8 @@ out=${2:-build/quality}
 mkdir -p "$out"
 out=$(realpath "$out")
 cd "$(dirname "$0")/../../.."
-COMMIT=${COMMIT:-$(git describe --always --dirty)}
 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 TAMIS_LIBRARY=${TAMIS_LIBRARY:-$(dirname "$program")/../../src/libtamis.so} PYTHONPATH=python
-export COMMIT OPENBLAS_NUM_THREADS OMP_NUM_THREADS TAMIS_LIBRARY PYTHONPATH
+export OPENBLAS_NUM_THREADS OMP_NUM_THREADS TAMIS_LIBRARY PYTHONPATH
 scripts=lab/bench/quality
 python=build/quality-python/bin/python
 [ -x "$python" ] || python3 -m venv build/quality-python
