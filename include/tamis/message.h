@@ -52,11 +52,12 @@ TAMIS_API void tamis_graph_destroy(tamis_graph *graph); /* after all calls that 
 
 /* The message of an edge from j, with u = u_j and e = e_t. */
 typedef enum tamis_message_op {
-    TAMIS_MESSAGE_COPY_U = 0, /* u */
-    TAMIS_MESSAGE_ADD = 1,    /* u + e */
-    TAMIS_MESSAGE_SUB = 2,    /* u - e */
-    TAMIS_MESSAGE_MUL = 3,    /* u * e */
-    TAMIS_MESSAGE_COPY_E = 4  /* e */
+    TAMIS_MESSAGE_COPY_U = 0,  /* u */
+    TAMIS_MESSAGE_ADD = 1,     /* u + e */
+    TAMIS_MESSAGE_SUB = 2,     /* u - e */
+    TAMIS_MESSAGE_MUL = 3,     /* u * e */
+    TAMIS_MESSAGE_COPY_E = 4,  /* e */
+    TAMIS_MESSAGE_ADD_RELU = 5 /* u + e where that is not below 0, else 0; NaN stays */
 } tamis_message_op;
 
 /*
@@ -108,8 +109,9 @@ TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_
 
 /*
  * The gradients of a loss by U and E, from dOut, that by out. dU and dE have the shapes of U and E; NULL: not wanted.
- * U is read for dE of MUL, E for dU of MUL; else they may be NULL. MAX and MIN need the `argument` of the forward call:
- * the gradient goes to the entry that was taken. Errors and guarantees are those of tamis_message_pass.
+ * U is read for dE of MUL, E for dU of MUL, and both for ADD_RELU, which has a gradient where u + e is not 0 or less;
+ * else they may be NULL. MAX and MIN need the `argument` of the forward call: the gradient goes to the entry that was
+ * taken. Errors and guarantees are those of tamis_message_pass.
  */
 TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
                                               const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,

@@ -26,10 +26,12 @@ typedef struct tamis_message_order {
 
 /* The term of a row x of the matrix at the other end of an edge, and what the edge has, y. */
 typedef enum tamis_message_term {
-    TAMIS_TERM_X,   /* x */
-    TAMIS_TERM_ADD, /* x + sign * y */
-    TAMIS_TERM_MUL, /* x * y */
-    TAMIS_TERM_Y    /* y */
+    TAMIS_TERM_X,    /* x */
+    TAMIS_TERM_ADD,  /* x + sign * y */
+    TAMIS_TERM_MUL,  /* x * y */
+    TAMIS_TERM_Y,    /* y */
+    TAMIS_TERM_GATE, /* x where z + y > 0 (z: the row at this end), else 0; where that is NaN x */
+    TAMIS_TERM_RELU  /* x + y where that is > 0, else 0; where it is NaN that */
 } tamis_message_term;
 
 typedef enum tamis_message_pass_kind {
@@ -42,7 +44,8 @@ typedef enum tamis_message_pass_kind {
     TAMIS_PASS_TAKEN,
     /* out_t = factor * z_i (TAMIS_TERM_X), z_i + sign * x_j (ADD), or z_i * x_j (MUL); the sum of the head's or of all
        elements unless edge_data is VECTOR; divided by the number of entries of row i if `mean` is set; if there are
-       arguments, elements whose argument in row i is another entry count as 0 */
+       arguments, elements whose argument in row i is another entry count as 0. GATE: factor * z_i where x_j + y > 0, y
+       being what the entry has */
     TAMIS_PASS_ENTRIES
 } tamis_message_pass_kind;
 

@@ -237,7 +237,7 @@ static tamis_status read_options(const tamis_graph *g, const tamis_message_optio
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation, the sizes and the type");
     *o = *options;
     TRY(TAMIS_RESERVED(o, "options"));
-    TRY(tamis_message_check_number("op", (int64_t)o->op, TAMIS_MESSAGE_COPY_E));
+    TRY(tamis_message_check_number("op", (int64_t)o->op, TAMIS_MESSAGE_ADD_RELU));
     TRY(tamis_message_check_number("reduce", (int64_t)o->reduce, TAMIS_REDUCE_MIN));
     TRY(tamis_message_check_number("edge_data", (int64_t)o->edge_data, TAMIS_E_VECTOR));
     TRY(tamis_message_check_number("argument_type", (int64_t)o->argument_type, TAMIS_I64));
@@ -255,6 +255,7 @@ static tamis_message_term term_of(tamis_message_op op) {
     case TAMIS_MESSAGE_COPY_U: return TAMIS_TERM_X;
     case TAMIS_MESSAGE_MUL: return TAMIS_TERM_MUL;
     case TAMIS_MESSAGE_COPY_E: return TAMIS_TERM_Y;
+    case TAMIS_MESSAGE_ADD_RELU: return TAMIS_TERM_RELU;
     default: return TAMIS_TERM_ADD;
     }
 }
@@ -291,15 +292,22 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
     return run(graph, &job);
 }
 
+/* The term of the gradients: what is left of dOut, the matrix that they come from. */
+static tamis_message_term gradient_term(tamis_message_op op) {
+    if (op == TAMIS_MESSAGE_MUL) return TAMIS_TERM_MUL;
+    return op == TAMIS_MESSAGE_ADD_RELU ? TAMIS_TERM_GATE : TAMIS_TERM_X;
+}
+
 static tamis_status back_to_nodes(const tamis_graph *g, const tamis_message_options *o, const tamis_dense *dOut,
-                                  const tamis_dense *E, const void *argument, const tamis_dense *dU, void *stream) {
+                                  const tamis_dense *U, const tamis_dense *E, const void *argument,
+                                  const tamis_dense *dU, void *stream) {
     tamis_message_job job =
         job_of(g, stream, is_extreme(o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &g->columns, o->type, o->heads, o->width);
-    const bool weighted = o->op == TAMIS_MESSAGE_MUL;
-    job.term = weighted ? TAMIS_TERM_MUL : TAMIS_TERM_X;
-    job.edge_data = weighted ? o->edge_data : TAMIS_E_NONE;
+    job.term = gradient_term(o->op);
+    job.edge_data = job.term == TAMIS_TERM_X ? TAMIS_E_NONE : o->edge_data;
     job.x = tamis_message_operand_of(dOut);
-    if (weighted) job.y = tamis_message_operand_of(E);
+    if (job.term != TAMIS_TERM_X) job.y = tamis_message_operand_of(E);
+    if (job.term == TAMIS_TERM_GATE) job.z = tamis_message_operand_of(U);
     job.out = tamis_message_operand_of(dU);
     job.argument = tamis_place_at(argument, 0);
     job.argument_type = o->argument_type;
@@ -311,14 +319,16 @@ static tamis_status back_to_nodes(const tamis_graph *g, const tamis_message_opti
 }
 
 static tamis_status back_to_edges(const tamis_graph *g, const tamis_message_options *o, const tamis_dense *dOut,
-                                  const tamis_dense *U, const void *argument, const tamis_dense *dE, void *stream) {
+                                  const tamis_dense *U, const tamis_dense *E, const void *argument,
+                                  const tamis_dense *dE, void *stream) {
     tamis_message_job job = job_of(g, stream, TAMIS_PASS_ENTRIES, &g->rows, o->type, o->heads, o->width);
-    job.term = o->op == TAMIS_MESSAGE_MUL ? TAMIS_TERM_MUL : TAMIS_TERM_X;
+    job.term = gradient_term(o->op);
     job.edge_data = o->edge_data;
     job.factor = o->op == TAMIS_MESSAGE_SUB ? -1 : 1;
     job.mean = o->reduce == TAMIS_REDUCE_MEAN;
     job.z = tamis_message_operand_of(dOut);
-    if (o->op == TAMIS_MESSAGE_MUL) job.x = tamis_message_operand_of(U);
+    if (job.term != TAMIS_TERM_X) job.x = tamis_message_operand_of(U);
+    if (job.term == TAMIS_TERM_GATE) job.y = tamis_message_operand_of(E);
     job.out = tamis_message_operand_of(dE);
     job.argument = tamis_place_at(argument, 0);
     job.argument_type = o->argument_type;
@@ -334,6 +344,7 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
     TRY(tamis_message_check_backward(graph));
     TRY(read_options(graph, options, &o));
     const int64_t all = o.heads * o.width, edges = edge_columns(&o);
+    const bool relu = o.op == TAMIS_MESSAGE_ADD_RELU, mul = o.op == TAMIS_MESSAGE_MUL;
     const tamis_message_matrix operands[] = {{"dOut", dOut, graph->rows.rows, all, false},
                                              {"U", U, graph->rows.cols, all, false},
                                              {"E", E, graph->rows.nnz, edges, false},
@@ -342,12 +353,14 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
     if (o.op == TAMIS_MESSAGE_COPY_E) TRY(tamis_message_check_unread("dU", dU, "copy_e does not read U"));
     if (o.op == TAMIS_MESSAGE_COPY_U) TRY(tamis_message_check_unread("dE", dE, "copy_u does not read E"));
     TRY(tamis_message_check_wanted(&operands[0], true, "is the gradient of the result"));
-    TRY(tamis_message_check_wanted(&operands[1], dE && o.op == TAMIS_MESSAGE_MUL, "the gradient by E reads"));
-    TRY(tamis_message_check_wanted(&operands[2], dU && o.op == TAMIS_MESSAGE_MUL, "the gradient by U reads"));
+    TRY(tamis_message_check_wanted(&operands[1], (dE && mul) || ((dU || dE) && relu),
+                                   relu ? "the gradient reads" : "the gradient by E reads"));
+    TRY(tamis_message_check_wanted(&operands[2], (dU && mul) || ((dU || dE) && relu),
+                                   relu ? "the gradient reads" : "the gradient by U reads"));
     TRY(tamis_message_check_operands(graph, operands, 5, o.type));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), graph->rows.rows && all));
-    if (dU) TRY(back_to_nodes(graph, &o, dOut, E, argument, dU, stream));
-    return dE ? back_to_edges(graph, &o, dOut, U, argument, dE, stream) : TAMIS_OK;
+    if (dU) TRY(back_to_nodes(graph, &o, dOut, U, E, argument, dU, stream));
+    return dE ? back_to_edges(graph, &o, dOut, U, E, argument, dE, stream) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ edge vectors */

@@ -52,6 +52,7 @@ static double message(const call *c, const tamis_dense *U, const tamis_dense *E,
     case TAMIS_MESSAGE_ADD: return u + e;
     case TAMIS_MESSAGE_SUB: return u - e;
     case TAMIS_MESSAGE_MUL: return u * e;
+    case TAMIS_MESSAGE_ADD_RELU: return u + e <= 0 ? 0 : u + e;
     default: return e;
     }
 }
@@ -133,6 +134,7 @@ tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis
             double g = at(dOut, i, k);
             if (c.o.reduce == TAMIS_REDUCE_MEAN) g /= (double)c.places.count[i];
             if (is_extreme(&c) && argument[i * c.all + k] != t) continue;
+            if (c.o.op == TAMIS_MESSAGE_ADD_RELU && at(U, j, k) + at(E, t, edge) <= 0) continue;
             if (du && c.o.op != TAMIS_MESSAGE_COPY_E)
                 du[j * c.all + k] += c.o.op == TAMIS_MESSAGE_MUL ? g * at(E, t, edge) : g;
             if (de && c.o.op != TAMIS_MESSAGE_COPY_U)

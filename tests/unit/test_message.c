@@ -23,7 +23,8 @@ static const struct {
     {TAMIS_MESSAGE_SUB, TAMIS_E_VECTOR},    {TAMIS_MESSAGE_MUL, TAMIS_E_NUMBER},
     {TAMIS_MESSAGE_MUL, TAMIS_E_HEAD},      {TAMIS_MESSAGE_MUL, TAMIS_E_VECTOR},
     {TAMIS_MESSAGE_COPY_E, TAMIS_E_NUMBER}, {TAMIS_MESSAGE_COPY_E, TAMIS_E_HEAD},
-    {TAMIS_MESSAGE_COPY_E, TAMIS_E_VECTOR},
+    {TAMIS_MESSAGE_COPY_E, TAMIS_E_VECTOR}, {TAMIS_MESSAGE_ADD_RELU, TAMIS_E_NUMBER},
+    {TAMIS_MESSAGE_ADD_RELU, TAMIS_E_HEAD}, {TAMIS_MESSAGE_ADD_RELU, TAMIS_E_VECTOR},
 };
 enum { MESSAGES = sizeof messages / sizeof *messages };
 
@@ -100,8 +101,8 @@ static void compare(const graph_case *g, const tamis_graph *graph, tamis_message
     void *const taken = memory_send(device, argument, argument_bytes);
     works(tamis_message_pass(graph, &o, reads_u ? &U.there : NULL, reads_e ? &E.there : NULL, &out.there,
                              extreme ? taken : NULL, NULL));
-    const bool mul = o.op == TAMIS_MESSAGE_MUL;
-    works(tamis_message_backward(graph, &o, &dOut.there, mul ? &U.there : NULL, mul ? &E.there : NULL,
+    const bool read = o.op == TAMIS_MESSAGE_MUL || o.op == TAMIS_MESSAGE_ADD_RELU;
+    works(tamis_message_backward(graph, &o, &dOut.there, read ? &U.there : NULL, read ? &E.there : NULL,
                                  extreme ? taken : NULL, reads_u ? &dU.there : NULL, reads_e ? &dE.there : NULL, NULL));
     for (int i = 0; i < 6; i++) matrix_fetch(device, sent[i]);
     memory_fetch(device, argument, taken, argument_bytes);

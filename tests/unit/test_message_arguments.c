@@ -169,7 +169,7 @@ static tamis_status edges_without_v(const call *c) {
 
 static void options(void **state) {
     (void)state;
-    SPOILT(c.options.op = (tamis_message_op)5, pass, TAMIS_ERROR_ARGUMENT, "options.op = 5: expected 0 .. 4");
+    SPOILT(c.options.op = (tamis_message_op)6, pass, TAMIS_ERROR_ARGUMENT, "options.op = 6: expected 0 .. 5");
     SPOILT(c.options.reduce = (tamis_reduce)4, back, TAMIS_ERROR_ARGUMENT, "options.reduce = 4: expected 0 .. 3");
     SPOILT(c.options.edge_data = (tamis_edge_data)4, pass, TAMIS_ERROR_ARGUMENT, "options.edge_data = 4");
     SPOILT(c.options.type = (tamis_type)4, pass, TAMIS_ERROR_ARGUMENT, "options.type = 4");
@@ -206,6 +206,10 @@ static void matrices(void **state) {
            "U = NULL: expected a matrix of 4 x 4, which the gradient by E");
     SPOILT((void)0, back_without_e, TAMIS_ERROR_ARGUMENT,
            "E = NULL: expected a matrix of 5 x 4, which the gradient by U");
+    SPOILT(c.options.op = TAMIS_MESSAGE_ADD_RELU, back_without_u, TAMIS_ERROR_ARGUMENT,
+           "U = NULL: expected a matrix of 4 x 4, which the gradient reads");
+    SPOILT(c.options.op = TAMIS_MESSAGE_ADD_RELU, back_without_e, TAMIS_ERROR_ARGUMENT,
+           "E = NULL: expected a matrix of 5 x 4, which the gradient reads");
     SPOILT((void)0, back_without_gradient, TAMIS_ERROR_ARGUMENT, "dOut = NULL");
     SPOILT(c.U.rows = 3, pass, TAMIS_ERROR_ARGUMENT, "U.rows = 3: expected 4");
     SPOILT(c.E.cols = 1, pass, TAMIS_ERROR_ARGUMENT, "E.cols = 1: expected 4");

@@ -5,10 +5,10 @@
 
 #include "cpu/messages/pass.h"
 
-/* An entry, and the rows at its ends. */
+/* An entry, the rows at its ends, and what it has itself. */
 typedef struct ends {
-    const char *x, *z;
-    int64_t row, entry;
+    const char *x, *y, *z;
+    int64_t row, entry, number; /* number: the column of y, where y has numbers; else -1 */
 } ends;
 
 /* The vector at an element of a row, or what is left of it. */
@@ -17,6 +17,11 @@ INLINE vector entry_vector(const pass *p, const ends *e, int64_t element, int ta
     vector v = pass_load(e->z + element * p->size, tail);
     if (term == TAMIS_TERM_ADD) v += (real)p->job->sign * pass_load(e->x + element * p->size, tail);
     if (term == TAMIS_TERM_MUL) v *= pass_load(e->x + element * p->size, tail);
+    if (term == TAMIS_TERM_GATE) {
+        const vector y = e->number < 0 ? pass_load(e->y + element * p->size, tail)
+                                       : vector_of(element_load(e->y + e->number * p->size, TYPE));
+        v = pass_gated(v, pass_load(e->x + element * p->size, tail) + y);
+    }
     return taken ? vector_select(pass_taken(p, e->row, element, tail, e->entry), v, vector_zero()) : v;
 }
 
@@ -30,13 +35,13 @@ INLINE void entry_row(const pass *p, const ends *e, real weight, tamis_message_t
                           weight * entry_vector(p, e, i, (int)(p->all - i), term, taken));
 }
 
-INLINE void entry_numbers(const pass *p, const ends *e, real weight, int64_t count, tamis_message_term term,
-                          int taken) {
+INLINE void entry_numbers(const pass *p, ends *e, real weight, int64_t count, tamis_message_term term, int taken) {
     char *const out = p->out + e->entry * p->out_stride;
     const int64_t width = p->all / count;
     for (int64_t h = 0; h < count; h++) {
         const int64_t end = (h + 1) * width;
         int64_t i = h * width;
+        e->number = h;
         vector sum = vector_zero();
         for (; i + LANES <= end; i += LANES) sum += entry_vector(p, e, i, 0, term, taken);
         if (i < end) sum += entry_vector(p, e, i, (int)(end - i), term, taken);
@@ -56,7 +61,8 @@ INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis
             stop = column_at(p->offsets, row + 1, p->wide_offsets);
         }
         const real weight = job->mean ? (real)job->factor / (real)(stop - from) : (real)job->factor;
-        ends e = {.row = row, .entry = pass_entry(p, t), .z = p->z + row * p->z_stride};
+        ends e = {.row = row, .entry = pass_entry(p, t), .number = -1, .z = p->z + row * p->z_stride};
+        if (term == TAMIS_TERM_GATE) e.y = p->y + e.entry * p->y_stride;
         if (term != TAMIS_TERM_X) {
             e.x = p->x + column_at(p->columns, t, p->wide_columns) * p->x_stride;
             if (p->ahead && t + p->ahead < end) {
@@ -83,6 +89,7 @@ static void message_entries(const tamis_message_job *job, int64_t begin, int64_t
     }
     switch (job->term) {
     case TAMIS_TERM_ADD: entries_of(&p, begin, end, row, TAMIS_TERM_ADD, 0); return;
+    case TAMIS_TERM_GATE: entries_of(&p, begin, end, row, TAMIS_TERM_GATE, p.argument != NULL); return;
     case TAMIS_TERM_MUL:
         if (p.argument)
             entries_of(&p, begin, end, row, TAMIS_TERM_MUL, 1);

@@ -2,6 +2,8 @@
 #ifndef TAMIS_CPU_MESSAGES_PASS_H
 #define TAMIS_CPU_MESSAGES_PASS_H
 
+#include <math.h>
+
 #include "cpu/kernels/segment.h"
 #include "cpu/messages/kernels.h"
 
@@ -20,6 +22,7 @@ typedef struct pass {
     int wide_offsets, wide_columns, wide_other, wide_argument;
     int64_t size, all; /* bytes of an element; elements of a row of all heads */
     int64_t ahead;
+    real least; /* of TAMIS_TERM_ADD: smaller terms count as this */
 } pass;
 
 INLINE char *pass_address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
@@ -46,7 +49,8 @@ static pass pass_of(const tamis_message_job *job) {
                   .wide_argument = job->argument_type == TAMIS_I64,
                   .size = size,
                   .all = job->heads * job->width,
-                  .ahead = job->order.cols * job->heads * job->width * size > NEAR ? AHEAD : 0};
+                  .ahead = job->order.cols * job->heads * job->width * size > NEAR ? AHEAD : 0,
+                  .least = job->term == TAMIS_TERM_RELU ? 0 : -(real)INFINITY};
 }
 
 INLINE int64_t pass_entry(const pass *p, int64_t t) { return p->entries ? p->entries[t] : t; }
@@ -68,6 +72,11 @@ INLINE void pass_store(char *at, int tail, vector x) {
         vector_store_tail(at, TYPE, tail, x);
     else
         vector_store(at, TYPE, x);
+}
+
+/* x, but 0 where both sides of an edge sum up to 0 or less: the gradient of a message that is not below 0. */
+INLINE vector pass_gated(vector x, vector sum) {
+    return vector_select(~(vector_bits)(sum <= vector_zero()), x, vector_zero());
 }
 
 /* The lanes whose argument is that entry; those after a tail are not set. */

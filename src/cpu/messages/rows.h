@@ -21,9 +21,9 @@ typedef struct piece {
     int tail;        /* elements of a piece that is less than a vector; else 0 */
 } piece;
 
-/* The row of a piece that an entry brings: x, and y as a vector or a number. */
+/* The row of a piece that an entry brings: x, and y as a vector or a number; and z, the one at this end. */
 typedef struct brought {
-    const char *x, *y;
+    const char *x, *y, *z;
     int64_t entry, column;
 } brought;
 
@@ -54,16 +54,24 @@ INLINE vector x_vector(const pass *p, const brought *b, const piece *q, int k) {
     return pass_load(b->x + k * LANES * p->size, q->tail);
 }
 
+INLINE vector z_vector(const pass *p, const brought *b, const piece *q, int k) {
+    return pass_load(b->z + k * LANES * p->size, q->tail);
+}
+
 INLINE vector term_of(const pass *p, const brought *b, const piece *q, tamis_message_term term, int numbers, int k) {
     switch (term) {
     case TAMIS_TERM_X: return x_vector(p, b, q, k);
-    case TAMIS_TERM_ADD: return x_vector(p, b, q, k) + (real)p->job->sign * y_vector(p, b, q, numbers, k);
+    case TAMIS_TERM_ADD: {
+        const vector sum = x_vector(p, b, q, k) + (real)p->job->sign * y_vector(p, b, q, numbers, k);
+        return vector_select((vector_bits)(sum <= vector_of(p->least)), vector_of(p->least), sum);
+    }
+    case TAMIS_TERM_GATE: return pass_gated(x_vector(p, b, q, k), z_vector(p, b, q, k) + y_vector(p, b, q, numbers, k));
     case TAMIS_TERM_MUL: return x_vector(p, b, q, k) * y_vector(p, b, q, numbers, k);
     default: return y_vector(p, b, q, numbers, k);
     }
 }
 
-/* TAMIS_PASS_SUM and TAMIS_PASS_TAKEN. */
+/* TAMIS_PASS_SUM and TAMIS_PASS_TAKEN. taken: 0, 1, or -1 for where there are arguments. */
 INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, tamis_message_term term, int numbers,
                      int taken, int count) {
     const tamis_message_job *const job = p->job;
@@ -75,12 +83,13 @@ INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, ta
 #pragma GCC unroll 8
         for (int k = 0; k < count; k++) sum[k] = vector_zero();
         for (; t < stop; t++) {
-            const brought b = bring(p, q, t, term, numbers, count);
-            const real weight = term == TAMIS_TERM_X || term == TAMIS_TERM_MUL ? pass_weight(p, b.column) : 1;
+            brought b = bring(p, q, t, term, numbers, count);
+            const real weight = term == TAMIS_TERM_ADD || term == TAMIS_TERM_Y ? 1 : pass_weight(p, b.column);
+            if (term == TAMIS_TERM_GATE) b.z = p->z + row * p->z_stride + q->element * p->size;
 #pragma GCC unroll 8
             for (int k = 0; k < count; k++) {
                 const vector add = weight * term_of(p, &b, q, term, numbers, k);
-                if (taken)
+                if (taken > 0 || (taken < 0 && p->argument))
                     sum[k] += vector_select(pass_taken(p, b.column, q->element + k * (int64_t)LANES, q->tail, b.entry),
                                             add, vector_zero());
                 else
@@ -193,6 +202,8 @@ SUMS(sum_mul, TAMIS_TERM_MUL, 0, 0)
 SUMS(sum_mul_number, TAMIS_TERM_MUL, 1, 0)
 SUMS(sum_y, TAMIS_TERM_Y, 0, 0)
 SUMS(sum_y_number, TAMIS_TERM_Y, 1, 0)
+SUMS(sum_gate, TAMIS_TERM_GATE, 0, -1)
+SUMS(sum_gate_number, TAMIS_TERM_GATE, 1, -1)
 SUMS(taken_x, TAMIS_TERM_X, 0, 1)
 SUMS(taken_mul, TAMIS_TERM_MUL, 0, 1)
 SUMS(taken_mul_number, TAMIS_TERM_MUL, 1, 1)
@@ -204,19 +215,24 @@ LARGEST(largest_mul_number, TAMIS_TERM_MUL, 1)
 LARGEST(largest_y, TAMIS_TERM_Y, 0)
 LARGEST(largest_y_number, TAMIS_TERM_Y, 1)
 
-/* By kind of pass, term and whether y has numbers; core makes no others. */
+/* By kind of pass, term (RELU is ADD) and whether y has numbers; core makes no others. */
 #define SIZES(name)                                                                                                    \
     { name##_0, name##_1, name##_2, name##_4, name##_8 }
-static rows_function *const functions[3][4][2][5] = {
+static rows_function *const functions[3][5][2][5] = {
     {{SIZES(sum_x)},
      {SIZES(sum_add), SIZES(sum_add_number)},
      {SIZES(sum_mul), SIZES(sum_mul_number)},
-     {SIZES(sum_y), SIZES(sum_y_number)}},
+     {SIZES(sum_y), SIZES(sum_y_number)},
+     {SIZES(sum_gate), SIZES(sum_gate_number)}},
     {{SIZES(largest_x)},
      {SIZES(largest_add), SIZES(largest_add_number)},
      {SIZES(largest_mul), SIZES(largest_mul_number)},
      {SIZES(largest_y), SIZES(largest_y_number)}},
-    {{SIZES(taken_x)}, {{0}}, {SIZES(taken_mul), SIZES(taken_mul_number)}},
+    {{SIZES(taken_x)},
+     {{0}},
+     {SIZES(taken_mul), SIZES(taken_mul_number)},
+     {{0}},
+     {SIZES(sum_gate), SIZES(sum_gate_number)}},
 };
 
 /* ------------------------------------------------------------------------------------------ rows */
@@ -233,7 +249,8 @@ static void run_pieces(const pass *p, rows_function *const sizes[5], int64_t beg
 static void message_rows(const tamis_message_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
     const pass p = pass_of(job);
     const int numbers = job->edge_data == TAMIS_E_NUMBER || job->edge_data == TAMIS_E_HEAD;
-    rows_function *const *const sizes = functions[job->kind][job->term][numbers && job->term != TAMIS_TERM_X];
+    const tamis_message_term term = job->term == TAMIS_TERM_RELU ? TAMIS_TERM_ADD : job->term;
+    rows_function *const *const sizes = functions[job->kind][term][numbers && term != TAMIS_TERM_X];
     const bool heads = job->edge_data == TAMIS_E_HEAD && job->term != TAMIS_TERM_X;
     const int64_t most = GATHERED / (p.all * p.size + 1) + 1; /* entries before the next piece */
     while (begin < end) {

@@ -14,10 +14,12 @@
 #define LANES TEAM
 #include "lane_kernels.h"
 
-#define TERM_X   0
-#define TERM_ADD 1
-#define TERM_MUL 2
-#define TERM_Y   3
+#define TERM_X    0
+#define TERM_ADD  1
+#define TERM_MUL  2
+#define TERM_Y    3
+#define TERM_GATE 4
+#define TERM_RELU 5
 
 #define REALS (UNITS * UNIT) /* of a lane */
 
@@ -130,7 +132,12 @@ FUNCTION void load_edge(real *to, GLOBAL const element *e, const int numbers, co
     }
 }
 
-FUNCTION real term_of(const int term, real x, real y, real sign) {
+FUNCTION real unless_below(real x, real sum) { return sum <= 0 ? (real)0 : x; }
+
+/* z: what the row at this end has, of TERM_GATE. */
+FUNCTION real term_of(const int term, real x, real y, real z, real sign) {
+    if (term == TERM_GATE) return unless_below(x, z + y);
+    if (term == TERM_RELU) return unless_below(x + y, x + y);
     return term == TERM_X ? x : term == TERM_ADD ? x + sign * y : term == TERM_MUL ? x * y : y;
 }
 

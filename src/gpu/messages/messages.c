@@ -73,7 +73,11 @@ static bool reads_x(const tamis_message_job *job) {
 }
 
 static bool reads_y(const tamis_message_job *job) {
-    return job->kind != TAMIS_PASS_ENTRIES && job->term != TAMIS_TERM_X;
+    return job->kind == TAMIS_PASS_ENTRIES ? job->term == TAMIS_TERM_GATE : job->term != TAMIS_TERM_X;
+}
+
+static bool reads_z(const tamis_message_job *job) {
+    return job->kind == TAMIS_PASS_ENTRIES || job->term == TAMIS_TERM_GATE;
 }
 
 static bool reads_arguments(const tamis_message_job *job) {
@@ -92,8 +96,7 @@ static bool fits_unit(const pass *p, int64_t unit) {
     return (job->edge_data == TAMIS_E_HEAD ? job->width : p->all) % unit == 0 &&
            is_aligned(p, reads_x(job), &job->x, unit) &&
            is_aligned(p, reads_y(job) && job->edge_data == TAMIS_E_VECTOR, &job->y, unit) &&
-           is_aligned(p, job->kind == TAMIS_PASS_ENTRIES, &job->z, unit) &&
-           is_aligned(p, !makes_numbers(job), &job->out, unit) &&
+           is_aligned(p, reads_z(job), &job->z, unit) && is_aligned(p, !makes_numbers(job), &job->out, unit) &&
            (!job->argument.base ||
             tamis_gpu_aligned(p->device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
 }
@@ -175,7 +178,7 @@ static tamis_gpu_named array(const pass *p, const char *name, const void *memory
     return tamis_gpu_place(name, or_any(p, (tamis_place){(void *)(uintptr_t)memory, 0}));
 }
 
-/* What JOB_PARAMETERS of message_kernels.h names, and x. */
+/* What JOB_PARAMETERS of message_kernels.h names, x and y. */
 static int add_job(const pass *p, tamis_gpu_named *to) {
     const tamis_message_job *const job = p->job;
     const tamis_gpu_cuts *const cuts = p->pieces ? cuts_of(&job->order) : NULL;
@@ -200,21 +203,28 @@ static int add_job(const pass *p, tamis_gpu_named *to) {
     to[n++] = tamis_gpu_integer("mean", job->mean);
     to[n++] = tamis_gpu_place("x", or_any(p, job->x.at));
     to[n++] = tamis_gpu_integer("x_stride", job->x.stride);
+    to[n++] = tamis_gpu_place("y", or_any(p, job->y.at));
+    to[n++] = tamis_gpu_integer("y_stride", job->y.stride);
     to[n++] = tamis_gpu_place("argument", or_any(p, job->argument));
     to[n++] = tamis_gpu_place("out", job->out.at);
     to[n++] = tamis_gpu_integer("out_stride", job->out.stride);
     return n;
 }
 
+static int add_row_here(const pass *p, tamis_gpu_named *to, int n) {
+    to[n++] = tamis_gpu_place("z", or_any(p, p->job->z.at));
+    to[n++] = tamis_gpu_integer("z_stride", p->job->z.stride);
+    return n;
+}
+
 static int add_rows(const pass *p, tamis_gpu_named *to, int n) {
     const tamis_message_job *const job = p->job;
-    to[n++] = tamis_gpu_place("y", or_any(p, job->y.at));
-    to[n++] = tamis_gpu_integer("y_stride", job->y.stride);
     to[n++] = tamis_gpu_place("parts", or_any(p, p->parts));
     if (job->kind == TAMIS_PASS_LARGEST) {
         to[n++] = tamis_gpu_place("places", or_any(p, p->places));
         to[n++] = tamis_gpu_integer("has_argument", job->argument.base != NULL);
     } else {
+        n = add_row_here(p, to, n);
         to[n++] = array(p, "other_offsets", job->other_offsets);
         to[n++] = tamis_gpu_integer("weighted", job->other_offsets != NULL);
     }
@@ -222,8 +232,7 @@ static int add_rows(const pass *p, tamis_gpu_named *to, int n) {
 }
 
 static int add_ends(const pass *p, tamis_gpu_named *to, int n) {
-    to[n++] = tamis_gpu_place("z", p->job->z.at);
-    to[n++] = tamis_gpu_integer("z_stride", p->job->z.stride);
+    n = add_row_here(p, to, n);
     if (p->variant.kernel == TAMIS_MESSAGE_NUMBERS) to[n++] = tamis_gpu_integer("count", numbers_made(p->job));
     return n;
 }
