@@ -190,18 +190,6 @@ def test_compile():
         torch.testing.assert_close(one, other)
 
 
-def test_no_second_derivatives():
-    pattern, _, _ = make()
-    q, k = operand(ROWS, 4), operand(COLS, 4)
-    first, = torch.autograd.grad(tt.graph_attention(pattern, q, k, k).square().sum(), q, create_graph=True)
-    with pytest.raises(NotImplementedError, match="graph_attention has no second derivatives"):
-        first.sum().backward()
-    x = operand(NNZ)
-    first, = torch.autograd.grad(tt.edge_softmax(pattern, x).square().sum(), x, create_graph=True)
-    with pytest.raises(NotImplementedError, match="no second derivatives"):
-        first.sum().backward()
-
-
 def test_errors():
     pattern, _, _ = make()
     q, k, e, b = operand(ROWS, 4), operand(COLS, 4), operand(NNZ, 4), operand(NNZ)

@@ -11,8 +11,8 @@ from .. import _declarations as c
 from .. import _errors
 from .._library import lib, must
 from .._views import dense, torch_view
-from . import _ops
-from ._messages import _arguments, _check, _graph, _matrix, _number, _refusal, _stream, _view, _width, _WHERE
+from . import _graph_formulas
+from ._messages import _arguments, _check, _graph, _matrix, _number, _stream, _view, _width, _WHERE, register
 from ._pattern import Pattern
 
 SEGMENTS = {"softmax": c.TAMIS_SEGMENT_SOFTMAX, "sum": c.TAMIS_SEGMENT_SUM, "mean": c.TAMIS_SEGMENT_MEAN, "max": c.TAMIS_SEGMENT_MAX,
@@ -163,18 +163,13 @@ _OPERATORS = {
                         _attend, _attend_fake, _back_attend, _keep_attend),
     "graph_attention_backward": ("(Tensor grad, Tensor index, Tensor columns, Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b, Tensor out,"
                                  f" Tensor log_sums, {_WHERE}, SymInt heads, float scale, bool[5] wanted) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
-                                 _attend_backward, _attend_backward_fake, _refusal("graph_attention"), None),
+                                 _attend_backward, _attend_backward_fake, _graph_formulas.graph_attention, _graph_formulas.keep),
     "segment": (f"(Tensor index, Tensor columns, Tensor x, {_WHERE}, int op, int order) -> (Tensor, Tensor)",
                 _segment, _segment_fake, _back_segment, _keep_segment),
     "segment_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? y, Tensor argument, {_WHERE}, int op, int order) -> Tensor",
-                         _segment_backward, _segment_backward_fake, _refusal("segment"), None),
+                         _segment_backward, _segment_backward_fake, _graph_formulas.segment, _graph_formulas.keep),
 }
-if _ops.REGISTERED:
-    for _name, (_schema, _kernel, _fake, _back, _keep) in _OPERATORS.items():
-        torch.library.define(f"tamis::{_name}", _schema, tags=(torch.Tag.pt2_compliant_tag,))
-        torch.library.impl(f"tamis::{_name}", ("cpu", "cuda"), _kernel)
-        torch.library.register_fake(f"tamis::{_name}", _fake)
-        torch.library.register_autograd(f"tamis::{_name}", _back, setup_context=_keep)
+register(_OPERATORS)
 
 
 # ------------------------------------------------------------------------------ calls
@@ -189,7 +184,7 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
     q: (rows, width) or (rows, heads, width); k, v: the same with cols; e: the same with nnz, in the pattern's order. bias: (nnz,), or
     (nnz, heads). scale: 1 / sqrt(width) if it is None. No array of e's size is made, except e's gradient.
     Returns what q's shape is; a row without entries gives 0. A bias of -inf leaves an edge out; a row of nothing else gives 0. Gradients to all of them but scale, the same bits each
-    time. No second derivatives. Errors as in `sddmm`.
+    time. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
@@ -243,7 +238,7 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
 
     scores: a number for each entry, or several, each with a softmax of its own: (nnz, ...), or with dim=-1 (..., nnz). order: that of
     the entries, "given", the pattern's; "rows", sorted by row; "columns", sorted by column; entries of a row or column keep the
-    pattern's order among themselves. Returns what scores' shape is. Gradients, but no second derivatives. Errors as in `sddmm`.
+    pattern's order among themselves. Returns what scores' shape is. Gradients. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
@@ -257,7 +252,7 @@ def segment(pattern: Pattern, values: Tensor, reduce: str = "sum", order: str = 
     """The sum, mean, maximum or minimum ("sum", "mean", "max", "min") of given values over the entries of each row.
 
     values, order and dim are those of `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Of
-    equal values max and min take the first, and NaN before numbers. Gradients, but no second derivatives. Errors as in `sddmm`.
+    equal values max and min take the first, and NaN before numbers. Gradients. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)

@@ -20,16 +20,17 @@ from .._library import lib, must
 from .._plan import _Owned
 from .._recipe import _of_addresses
 from .._views import dense, torch_type, torch_view
-from . import _ops
+from . import _graph_formulas, _graph_vmap, _ops
 from ._direct import _batched, plain
 from ._kernels import pattern_of
 from ._pattern import Pattern
 
 OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TAMIS_MESSAGE_SUB, "mul": c.TAMIS_MESSAGE_MUL,
-       "copy_e": c.TAMIS_MESSAGE_COPY_E}
+       "copy_e": c.TAMIS_MESSAGE_COPY_E, "add_relu": c.TAMIS_MESSAGE_ADD_RELU}
 REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
 PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
 EXTREME, MULTIPLIES = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN), (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
+READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # of these gradients read x and e
 
 
 # ------------------------------------------------------------------------------ kernels
@@ -232,8 +233,8 @@ def _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, head
 def _keep_message(ctx: Any, inputs: tuple, output: tuple) -> None:
     index, columns, x, e, *numbers = inputs
     ctx.mark_non_differentiable(output[1])
-    multiplies = numbers[3] == c.TAMIS_MESSAGE_MUL  # others read neither
-    ctx.save_for_backward(index, columns, x if multiplies else None, e if multiplies else None, output[1])
+    read = numbers[3] in READ_BACK
+    ctx.save_for_backward(index, columns, x if read else None, e if read else None, output[1])
     ctx.numbers = numbers
     ctx.set_materialize_grads(False)
 
@@ -263,32 +264,29 @@ def _back_edge_op(ctx: Any, grad: Optional[Tensor]) -> tuple:
     return (None, None, dx if need[0] else None, dy if need[1] else None, *(None,) * 5)
 
 
-def _refusal(name: str) -> Any:
-    def refused(ctx: Any, *_: Any) -> Any:
-        raise NotImplementedError(f"tamis.torch.{name} has no second derivatives so far")
-
-    return refused
-
-
 _WHERE = "SymInt rows, SymInt cols, bool coo"
 _OPERATORS = {
     "message": (f"(Tensor index, Tensor columns, Tensor? x, Tensor? e, {_WHERE}, int op, int reduce, int data, SymInt heads) -> (Tensor, Tensor)",
                 _message, _message_fake, _back_message, _keep_message),
     "message_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? x, Tensor? e, Tensor argument, {_WHERE}, int op, int reduce, int data,"
                          " SymInt heads, bool[2] wanted) -> (Tensor, Tensor)",
-                         _message_backward, _message_backward_fake, _refusal("message"), None),
+                         _message_backward, _message_backward_fake, _graph_formulas.message, _graph_formulas.keep),
     "edge_op": (f"(Tensor index, Tensor columns, Tensor x, Tensor y, {_WHERE}, int op, SymInt heads) -> Tensor",
                 _edge_op, _edge_op_fake, _back_edge_op, _keep_edge_op),
     "edge_op_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? x, Tensor? y, {_WHERE}, int op, SymInt heads, SymInt width,"
                          " bool[2] wanted) -> (Tensor, Tensor)",
-                         _edge_op_backward, _edge_op_backward_fake, _refusal("edge_op"), None),
+                         _edge_op_backward, _edge_op_backward_fake, _graph_formulas.edge_op, _graph_formulas.keep),
 }
-if _ops.REGISTERED:
-    for _name, (_schema, _kernel, _fake, _back, _keep) in _OPERATORS.items():
-        torch.library.define(f"tamis::{_name}", _schema, tags=(torch.Tag.pt2_compliant_tag,))
-        torch.library.impl(f"tamis::{_name}", ("cpu", "cuda"), _kernel)
-        torch.library.register_fake(f"tamis::{_name}", _fake)
-        torch.library.register_autograd(f"tamis::{_name}", _back, setup_context=_keep)
+
+
+def register(operators: dict[str, tuple]) -> None:
+    if not _ops.REGISTERED:
+        return
+    for name, row in operators.items():
+        _ops.add(name, *row, getattr(_graph_vmap, name))
+
+
+register(_OPERATORS)
 
 
 # ------------------------------------------------------------------------------ calls without the dispatcher
@@ -300,8 +298,8 @@ class _MessageRecorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
         out, argument = _run_message(_graph_of(pattern._current(), pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, True)
-        multiplies = numbers[0] == c.TAMIS_MESSAGE_MUL
-        ctx.save_for_backward(x if multiplies else None, e if multiplies else None, argument)
+        read = numbers[0] in READ_BACK
+        ctx.save_for_backward(x if read else None, e if read else None, argument)
         ctx.pattern, ctx.numbers = pattern, numbers
         ctx.set_materialize_grads(False)
         return out
@@ -426,11 +424,11 @@ def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
 def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum") -> Tensor:
     """Messages over the edges of a graph, reduced for each node: out[i] = reduce of op(x[j], e[t]) over the entries t = (i, j) of row i.
 
-    op: "copy_u", the row of x; "add", "sub", "mul", with e; "copy_e", e alone, where x is None. reduce: "sum", "mean", "max", "min".
+    op: "copy_u", the row of x; "add", "sub", "mul", with e; "add_relu", relu(x + e); "copy_e", e alone, where x is None. reduce: "sum", "mean", "max", "min".
     x: (cols, width) or (cols, heads, width). e: a number for each edge (nnz,), a number for each head (nnz, heads), or as much as x
     has for a node, in the pattern's order. The messages are not stored.
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
-    before numbers. Gradients to x and e, the same bits each time. No second derivatives. Errors as in `sddmm`.
+    before numbers. Gradients to x and e, the same bits each time. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
@@ -460,7 +458,7 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
 
     op: "add", "sub", "mul", or "dot" for the inner product. x: (rows, width) or (rows, heads, width); y: the same with cols.
     Returns (nnz, width) or (nnz, heads, width) in the pattern's order, with "dot" (nnz,) or (nnz, heads). Gradients to x and y, the same
-    bits each time. No second derivatives. Errors as in `sddmm`.
+    bits each time. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)

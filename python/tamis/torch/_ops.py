@@ -203,16 +203,36 @@ def _autograd_of(name: str) -> Any:
 # ------------------------------------------------------------------------------ registration
 
 
+def _register(name: str, schema: str, fake: Any, rule: Any) -> Any:
+    qualified = f"tamis::{name}"
+    torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag,))
+    torch.library.impl(qualified, ("cpu", "cuda"), KERNELS[name])
+    torch.library.register_fake(qualified, fake)
+    torch.library.impl(qualified, "Autograd", _autograd_of(name))
+    if hasattr(torch.library, "register_vmap"):
+        torch.library.register_vmap(qualified, rule)
+    return getattr(torch.ops.tamis, name).default
+
+
 def _registered() -> dict[str, Any]:
-    for name, schema in SCHEMAS.items():
-        qualified = f"tamis::{name}"
-        torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag,))
-        torch.library.impl(qualified, ("cpu", "cuda"), KERNELS[name])
-        torch.library.register_fake(qualified, FAKES[name])
-        torch.library.impl(qualified, "Autograd", _autograd_of(name))
-        if hasattr(torch.library, "register_vmap"):
-            torch.library.register_vmap(qualified, _vmap.rule_of(name, lambda: CALLS))
-    return {name: getattr(torch.ops.tamis, name).default for name in SCHEMAS}
+    return {name: _register(name, schema, FAKES[name], _vmap.rule_of(name, lambda: CALLS)) for name, schema in SCHEMAS.items()}
+
+
+def add(name: str, schema: str, kernel: Any, fake: Any, back: Any, keep: Any, rule: Any) -> None:
+    """Registers an operator whose tensors come first. keep(ctx, inputs, output) keeps what back(ctx, *gradients), its derivatives, reads; rule: of vmap."""
+
+    def forward(ctx: Any, *inputs: Any) -> Any:
+        output = _forward(name, inputs)
+        keep(ctx, inputs, output)
+        return output
+
+    def refused(ctx: Any, *_: Any) -> Any:
+        raise NotImplementedError(f"tamis::{name} has no derivatives in forward mode: use those in reverse mode, torch.func.vjp and jacrev")
+
+    KERNELS[name], TENSORS[name] = kernel, schema.split(" -> ")[0].count("Tensor")
+    GRADIENTS[name] = type(f"Tamis{name.title().replace('_', '')}", (_Function,), {
+        "forward": staticmethod(forward), "backward": staticmethod(back), "jvp": staticmethod(refused)})
+    CALLS[name] = _register(name, schema, fake, rule)
 
 
 # before PyTorch 2.4 autograd's functions are called as they are

@@ -484,7 +484,7 @@ class GINEConv(_GIN):
             raise _errors.ArgumentError(f"x has {source.shape[-1]} features and edge_attr {edge_attr.shape[-1]}: expected the same, or a layer with edge_dim")
         pattern = self._graph(edge_index, source, target, size)
         e = edge_attr if self.lin is None else self.lin(edge_attr)
-        return self._ended(_edgewise.relu_messages(pattern, source, e, self._reduce), target)
+        return self._ended(message(pattern, "add_relu", source, e, self._reduce), target)
 
 
 class GCNConv(_Layer):
