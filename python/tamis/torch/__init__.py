@@ -24,6 +24,7 @@ from .._plan import edge_number
 from . import _attention, _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
 from ._kernels import _how
+from ._edge_types import messages
 from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message
 from ._ops import CALLS
@@ -320,4 +321,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-__all__ = ["Pattern", "attention", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]
+__all__ = ["Pattern", "attention", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "messages", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]

@@ -1,0 +1,118 @@
+"""Messages over several types of edges, each with a pattern of its own, in one call of the library: the patterns become blocks of one, which is remembered."""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Union
+
+import torch
+from torch import Tensor
+
+from .. import _errors
+from ._graphs import remembered
+from ._messages import message
+from ._pattern import Pattern
+
+
+def _list(given: Any, name: str, count: int) -> list:
+    """One for each pattern, or the same for all."""
+    if given is None or isinstance(given, Tensor):
+        return [given] * count
+    made = list(given)
+    if len(made) != count:
+        raise _errors.ArgumentError(f"{name} has {len(made)} tensors: expected one for each of {count} patterns, or one tensor for all")
+    return made
+
+
+def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pattern:
+    """The patterns as blocks of one, in rows `into` and columns `sources` of blocks. Its entries are those of the patterns, one after another."""
+
+    def begins(numbers: list[int], sizes: list[int]) -> list[int]:
+        found, at = [], 0
+        for number in range(max(numbers) + 1):
+            found.append(at)
+            at += next(size for size, of in zip(sizes, numbers) if of == number)
+        return [*found, at]
+
+    to, of = begins(into, [pattern.rows for pattern in patterns]), begins(sources, [pattern.cols for pattern in patterns])
+    rows = [(pattern.index if pattern.coo else pattern.T.columns).long() + to[number] for pattern, number in zip(patterns, into)]
+    columns = [pattern.columns.long() + of[number] for pattern, number in zip(patterns, sources)]
+    return Pattern.from_coo(torch.cat(rows), torch.cat(columns), (to[-1], of[-1]))
+
+
+def _numbers(into: Any, patterns: list[Pattern]) -> list[int]:
+    """The output of each pattern."""
+    numbers = list(into)
+    if len(numbers) != len(patterns) or sorted(set(numbers)) != list(range(len(set(numbers)))):
+        raise _errors.ArgumentError(f"into = {into!r}: expected the number of its output, 0, 1, ..., for each of {len(patterns)} patterns")
+    rows: dict[int, int] = {}
+    for number, pattern in zip(numbers, patterns):
+        if rows.setdefault(number, pattern.rows) != pattern.rows:
+            raise _errors.ArgumentError(f"a pattern of output {number} has {pattern.rows} rows and another {rows[number]}: expected the same")
+    return numbers
+
+
+def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Tensor], None], e: Union[Tensor, Sequence[Tensor], None] = None,
+             reduce: str = "sum", into: Optional[Sequence[int]] = None) -> Any:
+    """`message` over several types of edges in one call: all entries of a row, of whatever type, are reduced together.
+
+    patterns: of each type. x: the rows of its columns' nodes for each type, or one tensor for all; e: what its edges have. op and reduce are
+    those of `message`; a mean is that over the edges of all types of an output. into: the number of the output of each type, such as
+    [0, 0, 1], whose types must have as many rows; None: all are reduced to one output.
+    Returns that output, or with `into` a list of outputs. Operands that differ from type to type are joined, once in a call; a tensor that several types
+    share is not repeated. Gradients, errors and the order of ties are those of `message`, types counting in turn.
+
+    >>> import torch, tamis.torch
+    >>> writes = tamis.torch.Pattern.from_coo(torch.tensor([0, 1]), torch.tensor([0, 0]), (2, 1))  # from author 0 to papers 0 and 1
+    >>> cites = tamis.torch.Pattern.from_coo(torch.tensor([0]), torch.tensor([1]), (2, 2))  # from paper 1 to paper 0
+    >>> author, paper = torch.tensor([[1.]]), torch.tensor([[10.], [20.]])
+    >>> tamis.torch.messages([writes, cites], "copy_u", [author, paper])
+    tensor([[21.],
+            [ 1.]])
+    >>> tamis.torch.messages([writes, cites], "copy_u", [author, paper], into=[0, 1])
+    [tensor([[1.],
+            [1.]]), tensor([[20.],
+            [ 0.]])]
+    """
+    patterns = list(patterns)
+    if not patterns or not all(isinstance(pattern, Pattern) for pattern in patterns):
+        raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+    count = len(patterns)
+    numbers = _numbers([0] * count if into is None else into, patterns)
+    rows, edges = _list(x, "x", count), _list(e, "e", count)
+    if isinstance(e, Tensor) and count > 1:
+        raise _errors.ArgumentError("e is one tensor: expected a list of what the edges of each type have")
+    for i, pattern in enumerate(patterns):
+        for name, given, wanted, what in (("x", rows[i], pattern.cols, "columns"), ("e", edges[i], pattern.nnz, "entries")):
+            if isinstance(given, Tensor) and given.shape[:1] != (wanted,):
+                raise _errors.ArgumentError(f"{name}[{i}] has shape {tuple(given.shape)}: expected {wanted} rows, the {what} of pattern {i}")
+    distinct: list[Any] = []  # tensors that are one object are joined once
+    sources = []
+    for row, pattern in zip(rows, patterns):
+        place = next((i for i, other in enumerate(distinct) if other[0] is row and other[1] == pattern.cols), len(distinct))
+        if place == len(distinct):
+            distinct.append((row, pattern.cols))
+        sources.append(place)
+    if count == 1:
+        out = message(patterns[0], op, rows[0], edges[0], reduce)
+        return out if into is None else [out]
+    # the value holds the patterns, so that their ids, which the key has, stay theirs
+    key = ("types", tuple(map(id, patterns)), tuple(numbers), tuple(sources))
+    joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), patterns[1:]))[0]
+    given = [row for row, _ in distinct]
+    out = message(joined, op, _joined(given, "x"), _joined(edges, "e"), reduce)
+    if into is None:
+        return out
+    sizes = [next(pattern.rows for pattern, of in zip(patterns, numbers) if of == number) for number in range(max(numbers) + 1)]
+    return list(out.split(sizes))
+
+
+def _joined(given: list, name: str) -> Optional[Tensor]:
+    """Tensors below each other."""
+    if all(x is None for x in given):
+        return None
+    for x in given:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} has a {type(x).__name__}: expected a tensor for each pattern")
+        if x.shape[1:] != given[0].shape[1:] or x.dtype != given[0].dtype:
+            raise _errors.ArgumentError(f"{name} has tensors of shapes {tuple(given[0].shape)}, {given[0].dtype} and {tuple(x.shape)}, {x.dtype}: expected the "
+                                        f"same but for the first number")
+    return given[0] if len(given) == 1 else torch.cat(given)
