@@ -55,6 +55,10 @@ FUNCTION void copy_4(uint32 to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
 
+/* Copies that a thread has begun make a group; what is begun is there when at most `pending` later groups are not. */
+FUNCTION void copies_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
+#define COPIES_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
+
 /* Waits for `count` threads, whole warps, that come to barrier `number` of 1 to 15: some of the group. */
 FUNCTION void some_meet(int number, int count) {
     asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(count) : "memory");

@@ -1,93 +1,51 @@
 /*
- * Products of cells of 64 x 64 and the factors that they are summed with, for backward_wgmma.cu, which defines
- * LOWS. Included after hopper.h.
+ * Shared by the kernels of attention's gradient by cells (backward_narrow.cu, backward_wgmma.cu, backward_wide.cu):
+ * what a call gives to each of them first, and how sums of a row come together. Included after cell_kernels.h and
+ * row_sums, of which most has the largest scores of two rows, in units of log 2, total the sums of exponentials, and
+ * delta those of exponentials times g.
  */
 
-/* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is
-   begun here ends after PRODUCTS_WAIT. */
-FUNCTION void begin_rows_products(float *sum, float *crossed, uint64 x, uint64 x_low, uint64 y, uint64 y_low) {
-#if PRODUCTS_AT_ONCE && PRODUCTS == 3
+/* a and e: own rows; b and d: those that come. first and second: the results of own rows; `writes`: which of both are
+   asked for, as bits. */
+#define BACKWARD_PARAMETERS                                                                                            \
+    int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,     \
+        IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,                \
+        int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),   \
+        int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,   \
+        real beta
+#define BACKWARD_MEMBERS                                                                                               \
+    MEMBER(a, a_batch_stride);                                                                                         \
+    MEMBER(b, b_batch_stride);                                                                                         \
+    MEMBER(d, d_batch_stride);                                                                                         \
+    MEMBER(e, e_batch_stride);                                                                                         \
+    MEMBER(first, first_batch_stride);                                                                                 \
+    MEMBER(second, second_batch_stride);                                                                               \
+    MEMBER(partials, scratch_batch_stride);                                                                            \
+    MEMBER(stats, scratch_batch_stride)
+/* Of those whose rows are split, too. */
+#define SPLIT_MEMBERS                                                                                                  \
+    MEMBER(own_scales, scratch_batch_stride);                                                                          \
+    MEMBER(scales, scratch_batch_stride);                                                                              \
+    MEMBER(own_split, 4 * scratch_batch_stride);                                                                       \
+    MEMBER(split, 4 * scratch_batch_stride)
+
+/* Adds what others have of row i. */
+FUNCTION void merge_row(row_sums &rows, int i, float most, float total, float delta) {
+    float before, factor;
+    take_larger(rows.most[i], most, before, factor);
+    rows.total[i] = fmaf(factor, total, rows.total[i] * before);
+    rows.delta[i] = fmaf(factor, delta, rows.delta[i] * before);
+}
+
+/* A row's four lanes come to know all of it. */
+FUNCTION void merge_lanes(row_sums &rows) {
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        multiply_halves_64x64(crossed, sum, x + 2 * k, x_low + 2 * k, y + 2 * k, y_low + 2 * k, k > 0, k > 0);
-#else
-    if (LOWS) {
+    for (int i = 0; i < 2; i++)
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            multiply_64x64(crossed, x + 2 * k, y_low + 2 * k, k > 0);
-            multiply_64x64(crossed, x_low + 2 * k, y + 2 * k, 1);
+        for (int other = 1; other < 4; other *= 2) {
+            const float most = __shfl_xor_sync(0xffffffffu, rows.most[i], other),
+                        total = __shfl_xor_sync(0xffffffffu, rows.total[i], other),
+                        delta = __shfl_xor_sync(0xffffffffu, rows.delta[i], other);
+            merge_row(rows, i, most, total, delta);
         }
-    }
-#pragma unroll
-    for (int k = 0; k < 4; k++) multiply_64x64(sum, x + 2 * k, y + 2 * k, k > 0);
-#endif
-}
-
-FUNCTION void add_crossed(float *sum, float *crossed) {
-    PRODUCTS_PIN(sum, 32);
-    if (LOWS) {
-        PRODUCTS_PIN(crossed, 32);
-#pragma unroll
-        for (int i = 0; i < 32; i++) sum[i] = fmaf(crossed[i], 0x1p-11f, sum[i]);
-        PRODUCTS_PIN(sum, 32);
-    }
-}
-
-/* d = the factors, of 64 rows and 64 that come, times the rows at y; small terms first. With LOWS `crossed` is what is
-   2^11 times as large: lows by highs (y) and highs by lows (z), or highs by highs. */
-FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, uint64 y, uint64 z, int crossed) {
-    PRODUCTS_PIN(d, 32);
-    products_begin();
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        if (!LOWS || !crossed) continue;
-        multiply_64x64_across_held(d, lows + 4 * k, y + 128 * k, k > 0);
-        multiply_64x64_across_held(d, highs + 4 * k, z + 128 * k, 1);
-    }
-#pragma unroll
-    for (int k = 0; k < 4 && !crossed; k++) multiply_64x64_across_held(d, highs + 4 * k, y + 128 * k, k > 0);
-    products_commit();
-}
-
-/* Adds a result's part: `back` undoes the scale of each row's factors. */
-FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
-    PRODUCTS_PIN(d, 32);
-#pragma unroll
-    for (int i = 0; i < 32; i++) out[i] = fmaf(d[i], back[i / 2 % 2] * by, out[i]);
-    PRODUCTS_PIN(out, 32);
-}
-
-/* Two fp16 numbers for each. */
-FUNCTION void split_two(float y, float z, uint32 &high, uint32 &low) {
-    high = halves_of(y, z);
-    low = LOWS ? halves_of((y - half_to_float((ushort)high)) * 2048, (z - half_to_float((ushort)(high >> 16))) * 2048)
-               : 0;
-}
-
-/* 2^13 over a number, and what undoes it: the powers of two below it. */
-FUNCTION float to_halves(float largest, float &back) {
-    const uint32 bits = max(bits_of_float(largest), bits_of_float(0x1p-113f)) & 0x7f800000u;
-    back = float_of_bits(bits - (13u << 23));
-    return float_of_bits(((127u + 13 + 127) << 23) - bits);
-}
-
-/* Factors as two fp16 numbers each, each row scaled by a power of two that brings its largest to 2^13 or more; all
-   times `more` of the row. */
-FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, uint32 *lows, float *back, float *top) {
-    float by[2];
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        float largest = 0;
-#pragma unroll
-        for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(fabsf(x[i]), fabsf(x[i + 1])));
-#pragma unroll
-        for (int other = 1; other < 4; other *= 2)
-            largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
-        by[half] = to_halves(largest, back[half]);
-        back[half] *= more[half];
-        top[half] = fmaxf(top[half], largest * more[half]);
-    }
-#pragma unroll
-    for (int i = 0; i < 32; i += 2)
-        split_two(x[i] * by[i / 2 % 2], x[i + 1] * by[i / 2 % 2], highs[i / 2], lows[i / 2]);
 }

@@ -29,6 +29,9 @@
  * fp16 has few exponents. Shares are times 2^14, and what they are multiplied by is scaled by a power of two that the
  * largest |g| of the member gives, so that nothing overflows and what is lost is small beside that.
  *
+ * Each launch moves, for each cell, the 64 rows that come of two matrices and 512 bytes of masks; and for each panel its
+ * own rows and results. The right choice for 16 bits where the forward call is fused_narrow.cu.
+ *
  * INNER_STEPS, WIDTH_STEPS: of 16 numbers of K and L. STAGES: cells in shared memory.
  */
 #include "simt.h"
@@ -157,39 +160,19 @@ FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, in
 
 /* ------------------------------------------------------------------------------------------ rows' sums */
 
-/* What a thread knows of its two rows: the largest score in units of log 2, the sum of exponentials, and of these times
-   g; and the largest |g|. */
+/* What a thread knows of its two rows: the sums (backward_kernels.h), and the largest |g|. */
 typedef struct row_sums {
     float most[2], total[2], delta[2], largest;
 } row_sums;
+#include "backward_kernels.h"
 
 FUNCTION void begin_rows(row_sums &rows) {
 #pragma unroll
     for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = 0;
 }
 
-/* Adds what others have of row i. */
-FUNCTION void merge_row(row_sums &rows, int i, float most, float total, float delta) {
-    const float largest = fmaxf(rows.most[i], most), against = largest == -INFINITY ? 0 : largest;
-    const float before = power_of_two(rows.most[i] - against), factor = power_of_two(most - against);
-    rows.most[i] = largest;
-    rows.total[i] = fmaf(factor, total, rows.total[i] * before);
-    rows.delta[i] = fmaf(factor, delta, rows.delta[i] * before);
-}
-
-/* A row's four lanes come to know all of it. */
-FUNCTION void merge_lanes(row_sums &rows) {
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-#pragma unroll
-        for (int other = 1; other < 4; other *= 2) {
-            const float most = __shfl_xor_sync(0xffffffffu, rows.most[i], other), total = __shfl_xor_sync(0xffffffffu, rows.total[i], other),
-                        delta = __shfl_xor_sync(0xffffffffu, rows.delta[i], other);
-            merge_row(rows, i, most, total, delta);
-        }
-}
-
-/* Adds a cell: scores, which in_log2 > 0 brings to units of log 2, -infinity where S has none; outer products, there 0. */
+/* Adds a cell: scores, which in_log2 > 0 brings to units of log 2, -infinity where S has none; outer
+   products, there 0. */
 FUNCTION void add_cell(row_sums &rows, const float *x, const float *g, float in_log2) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -254,23 +237,13 @@ FUNCTION float scale_of_differences(const uint32 *largest) {
     return exponent == 255 ? 1 : float_of_bits((uint32)min(max(253 - exponent, 27), 227) << 23);
 }
 
-KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
-                   IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,
-                   int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),
-                   int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,
-                   real beta, int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
-                   OUT(uint32, largest), int64 counters, IN(index, lists), IN(int32, together), IN(uint32, masks), OUT(float, stats)) {
+KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials),
+                       OUT(int32, arrived), OUT(uint32, largest), int64 counters, IN(index, lists), IN(int32, together),
+                       IN(uint32, masks), OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(d, d_batch_stride);
-    MEMBER(e, e_batch_stride);
-    MEMBER(first, first_batch_stride);
-    MEMBER(second, second_batch_stride);
-    MEMBER(partials, scratch_batch_stride);
+    BACKWARD_MEMBERS;
     MEMBER(arrived, counters);
     MEMBER(largest, counters);
-    MEMBER(stats, scratch_batch_stride);
     let_next_launch_begin();
     const int item = LOCAL_ID, warp = item / 32, lane = item % 32, row_in = warp * 16 + lane / 4;
     const cell_record *const all = (const cell_record *)records;
@@ -293,13 +266,13 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
 #pragma unroll
     for (int i = 0; i < STAGES; i++) { /* the last cell is not copied yet */
         if (begin + i < end) {
-            load_record(record, records, together, begin + i);
+            load_mixed_record(record, records, together, begin + i);
             load_rows(coming, record, lists, others, item);
             if (i < STAGES - 1) copy_cell(first_stage + i * (TILES * TILE), first_notes + i * (SIDE * 8), from, p.stats, coming, item);
         }
         if (i < STAGES - 1) copies_commit();
     }
-    if (begin + STAGES < end) load_record(record, records, together, begin + STAGES);
+    if (begin + STAGES < end) load_mixed_record(record, records, together, begin + STAGES);
     int stage = 0, fresh = 1; /* a panel begins */
     uint32 next_wanted = masks[(int64)begin * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
@@ -322,7 +295,7 @@ KERNEL backward_narrow(int64 rows, IN(offset, offsets), IN(index, columns), int6
             const int place = stage == 0 ? STAGES - 1 : stage - 1;
             copy_cell(first_stage + place * (TILES * TILE), first_notes + place * (SIDE * 8), from, p.stats, coming, item);
             if (c + STAGES < end) load_rows(coming, record, lists, others, item);
-            if (c + STAGES + 1 < end) load_record(record, records, together, c + STAGES + 1);
+            if (c + STAGES + 1 < end) load_mixed_record(record, records, together, c + STAGES + 1);
         }
         copies_commit();
         if (PASS == ROWS && fresh) {

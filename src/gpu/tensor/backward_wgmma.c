@@ -340,7 +340,7 @@ typedef struct call {
     tamis_place scratch; /* of the first member */
 } call;
 
-/* Arguments that both kernels have. */
+/* Arguments that all kernels of the gradient have. */
 #define WAY_ARGUMENTS(w, s, k)                                                                                         \
     tamis_gpu_place("e", (w)->e->at), tamis_gpu_integer("e_stride", (w)->e->stride),                                   \
         tamis_gpu_integer("e_batch_stride", (w)->e->batch_stride), tamis_gpu_place("first", (w)->first->at),           \
@@ -354,6 +354,16 @@ typedef struct call {
         tamis_gpu_memory("records", (s)->cells.records), tamis_gpu_memory("lists", (s)->cells.lists),                  \
         tamis_gpu_memory("together", (s)->together), tamis_gpu_memory("masks", (s)->masks)
 
+/* Of those whose rows are split, too. */
+#define SPLIT_ARGUMENTS(c, p, own)                                                                                     \
+    tamis_gpu_integer("own_filled", tamis_gpu_round_up((p)->problem.rows, SIDE)),                                      \
+        tamis_gpu_integer("filled", tamis_gpu_round_up((p)->problem.cols, SIDE)),                                      \
+        tamis_gpu_place("own_scales", tamis_gpu_after((c)->scratch, (c)->at.scales[own])),                             \
+        tamis_gpu_place("scales", tamis_gpu_after((c)->scratch, (c)->at.scales[1 - (own)])),                           \
+        tamis_gpu_place("own_split", tamis_gpu_after((c)->scratch, (c)->at.split[own])),                               \
+        tamis_gpu_place("split", tamis_gpu_after((c)->scratch, (c)->at.split[1 - (own)])),                             \
+        tamis_gpu_place("stats", tamis_gpu_after((c)->scratch, (c)->at.stats))
+
 static tamis_gpu_launch launch_of(const pass *of, bool early) {
     return (tamis_gpu_launch){
         .groups = {of->groups, 1}, .group_size = of->threads, .shared_bytes = of->shared_bytes, .early = early};
@@ -362,19 +372,13 @@ static tamis_gpu_launch launch_of(const pass *of, bool early) {
 static tamis_status launch(const call *c, const way *w, const tamis_gpu_common *common) {
     const tamis_prepared *const p = c->back->ways[w->number];
     const back_state *const s = p->state;
-    const int own = w->number, other = 1 - own;
+    const int own = w->number;
     return tamis_gpu_launch_kernel(
         p, c->stream, BACK, launch_of(&s->passes[BACK], true), common,
         TAMIS_GPU_ARGUMENTS(WAY_ARGUMENTS(w, s, BACK),
                             tamis_gpu_place("partials", tamis_gpu_after(c->scratch, c->at.partials[own][BACK])),
                             tamis_gpu_place("arrived", tamis_gpu_after(c->scratch, c->at.arrived[own][BACK])),
-                            tamis_gpu_integer("own_filled", tamis_gpu_round_up(p->problem.rows, SIDE)),
-                            tamis_gpu_integer("filled", tamis_gpu_round_up(p->problem.cols, SIDE)),
-                            tamis_gpu_place("own_scales", tamis_gpu_after(c->scratch, c->at.scales[own])),
-                            tamis_gpu_place("scales", tamis_gpu_after(c->scratch, c->at.scales[other])),
-                            tamis_gpu_place("own_split", tamis_gpu_after(c->scratch, c->at.split[own])),
-                            tamis_gpu_place("split", tamis_gpu_after(c->scratch, c->at.split[other])),
-                            tamis_gpu_place("stats", tamis_gpu_after(c->scratch, c->at.stats))));
+                            SPLIT_ARGUMENTS(c, p, own)));
 }
 
 /* Rows' numbers from what the forward call has kept, in place of the first launch. */
@@ -402,20 +406,13 @@ static tamis_status launch_known(const call *c, const tamis_gpu_common *common) 
 static tamis_status launch_wide(const call *c, const way *w, int kernel, const tamis_gpu_common *common) {
     const tamis_prepared *const p = c->back->ways[w->number];
     const back_state *const s = p->state;
-    const int own = w->number, other = 1 - own;
+    const int own = w->number;
     return tamis_gpu_launch_kernel(
         p, c->stream, kernel, launch_of(&s->passes[kernel], own != 0 || kernel != SUMS), common,
         TAMIS_GPU_ARGUMENTS(WAY_ARGUMENTS(w, s, kernel), tamis_gpu_integer("others", p->problem.cols),
                             tamis_gpu_place("partials", tamis_gpu_after(c->scratch, c->at.partials[own][kernel])),
                             tamis_gpu_place("arrived", tamis_gpu_after(c->x->scratch, c->at.arrived[own][kernel])),
-                            tamis_gpu_integer("counters", c->at.counters / 4),
-                            tamis_gpu_integer("own_filled", tamis_gpu_round_up(p->problem.rows, SIDE)),
-                            tamis_gpu_integer("filled", tamis_gpu_round_up(p->problem.cols, SIDE)),
-                            tamis_gpu_place("own_scales", tamis_gpu_after(c->scratch, c->at.scales[own])),
-                            tamis_gpu_place("scales", tamis_gpu_after(c->scratch, c->at.scales[other])),
-                            tamis_gpu_place("own_split", tamis_gpu_after(c->scratch, c->at.split[own])),
-                            tamis_gpu_place("split", tamis_gpu_after(c->scratch, c->at.split[other])),
-                            tamis_gpu_place("stats", tamis_gpu_after(c->scratch, c->at.stats))));
+                            tamis_gpu_integer("counters", c->at.counters / 4), SPLIT_ARGUMENTS(c, p, own)));
 }
 
 /* All but the first may begin while the one before ends. */

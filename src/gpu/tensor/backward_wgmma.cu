@@ -29,12 +29,6 @@
 #include "tensor_cores.h"
 #include "cell_kernels.h"
 
-#define SIDE    64 /* rows and columns of a cell */
-#define TILE (SIDE * 128) /* bytes: a line of each of SIDE rows */
-
-#define tile_of(first, tile) operand_after(first, (tile) * TILE)
-#define AT_A_TIME   (THREADS / 8)        /* lines, of eight copies each */
-#define LINES       (SIDE / AT_A_TIME)   /* that a thread copies of a tile */
 #define MULTIPLIERS 4               /* warps */
 #define THREADS     (32 * MULTIPLIERS)
 #define LOWS        (PRODUCTS == 3) /* rows are highs and lows */
@@ -44,7 +38,8 @@
 #define RESTS       11              /* and what belongs to them, of two rows */
 #define PART        ((2 * OUTS + RESTS) * THREADS) /* floats that a group leaves of a panel */
 
-#include "backward_kernels.h"
+#include "line_kernels.h"
+#include "split_kernels.h"
 
 typedef struct cell_notes {
     float own[2][SIDE], scales[2][SIDE]; /* of the own rows, and of those that come */
@@ -69,12 +64,13 @@ typedef struct problem {
     real scale, factor[2], beta;         /* factor: of both results */
 } problem;
 
-/* What a thread knows of its two rows: the largest score, in units of log 2; the sums of exponentials, and of these times g; the largest
-   factor of each product; whether numbers have lost bits. */
+/* What a thread knows of its two rows: the sums (backward_kernels.h), the largest factor of each product, and whether
+   numbers have lost bits. */
 typedef struct row_sums {
     float most[2], total[2], delta[2], top[2][2];
     int lost;
 } row_sums;
+#include "backward_kernels.h"
 
 FUNCTION void begin_rows(row_sums &rows) {
     rows.lost = 0;
@@ -83,13 +79,6 @@ FUNCTION void begin_rows(row_sums &rows) {
 }
 
 /* ------------------------------------------------------------------------------------------ plainly */
-
-NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
-    float sum = 0;
-#pragma unroll 1
-    for (int64 i = 0; i < count; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
-    return sum;
-}
 
 FUNCTION float plain_score(const problem &p, int64 row, int64 other) {
     return p.scale * LOG2_E * plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
@@ -136,11 +125,7 @@ FUNCTION void gather_parts(float *sums, row_sums &rows, const float *parts, int 
         float factor[2], before[2];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            const float most = __ldcg(rest + i * THREADS);
-            const float largest = fmaxf(rows.most[i], most), against = largest == -INFINITY ? 0 : largest;
-            before[i] = power_of_two(rows.most[i] - against);
-            factor[i] = power_of_two(most - against);
-            rows.most[i] = largest;
+            take_larger(rows.most[i], __ldcg(rest + i * THREADS), before[i], factor[i]);
             rows.total[i] = fmaf(factor[i], __ldcg(rest + (2 + i) * THREADS), rows.total[i] * before[i]);
             rows.delta[i] = fmaf(factor[i], __ldcg(rest + (4 + i) * THREADS), rows.delta[i] * before[i]);
 #pragma unroll
@@ -155,8 +140,8 @@ FUNCTION void gather_parts(float *sums, row_sums &rows, const float *parts, int 
 }
 
 FUNCTION void leave_part(float *to, const float *sums, const row_sums &rows) {
-    const float rest[RESTS] = {rows.most[0],   rows.most[1],   rows.total[0],  rows.total[1],  rows.delta[0],        rows.delta[1],
-                               rows.top[0][0], rows.top[0][1], rows.top[1][0], rows.top[1][1], (float)rows.lost};
+    const float rest[RESTS] = {rows.most[0], rows.most[1], rows.total[0], rows.total[1], rows.delta[0], rows.delta[1],
+                               rows.top[0][0], rows.top[0][1], rows.top[1][0],  rows.top[1][1],  (float)rows.lost};
 #pragma unroll
     for (int i = 0; i < 2 * OUTS + RESTS; i++) to[i * THREADS] = i < 2 * OUTS ? sums[i] : rest[i - 2 * OUTS];
 }
@@ -212,7 +197,8 @@ FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, 
 }
 
 /* The sums of a panel become results; and the numbers of its rows. */
-FUNCTION void write_panel(const problem &p, int64 row, int lane, float *sums, row_sums &rows, float *stats, int64 filled) {
+FUNCTION void write_panel(const problem &p, int64 row, int lane, float *sums, row_sums &rows, float *stats,
+                          int64 filled) {
     float inverse[2], delta[2], doubt[2][2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -266,18 +252,6 @@ typedef struct ahead {
     int32 start;                      /* the first of neighbouring columns; -1: gathered */
     uint32 described, columns[LINES]; /* columns of this thread: to describe, and to copy */
 } ahead;
-typedef struct next_record {
-    int64 panel, list;
-    int32 last, start;
-} next_record;
-
-FUNCTION void load_record(next_record &record, const source &from, int c) {
-    const cell_record *const at = (const cell_record *)from.records + c;
-    record.panel = at->panel;
-    record.list = at->list;
-    record.last = at->last;
-    record.start = from.together[c];
-}
 
 FUNCTION void load_columns(ahead &cell, const next_record &record, const source &from, int item) {
     cell.panel = record.panel;
@@ -348,14 +322,14 @@ NOINLINE void again_out_of_line(float *x, const problem &p, int outer, uint32 wa
     const float *const own = noted->own[outer], *const scales = noted->scales[outer];
 #pragma unroll 1
     for (int i = 0; i < 32; i++) {
-        const float by = scales[i / 4 * 8 + lane % 4 * 2 + i % 2], of_row = own[row_in + i / 2 % 2 * 8];
+        const float by = scales[column_of(i, lane)], of_row = own[row_in + i / 2 % 2 * 8];
         const int doubtful = (by < 0 || of_row < 0) && fabsf(x[i]) < DOUBT * (float)count;
         x[i] *= fabsf(by) * fabsf(of_row) * (outer ? 1 : p.scale * LOG2_E);
         if (wanted >> i & 1 && (doubtful || !(fabsf(x[i]) < INFINITY))) again |= 1u << i;
     }
 #pragma unroll 1
     for (; again; again &= again - 1) {
-        const int which = __ffs((int)again) - 1, column = min(which / 4 * 8 + lane % 4 * 2 + which % 2, noted->cell.last);
+        const int which = __ffs((int)again) - 1, column = min(column_of(which, lane), noted->cell.last);
         const int64 at = noted->cell.list + column, other = lists ? (int64)lists[at] : at, own_row = row + which / 2 % 2 * 8;
         x[which] = outer ? plain_outer(p, own_row, other) : plain_score(p, own_row, other);
     }
@@ -372,27 +346,13 @@ FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted
     for (int i = 0; i < 32; i++) x[i] = copy[i];
 }
 
-KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
-                  IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,
-                  int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),
-                  int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,
-                  real beta, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
-                  int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks),
-                  IN(float, own_scales), IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
+KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
+                      int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks), IN(float, own_scales),
+                      IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(d, d_batch_stride);
-    MEMBER(e, e_batch_stride);
-    MEMBER(first, first_batch_stride);
-    MEMBER(second, second_batch_stride);
-    MEMBER(partials, scratch_batch_stride);
+    BACKWARD_MEMBERS;
+    SPLIT_MEMBERS;
     MEMBER(arrived, scratch_batch_stride);
-    MEMBER(own_scales, scratch_batch_stride);
-    MEMBER(scales, scratch_batch_stride);
-    MEMBER(own_split, 4 * scratch_batch_stride);
-    MEMBER(split, 4 * scratch_batch_stride);
-    MEMBER(stats, scratch_batch_stride);
     const problem p = {rows, inner, width, offsets, columns, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
                        {writes & 1 ? first : 0, writes & 2 ? second : 0}, {first_stride, second_stride},
                        stats, stats + filled, stats + 2 * filled, edge_scale, {alpha * edge_scale, alpha}, beta};
@@ -420,11 +380,11 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
     next_record record;
     if (begin < end) copy_own(from, all_records[begin].panel, LOCAL_ID);
     for (int c = begin; c < min(begin + STAGES, end); c++) {
-        load_record(record, from, c);
+        load_mixed_record(record, from.records, from.together, c);
         load_columns(next, record, from, LOCAL_ID);
         if (c < begin + STAGES - 1) copy_cell(next, from, c, c - begin, LOCAL_ID);
     }
-    if (begin + STAGES < end) load_record(record, from, begin + STAGES);
+    if (begin + STAGES < end) load_mixed_record(record, from.records, from.together, begin + STAGES);
     turn stage = {0, 0};
     uint32 own_passed = 0;
     int fresh = 1; /* a panel begins */
@@ -440,7 +400,7 @@ KERNEL backward_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64
         if (c + STAGES - 1 < end) {
             copy_cell(next, from, c + STAGES - 1, stage.place == 0 ? STAGES - 1 : stage.place - 1, LOCAL_ID);
             if (c + STAGES < end) load_columns(next, record, from, LOCAL_ID);
-            if (c + STAGES + 1 < end) load_record(record, from, c + STAGES + 1);
+            if (c + STAGES + 1 < end) load_mixed_record(record, from.records, from.together, c + STAGES + 1);
         }
         const int tile = stage.place * OWN;
         const cell_notes *const noted = notes + stage.place;

@@ -13,6 +13,10 @@
  * panel ends. What is not finite, or too small for what fp16 keeps of rows with very small numbers, is computed again in
  * fp32.
  *
+ * Each launch moves, for each cell, the 64 split rows that come of two matrices, 4 bytes a number, and 512 bytes of masks;
+ * and for each panel its own split rows and results. The right choice for such K and L where the forward call goes by
+ * cells: about one score in ten of them or more.
+ *
  * INNER_TILES, WIDTH_TILES: of 64 numbers of K and L. STAGES: cells in shared memory.
  */
 #include "simt.h"
@@ -24,14 +28,11 @@
 #define FIRST  2
 #define SECOND 3
 
-#define SIDE    64           /* rows and columns of a cell */
-#define TILE    (SIDE * 128) /* bytes: a line of each of SIDE rows */
 #define LOWS    1
 #define WARPS   4 /* of a half */
 #define PER     (32 * WARPS)
 #define THREADS (2 * PER)
 #define WANTED  16                     /* numbers of a thread: of two rows of 32 columns */
-#define LINES   (SIDE / (THREADS / 8)) /* of a tile that a thread copies a piece of */
 
 #define BY_COLUMNS (PASS >= FIRST)
 #define NEEDS_G    (PASS != SECOND)
@@ -43,9 +44,9 @@
 #define RESTS      3                                   /* and what belongs to them: the largest factors, whether bits are lost */
 #define PART       ((OUTS + RESTS) * PER)              /* floats that a group leaves of a panel */
 #define MERGED     (32 + RESTS)                        /* that a thread of one half hands to the other at a time */
-#define tile_of(first, tile) operand_after(first, (tile)*TILE)
 
-#include "backward_kernels.h"
+#include "line_kernels.h"
+#include "split_kernels.h"
 
 /* Of the rows that come. */
 typedef struct cell_notes {
@@ -67,16 +68,7 @@ typedef struct problem {
     real factor, beta;
 } problem;
 
-FUNCTION int column_of(int i, int lane) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
-
 /* ------------------------------------------------------------------------------------------ plainly */
-
-NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
-    float sum = 0;
-#pragma unroll 1
-    for (int64 i = 0; i < count; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
-    return sum;
-}
 
 FUNCTION float plain_score(const problem &p, int64 row, int64 other) {
     return p.in_log2 * plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
@@ -208,37 +200,18 @@ FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, in
 
 /* ------------------------------------------------------------------------------------------ rows' sums */
 
-/* What a thread knows of its two rows: the largest score in units of log 2, the sum of exponentials, and of these times
-   g; the largest factor; whether numbers have lost bits. */
+/* What a thread knows of its two rows: the sums (backward_kernels.h), the largest factor, and whether numbers have lost
+   bits. */
 typedef struct row_sums {
     float most[2], total[2], delta[2], top[2];
     int lost;
 } row_sums;
+#include "backward_kernels.h"
 
 FUNCTION void begin_rows(row_sums &rows) {
     rows.lost = 0;
 #pragma unroll
     for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = rows.top[i] = 0;
-}
-
-/* Adds what others have of row i. */
-FUNCTION void merge_row(row_sums &rows, int i, float most, float total, float delta) {
-    const float largest = fmaxf(rows.most[i], most), against = largest == -INFINITY ? 0 : largest;
-    const float before = power_of_two(rows.most[i] - against), factor = power_of_two(most - against);
-    rows.most[i] = largest;
-    rows.total[i] = fmaf(factor, total, rows.total[i] * before);
-    rows.delta[i] = fmaf(factor, delta, rows.delta[i] * before);
-}
-
-FUNCTION void merge_lanes(row_sums &rows) {
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-#pragma unroll
-        for (int other = 1; other < 4; other *= 2) {
-            const float most = __shfl_xor_sync(0xffffffffu, rows.most[i], other), total = __shfl_xor_sync(0xffffffffu, rows.total[i], other),
-                        delta = __shfl_xor_sync(0xffffffffu, rows.delta[i], other);
-            merge_row(rows, i, most, total, delta);
-        }
 }
 
 /* Adds half a cell: scores, -infinity where S has none; outer products, there 0. */
@@ -265,9 +238,6 @@ FUNCTION void add_cell(row_sums &rows, const float *x, const float *g) {
 
 /* ------------------------------------------------------------------------------------------ copying */
 
-#define COPIES_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
-FUNCTION void copies_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
 /* Lines of split rows, one tile of all rows after another; and the rows' numbers. */
 typedef struct source {
     const char *split;
@@ -275,6 +245,8 @@ typedef struct source {
     const float2 *stats;
     int64 filled;
 } source;
+
+#define ALL_ROWS ((int64)1 << 32) /* those beyond the last row are there, as zeros */
 
 /* Begins to copy a thread's lines, which are those of `rows`. */
 FUNCTION void copy_tiles(uint32 to, const source &from, int tiles, const uint32 *rows, int item) {
@@ -300,30 +272,8 @@ FUNCTION void copy_cell(uint32 to, cell_notes *notes, const source &from, const 
 
 FUNCTION void copy_own(uint32 to, const source &from, int64 panel, int item) {
     uint32 rows[LINES];
-#pragma unroll
-    for (int i = 0; i < LINES; i++) rows[i] = (uint32)(panel * SIDE) + item / 8 + THREADS / 8 * i;
+    rows_of_panel(rows, panel, ALL_ROWS, item);
     copy_tiles(to, from, OWN_TILES, rows, item);
-}
-
-/* What a thread needs to know of a cell before it copies it. */
-typedef struct next_record {
-    int64 list;
-    int32 last, start; /* start: the first of neighbouring columns; -1: gathered */
-} next_record;
-
-FUNCTION void load_record(next_record &record, const int64 *records, const int32 *together, int c) {
-    const cell_record *const at = (const cell_record *)records + c;
-    record.start = together[c];
-    record.list = at->list;
-    record.last = at->last;
-}
-
-/* The rows of a thread's lines: those beyond the last row are there, as zeros. */
-FUNCTION void load_rows(uint32 *rows, const next_record &record, const index *lists, int item) {
-#pragma unroll
-    for (int i = 0; i < LINES; i++)
-        rows[i] = record.start >= 0 ? (uint32)record.start + item / 8 + THREADS / 8 * i
-                                    : (uint32)lists[record.list + min(item / 8 + THREADS / 8 * i, record.last)];
 }
 
 /* ------------------------------------------------------------------------------------------ multiplying */
@@ -391,27 +341,14 @@ FUNCTION void add_products(float *sums, const uint32 *highs, const uint32 *lows,
 
 /* ------------------------------------------------------------------------------------------ the kernel */
 
-KERNEL backward_wide(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
-                 IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,
-                 int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),
-                 int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha, real beta,
-                 int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived), int64 counters,
-                 int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks), IN(float, own_scales),
-                 IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
+KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials),
+                     OUT(int32, arrived), int64 counters, int64 own_filled, int64 filled, IN(index, lists), IN(int32, together),
+                     IN(uint32, masks), IN(float, own_scales), IN(float, scales), IN(char, own_split), IN(char, split),
+                     OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(d, d_batch_stride);
-    MEMBER(e, e_batch_stride);
-    MEMBER(first, first_batch_stride);
-    MEMBER(second, second_batch_stride);
-    MEMBER(partials, scratch_batch_stride);
+    BACKWARD_MEMBERS;
+    SPLIT_MEMBERS;
     MEMBER(arrived, counters);
-    MEMBER(own_scales, scratch_batch_stride);
-    MEMBER(scales, scratch_batch_stride);
-    MEMBER(own_split, 4 * scratch_batch_stride);
-    MEMBER(split, 4 * scratch_batch_stride);
-    MEMBER(stats, scratch_batch_stride);
     let_next_launch_begin();
     const int item = LOCAL_ID, second_half = item / PER, in_half = item % PER, warp = in_half / 32, lane = item % 32;
     const int row_in = warp * 16 + lane / 4, first_column = second_half * (SIDE / 2);
@@ -438,13 +375,13 @@ KERNEL backward_wide(int64 rows, IN(offset, offsets), IN(index, columns), int64 
 #pragma unroll
     for (int i = 0; i < STAGES; i++) { /* the last cell is not copied yet */
         if (begin + i < end) {
-            load_record(record, records, together, begin + i);
-            load_rows(coming, record, lists, item);
+            load_mixed_record(record, records, together, begin + i);
+            load_rows(coming, record, lists, ALL_ROWS, item);
             if (i < STAGES - 1) copy_cell(first_stage + i * (CELL_TILES * TILE), notes + i, from, coming, item);
         }
         if (i < STAGES - 1) copies_commit();
     }
-    if (begin + STAGES < end) load_record(record, records, together, begin + STAGES);
+    if (begin + STAGES < end) load_mixed_record(record, records, together, begin + STAGES);
     int stage = 0, fresh = 1; /* a panel begins */
     float sums[OUTS], own_by[2][2], lse[2], delta[2];
     row_sums of;
@@ -464,8 +401,8 @@ KERNEL backward_wide(int64 rows, IN(offset, offsets), IN(index, columns), int64 
         if (c + STAGES - 1 < end) {
             const int place = stage == 0 ? STAGES - 1 : stage - 1;
             copy_cell(first_stage + place * (CELL_TILES * TILE), notes + place, from, coming, item);
-            if (c + STAGES < end) load_rows(coming, record, lists, item);
-            if (c + STAGES + 1 < end) load_record(record, records, together, c + STAGES + 1);
+            if (c + STAGES < end) load_rows(coming, record, lists, ALL_ROWS, item);
+            if (c + STAGES + 1 < end) load_mixed_record(record, records, together, c + STAGES + 1);
         }
         copies_commit();
         if (fresh) {

@@ -10,6 +10,28 @@ typedef struct cell_record {
     int32 first_cell, end_cell; /* of the panel */
 } cell_record;
 
+/* What a thread reads of a cell ahead of its copies: the cell's columns and rows depend on it. */
+typedef struct next_record {
+    int64 panel, list, entries;
+    int32 last, count; /* of its columns, the last; of its entries */
+    int32 start;       /* the first of neighbouring columns; -1: gathered */
+} next_record;
+
+FUNCTION void load_record(next_record &record, const int64 *records, int64 c) {
+    const cell_record *const at = (const cell_record *)records + c;
+    record.panel = at->panel;
+    record.list = at->list;
+    record.entries = at->entries;
+    record.last = at->last;
+    record.count = at->begins[8];
+}
+
+/* The same where cells of neighbouring columns and gathered ones are mixed. */
+FUNCTION void load_mixed_record(next_record &record, const int64 *records, const int32 *together, int64 c) {
+    record.start = together[c];
+    load_record(record, records, c);
+}
+
 /* The first cell of group g: all have `each`, and the first few one more. */
 FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, more); }
 
@@ -86,6 +108,15 @@ FUNCTION float power_of_two(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
+}
+
+/* Sums of exponentials relative to `most` and to `other` come to be relative to the larger one, which `most` becomes:
+   what the former and the latter are then times. */
+FUNCTION void take_larger(float &most, float other, float &before, float &factor) {
+    const float largest = fmaxf(most, other), against = largest == -INFINITY ? 0 : largest;
+    before = power_of_two(most - against);
+    factor = power_of_two(other - against);
+    most = largest;
 }
 
 /* A kernel whose launch is `early` begins while the launch before it ends. Here it waits until that has ended, and from

@@ -13,19 +13,6 @@ typedef struct cell_ahead {
     int32 count;                           /* of entries */
     uint32 own[DESCRIBED], columns[LINES]; /* of this thread: to describe, and to copy */
 } cell_ahead;
-typedef struct next_record {
-    int64 panel, list, entries;
-    int32 last, count;
-} next_record;
-
-FUNCTION void load_record(next_record &ahead, int64 c, const int64 *records) {
-    const cell_record *const record = (const cell_record *)records + c;
-    ahead.panel = record->panel;
-    ahead.list = record->list;
-    ahead.entries = record->entries;
-    ahead.last = record->last;
-    ahead.count = record->begins[8];
-}
 
 FUNCTION void load_columns(cell_ahead &cell, const next_record &record, const index *lists, int item) {
     cell.panel = record.panel;

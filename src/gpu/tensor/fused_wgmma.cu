@@ -120,34 +120,29 @@ FUNCTION void make_gates(const shared_memory &shared) {
 
 /* ------------------------------------------------------------------------------------------ the warp that copies */
 
-/* What the warp knows of cells ahead: columns of the one that it copies next, the record of the one after. `start`: the
-   first of neighbouring columns; -1: gathered. */
+/* What the warp knows of cells ahead: columns of the one that it copies next, which begin at `start` or are gathered, and
+   the record of the one after. */
 typedef struct cells_ahead {
     cell_ahead here;
     next_record record;
-    int32 start, next_start;
+    int32 start;
 } cells_ahead;
 
-FUNCTION void load_cell_after(cells_ahead &ahead, const operands &p, int c) {
-    load_record(ahead.record, c, p.records);
-    ahead.next_start = p.together[c];
-}
-
 FUNCTION void load_first_cells(cells_ahead &ahead, const operands &p, int lane) {
-    ahead.start = ahead.next_start = -1;
+    ahead.start = ahead.record.start = -1;
     if (p.begin >= p.end) return;
-    load_record(ahead.record, p.begin, p.records);
-    ahead.start = p.together[p.begin];
+    load_mixed_record(ahead.record, p.records, p.together, p.begin);
+    ahead.start = ahead.record.start;
     load_columns(ahead.here, ahead.record, ahead.start < 0 ? p.lists : 0, lane);
-    load_cell_after(ahead, p, p.begin + 1 < p.end ? p.begin + 1 : p.begin);
+    load_mixed_record(ahead.record, p.records, p.together, p.begin + 1 < p.end ? p.begin + 1 : p.begin);
 }
 
 /* From cell c to the next one. */
 FUNCTION void load_next_cell(cells_ahead &ahead, const operands &p, int c, int lane) {
     if (c + 1 >= p.end) return;
-    ahead.start = ahead.next_start;
+    ahead.start = ahead.record.start;
     load_columns(ahead.here, ahead.record, ahead.start < 0 ? p.lists : 0, lane);
-    if (c + 2 < p.end) load_cell_after(ahead, p, c + 2);
+    if (c + 2 < p.end) load_mixed_record(ahead.record, p.records, p.together, c + 2);
 }
 
 #define NOTE_BYTES(start) (uint32)(((start) < 0 ? 1 : 3) * 4 * SIDE + sizeof(cell_record))

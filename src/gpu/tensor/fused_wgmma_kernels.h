@@ -98,11 +98,8 @@ FUNCTION void gather_parts(float *sums, row_state &rows, const float *parts, int
         for (int i = 0; i < 6; i++) rest[i] = __ldcg(part + (OUTS + i) * (32 * MULTIPLIERS));
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            const float largest = fmaxf(rows.most[i], rest[i]), against = largest == -INFINITY ? 0 : largest;
-            before[i] = power_of_two(rows.most[i] - against);
-            factor[i] = power_of_two(rest[i] - against);
+            take_larger(rows.most[i], rest[i], before[i], factor[i]);
             rows.total[i] = fmaf(factor[i], rest[2 + i], rows.total[i] * before[i]);
-            rows.most[i] = largest;
         }
         lost |= rest[4] < 0;
         d_most = fmaxf(d_most, fabsf(rest[4]));

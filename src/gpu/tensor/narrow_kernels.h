@@ -1,32 +1,16 @@
 /*
  * Shared by the kernels of attention for operands of 16 bits, backward_narrow.cu and
  * fused_narrow.cu: tiles of rows that are copied from where they are, and products of tiles. The kernels are compiled
- * with INNER_STEPS and WIDTH_STEPS, of 16 numbers of K and L. Included after hopper.h and cell_kernels.h.
+ * with INNER_STEPS and WIDTH_STEPS, of 16 numbers of K and L. Included after tensor_cores.h and cell_kernels.h.
  */
-#define SIDE                 64           /* rows and columns of a cell */
-#define TILE                 (SIDE * 128) /* bytes */
-#define THREADS              128
-#define WARPS                (THREADS / 32)
-#define LINES                (SIDE / (THREADS / 8)) /* of a tile that a thread copies a piece of */
-#define INNER_TILES          ((INNER_STEPS + 3) / 4)
-#define WIDTH_TILES          ((WIDTH_STEPS + 3) / 4)
-#define TILES                (INNER_TILES + WIDTH_TILES) /* of a cell */
-#define tile_of(first, tile) operand_after(first, (tile)*TILE)
-
-/* Number i of a thread is in row + i / 2 % 2 * 8 and this column. */
-FUNCTION int column_of(int i, int lane) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
-
-NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
-    float sum = 0;
-#pragma unroll 1
-    for (int64 i = 0; i < count; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
-    return sum;
-}
+#define THREADS     128
+#define WARPS       (THREADS / 32)
+#define INNER_TILES ((INNER_STEPS + 3) / 4)
+#define WIDTH_TILES ((WIDTH_STEPS + 3) / 4)
+#define TILES       (INNER_TILES + WIDTH_TILES) /* of a cell */
+#include "line_kernels.h"
 
 /* ------------------------------------------------------------------------------------------ copying */
-
-#define COPIES_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
-FUNCTION void copies_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
 /* A piece whose address is no multiple of 16, of `bytes` that are to be read. */
 FUNCTION void copy_piece(uint32 to, const element *from, int bytes) {
@@ -68,7 +52,7 @@ FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, con
             const char *const at = from.at + (uint64)rows[line] * (uint32)from.stride;
 #pragma unroll
             for (int tile = 0; tile < tiles; tile++) {
-                const uint32 into = place + tile * TILE + line * (THREADS / 8 * 128);
+                const uint32 into = place + tile * TILE + line * (AT_A_TIME * 128);
                 if (whole)
                     copy_16(into, at + tile * 128);
                 else
@@ -80,42 +64,10 @@ FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, con
         for (int tile = 0; tile < tiles; tile++)
 #pragma unroll
             for (int line = 0; line < LINES; line++)
-                copy_piece(place + tile * TILE + line * (THREADS / 8 * 128),
+                copy_piece(place + tile * TILE + line * (AT_A_TIME * 128),
                            (const element *)(from.at + rows[line] * from.stride + tile * 128),
                            from.bytes >> 8 * tile & 255);
     }
-}
-
-/* What a thread needs to know of a cell before it copies it: its rows are read one cell ahead, what these depend on
- * two. */
-typedef struct next_record {
-    int64 list;
-    int32 last, start; /* start: the first of neighbouring columns; -1: gathered */
-} next_record;
-
-FUNCTION void load_record(next_record &record, const int64 *records, const int32 *together, int c) {
-    const cell_record *const at = (const cell_record *)records + c;
-    record.start = together[c];
-    record.list = at->list;
-    record.last = at->last;
-}
-
-/* The rows of a thread's lines, of `count`: what fills a cell up has the last one, and no nonzeros. */
-FUNCTION void load_rows(uint32 *rows, const next_record &record, const index *lists, int64 count, int item) {
-    if (record.start >= 0) {
-#pragma unroll
-        for (int i = 0; i < LINES; i++)
-            rows[i] = min((uint32)record.start + item / 8 + THREADS / 8 * i, (uint32)count - 1);
-    } else {
-#pragma unroll
-        for (int i = 0; i < LINES; i++)
-            rows[i] = (uint32)lists[record.list + min(item / 8 + THREADS / 8 * i, record.last)];
-    }
-}
-FUNCTION void rows_of_panel(uint32 *rows, int64 panel, int64 count, int item) {
-#pragma unroll
-    for (int i = 0; i < LINES; i++)
-        rows[i] = min((uint32)(panel * SIDE) + item / 8 + THREADS / 8 * i, (uint32)count - 1);
 }
 
 /* ------------------------------------------------------------------------------------------ multiplying */

@@ -166,9 +166,9 @@ FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int c, 
     cell_ahead here;
     next_record record;
     if (c >= 0) {
-        load_record(record, c, p.records);
+        load_record(record, p.records, c);
         load_columns(here, record, ALIGNED ? 0 : p.lists, item);
-        load_record(record, next.cell >= 0 ? next.cell : c, p.records);
+        load_record(record, p.records, next.cell >= 0 ? next.cell : c);
     }
     while (c >= 0) {
         const uint32 a_to = shared.a + a_place.place * RESIDENT * TILE;
@@ -196,7 +196,7 @@ FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int c, 
         next_cell(next, p.of);
         if (c >= 0) {
             load_columns(here, record, ALIGNED ? 0 : p.lists, item);
-            if (next.cell >= 0) load_record(record, next.cell, p.records);
+            if (next.cell >= 0) load_record(record, p.records, next.cell);
         }
     }
 }
