@@ -18,8 +18,8 @@ static const tamis_cpu_amx_kernels *kernels_of(void) {
 static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     const char *missing = NULL;
     if (problem->type != TAMIS_BF16 || problem->value_type != TAMIS_BF16) {
-        snprintf(reason, bytes, "%s of S's values and %s: AMX multiplies bf16", tamis_type_name(problem->value_type),
-                 tamis_type_name(problem->type));
+        snprintf(reason, bytes, "S's values are %s, the operands %s: AMX multiplies bf16",
+                 tamis_type_name(problem->value_type), tamis_type_name(problem->type));
         return false;
     }
     const tamis_cpu_amx_kernels *const kernels = kernels_of();
