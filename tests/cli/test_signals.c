@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#include "support/brief.h"
+
 /* Seconds: the program has one, and the machine may be busy. */
 static const double SOON = 200, LONG = 600;
 
@@ -274,9 +276,9 @@ enum { COMPUTATIONS = sizeof computations / sizeof *computations }; /* a multipl
 
 static void a_computation_ends(void **unused) {
     (void)unused;
-    enum { AT_ONCE = 5 }; /* their memory */
+    enum { AT_ONCE = 5 }; /* their memory; a brief run has half of them */
     one_run runs[AT_ONCE];
-    for (int first = 0; first < COMPUTATIONS; first += AT_ONCE) {
+    for (int first = test_rounds(0, AT_ONCE); first < COMPUTATIONS; first += AT_ONCE) {
         for (int i = 0; i < AT_ONCE; i++) runs[i] = start(computations[first + i], NULL, 0);
         for (const double until = now() + 0.6; now() < until;) rest();
         for (int i = 0; i < AT_ONCE; i++) send(&runs[i], numbers[i % 2]);

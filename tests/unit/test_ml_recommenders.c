@@ -4,6 +4,7 @@
  * them, refusals, failing allocations. test_ml_recommenders [DEVICE]
  */
 #include "test_ml_recommenders.h"
+#include "support/brief.h"
 #include "support/skip.h"
 
 static const char *device_name = "cpu";
@@ -268,7 +269,7 @@ static void test_faults(void **state) {
         options.batch_rows = 12;
         options.threads = 1;
         tamis_status status = TAMIS_ERROR_MEMORY;
-        for (int64_t fail = 1; status != TAMIS_OK; fail++) {
+        for (int64_t fail = 1; status != TAMIS_OK; fail += test_rounds(1, 4)) {
             const int64_t before = tamis_memory_live();
             tamis_memory_fail_at(fail);
             status = use_all(&options, &t);
