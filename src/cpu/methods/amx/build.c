@@ -107,10 +107,12 @@ static void build_body(void *context, int share, int shares) {
     const int64_t end = tamis_partition_even(index->panels, shares, share + 1);
     const marks m = {b->all.seen + share * (index->cells / 64 + 1), b->all.slots + share * index->cells};
     for (int64_t i = tamis_partition_even(index->panels, shares, share); i < end; i++) {
-        const int64_t at = index->starts[i];
-        if (b->counts)
+        if (b->counts) {
             index->starts[i + 1] = count_cells(b->problem, i, b->least, &m);
-        else if (index->starts[i + 1] > at)
+            continue;
+        }
+        const int64_t at = index->starts[i]; /* while panels are counted, another thread may write it */
+        if (index->starts[i + 1] > at)
             fill_cells(b->problem, i, &m, index->columns + at, index->masks ? index->masks + at * ROWS : NULL);
     }
 }
