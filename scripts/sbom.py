@@ -50,7 +50,9 @@ def linked(build):
              for name, (variable, header, names, licence) in LINKED.items() if not cache.get(variable, "NOTFOUND").endswith("NOTFOUND")]
     include = Path(cache["TAMIS_RANDOM123_INCLUDE"])
     found.append(("Random123", package_version(include, "librandom123-dev"), "BSD-3-Clause"))
-    found.append(("libgcc", run(cache["CMAKE_C_COMPILER"], "-dumpfullversion"), "GPL-3.0-or-later WITH GCC-exception-3.1"))
+    compiler, = build.glob("CMakeFiles/*/CMakeCCompiler.cmake")  # the cache has none that a file of a toolchain names
+    found.append(("libgcc", re.search(r'CMAKE_C_COMPILER_VERSION "([^"]+)"', compiler.read_text(encoding="utf-8"))[1],
+                  "GPL-3.0-or-later WITH GCC-exception-3.1"))
     if python := cache.get("TAMIS_ZIG_PYTHON"):
         found.append(("compiler-rt of Zig", run(python, "-I", "-m", "ziglang", "version"), "MIT"))
     return found
