@@ -22,7 +22,7 @@ static bool look(void) {
     return syscall(SYS_arch_prctl, GET_SUPPORTED, &supported) == 0 && supported >> TILE_DATA & 1;
 }
 
-/* The answer is remembered: a virtual machine leaves the processor for each cpuid, some 50 us, and every call asks. */
+/* The answer is remembered: a virtual machine leaves the processor for each cpuid, some 20 us, and every call asks. */
 bool tamis_cpu_amx_runs(void) {
     static _Atomic int known; /* 0: not yet; 1: no; 2: yes */
     if (known == 0) known = look() ? 2 : 1;

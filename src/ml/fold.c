@@ -2,8 +2,7 @@
  * Factors of few new rows on the CPU, for services. Plans, conversions and scratch for them (implicit.c, als.c) take
  * longer than one row's arithmetic. So its entries' factors are gathered, and the system is solved by conjugate
  * gradients that are preconditioned by the part that all rows have in common, G. A row's own entries are few beside
- * all columns, so the preconditioned matrix is near the identity, and some six steps suffice where there are 32
- * without.
+ * all columns, so the preconditioned matrix is near the identity, and few steps suffice.
  *
  * With G^-1 as preconditioner, G p follows as p does: z = G^-1 r, p = z + b p, so G p = r + b G p. A step is two
  * products with the gathered factors and one with G^-1.
