@@ -119,14 +119,16 @@ typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_LINEAR = 0, /* |r| */
     TAMIS_WEIGHTS_LOG = 1,    /* log2(1 + |r|), so that one stays one */
     TAMIS_WEIGHTS_BM25 = 2,   /* less in long rows and for frequent columns: Okapi BM25 with K1 = 100, B = 0.8 */
-    TAMIS_WEIGHTS_ONES = 3    /* 1 */
+    TAMIS_WEIGHTS_ONES = 3,   /* 1 */
+    TAMIS_WEIGHTS_AUTO = 4    /* implicit-als: log or bm25, by an inner split of the data */
 } tamis_use_weights;
 
 /* What to fit. Initialise with tamis_model_options_init, which sets the defaults of a method. Fields of other methods
    are ignored. */
 typedef struct tamis_model_options {
     tamis_method method;
-    int64_t factors;  /* features or topics, 1 to 1024 (32); 20 topics */
+    int64_t factors;  /* features or topics, 1 to 1024; als, implicit-als, ccd: 0 (default) chooses their number
+                         by an inner split of the data; bpr, sfa 32; 20 topics */
     tamis_type type;  /* TAMIS_F32 (default) or TAMIS_F64 */
     int iterations;   /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap 50) */
     uint64_t seed;    /* of the initial factors and of the order of mini-batches (1) */
@@ -168,7 +170,7 @@ typedef struct tamis_model_options {
     bool learn_row_prior;      /* lda: learn alpha, one for each topic, from row_prior on (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
     bool reserved_flags[6];    /* false */
-    tamis_use_weights weights; /* implicit-als: what a use counts (TAMIS_WEIGHTS_LOG) */
+    tamis_use_weights weights; /* implicit-als: what a use counts (TAMIS_WEIGHTS_AUTO) */
     int neighbours;            /* item-knn: the columns near each column that are kept (20) */
     uint64_t reserved[9];
 } tamis_model_options;
@@ -352,7 +354,8 @@ typedef struct tamis_model_description {
     double mean, least, most; /* of the fitted values */
     double scale; /* als, ccd, sfa predict mean + scale * (product of factors, and biases): the ratings' deviation */
     double regularization; /* lambda of the last iteration: the option's, or found by the noise */
-    uint64_t reserved[6];
+    double choice_seconds; /* what choosing options by an inner split took; not saved. They are in `options` */
+    uint64_t reserved[5];
 } tamis_model_description;
 
 /* Describes a model. */

@@ -135,6 +135,7 @@ TAMIS_WEIGHTS_LINEAR = 0
 TAMIS_WEIGHTS_LOG = 1
 TAMIS_WEIGHTS_BM25 = 2
 TAMIS_WEIGHTS_ONES = 3
+TAMIS_WEIGHTS_AUTO = 4
 
 
 class tamis_sparse(Structure):
@@ -438,7 +439,7 @@ class tamis_model_description(Structure):
     _fields_ = [("options", tamis_model_options), ("rows", c_int64), ("cols", c_int64), ("nnz", c_int64),
                 ("width", c_int64), ("iterations_done", c_int), ("loss", c_double), ("metric", c_double),
                 ("mean", c_double), ("least", c_double), ("most", c_double), ("scale", c_double),
-                ("regularization", c_double), ("reserved", c_uint64 * 6)]
+                ("regularization", c_double), ("choice_seconds", c_double), ("reserved", c_uint64 * 5)]
 
 
 # the values of the _INIT macros that are not zero

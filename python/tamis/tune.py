@@ -139,7 +139,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         return {"error": found, "seconds": time.perf_counter() - start, "cost": steps * weight(values)}
 
     def weight(values: dict[str, Any]) -> float:
-        return float(values.get("factors", fixed.get("factors", getattr(method(), "factors", 1))))
+        return float(values.get("factors", fixed.get("factors", getattr(method(), "factors", 1))) or 32)  # 0: chosen, from 32 on
 
     def weights() -> list[float]:
         return [max(1.0, weight(values)) for values in alive]

@@ -318,6 +318,7 @@ const ml_method ml_als = {
               .groups = true},
     .biases = true,
     .noise = true,
+    .sizes = true,
     .defaults = defaults,
     .check = check,
     .begin = begin,

@@ -43,7 +43,7 @@ enum { COLUMN_ORDER = 1, TASKS = 2 };                                 /* and of 
 enum { NEW_ROW_STEPS = 30, NEW_ROW_LEAST = 400 };
 
 static const double LITTLE = 1e-6;     /* against a division by zero */
-static const double LAMBDA = 1.0 / 30; /* of which lambda is a share (share.c) */
+static const double LAMBDA = 1.0 / 30; /* of which lambda is a share (choose.c) */
 
 /* The columns above 0 of each row, sorted. */
 typedef struct uses {

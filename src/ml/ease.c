@@ -6,7 +6,7 @@
  * X^T X comes from SpMM, some columns at a time (items.c). The inverse is found on the host in double by Gauss-Jordan
  * elimination in blocks of columns, which needs no pivots as the matrix is positive definite: 2 columns^3 operations,
  * and 8 bytes for each pair. Lambda 0 is a share of the mean of the diagonal, chosen by an inner split where the
- * columns are few (share.c).
+ * columns are few (choose.c).
  */
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
     if (options->weights == TAMIS_WEIGHTS_BM25)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "weights = bm25: ease has linear, log or ones");
-    return ml_weights_check(options);
+    return ml_weights_check(options, TAMIS_WEIGHTS_ONES);
 }
 
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {

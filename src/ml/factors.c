@@ -72,7 +72,8 @@ tamis_status tamis_model_describe(const tamis_model *model, tamis_model_descript
                                              .least = model->least,
                                              .most = model->most,
                                              .scale = model->scale,
-                                             .regularization = ml_lambda(model)};
+                                             .regularization = ml_lambda(model),
+                                             .choice_seconds = model->choice_seconds};
     description->options.checkpoint = NULL;
     description->options.callback = NULL;
     description->options.callback_context = NULL;

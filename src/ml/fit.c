@@ -1,13 +1,13 @@
-/* Fits to data in memory on one device: the data, lambda's share, and the loop (loop.c). */
+/* Fits to data in memory on one device: the data, what is chosen, and the loop (loop.c). */
 #include "ml/fit.h"
 
 #include "base/clock.h"
 #include "ml/canonical.h"
+#include "ml/choose.h"
 #include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/renew.h"
-#include "ml/share.h"
 
 tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols, int64_t nnz, uint64_t sum) {
     if (ml_begun(model) && model->data_sum != 0 && model->data_sum != sum)
@@ -85,8 +85,12 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, take_data(model, view));
     TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
+    if (!ml_begun(model)) {
+        ml_choice choice;
+        TRY_GOTO(done, ml_choose(model, view, &choice));
+        ml_take_choice(model, &choice);
+    }
     if (model->method->prepare) TRY_GOTO(done, model->method->prepare(model, view, true));
-    if (!ml_begun(model)) TRY_GOTO(done, ml_share_choose(model, view, &model->share));
     /* a method that keeps no rows finds those of held-out ratings from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->about.row_factors) own.observed = model->method->prepare ? S : view;

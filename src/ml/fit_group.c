@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "ml/canonical.h"
+#include "ml/choose.h"
 #include "ml/fit.h"
 #include "ml/group.h"
 #include "ml/group_columns.h"
@@ -19,7 +20,6 @@
 #include "ml/model_header.h"
 #include "ml/numbers.h"
 #include "ml/place.h"
-#include "ml/share.h"
 
 /* ------------------------------------------------------------------------------------------ what must be equal */
 
@@ -213,7 +213,19 @@ static tamis_status run(joining *j) {
     return ml_group_take_whole(model);
 }
 
-/* Rewrites the values as the method wants them. The share of lambda is the first rank's, found by its rows. */
+/* What is chosen is the first rank's choice, by its rows. */
+static tamis_status choose(joining *j) {
+    tamis_group *const group = j->rank.group;
+    ml_choice choice = j->model->asked;
+    tamis_status status = TAMIS_OK;
+    if (j->rank.number == 0) status = ml_choose(j->model, tamis_owned_sparse_view(j->data), &choice);
+    TRY(tamis_group_share(group, status, &choice, sizeof choice));
+    memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
+    ml_take_choice(j->model, &choice);
+    return TAMIS_OK;
+}
+
+/* Rewrites the values as the method wants them. */
 static tamis_status prepare(joining *j) {
     tamis_model *const model = j->model;
     tamis_group *const group = j->rank.group;
@@ -224,13 +236,7 @@ static tamis_status prepare(joining *j) {
         status = model->method->prepare(model, &data, true);
         model->rank = NULL;
     }
-    TRY(tamis_group_share(group, status, NULL, 0));
-    if (ml_begun(model)) return TAMIS_OK;
-    double share = ML_SHARE;
-    if (j->rank.number == 0) status = ml_share_choose(model, &data, &share);
-    TRY(tamis_group_share(group, status, &share, sizeof share));
-    memcpy(&model->share, tamis_group_shared(group, 0, sizeof share), sizeof share);
-    return TAMIS_OK;
+    return tamis_group_share(group, status, NULL, 0);
 }
 
 static tamis_status fit(joining *j) {
@@ -239,6 +245,7 @@ static tamis_status fit(joining *j) {
     TRY(meet(j, &whole));
     model->renewed = false; /* other data are refused, as without it */
     TRY(take_data(j, &whole));
+    if (!ml_begun(model)) TRY(choose(j));
     TRY(prepare(j));
     TRY(ml_group_columns(&j->rank, tamis_owned_sparse_view(j->data)));
     model->stopped = model->converged = false;

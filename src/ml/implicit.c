@@ -55,7 +55,7 @@ static void defaults(tamis_model_options *options) {
     options->regularization = 0; /* found by the noise */
     options->cg_steps = 3;
     options->confidence = 1;
-    options->weights = TAMIS_WEIGHTS_LOG;
+    options->weights = TAMIS_WEIGHTS_AUTO;
 }
 
 static tamis_status check(const tamis_model_options *options) {
@@ -64,7 +64,7 @@ static tamis_status check(const tamis_model_options *options) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
     if (!(options->confidence >= 0) || !isfinite(options->confidence))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "confidence = %g, expected 0 or more", options->confidence);
-    return ml_weights_check(options);
+    return ml_weights_check(options, TAMIS_WEIGHTS_AUTO);
 }
 
 static void states(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]) {
@@ -305,6 +305,8 @@ const ml_method ml_implicit_als = {
               .row_factors = true,
               .groups = true},
     .noise = true,
+    .sizes = true,
+    .weighs = true,
     .defaults = defaults,
     .check = check,
     .states = states,

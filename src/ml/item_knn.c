@@ -35,7 +35,7 @@ static tamis_status check(const tamis_model_options *options) {
     if (options->neighbours < 1 || options->neighbours > NEIGHBOURS_MOST)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "neighbours = %d, expected 1 to %d", options->neighbours,
                           NEIGHBOURS_MOST);
-    return ml_weights_check(options);
+    return ml_weights_check(options, TAMIS_WEIGHTS_ONES);
 }
 
 static void states(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]) {

@@ -17,10 +17,12 @@ enum { ML_STATES = 4, ML_PARTS = 4 };
 
 typedef struct ml_method {
     tamis_method_description about;
-    bool biases;         /* with options.biases the factors end in a bias */
-    bool nonnegative;    /* with options.nonnegative there are no biases, and ratings are not centred */
-    bool noise;          /* options.regularization = 0 finds lambda by the noise of the data */
-    int64_t chosen_most; /* with noise: of more columns its share is not chosen by an inner split; 0: no limit */
+    bool biases;                 /* with options.biases the factors end in a bias */
+    bool nonnegative;            /* with options.nonnegative there are no biases, and ratings are not centred */
+    bool noise;                  /* options.regularization = 0 finds lambda by the noise of the data */
+    bool sizes;                  /* options.factors = 0 chooses their number by an inner split */
+    bool weighs;                 /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
+    int64_t chosen_most;         /* of more columns nothing is chosen by an inner split; 0: no limit */
     int row_state, column_state; /* of the states, those with a number for each row and column of any model; 0: none */
     bool masses;                 /* a topic's weights add up to the topic's share of the words, not to 1 */
 

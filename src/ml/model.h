@@ -11,7 +11,8 @@
  *   renew.c      warm starts, rows that are put in
  *   kept.h       what is kept between calls that use a model
  *   fold.h scan.h  one new row, the best columns of one row
- *   noise.h share.h  lambda by the noise        weights.h     what uses count
+ *   noise.h          lambda by the noise        weights.h     what uses count
+ *   choose.h         what an inner split chooses
  *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
  *   operands.c   predictions as products        predict.c recommend.c similar.c topics.c score.c  using a model
  *   model_file.h saving and loading
@@ -40,8 +41,16 @@ static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200
  */
 enum { ML_PRIOR_RATINGS = 40 };
 
-/* The share of the noise that lambda is where there is too little to choose one by (share.h). */
+/* The share of the noise that lambda is where there is too little to choose one by (choose.h). */
 static const double ML_SHARE = 0.9;
+
+/* What a fit chooses by an inner split (choose.h): the share of the noise that lambda is, and options. */
+typedef struct ml_choice {
+    double share;
+    int64_t factors;
+    tamis_use_weights weights;
+    double seconds; /* what choosing took; 0: nothing was to be chosen, or there was too little to choose by */
+} ml_choice;
 
 /* Time in sparse calls, by events in the stream that are read when an iteration is over. */
 typedef struct ml_times {
@@ -62,8 +71,9 @@ struct tamis_model {
     double scale;                /* ratings are fitted as (r - mean) / scale; 1 where the model is of an old file */
     double prior_ratings;        /* a weighted lambda counts so many ratings more than a row has; 0 of an old file */
     double lambda;               /* where options.regularization is 0: of the last iteration, see noise.h; else 0 */
-    double share;                /* of the noise that lambda is, see share.h */
-    bool fixed_share;            /* it is not to be chosen */
+    double share;                /* of the noise that lambda is, see noise.h */
+    ml_choice asked;             /* as the options had it, from which a fit chooses, see choose.h */
+    double choice_seconds;       /* see ml_choice; not saved */
     bool renewed;                /* the fit is of other data than that before it, see renew.h */
     uint64_t data_sum;           /* fingerprint of the data, 0: none (streams) */
     int iterations_done;

@@ -108,6 +108,9 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
                           by_noise ? "a positive number" : "0: it is not found by the noise");
     if (!(model->share > 0 && isfinite(model->share)))
         return tamis_fail(status, "%s: share = %g, expected a positive number", path, model->share);
+    if (o->factors < 1 || (model->method->weighs && o->weights == TAMIS_WEIGHTS_AUTO))
+        return tamis_fail(status, "%s: factors = %lld and weights = %d: a fit would have chosen them", path,
+                          (long long)o->factors, (int)o->weights);
     const bool pairs = model->method->column_width != NULL;
     const int64_t width = pairs ? model->cols : ml_width(model->method, o);
     if (model->width != width)

@@ -18,7 +18,7 @@
  * the noise, with their geometric mean in place of s: one count of a million among ones leaves it as it is. lambda is
  * not multiplied there, and is the same in all iterations.
  *
- * The share is 0.9 unless an inner split finds a better one (share.c).
+ * The share is 0.9 unless an inner split finds a better one (choose.c).
  *
  * This is the square-root form of nuclear-norm regularisation (Klopp 2014, "Noisy low-rank matrix completion with
  * general sampling distribution", for unknown variance), with the degrees of freedom beside it.

@@ -20,9 +20,14 @@ tamis_status tamis_model_options_init(tamis_model_options *options, tamis_method
     tamis_clear_error();
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
     TRY(check_method(method));
-    *options = (tamis_model_options){
-        .method = method, .factors = 32, .type = TAMIS_F32, .iterations = 15, .seed = 1, .checkpoint_seconds = 30};
-    ml_method_of(method)->defaults(options);
+    const ml_method *const row = ml_method_of(method);
+    *options = (tamis_model_options){.method = method,
+                                     .factors = row->sizes ? 0 : 32,
+                                     .type = TAMIS_F32,
+                                     .iterations = 15,
+                                     .seed = 1,
+                                     .checkpoint_seconds = 30};
+    row->defaults(options);
     return TAMIS_OK;
 }
 
@@ -53,8 +58,11 @@ tamis_status ml_options_check(const tamis_model_options *options) {
         if (options->reserved_flags[i])
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.reserved_flags[%zu] is true: expected false", i);
     TRY(check_method(options->method));
-    if (options->factors < 1 || options->factors > 1024)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "factors = %lld, expected 1 to 1024", (long long)options->factors);
+    const ml_method *const method = ml_method_of(options->method);
+    const int least = method->sizes ? 0 : 1;
+    if (options->factors < least || options->factors > 1024)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "factors = %lld, expected %d to 1024", (long long)options->factors,
+                          least);
     if (options->type != TAMIS_F32 && options->type != TAMIS_F64)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %s, models are fp32 or fp64", tamis_type_name(options->type));
     if (options->iterations < 0)
@@ -72,7 +80,6 @@ tamis_status ml_options_check(const tamis_model_options *options) {
                           options->rate_offset);
     char algorithms[3][48];
     TRY(ml_algorithms(options->algorithms, algorithms));
-    const ml_method *const method = ml_method_of(options->method);
     return method->check ? method->check(options) : TAMIS_OK;
 }
 
@@ -91,6 +98,7 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->scale = 1;
     model->prior_ratings = ML_PRIOR_RATINGS;
     model->share = ML_SHARE;
+    model->asked = (ml_choice){ML_SHARE, options->factors, options->weights, 0};
     char *checkpoint = NULL;
     tamis_status status = tamis_allocate_zeroed(1, sizeof *model->kept, "a model", (void **)&model->kept);
     if (status == TAMIS_OK) status = ml_algorithms(options->algorithms, model->algorithms);

@@ -18,10 +18,10 @@
 
 static const double K = 100, B = 0.8;
 
-tamis_status ml_weights_check(const tamis_model_options *options) {
-    if ((int)options->weights >= TAMIS_WEIGHTS_LINEAR && (int)options->weights <= TAMIS_WEIGHTS_ONES) return TAMIS_OK;
+tamis_status ml_weights_check(const tamis_model_options *options, tamis_use_weights most) {
+    if ((int)options->weights >= TAMIS_WEIGHTS_LINEAR && (int)options->weights <= (int)most) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "weights = %d, expected %d to %d", (int)options->weights,
-                      (int)TAMIS_WEIGHTS_LINEAR, (int)TAMIS_WEIGHTS_ONES);
+                      (int)TAMIS_WEIGHTS_LINEAR, (int)most);
 }
 
 void ml_weights_state(const tamis_model_options *options, int64_t cols, int64_t sizes[2]) {

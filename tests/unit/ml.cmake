@@ -2,6 +2,9 @@
 foreach(name batches bpr data files fit items memory names renew score serving split uses using using_errors)
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c LIBRARIES tamis_ml_static TIMEOUT 120)
 endforeach()
+# Whole fits, and those that choose: of generated sets and the collection of real ones.
+tamis_add_test(NAME test_ml_defaults SOURCES test_ml_defaults.c LIBRARIES tamis_ml_static TIMEOUT ${TAMIS_TIMEOUT})
+target_compile_definitions(test_ml_defaults PRIVATE TAMIS_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 # It asks other devices too: a processor's OpenCL, which leaks what it compiles with.
 set(opencl "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/gpu/caches/pocl;TAMIS_OPENCL_OPTIONS=-cl-opt-disable") # as tests/gpu does
 if(TAMIS_SANITIZE)

@@ -385,9 +385,15 @@ static void refuses(tamis_model_options options, const char *message) {
 
 static void bad_options_are_named(void **state) {
     (void)state;
-    tamis_model_options o = options_of(TAMIS_ALS);
+    tamis_model_options o = options_of(TAMIS_SFA);
     o.factors = 0;
     refuses(o, "factors = 0, expected 1 to 1024");
+    o = options_of(TAMIS_ALS);
+    o.factors = -1;
+    refuses(o, "factors = -1, expected 0 to 1024");
+    o = options_of(TAMIS_ITEM_KNN);
+    o.weights = TAMIS_WEIGHTS_AUTO;
+    refuses(o, "weights = 4, expected 0 to 3");
     o = options_of(TAMIS_ALS);
     o.regularization = -1;
     refuses(o, "regularization = -1, expected a positive number, or 0 to find it by the noise of the data");

@@ -16,7 +16,7 @@ from .._sparse import Sparse
 from . import _held
 from ._conventions import check_names, names_of
 from ._handle import Model, must, not_fitted
-from ._parameters import Parameters
+from ._parameters import WEIGHTS, Parameters
 
 Self = TypeVar("Self", bound="Fitting")
 
@@ -28,7 +28,8 @@ class Fitting(Parameters):
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
-        parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data).
+        parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data), `factors_` and `weights_` (the
+        parameter, or chosen by an inner split).
         Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
         Raises ValueError with the first bad entry.
 
@@ -142,7 +143,9 @@ class Fitting(Parameters):
             field = {"dtype": "type"}.get(name, name)
             if name in ("device", "devices", "threads", "random_state", "seed", "iterations", "tolerance", "elbo"):
                 continue
-            if getattr(options, field) != getattr(described.options, field):
+            given = getattr(options, field)
+            open_to_choice = (name, given) in (("factors", 0), ("weights", c.TAMIS_WEIGHTS_AUTO))
+            if not open_to_choice and given != getattr(described.options, field):
                 raise _errors.ArgumentError(f"{name} = {getattr(self, name)!r} is not what the model was fitted with: a warm start goes on with the same parameters")
 
     @staticmethod
@@ -160,6 +163,10 @@ class Fitting(Parameters):
         must(models().tamis_model_describe(self._model.value, described))
         if hasattr(self, "regularization"):
             self.regularization_ = described.regularization
+        if hasattr(self, "factors"):
+            self.factors_ = described.options.factors
+        if hasattr(self, "weights"):
+            self.weights_ = WEIGHTS[described.options.weights]
         self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
         self._width, self._rows = described.width, described.rows
         self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"

@@ -14,7 +14,7 @@ from . import _held
 from ._conventions import BaseEstimator, TransformerMixin, seed_of
 from ._handle import Model, must
 
-WEIGHTS = ("linear", "log", "bm25", "ones")
+WEIGHTS = ("linear", "log", "bm25", "ones", "auto")
 
 
 class Parameters(TransformerMixin, BaseEstimator):

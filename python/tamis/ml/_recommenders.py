@@ -13,7 +13,8 @@ class ALS(RowEstimator):
     devices: names of devices of this process that fit together, for instance ["cuda:0", "cuda:1"]; each has some rows of X, and all have the
     model in the end, which is that of one device but for rounding. It is then used on the first of them; `device` is not looked at. The
     same one may be there several times. ALS and ImplicitALS do this; `fit` of the others raises UnsupportedError.
-    regularization: 0 finds lambda by the noise of the data. random_state: a number or a generator of NumPy in place of seed.
+    factors: 0 chooses their number by a small inner split of the data. regularization: 0 finds lambda by the noise of the data.
+    random_state: a number or a generator of NumPy in place of seed.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ALS
@@ -26,7 +27,7 @@ class ALS(RowEstimator):
     _method = c.TAMIS_ALS
     _scores_rows = True
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+    def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
@@ -35,7 +36,8 @@ class ALS(RowEstimator):
 class ImplicitALS(RowEstimator):
     """Counts of uses: missing entries count as zeros with little weight (Hu, Koren, Volinsky). Parameters as in `ALS`.
 
-    weights: what a count r is taken for: "log", log2(1 + r); "linear", r; "ones", 1; "bm25", less in long rows and for frequent columns.
+    weights: what a count r is taken for: "log", log2(1 + r); "linear", r; "ones", 1; "bm25", less in long rows and for frequent columns;
+    "auto", "log" or "bm25" by an inner split.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ImplicitALS
@@ -47,8 +49,8 @@ class ImplicitALS(RowEstimator):
     _method = c.TAMIS_IMPLICIT_ALS
     _uses = True
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
-                 confidence: float = 1.0, weights: str = "log", cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+    def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+                 confidence: float = 1.0, weights: str = "auto", cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())
 
@@ -127,7 +129,7 @@ class CCD(RowEstimator):
     _method = c.TAMIS_CCD
     _scores_rows = True
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+    def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
                  device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())

@@ -82,7 +82,7 @@ const tool_choices tool_kept_types = {"a type",
                                       .names = (const char *const[]){"fp32", "fp64", "fp16", "bf16", "auto", NULL}};
 const tool_choices tool_types = {"a type", .name_at = type_at};
 const tool_choices tool_use_weights = {"weights of uses",
-                                       .names = (const char *const[]){"linear", "log", "bm25", "ones", NULL}};
+                                       .names = (const char *const[]){"linear", "log", "bm25", "ones", "auto", NULL}};
 const tool_choices tool_model_types = {"a type for models", .name_at = model_type_at};
 const tool_choices tool_operations = {"an operation", .name_at = operation_at};
 const tool_choices tool_edges = {"an edge operation", .name_at = edge_at};

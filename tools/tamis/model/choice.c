@@ -12,10 +12,13 @@
 #include "group/choice.h"
 #include "group/ranks.h"
 
+enum { FACTORS = 32 }; /* where the fit chooses them: from so many on */
+
 static tamis_options planning_of(const tool_group_fit *what) {
     const tamis_model_options *const options = what->options;
     tamis_model_description model = {.width = options->factors};
     if (what->model) (void)tamis_model_describe(what->model, &model); /* biases make it wider */
+    if (options->factors == 0) model.width += FACTORS;
     tamis_options planning = TAMIS_OPTIONS_INIT;
     planning.operation = TAMIS_OP_FUSED;
     planning.edge = TAMIS_EDGE_MASK;

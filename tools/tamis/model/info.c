@@ -73,6 +73,8 @@ static void write_options(tool_json *json, const tamis_model_options *made) {
         for (char *dash = strchr(name, '-'); dash; dash = strchr(dash, '-')) *dash = '_';
         if (tool_option_is_flag(option)) {
             tool_json_bool(json, name, strcmp(value.text, "yes") == 0);
+        } else if (option->value == TOOL_CHOICE) {
+            tool_json_text(json, name, value.text);
         } else if (option->value == TOOL_REAL) {
             tool_json_number(json, name, strtod(value.text, NULL));
         } else {

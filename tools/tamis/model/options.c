@@ -37,7 +37,8 @@ static const struct {
     {ALL, TOOL_NO_CLOBBER(AT(no_clobber))},
     /* the model */
     {FACTORS,
-     {"factors", 'k', TOOL_INTEGER, "K", NULL, "features of a user and an item", MODEL(factors), 1, 1024, NULL}},
+     {"factors", 'k', TOOL_INTEGER, "K", NULL, "features of a user and an item; 0: chosen by an inner split",
+      MODEL(factors), 0, 1024, NULL}},
     {COUNTS, {"factors", 'k', TOOL_INTEGER, "K", NULL, "topics", MODEL(factors), 1, 1024, NULL}},
     {COUNTS, {"topics", 0, TOOL_INTEGER, "K", NULL, "the same as --factors", MODEL(factors), 1, 1024, NULL}},
     {ALL | MAY_CHANGE,
@@ -61,8 +62,9 @@ static const struct {
     {OWN,
      {"neighbours", 0, TOOL_INT, "N", NULL, "items near each item that are kept", MODEL(neighbours), 1, 4096, NULL}},
     {OWN,
-     {"weights", 0, TOOL_CHOICE, "HOW", NULL, "what a use r counts: r, its logarithm, as in BM25, or 1", MODEL(weights),
-      0, 0, &tool_use_weights}},
+     {"weights", 0, TOOL_CHOICE, "HOW", NULL,
+      "what a use r counts: r, its logarithm, as in BM25, or 1; auto: chosen by an inner split", MODEL(weights), 0, 0,
+      &tool_use_weights}},
     {OWN,
      {"inner-rounds", 0, TOOL_INT, "N", NULL, "updates of a mini-batch's documents", MODEL(inner_rounds), 1, 1e6,
       NULL}},
@@ -192,7 +194,8 @@ static bool is_kept(const tool_option *option) {
 }
 
 bool tool_train_of_model(const tool_option *option) {
-    return is_kept(option) && option->value != TOOL_CHOICE && strcmp(option->name, "topics") != 0;
+    const bool named = option->value == TOOL_CHOICE && option->choices != &tool_use_weights;
+    return is_kept(option) && !named && strcmp(option->name, "topics") != 0;
 }
 
 /* What the method says of the option's field; NULL where it is none of its own. */
@@ -248,6 +251,8 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     const tool_train_settings before = *settings;
     const int code = tool_options_repeat(tool_train_options(method), settings);
     if (code) return code;
+    if (settings->model.factors == 0) settings->model.factors = checkpoint->factors; /* as it was chosen */
+    if (settings->model.weights == TAMIS_WEIGHTS_AUTO) settings->model.weights = checkpoint->weights;
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;
         if (!has_option(tool_method_about(method), i) || !is_kept(option) || rows[i].who & MAY_CHANGE) continue;

@@ -29,7 +29,7 @@ const tool_option *tool_train_options(tamis_method method);
 /* The same as commands, which end with no name. */
 extern tool_command tool_train_methods[];
 
-/* Whether an option is a number that the model keeps, other than its type. --topics, the other name of --factors, is
+/* Whether an option is a number that the model keeps, or what uses count. --topics, the other name of --factors, is
    not. */
 bool tool_train_of_model(const tool_option *option);
 

@@ -190,10 +190,32 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     }
 }
 
+static bool weighs_uses(tamis_method method) {
+    const tamis_method_option *own = tool_method_about(method)->options;
+    while (own->name && strcmp(own->name, "weights") != 0) own++;
+    return own->name != NULL;
+}
+
+/* What an inner split chose. */
+static void print_choice(const tool_training_summary *summary, const tamis_model_description *description) {
+    const tamis_model_options *asked = summary->asked, *options = &description->options;
+    const char *before = "";
+    if (!(description->choice_seconds > 0)) return;
+    printf("  chosen by an inner split in %s: ", tool_word_seconds(description->choice_seconds).text);
+    if (asked->factors == 0) printf("%s factors", tool_word_count(options->factors).text), before = ", ";
+    if (asked->weights == TAMIS_WEIGHTS_AUTO && weighs_uses(options->method))
+        printf("%sweights %s", before, tool_choice_name(&tool_use_weights, (int)options->weights)), before = ", ";
+    if (options->regularization == 0) printf("%slambda %s", before, number(description->regularization).text);
+    putchar('\n');
+}
+
 void tool_training_report_end(tool_training_report *report, const tool_training_summary *summary,
                               const tamis_model_description *description, bool quiet) {
     const bool taken = report->lines.out == stdout;
-    if (!quiet && !taken) print_summary(report, summary, description);
+    if (!quiet && !taken) {
+        print_summary(report, summary, description);
+        print_choice(summary, description);
+    }
     tool_json *json = tool_lines_begin(&report->lines);
     if (!json) return;
     tool_json_text(json, "record", "summary");
@@ -203,6 +225,8 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
     if (summary->devices > 0) tool_json_bool(json, "stays", summary->choice.stays);
     tool_json_text(json, "method", tamis_method_name(description->options.method));
     tool_json_integer(json, "factors", description->options.factors);
+    if (weighs_uses(description->options.method))
+        tool_json_text(json, "weights", tool_choice_name(&tool_use_weights, (int)description->options.weights));
     tool_json_text(json, "type", tamis_type_name(description->options.type));
     tool_json_integer(json, "rows", summary->rows);
     tool_json_integer(json, "cols", description->cols);
@@ -216,6 +240,7 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
     if (summary->held_out >= 0) tool_json_integer(json, "held_out", summary->held_out);
     tool_json_number(json, "read_seconds", summary->read_seconds);
     tool_json_number(json, "fit_seconds", summary->fit_seconds);
+    if (description->choice_seconds > 0) tool_json_number(json, "choice_seconds", description->choice_seconds);
     tool_json_number(json, "sddmm_share", share_of_time(report, 0));
     tool_json_number(json, "spmm_share", share_of_time(report, 1));
     tool_json_number(json, "fused_share", share_of_time(report, 2));

@@ -42,6 +42,7 @@ typedef struct tool_training_summary {
     int64_t rows, held_out;   /* held-out entries, -1 where there are none */
     double baseline;          /* of the metric; NaN: none */
     double read_seconds, fit_seconds;
+    const tamis_model_options *asked; /* what it chooses is open */
 } tool_training_summary;
 
 /* To standard output unless quiet, and as a line of JSON where one is requested. */

@@ -432,6 +432,7 @@ static int finish(training *run, double seconds) {
         .baseline = baseline,
         .read_seconds = run->read_seconds,
         .fit_seconds = seconds,
+        .asked = &run->settings.model,
     };
     tool_training_report_end(&run->report, &summary, &description, set->quiet);
     tool_text_free(&device);
@@ -440,8 +441,9 @@ static int finish(training *run, double seconds) {
 
 /* The model and its checkpoint have at least the factors of the columns. */
 static int check_space(training *run) {
-    const double bytes =
-        (double)run->columns * (double)run->settings.model.factors * (double)tamis_type_size(run->settings.model.type);
+    const tamis_model_options *const model = &run->settings.model;
+    const double factors = model->factors > 0 ? (double)model->factors : 1; /* not chosen yet */
+    const double bytes = (double)run->columns * factors * (double)tamis_type_size(model->type);
     const int code = tool_output_check(run->settings.output, bytes);
     return code || !run->checkpoint ? code : tool_output_check(run->checkpoint, bytes);
 }

@@ -1,0 +1,194 @@
+/*
+ * What a fit chooses: the share of the noise that lambda is (noise.h), the number of factors, what uses count. No
+ * constant serves all data: what stands out of the noise by little needs another lambda than popularity alone, a
+ * catalogue of many small communities 128 factors, ratings of a low rank few (lab/results/quality.md). So some entries
+ * are held out, a model is fitted with few iterations, and moves go from setting to setting as long as what is held out
+ * is predicted better. Only what the options leave open is moved. Of data larger than MOST entries the first rows are
+ * taken, so that the choice costs less than a fit.
+ */
+#include "ml/choose.h"
+
+#include <math.h>
+#include <tamis/data.h>
+
+#include "base/clock.h"
+#include "ml/canonical.h"
+#include "ml/loop.h"
+#include "ml/method.h"
+#include "ml/numbers.h"
+#include "ml/options.h"
+#include "ml/score.h"
+
+enum { LEAST = 4096, MOST = 1 << 19, ROUNDS = 8, ROUNDS_LONG = 15, FACTORS = 32, FACTORS_MOST = 128 };
+static const double RANKED = 5e7; /* rows that are ranked, times columns */
+
+/* A step of a climb, taken up to `steps` times while it helps. */
+typedef struct move {
+    double share, factors; /* these are multiplied by them; 1: stay */
+    bool bm25;             /* uses count by BM25 */
+    int steps;
+    bool instead; /* only where the move before this one did not help */
+} move;
+
+/* Fewer factors follow less noise, so they need less lambda. */
+static const move of_ratings[] = {{.share = 0.7, .factors = 0.5, .steps = 5},
+                                  {.share = 0.85, .factors = 0.75, .steps = 1},
+                                  {.share = 0.85, .factors = 1, .steps = 3},
+                                  {.share = 1 / 0.85, .factors = 1, .steps = 2, .instead = true}};
+static const move of_uses[] = {{.share = 1, .factors = 1, .bm25 = true, .steps = 1},
+                               {.share = 0.5, .factors = 1, .steps = 4},
+                               {.share = 2, .factors = 1, .steps = 2, .instead = true},
+                               {.share = 1, .factors = 2, .steps = 2},
+                               {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true}};
+
+/* A sample of the data, without what is held out of it. */
+typedef struct chooser {
+    const tamis_model *model;
+    bool uses;
+    tamis_owned_sparse *kept, *held;
+    tamis_sparse entries; /* those held out that are looked at */
+    int64_t *offsets;     /* of entries */
+    ml_choice best;
+    double error; /* of the best: 1 - recall of uses, else RMSE */
+} chooser;
+
+/* Returns the first rows of the data, at most MOST entries. */
+static tamis_sparse first_rows(const tamis_sparse *data) {
+    tamis_sparse first = *data;
+    while (first.rows > 1 && ml_offset(data, first.rows) > MOST) first.rows = first.rows / 2 + first.rows / 4;
+    first.nnz = ml_offset(data, first.rows);
+    return first;
+}
+
+static tamis_status split(chooser *c, const tamis_sparse *data) {
+    const tamis_sparse sample = first_rows(data);
+    tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
+    options.share = c->uses ? 0.2 : 0.1;
+    options.seed = c->model->options.seed;
+    TRY(tamis_split(&sample, &options, &c->kept, &c->held));
+    c->entries = *tamis_owned_sparse_view(c->held);
+    if (!c->uses) return TAMIS_OK;
+    const int64_t rows = c->entries.rows, most = (int64_t)(RANKED / (double)data->cols) + 1;
+    TRY(tamis_allocate(rows + 1, sizeof *c->offsets, "held-out rows", (void **)&c->offsets));
+    for (int64_t i = 0; i <= rows; i++)
+        c->offsets[i] = ml_offset(&c->entries, i < most ? i : most < rows ? most : rows);
+    c->entries.offset_type = TAMIS_I64;
+    c->entries.offsets = c->offsets;
+    c->entries.nnz = c->offsets[rows];
+    return TAMIS_OK;
+}
+
+/* Fits with a setting, and measures the error of what is held out. */
+static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
+    const tamis_sparse *const kept = tamis_owned_sparse_view(c->kept);
+    tamis_model_options options = c->model->options;
+    double weight;
+    tamis_model *inner;
+    /* ratings show only after as many as a fit has that their noise is followed, steps along samples as late */
+    options.iterations = c->uses && !c->model->method->about.sampled ? ROUNDS : ROUNDS_LONG;
+    options.factors = tried->factors;
+    options.weights = tried->weights;
+    options.tolerance = 0;
+    options.skip_loss = true;
+    options.checkpoint = NULL;
+    options.callback = NULL;
+    options.algorithms = NULL;
+    TRY(ml_model_make(c->model->device, &options, &inner));
+    inner->share = tried->share;
+    tamis_owned_sparse *own = NULL;
+    tamis_status status;
+    TRY_GOTO(done, ml_canonical(inner, kept, "S", &own));
+    tamis_sparse data = *tamis_owned_sparse_view(own);
+    ml_describe_data(inner, &data);
+    if (inner->method->prepare) TRY_GOTO(done, inner->method->prepare(inner, &data, true));
+    TRY_GOTO(done, ml_run(inner, &data, NULL));
+    ml_end(inner);
+    const tamis_held_out held = {.entries = &c->entries, .observed = kept};
+    TRY_GOTO(done, ml_metric(inner, &held, error, &weight));
+    if (c->uses) *error = 1 - *error;
+done:
+    ml_end(inner);
+    tamis_owned_sparse_free(own);
+    tamis_model_free(inner);
+    return status;
+}
+
+/* Whether an error counts as better: an RMSE by a thousandth of itself, a recall by half of its standard deviation. */
+static bool is_better(const chooser *c, double error) {
+    if (!c->uses) return error < c->error * (1 - 0.001);
+    const double recall = 1 - c->error, n = (double)c->entries.nnz;
+    return 1 - error > recall + 0.5 * sqrt(recall * (1 - recall) / n);
+}
+
+/* Whether it is to be chosen what uses count. */
+static bool weighs(const tamis_model *model) {
+    return model->method->weighs && model->asked.weights == TAMIS_WEIGHTS_AUTO;
+}
+
+static bool is_open(const chooser *c, const move *m) {
+    const tamis_model *const model = c->model;
+    if (m->bm25) return weighs(model);
+    return m->factors != 1 ? model->asked.factors == 0 : ml_by_noise(model->method, &model->options);
+}
+
+static tamis_status climb(chooser *c, const move *m, bool *moved) {
+    *moved = false;
+    for (int i = 0; i < m->steps; i++) {
+        ml_choice tried = c->best;
+        double error;
+        tried.share *= m->share;
+        tried.factors = (int64_t)((double)tried.factors * m->factors);
+        if (m->bm25) tried.weights = TAMIS_WEIGHTS_BM25;
+        if (m->factors != 1 && (tried.factors < 1 || tried.factors > FACTORS_MOST)) break;
+        TRY(measure(c, &tried, &error));
+        if (!is_better(c, error)) break;
+        c->best = tried;
+        c->error = error;
+        *moved = true;
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status choose(chooser *c, const tamis_sparse *data) {
+    const move *const moves = c->uses ? of_uses : of_ratings;
+    const int count = (int)(c->uses ? sizeof of_uses / sizeof *of_uses : sizeof of_ratings / sizeof *of_ratings);
+    bool moved = false;
+    TRY(split(c, data));
+    if (c->entries.nnz == 0) return TAMIS_OK;
+    TRY(measure(c, &c->best, &c->error));
+    for (int i = 0; i < count; i++)
+        if (is_open(c, &moves[i]) && !(moves[i].instead && moved)) TRY(climb(c, &moves[i], &moved));
+    return TAMIS_OK;
+}
+
+/* Whether anything is to be chosen. */
+static bool chooses(const tamis_model *model) {
+    return ml_by_noise(model->method, &model->options) || model->asked.factors == 0 || weighs(model);
+}
+
+tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice) {
+    const int64_t most = model->method->chosen_most;
+    const double start = tamis_clock_seconds();
+    *choice = model->asked;
+    if (choice->factors == 0) choice->factors = FACTORS;
+    if (weighs(model)) choice->weights = TAMIS_WEIGHTS_LOG;
+    if (!chooses(model) || data->nnz < LEAST || (most > 0 && data->cols > most)) return TAMIS_OK;
+    chooser c = {.model = model, .uses = model->method->about.data == TAMIS_DATA_USES, .best = *choice};
+    const tamis_status status = choose(&c, data);
+    *choice = c.best;
+    choice->seconds = tamis_clock_seconds() - start;
+    tamis_owned_sparse_free(c.kept);
+    tamis_owned_sparse_free(c.held);
+    tamis_release(c.offsets);
+    return status;
+}
+
+void ml_take_choice(tamis_model *model, const ml_choice *choice) {
+    model->share = choice->share;
+    model->choice_seconds = choice->seconds;
+    model->options.factors = choice->factors;
+    model->options.weights = choice->weights;
+    model->width = ml_width(model->method, &model->options);
+    tamis_dense_workspace_destroy(model->workspace); /* of a fit that failed, with other factors */
+    model->workspace = NULL;
+}

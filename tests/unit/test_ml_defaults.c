@@ -1,0 +1,342 @@
+/* What fits choose where the options leave it open: models with defaults are never below means and biases or the most
+ * popular, what is chosen is told and kept, and does not depend on threads. */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <tamis/data.h>
+#include <unistd.h>
+
+#include "support/shared_data.h"
+#include "support/skip.h"
+#include "test_ml_models.h"
+
+#include "cpu_device.h" /* after the headers whose arguments have the device's name */
+
+/* ------------------------------------------------------------------------------------------ generated sets */
+
+/* What a set is like. Column j is drawn with a chance of 1 / (j + 1)^tail, of uses four times in five from the row's
+   own group. Stars: biases, a product of `rank` factors of deviation `signal`, and noise. */
+typedef struct set_shape {
+    const char *name;
+    int64_t rows, cols;
+    int a_row;
+    double tail;
+    int groups;                   /* of uses */
+    double signal, biases, noise; /* of ratings */
+    double outlier;               /* the value of one entry in two thousand; 0: there are none */
+} set_shape;
+
+static double normal(tamis_random *random) {
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += tamis_random_uniform(random);
+    return sum;
+}
+
+/* A rank below `count` with a chance of about 1 / (rank + 1)^tail. */
+static int64_t uneven(tamis_random *random, int64_t count, double tail) {
+    const double u = tamis_random_uniform(random), e = 1 - tail;
+    const double rank =
+        fabs(e) < 1e-6 ? pow((double)count + 1, u) : pow(u * (pow((double)count + 1, e) - 1) + 1, 1 / e);
+    return rank - 1 < (double)count - 1 ? (int64_t)(rank - 1) : count - 1;
+}
+
+enum { RANK = 5 };
+
+static double star(const set_shape *s, const double *a, const double *b, tamis_random *random) {
+    double value = 3.4 + s->biases * (a[RANK] + b[RANK]) + s->noise * normal(random);
+    for (int f = 0; f < RANK; f++) value += s->signal / sqrt(RANK) * a[f] * b[f];
+    return fmin(fmax(round(value), 1), 5);
+}
+
+static data draw_set(const set_shape *s, uint64_t seed) {
+    const int64_t size = s->cols / (s->groups ? s->groups : 1), count = s->rows + s->cols;
+    data d = data_make(s->rows, s->cols, 0, seed);
+    double *const hidden = malloc((size_t)count * (RANK + 1) * sizeof *hidden);
+    char *const used = malloc((size_t)s->cols);
+    tamis_random random = tamis_random_start(seed, 17);
+    for (int64_t k = 0; k < count * (RANK + 1); k++) hidden[k] = normal(&random);
+    int64_t t = 0;
+    for (int64_t i = 0; i < s->rows; i++) {
+        memset(used, 0, (size_t)s->cols);
+        for (int n = 0; n < s->a_row; n++) {
+            const bool own = tamis_random_below(&random, 5) > 0;
+            const int64_t group = !s->groups ? 0 : own ? i % s->groups : tamis_random_below(&random, s->groups);
+            used[uneven(&random, size, s->tail) * (s->groups ? s->groups : 1) + group] = 1;
+        }
+        for (int64_t j = 0; j < s->cols; j++) {
+            if (!used[j]) continue;
+            d.columns[t] = j;
+            d.values[t] =
+                s->groups ? 1 : star(s, hidden + i * (RANK + 1), hidden + (s->rows + j) * (RANK + 1), &random);
+            if (s->outlier > 0 && t % 2000 == 7) d.values[t] = s->outlier;
+            t++;
+        }
+        d.offsets[i + 1] = t;
+    }
+    d.view.nnz = t;
+    free(hidden);
+    free(used);
+    return d;
+}
+
+/* ------------------------------------------------------------------------------------------ beside the baselines */
+
+typedef struct found {
+    double metric, baseline;
+    int64_t entries;
+    int64_t factors;
+} found;
+
+/* A model with defaults, of what is left of S without a tenth of its ratings or one use of each row. */
+static found measure(tamis_method method, const tamis_sparse *S) {
+    const bool uses = method != TAMIS_ALS && method != TAMIS_CCD;
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    split.kind = uses ? TAMIS_SPLIT_LEAVE_ONE : TAMIS_SPLIT_ENTRIES;
+    split.seed = 77;
+    tamis_owned_sparse *kept, *held;
+    tamis_model_options options;
+    tamis_model *model;
+    tamis_score score;
+    EXPECT_OK(tamis_split(S, &split, &kept, &held));
+    EXPECT_OK(tamis_model_options_init(&options, method));
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    EXPECT_OK(tamis_model_fit(model, tamis_owned_sparse_view(kept), NULL));
+    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
+    EXPECT_OK(tamis_model_score(model, &out, false, 10, &score));
+    found f = {
+        .metric = uses ? score.recall : score.rmse, .entries = out.entries->nnz, .factors = model->options.factors};
+    EXPECT_OK(tamis_baseline(method, out.observed, out.entries, &f.baseline));
+    tamis_model_free(model);
+    tamis_owned_sparse_free(kept);
+    tamis_owned_sparse_free(held);
+    return f;
+}
+
+/* The model is not worse by more than a standard deviation of what is measured: of a recall p of n entries
+   sqrt(p (1 - p) / n), of an RMSE about a share of 1 / sqrt(2 n) of it. */
+static void expect_no_worse(const char *name, tamis_method method, const tamis_sparse *S) {
+    const bool uses = method != TAMIS_ALS && method != TAMIS_CCD;
+    const found f = measure(method, S);
+    const double n = (double)f.entries, p = f.baseline;
+    print_message("%s, %s: %.4f, the baseline %.4f, %lld factors\n", name, tamis_method_name(method), f.metric,
+                  f.baseline, (long long)f.factors);
+    const bool good = uses ? f.metric >= p - sqrt(p * (1 - p) / n) : f.metric <= p * (1 + 1 / sqrt(2 * n));
+    if (!good) fail_msg("%s, %s: %g, the baseline alone %g", name, tamis_method_name(method), f.metric, f.baseline);
+}
+
+static void ratings_are_not_below_means_and_biases(void **state) {
+    (void)state;
+    static const set_shape sets[] = {
+        {.name = "a heavy tail",
+         .rows = 900,
+         .cols = 800,
+         .a_row = 50,
+         .tail = 0.9,
+         .signal = 0.5,
+         .biases = 0.4,
+         .noise = 0.8},
+        {.name = "a sparse catalogue",
+         .rows = 2500,
+         .cols = 3000,
+         .a_row = 9,
+         .tail = 0.6,
+         .signal = 0.5,
+         .biases = 0.4,
+         .noise = 0.8},
+        {.name = "biases alone", .rows = 900, .cols = 600, .a_row = 40, .tail = 0.4, .biases = 0.5, .noise = 0.8},
+        {.name = "noise alone", .rows = 900, .cols = 600, .a_row = 30, .tail = 0.4, .noise = 1},
+        {.name = "outliers",
+         .rows = 900,
+         .cols = 600,
+         .a_row = 40,
+         .tail = 0.4,
+         .signal = 0.5,
+         .biases = 0.4,
+         .noise = 0.6,
+         .outlier = 50},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        data d = draw_set(&sets[i], 3 + i);
+        expect_no_worse(sets[i].name, TAMIS_ALS, &d.view);
+        expect_no_worse(sets[i].name, TAMIS_CCD, &d.view);
+        data_free(&d);
+    }
+}
+
+static void uses_are_not_below_the_most_popular(void **state) {
+    (void)state;
+    static const set_shape sets[] = {
+        {.name = "a heavy tail", .rows = 1500, .cols = 800, .a_row = 20, .tail = 1.1, .groups = 8},
+        {.name = "a sparse catalogue", .rows = 2000, .cols = 3000, .a_row = 9, .tail = 0.3, .groups = 60},
+        {.name = "popularity alone", .rows = 3000, .cols = 300, .a_row = 6, .tail = 1, .groups = 1},
+        {.name = "outliers", .rows = 1500, .cols = 800, .a_row = 20, .tail = 1, .groups = 8, .outlier = 1e6},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        data d = draw_set(&sets[i], 3 + i);
+        expect_no_worse(sets[i].name, TAMIS_IMPLICIT_ALS, &d.view);
+        expect_no_worse(sets[i].name, TAMIS_BPR, &d.view);
+        data_free(&d);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ real sets */
+
+/* UCI's visits: a line C begins a user, each V is a page visited. */
+static data read_visits(const char *path) {
+    enum { PAGES = 2000, VISITS = 200000, USERS = 50000 };
+    char command[1200], line[200];
+    data d = {.offsets = calloc(USERS + 1, sizeof *d.offsets),
+              .columns = calloc(VISITS, sizeof *d.columns),
+              .values = calloc(VISITS, sizeof *d.values)};
+    snprintf(command, sizeof command, "xz -dc '%s'", path);
+    FILE *const file = popen(command, "r");
+    assert_non_null(file);
+    int64_t users = 0, visits = 0;
+    while (fgets(line, sizeof line, file)) {
+        if (line[0] == 'C') users++;
+        if (line[0] != 'V') continue;
+        assert_true(visits < VISITS && users <= USERS);
+        d.columns[visits] = strtoll(line + 2, NULL, 10) - 1000;
+        assert_in_range(d.columns[visits], 0, PAGES - 1);
+        d.values[visits++] = 1;
+        d.offsets[users] = visits;
+    }
+    assert_int_equal(pclose(file), 0);
+    d.view = (tamis_sparse){.format = TAMIS_CSR,
+                            .rows = users,
+                            .cols = PAGES,
+                            .nnz = visits,
+                            .index_type = TAMIS_I64,
+                            .offset_type = TAMIS_I64,
+                            .value_type = TAMIS_F64,
+                            .offsets = d.offsets,
+                            .columns = d.columns,
+                            .values = d.values};
+    return d;
+}
+
+static void real_sets_are_not_below_their_baselines(void **state) {
+    (void)state;
+    const char *const folder = shared_data_folder();
+    if (!folder) skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
+    char path[1024];
+    tamis_owned_sparse *jester;
+    snprintf(path, sizeof path, "%s/ratings/jester5k.mtx.xz", folder);
+    EXPECT_OK(tamis_read_sparse(path, NULL, &jester));
+    expect_no_worse("jester", TAMIS_ALS, tamis_owned_sparse_view(jester));
+    tamis_owned_sparse_free(jester);
+    snprintf(path, sizeof path, "%s/ratings/anonymous-msweb.data.xz", folder);
+    data visits = read_visits(path);
+    expect_no_worse("msweb", TAMIS_IMPLICIT_ALS, &visits.view);
+    data_free(&visits);
+}
+
+/* ------------------------------------------------------------------------------------------ what is chosen */
+
+static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
+    tamis_model *model;
+    EXPECT_OK(tamis_model_create(device, options, &model));
+    EXPECT_OK(tamis_model_fit(model, S, NULL));
+    return model;
+}
+
+static const set_shape few_factors = {
+    .rows = 600, .cols = 300, .a_row = 60, .tail = 0.3, .signal = 1, .biases = 0.2, .noise = 0.3};
+
+/* Ratings of rank 5 get fewer factors than 32; what options say stays; small data get 32. A file has what was chosen,
+   and a fit goes on with it to the same bits. */
+static void what_is_chosen_is_kept(void **state) {
+    (void)state;
+    const char *const path = "/tmp/tamis-chosen.model";
+    data d = draw_set(&few_factors, 5);
+    tamis_model_options options;
+    tamis_model_description description;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
+    assert_int_equal(options.factors, 0);
+    options.threads = 1;
+    tamis_model *const whole = fit_to(&options, &d.view);
+    EXPECT_OK(tamis_model_describe(whole, &description));
+    const int64_t chosen = description.options.factors;
+    assert_true(chosen >= 4 && chosen < 32 && description.width == chosen + 1 && description.choice_seconds > 0);
+    options.iterations = 6;
+    tamis_model *const half = fit_to(&options, &d.view), *more;
+    EXPECT_OK(tamis_model_save(half, path));
+    EXPECT_OK(tamis_model_load(device, path, &more));
+    unlink(path);
+    options.iterations = 15;
+    EXPECT_OK(tamis_model_continue_with(more, &options));
+    EXPECT_OK(tamis_model_fit(more, &d.view, NULL));
+    EXPECT_OK(tamis_model_describe(more, &description));
+    assert_int_equal(description.options.factors, chosen);
+    assert_true(description.choice_seconds == 0);
+    assert_memory_equal(more->column_factors.data, whole->column_factors.data,
+                        (size_t)(d.view.cols * (chosen + 1)) * 4);
+    options.factors = 11;
+    tamis_model *const asked = fit_to(&options, &d.view);
+    assert_int_equal(asked->options.factors, 11);
+    options.factors = 0;
+    tamis_sparse few = d.view;
+    few.rows = 60;
+    few.nnz = d.offsets[60];
+    tamis_model *const small = fit_to(&options, &few);
+    assert_int_equal(small->options.factors, 32);
+    tamis_model_free(whole);
+    tamis_model_free(half);
+    tamis_model_free(more);
+    tamis_model_free(asked);
+    tamis_model_free(small);
+    data_free(&d);
+}
+
+static void the_choice_is_that_of_any_threads(void **state) {
+    (void)state;
+    static const set_shape uses = {.rows = 1500, .cols = 1500, .a_row = 12, .tail = 0.3, .groups = 40};
+    data d[2] = {draw_set(&few_factors, 5), draw_set(&uses, 5)};
+    static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS};
+    for (int k = 0; k < 2; k++) {
+        ml_choice first;
+        for (int threads = 1; threads <= 3; threads++) {
+            tamis_model_options options;
+            EXPECT_OK(tamis_model_options_init(&options, methods[k]));
+            options.threads = threads;
+            options.iterations = 1;
+            tamis_model *const model = fit_to(&options, &d[k].view);
+            const ml_choice now = {model->share, model->options.factors, model->options.weights, 0};
+            if (threads == 1) first = now;
+            assert_true(now.share == first.share && now.factors == first.factors && now.weights == first.weights);
+            tamis_model_free(model);
+        }
+        data_free(&d[k]);
+    }
+}
+
+/* A fit that fails or is stopped before its first iteration leaves nothing chosen: the next one chooses by its data. */
+static void a_refused_fit_leaves_nothing_chosen(void **state) {
+    (void)state;
+    data d = draw_set(&few_factors, 5);
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
+    options.iterations = 0;
+    tamis_model *const model = fit_to(&options, &d.view);
+    assert_true(model->options.factors < 32);
+    tamis_sparse few = d.view;
+    few.rows = 60;
+    few.nnz = d.offsets[60];
+    options.iterations = 2;
+    EXPECT_OK(tamis_model_continue_with(model, &options));
+    EXPECT_OK(tamis_model_fit(model, &few, NULL));
+    assert_int_equal(model->options.factors, 32);
+    assert_int_equal(model->width, 33);
+    tamis_model_free(model);
+    data_free(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ratings_are_not_below_means_and_biases),
+                                       cmocka_unit_test(uses_are_not_below_the_most_popular),
+                                       cmocka_unit_test(real_sets_are_not_below_their_baselines),
+                                       cmocka_unit_test(what_is_chosen_is_kept),
+                                       cmocka_unit_test(the_choice_is_that_of_any_threads),
+                                       cmocka_unit_test(a_refused_fit_leaves_nothing_chosen)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
