@@ -9,7 +9,8 @@ import numpy
 import scipy.sparse
 
 from common import Program, docword, hold_out_entries, known_rank, matrix_market, part, record
-from uses import clusters, leave_one_out, visits
+from standins import RATINGS, USES
+from uses import clusters, communities, leave_one_out, visits
 
 CONSTANTS = {"als": 0.1, "ccd": 0.1, "implicit-als": 0.01} # of tamis_model_options_init
 
@@ -52,6 +53,8 @@ def rating_sets(files):
     yield "rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7)
     yield "rank 5, noise 0.05", known_rank(2000, 500, 5, 0.1, 0.05, 7)
     yield "rank 20, dense", known_rank(600, 400, 20, 0.6, 0.3, 9)
+    for name, make in RATINGS.items():
+        yield name, make()
 
 
 def popular(rows, columns, uses, seed):
@@ -68,13 +71,18 @@ def use_sets(files):
     if "kos" in files:
         yield "kos", docword(files["kos"])
     yield "clusters", clusters(1500, 600, 8, 7)
+    yield "communities", communities(3000, 3000, 100, 20, 5)
     yield "popularity alone", popular(4000, 300, 6, 5)
+    for name, make in USES.items():
+        yield name, make()
 
 
 def measure(program, out, name, method, train, held):
     data, away = program.write("train", train), program.write("held", held)
     for setting in ("default", "constant"):
-        words = ["--regularization", CONSTANTS[method]] if setting == "constant" else []
+        words = ["--factors", 32, "--regularization", CONSTANTS[method]] if setting == "constant" else []
+        if words and method == "implicit-als":
+            words += ["--weights", "log"]
         text, seconds = program.run("train", method, data, "-o", program.file("model"), "--held-out", away, "--device", program.device, *words)
         found = re.search(r"(RMSE|recall) ([0-9.e-]+) of .* have ([0-9.e-]+)", text)
         record(out, record="defaults", data=name, method=method, setting=setting, metric=found[1], value=float(found[2]),
