@@ -11,8 +11,8 @@
 #include "sparse/index.h"
 
 static const tamis_gpu_algorithm *const algorithms[] = {
-    &tamis_gpu_nonzeros, &tamis_gpu_rows,    &tamis_gpu_teams,     &tamis_gpu_panels,
-    &tamis_gpu_tensor,   &tamis_gpu_rounded, &tamis_gpu_two_steps, &tamis_gpu_one_pass,
+    &tamis_gpu_nonzeros, &tamis_gpu_rows,      &tamis_gpu_teams,    &tamis_gpu_panels,    &tamis_gpu_tensor,
+    &tamis_gpu_rounded,  &tamis_gpu_two_steps, &tamis_gpu_one_pass, &tamis_gpu_long_rows,
 };
 enum { OURS = sizeof algorithms / sizeof algorithms[0] };
 

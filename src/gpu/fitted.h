@@ -119,6 +119,13 @@ typedef struct tamis_gpu_fitted {
         double softmax_ps, row_ps, row_lane_ps;
     } one_pass;
 
+    /* gpu-long-rows: a nonzero, and a column of rows that share it, by the numbers of rows of B and D; times of reading
+       these; seconds of a team's step by itself, of the launch that adds parts, of the lists of a plan */
+    struct {
+        tamis_gpu_cost row, column;
+        double memory, step, merge, lists;
+    } long_rows;
+
     struct {
         double cell_ps,
             cell_column_ps; /* a cell of 128 x 128 products, and each column of A and B: three products of TF32 */

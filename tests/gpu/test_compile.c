@@ -63,6 +63,8 @@ static const struct allowed {
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},
     {"softmax.simt", 16, "saved around exp"},
+    {"long_rows.simt", 320, "sums of up to eight rows that are not aligned, so that their numbers are read one by one"},
+    {"cached.simt", 320, "sums of up to eight rows that are not aligned, so that their numbers are read one by one"},
     {"attention.simt", 32, "saved around exp, of fp64; what is known ahead of the loop, from sm_100 on"},
     {"attention_rows.simt", 16, "saved around 64-bit divisions and exp"},
     {"message_largest.simt", 16, "rows of bf16 with 64-bit indices, known ahead of the loop"},
@@ -113,10 +115,11 @@ static void prepare(const instance *x) {
    some methods have no softmax, and of 16-bit types not every result. */
 static void be_sure(instance *x) {
     /* at most K = 128, K = L = 256 in fp64, and K and L = 256 in fp64 */
-    static const char *const narrow[] = {"gpu-tensor", "gpu-one-pass", "gpu-teams"};
-    for (int i = 0; i < 3; i++)
+    static const char *const narrow[] = {"gpu-tensor", "gpu-one-pass", "gpu-teams", "gpu-long-rows"};
+    for (int i = 0; i < 4; i++)
         if (x->operation == TAMIS_OP_FUSED && strcmp(x->algorithm->description.name, narrow[i]) == 0)
             x->inner = x->width = 64;
+    if (strcmp(x->algorithm->description.name, "gpu-long-rows") == 0) instance_set_pattern(x, INSTANCE_DENSE); /* few */
     if (x->type != TAMIS_F32 && x->type != TAMIS_F64) {
         if (x->operation != TAMIS_OP_FUSED || strcmp(x->algorithm->description.name, "gpu-tensor") != 0) return;
         x->edge = TAMIS_EDGE_SOFTMAX;

@@ -10,6 +10,7 @@
 #include "base/edges.h"
 #include "base/memory.h"
 #include "gpu/algorithms.h"
+#include "gpu/ceilings/ceilings.h"
 #include "gpu/panels/panels_build.h"
 #include "gpu/plan.h"
 #include "instances.h"
@@ -228,6 +229,78 @@ static void check_sizes(void) {
     }
 }
 
+/* ------------------------------------------------------------------------------------------ decoding */
+
+/* One query for each of the heads of key heads: rows with all columns. */
+static const struct decoding {
+    int64_t rows, columns, members;
+    tamis_type type;
+} decodings[] = {{4, 4096, 8, TAMIS_BF16},   {4, 32768, 8, TAMIS_BF16},  {4, 131072, 8, TAMIS_BF16},
+                 {4, 32768, 64, TAMIS_BF16}, {8, 131072, 1, TAMIS_BF16}, {1, 131072, 1, TAMIS_F32},
+                 {4, 32768, 8, TAMIS_F32}};
+
+/* Several of them are predicted to be fastest by gpu-long-rows, in little more than the time in which B and D are read.
+ */
+static void check_decoding(void) {
+    enum { WIDTH = 128 };
+    for (size_t i = 0; i < sizeof decodings / sizeof decodings[0]; i++) {
+        const struct decoding *const d = &decodings[i];
+        const double n = (double)d->columns;
+        const tamis_evidence evidence = {.profile = {.rows = d->rows,
+                                                     .cols = d->columns,
+                                                     .nnz = d->rows * d->columns,
+                                                     .mean = n,
+                                                     .max = d->columns,
+                                                     .min = d->columns,
+                                                     .density = 1,
+                                                     .sorted = true},
+                                         .ceilings = tamis_gpu_default_ceilings(),
+                                         .fresh_share = 1 / (double)d->rows,
+                                         .panel_fresh = {1 / (double)d->rows, 1 / (double)d->rows},
+                                         .expected_calls = 1000};
+        const tamis_problem asked = {.operation = TAMIS_OP_FUSED,
+                                     .edge = TAMIS_EDGE_SOFTMAX,
+                                     .type = d->type,
+                                     .output_type = d->type,
+                                     .value_type = d->type,
+                                     .rows = d->rows,
+                                     .cols = d->columns,
+                                     .nnz = d->rows * d->columns,
+                                     .inner = WIDTH,
+                                     .width = WIDTH,
+                                     .edge_constants = {1, 0, 0},
+                                     .batch = d->members,
+                                     .threads = 1,
+                                     .deterministic = true,
+                                     .parameters = "",
+                                     .evidence = &evidence,
+                                     .device = &fresh_device()->shared};
+        const char *best = "";
+        double least = 0, ours = 0;
+        for (int a = 0; tamis_gpu_catalogue(a); a++) {
+            const tamis_algorithm *const algorithm = tamis_gpu_catalogue(a);
+            char reason[256];
+            tamis_prediction prediction = {.setup_seconds = 0};
+            if (!(algorithm->description.operations & 1u << TAMIS_OP_FUSED) ||
+                !tamis_gpu_accepts(algorithm, &asked, reason, sizeof reason))
+                continue;
+            tamis_gpu_predict(algorithm, &asked, &prediction);
+            const double seconds = prediction.call_seconds + prediction.setup_seconds / 1000;
+            if (strcmp(algorithm->description.name, "gpu-long-rows") == 0) ours = prediction.call_seconds;
+            if (*best && seconds >= least) continue;
+            best = algorithm->description.name;
+            least = seconds;
+        }
+        const double bytes = n * 2 * WIDTH * (double)tamis_type_size(d->type), members = (double)d->members;
+        const double floor = bytes / (1e9 * evidence.ceilings.memory_gbs[0]);     /* of a member */
+        const bool first = strcmp(best, "gpu-long-rows") == 0 || d->members == 1; /* others may be as good */
+        if (first && ours >= floor && ours < 1.5 * least + 2e-6 && ours < 1.3 * floor + 15e-6 / members) continue;
+        failures++;
+        printf("FAILED: %s in %.1f us; gpu-long-rows in %.1f, the floor %.1f\n", best, 1e6 * least, 1e6 * ours,
+               1e6 * floor);
+    }
+}
+
 int main(void) {
     tamis_random random = tamis_random_start(test_seed(), 0);
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
@@ -257,6 +330,7 @@ int main(void) {
             }
     check_math();
     check_sizes();
+    check_decoding();
     printf("%ld plans, %ld declined, %ld allocations made to fail, %ld failures\n", prepared, declined, faults,
            failures);
     if (tamis_memory_live() != 0) printf("FAILED: %lld blocks are left\n", (long long)tamis_memory_live());

@@ -17,6 +17,7 @@ static bool is_to_decline(const char *name, tamis_operation operation, tamis_typ
     if (strcmp(name, "gpu-rounded") == 0) return type != TAMIS_F32;
     if (strcmp(name, "gpu-tensor") == 0)
         return type == TAMIS_F64 || (operation == TAMIS_OP_FUSED && edge != TAMIS_EDGE_SOFTMAX);
+    if (strcmp(name, "gpu-long-rows") == 0) return edge != TAMIS_EDGE_SOFTMAX;
     if (strcmp(name, "study-fused-dense-grid") == 0) return operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX;
     return false;
 }
