@@ -14,7 +14,7 @@ import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-HEADERS = ["types", "tamis", "gradient", "stream", "structure", "shard", "transport", "group", "slabs", "matrix", "generate", "mask", "dense", "message", "graph_attention", "reference",
+HEADERS = ["types", "tamis", "gradient", "stream", "structure", "shard", "transport", "group", "slabs", "matrix", "generate", "mask", "dense", "message", "graph_attention", "cached_attention", "reference",
            "algorithms", "ceilings", "cache", "data", "ml"]  # a header comes after those that it includes
 OF_MODELS = {"data", "ml"}  # their functions are in libtamis_ml
 WRITTEN = SOURCE / "python" / "tamis" / "_declarations.py"

@@ -335,6 +335,19 @@ class tamis_segment_options(Structure):
                 ("reserved", c_uint64 * 6)]
 
 
+class tamis_vectors(Structure):
+    _fields_ = [("data", c_void_p), ("sequence_stride", c_int64), ("position_stride", c_int64),
+                ("head_stride", c_int64), ("reserved", c_uint64 * 4)]
+
+
+class tamis_cached_attention_options(Structure):
+    _fields_ = [("type", c_int), ("output_type", c_int), ("sequences", c_int64), ("heads", c_int64),
+                ("key_heads", c_int64), ("inner", c_int64), ("width", c_int64), ("scale", c_double),
+                ("capacity", c_int64), ("window", c_int64), ("lengths", c_void_p), ("length_type", c_int),
+                ("table_type", c_int), ("table", c_void_p), ("table_stride", c_int64), ("page", c_int64),
+                ("pages", c_int64), ("reserved", c_uint64 * 8)]
+
+
 class tamis_graph_attention_gradients(Structure):
     _fields_ = [("q", POINTER(c_double)), ("k", POINTER(c_double)), ("v", POINTER(c_double)), ("e", POINTER(c_double)),
                 ("b", POINTER(c_double)), ("reserved", c_uint64 * 3)]
@@ -664,6 +677,9 @@ TAMIS_FUNCTIONS = {
                               c_void_p, c_void_p]),
     "tamis_segment_backward": (c_int, [c_void_p, POINTER(tamis_segment_options), POINTER(tamis_dense),
                                        POINTER(tamis_dense), c_void_p, POINTER(tamis_dense), c_void_p]),
+    "tamis_cached_attention": (c_int, [c_void_p, POINTER(tamis_cached_attention_options), POINTER(tamis_vectors),
+                                       POINTER(tamis_vectors), POINTER(tamis_vectors), POINTER(tamis_vectors), c_void_p,
+                                       c_void_p]),
     "tamis_reference_sddmm": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_dense),
                                       POINTER(tamis_options), POINTER(tamis_execution), POINTER(c_double)]),
     "tamis_reference_spmm": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_options),

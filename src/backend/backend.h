@@ -233,6 +233,7 @@ typedef struct tamis_edge_functions tamis_edge_functions;           /* backend/e
 typedef struct tamis_backward_functions tamis_backward_functions;   /* backend/gradient.h */
 typedef struct tamis_message_functions tamis_message_functions;     /* backend/message.h */
 typedef struct tamis_attention_functions tamis_attention_functions; /* backend/attention.h */
+typedef struct tamis_cached_job tamis_cached_job;                   /* backend/cached_attention.h */
 
 struct tamis_backend {
     const char *name;
@@ -324,6 +325,7 @@ struct tamis_backend {
     const tamis_backward_functions *back;       /* NULL: none */
     const tamis_message_functions *messages;    /* NULL: none */
     const tamis_attention_functions *attention; /* NULL: none */
+    tamis_status (*cached_attend)(const tamis_cached_job *job);
 };
 
 #endif

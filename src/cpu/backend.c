@@ -116,4 +116,5 @@ const tamis_backend tamis_cpu_backend = {
     .back = &tamis_cpu_cells_backward,
     .messages = &tamis_cpu_message_functions,
     .attention = &tamis_cpu_attention_functions,
+    .cached_attend = tamis_cpu_cached_attend,
 };

@@ -3,6 +3,7 @@
 #define TAMIS_CPU_PARTS_H
 
 #include "backend/attention.h"
+#include "backend/cached_attention.h"
 #include "backend/edge.h"
 #include "cpu/variants.h"
 
@@ -23,6 +24,9 @@ extern const tamis_edge_functions tamis_cpu_edge_functions;
 /* messages/messages.c, messages/attention.c: message passing; attention on graphs and segments. */
 extern const tamis_message_functions tamis_cpu_message_functions;
 extern const tamis_attention_functions tamis_cpu_attention_functions;
+
+/* messages/cached.c: attention to caches. */
+tamis_status tamis_cpu_cached_attend(const tamis_cached_job *job);
 
 /* messages/messages.c: refuses rows with more entries than the kernels of max and min count. */
 tamis_status tamis_cpu_check_places(const tamis_message_order *order);

@@ -13,6 +13,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
+#include "gpu/long_rows/cached.h"
 #include "gpu/mask/mask.h"
 #include "gpu/messages/messages.h"
 #include "gpu/method.h"
@@ -177,7 +178,7 @@ static tamis_status check_place(void *device, const void *pointer, const char *n
     .mask_columns = tamis_gpu_mask_columns, .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose,                \
     .permute = tamis_gpu_permute, .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows,                          \
     .dense = &tamis_gpu_dense_functions, .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions, \
-    .attention = &tamis_gpu_attention_functions
+    .attention = &tamis_gpu_attention_functions, .cached_attend = tamis_gpu_cached_attend
 
 const tamis_backend tamis_cuda_backend = {
     .name = "cuda",

@@ -1,6 +1,7 @@
 // The public headers must be C++ too.
 #include <tamis/algorithms.h>
 #include <tamis/cache.h>
+#include <tamis/cached_attention.h>
 #include <tamis/ceilings.h>
 #include <tamis/data.h>
 #include <tamis/dense.h>

@@ -14,6 +14,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
+#include "gpu/long_rows/cached.h"
 #include "gpu/mask/mask.h"
 #include "gpu/messages/messages.h"
 #include "gpu/method.h"
@@ -334,6 +335,44 @@ static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
     return TAMIS_OK;
 }
 
+/* Attention to caches: of each type, widths that fill a team and that do not, rows that share keys, pages. */
+static tamis_status caches(tamis_gpu_device *d, tamis_type type) {
+    static const int64_t shapes[][4] = {{32, 8, 128, 128}, {8, 1, 64, 64}, {4, 4, 37, 130}, {16, 4, 256, 256},
+                                        {8, 1, 128, 128},  {2, 1, 96, 80}, {3, 3, 16, 8},   {4, 1, 512, 512}};
+    const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0}, none = {NULL, 0};
+    for (int i = 0; i < 8; i++) {
+        const int64_t *const s = shapes[i];
+        const bool wide = type != TAMIS_F64 || s[2] <= 256;
+        const tamis_cached_vectors keys = {zeros, 4096 * s[1] * s[2], s[1] * s[2], s[2]},
+                                   values = {zeros, 4096 * s[1] * s[3], s[1] * s[3], s[3]};
+        const tamis_cached_job job = {.device = d,
+                                      .o = {.type = type,
+                                            .output_type = i % 2 && type > TAMIS_F64 ? TAMIS_F32 : type,
+                                            .sequences = 2,
+                                            .heads = s[0],
+                                            .key_heads = s[1],
+                                            .inner = wide ? s[2] : 256,
+                                            .width = wide ? s[3] : 256,
+                                            .scale = 1,
+                                            .capacity = i == 6 ? 1 : 4096,
+                                            .length_type = i % 3 == 1 ? TAMIS_I64 : TAMIS_I32,
+                                            .table_type = i % 4 == 1 ? TAMIS_I64 : TAMIS_I32,
+                                            .table = i % 2 ? zeros.base : NULL,
+                                            .table_stride = 256,
+                                            .page = 16,
+                                            .pages = 512},
+                                      .q = keys,
+                                      .k = keys,
+                                      .v = values,
+                                      .out = values,
+                                      .lengths = zeros,
+                                      .table = i % 2 ? zeros : none,
+                                      .log_sums = zeros};
+        TRY(tamis_gpu_cached_attend(&job));
+    }
+    return TAMIS_OK;
+}
+
 /* Each operation on segments, both ways. */
 static tamis_status segments(tamis_gpu_device *d, tamis_type type) {
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
@@ -377,6 +416,7 @@ tamis_status instance_utilities(fake_device *device) {
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_add_rows_ready(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(messages(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(attention(d, (tamis_type)type));
+    for (int type = 0; type <= TAMIS_BF16; type++) TRY(caches(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(segments(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)

@@ -23,6 +23,7 @@ tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c LIBRARIES tamis_test_support
     TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_message SOURCES test_message.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_cached_attention SOURCES test_cached_attention.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_graph_attention SOURCES test_graph_attention.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_graph_attention_arguments SOURCES test_graph_attention_arguments.c TIMEOUT 60)
 tamis_add_test(NAME test_segment SOURCES test_segment.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})

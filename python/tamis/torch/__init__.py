@@ -4,6 +4,7 @@
     samples = tamis.torch.sddmm(pattern, A, B)              one number for each edge
     C = tamis.torch.spmm(pattern, B, values=samples)        sums over neighbours
     out = tamis.torch.attention(q, k, v, pattern)           softmax over neighbours, then the sum
+    out = tamis.torch.cached_attention(q, k, v, lengths)    one query for each head, and a cache of keys, as in decoding
     means = tamis.torch.message(pattern, "copy_u", x, reduce="mean")
     out = tamis.torch.graph_attention(pattern, q, k, v, e)  vectors on edges
 
@@ -23,6 +24,7 @@ from .. import _errors
 from .._plan import edge_number
 from . import _attention, _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
+from ._cached import cached_attention
 from ._kernels import _how
 from ._edge_types import messages
 from ._graph_attention import edge_softmax, graph_attention, segment
@@ -321,4 +323,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-__all__ = ["Pattern", "attention", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "messages", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]
+__all__ = ["Pattern", "attention", "cached_attention", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "messages", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]

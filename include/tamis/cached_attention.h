@@ -1,0 +1,82 @@
+/*
+ * Attention of new queries to caches of keys and values, as in decoding: each sequence has one query for each head, and
+ * its keys and values lie in a cache that grows.
+ *
+ *   out = softmax(scale * q K^T) V     for each sequence and head, over the positions of the sequence's cache
+ *
+ * There is no pattern and no plan. The lengths of the caches are an array in the memory of the device, read when the
+ * call runs: the next step adds one to each of them, and calls again. So does a captured graph. Query heads that share
+ * the keys of one head (grouped queries) share what is read of keys and values. A cache is
+ *   contiguous   sequences x capacity x key_heads x width, or any order of these dimensions but the last, by strides;
+ *   in pages     a pool of pages x page x key_heads x width, and a table with the page numbers of each sequence.
+ *
+ * On a GPU each cache is cut over the whole device, in parts whose sums a second launch adds in order: the same
+ * inputs give the same bits each time. On the CPU the threads share the caches, or the parts of long ones. This is
+ * "flash decoding" by the softmax of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; the
+ * pages are those of Kwon et al., "Efficient memory management for large language model serving with PagedAttention",
+ * SOSP 2023.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TAMIS_CACHED_ATTENTION_H
+#define TAMIS_CACHED_ATTENTION_H
+
+#include <tamis/tamis.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Vectors, one for each sequence (or page and position) and head; distances in elements, and the elements of a vector
+   are next to each other. The address is aligned to one element. */
+typedef struct tamis_vectors {
+    void *data;
+    int64_t sequence_stride; /* from one sequence, or page of a pool, to the next */
+    int64_t position_stride; /* of keys and values; ignored for queries and results */
+    int64_t head_stride;
+    uint64_t reserved[4]; /* zero */
+} tamis_vectors;
+
+/* Describes a call. Zero a structure before setting its fields. */
+typedef struct tamis_cached_attention_options {
+    tamis_type type;        /* of queries, keys and values */
+    tamis_type output_type; /* of the result: `type`, or fp32 if that has 16 bits */
+    int64_t sequences;
+    int64_t heads, key_heads; /* of queries, and of keys and values, which divides it: query head h has the keys of head
+                                 h / (heads / key_heads) */
+    int64_t inner, width; /* elements of a query and a key, 1 to 512; of a value and a result, 1 to 512. Of fp64 256 */
+    double scale;         /* of the products, for instance 1 / sqrt(inner) */
+    int64_t capacity;     /* positions of a cache: the most that a length may be */
+    int64_t window;       /* only the last so many positions of each sequence; 0: all */
+    const void *lengths;  /* of each sequence, on the device: 0 .. capacity. A length outside that counts as the
+                             nearest one within */
+    tamis_index_type length_type;
+    tamis_index_type table_type;
+    const void *table; /* the page of positions p * page .. of each sequence is table[sequence * table_stride + p], on
+                          the device; NULL: caches are contiguous. A number outside the pool counts as the nearest */
+    int64_t table_stride;
+    int64_t page;         /* positions of a page, a power of two; ignored without a table */
+    int64_t pages;        /* of the pool, likewise */
+    uint64_t reserved[8]; /* zero */
+} tamis_cached_attention_options;
+
+/*
+ * out = the attention of each sequence and head; a sequence of length 0 gives 0. log_sums (NULL: not wanted) receives
+ * the logarithm of the sum of the exponentials of the scores, -infinity where there are none: sequences x heads
+ * packed numbers of fp32, with TAMIS_F64 of that. Parts of a context that lie in several caches are merged by it.
+ *
+ * Only positions of a sequence's length are read; nothing outside the arrays is, whatever lengths and table hold. All
+ * memory is the device's. The result must not overlap an input. stream is NULL on the CPU. The call allocates, in
+ * stream order, what parts leave: up to width + 2 sums for each head and 128 positions of capacity. It waits for
+ * nothing. After an error in an
+ * argument the outputs are unchanged.
+ */
+TAMIS_API tamis_status tamis_cached_attention(tamis_device *device, const tamis_cached_attention_options *options,
+                                              const tamis_vectors *q, const tamis_vectors *k, const tamis_vectors *v,
+                                              const tamis_vectors *out, void *log_sums, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
