@@ -237,12 +237,13 @@ static void all_calls(void) {
         for (int fill = 0; fill < FILLS; fill++)
             for (int of = 0; of < ORDERS; of++)
                 for (int type = 0; type < 4; type++, turn++)
-                    if (is_drawn()) try_call(shapes[s], fills[fill], (order)of, (tamis_type)type, turn + turn / 4);
+                    if (is_drawn(s, of, type))
+                        try_call(shapes[s], fills[fill], (order)of, (tamis_type)type, turn + turn / 4);
 }
 
 static void every_call(void **state) {
     (void)state;
-    on_each_instruction_set(name, all_calls);
+    on_each_instruction_set(all_calls);
 }
 
 /* ------------------------------------------------------------------------------------------ what is promised */
