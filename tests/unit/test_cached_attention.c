@@ -24,7 +24,7 @@ static const int64_t shapes[][4] = {{1, 1, 1, 1},    {4, 4, 16, 16}, {8, 2, 64, 
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Room for how many positions, and how many there are. */
-static const int64_t fills[][1 + SEQUENCES] = {{70, 0, 1, 70}, {33, 33, 17, 32}, {3000, 2999, 1025, 130}};
+static const int64_t fills[][1 + SEQUENCES] = {{70, 0, 1, 70}, {33, 33, 17, 32}, {1500, 1499, 1025, 130}};
 enum { FILLS = sizeof fills / sizeof *fills };
 
 /* A call with its arrays on the host. */

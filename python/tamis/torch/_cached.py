@@ -96,7 +96,7 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     scores, (sequences, heads). No gradients. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
-    >>> q, cache = torch.zeros(2, 4, 8), torch.arange(6.).reshape(1, 1, 6, 1).expand(2, 2, 6, 8)
+    >>> q, cache = torch.zeros(2, 4, 8), torch.arange(6.).reshape(1, 1, 6, 1).repeat(2, 2, 1, 8)
     >>> tamis.torch.cached_attention(q, cache, cache, torch.tensor([1, 5]))[:, :, 0]
     tensor([[0., 0., 0., 0.],
             [2., 2., 2., 2.]])
