@@ -25,8 +25,8 @@ static const double RANKED = 5e7; /* rows that are ranked, times columns */
 /* A step of a climb, taken up to `steps` times while it helps. */
 typedef struct move {
     double share, factors; /* these are multiplied by them; 1: stay */
-    bool bm25;             /* uses count by BM25 */
     int steps;
+    bool bm25;    /* uses count by BM25 */
     bool instead; /* only where the move before this one did not help */
 } move;
 

@@ -82,8 +82,8 @@ static tamis_status scan_part(const parts *p, int part, ml_best *best) {
     const tamis_dense *const B = scan->B;
     double scores[TILE_MOST];
     const int64_t begin = B->rows * part / p->count, end = B->rows * (part + 1) / p->count;
-    const int64_t fits = TILE_WORTH / B->cols, tile = fits < TILE_MOST ? fits : TILE_MOST;
-    int64_t skip = scan->seen ? tamis_index_first(scan->seen, TAMIS_I64, 0, scan->seen_count, begin) : 0;
+    const int64_t fits = TILE_WORTH / B->cols, tile = fits < 1 ? 1 : fits < TILE_MOST ? fits : TILE_MOST;
+    int64_t skip = scan->seen_count == 0 ? 0 : tamis_index_first(scan->seen, TAMIS_I64, 0, scan->seen_count, begin);
     for (int64_t first = begin; first < end; first += tile) {
         const int64_t rows = end - first < tile ? end - first : tile;
         const tamis_dense Y = {.data = scores, .rows = rows, .cols = 1, .stride = 1, .type = B->type};

@@ -173,7 +173,8 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double bytes = columns * (numbers * (double)tamis_type_size(p->type) + 4);
     const double issue = tamis_gpu_issue(p, nonzeros * tamis_gpu_cost_of(f->long_rows.row, numbers) +
                                                 columns * tamis_gpu_cost_of(f->long_rows.column, numbers));
-    const double steps = (double)profile->max / (double)parts / (double)(form.group / form.team * form.positions);
+    const int64_t at_once = (int64_t)form.group / form.team * form.positions; /* of a group, in a step */
+    const double steps = (double)profile->max / (double)parts / (double)at_once;
     const double left = parts > 1 ? 2 * (double)(p->rows * p->batch * parts) * (double)(p->width + 2) * 4 : 0;
     const double reading = fmax(f->long_rows.memory * tamis_gpu_streamed(p, bytes), issue);
     const double adding = parts > 1 ? f->long_rows.merge + tamis_gpu_streamed(p, left) : 0;
