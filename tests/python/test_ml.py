@@ -93,7 +93,7 @@ def test_parameters():
     assert model.set_params(biases=False) is model and model.get_params()["biases"] is False
     with pytest.raises(ValueError, match="topics is not a parameter of ALS"):
         model.set_params(topics=3)
-    for wrong, words in (({"factors": 0}, "factors = 0"), ({"regularization": -1}, "regularization"), ({"factors": "many"}, "expected a number"),
+    for wrong, words in (({"factors": -1}, "factors = -1"), ({"regularization": -1}, "regularization"), ({"factors": "many"}, "expected a number"),
                          ({"dtype": "float16"}, "float16"), ({"iterations": -1}, "iterations")):
         with pytest.raises(ValueError, match=words):
             ml.ALS(**wrong).fit(data())
