@@ -3,7 +3,9 @@ foreach(name batches bpr data files fit items memory names renew score serving s
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c LIBRARIES tamis_ml_static TIMEOUT 120)
 endforeach()
 # Whole fits, and those that choose: of generated sets and the collection of real ones.
-tamis_add_test(NAME test_ml_defaults SOURCES test_ml_defaults.c LIBRARIES tamis_ml_static TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_ml_defaults SOURCES test_ml_defaults.c LABELS medium LIBRARIES tamis_ml_static TIMEOUT ${TAMIS_TIMEOUT})
+add_test(NAME test_ml_choice COMMAND test_ml_defaults choice)
+set_tests_properties(test_ml_choice PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 target_compile_definitions(test_ml_defaults PRIVATE TAMIS_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 # It asks other devices too: a processor's OpenCL, which leaks what it compiles with.
 set(opencl "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/gpu/caches/pocl;TAMIS_OPENCL_OPTIONS=-cl-opt-disable") # as tests/gpu does

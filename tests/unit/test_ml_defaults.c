@@ -331,12 +331,14 @@ static void a_refused_fit_leaves_nothing_chosen(void **state) {
     data_free(&d);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ratings_are_not_below_means_and_biases),
-                                       cmocka_unit_test(uses_are_not_below_the_most_popular),
-                                       cmocka_unit_test(real_sets_are_not_below_their_baselines),
-                                       cmocka_unit_test(what_is_chosen_is_kept),
-                                       cmocka_unit_test(the_choice_is_that_of_any_threads),
-                                       cmocka_unit_test(a_refused_fit_leaves_nothing_chosen)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+/* test_ml_defaults [choice]: how well defaults predict, which takes a minute; or how they are chosen and kept. */
+int main(int argc, char **argv) {
+    const struct CMUnitTest quality[] = {cmocka_unit_test(ratings_are_not_below_means_and_biases),
+                                         cmocka_unit_test(uses_are_not_below_the_most_popular),
+                                         cmocka_unit_test(real_sets_are_not_below_their_baselines)};
+    const struct CMUnitTest choice[] = {cmocka_unit_test(what_is_chosen_is_kept),
+                                        cmocka_unit_test(the_choice_is_that_of_any_threads),
+                                        cmocka_unit_test(a_refused_fit_leaves_nothing_chosen)};
+    if (argc > 1 && strcmp(argv[1], "choice") == 0) return cmocka_run_group_tests(choice, set_up, tear_down);
+    return cmocka_run_group_tests(quality, set_up, tear_down);
 }
