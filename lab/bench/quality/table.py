@@ -39,7 +39,7 @@ def commits(lines, names):
     """The commit that most lines are of, and those of the others with the rows that are theirs."""
     of = collections.defaultdict(list)
     for line in lines:
-        name = " ".join(str(line[one]) for one in names)
+        name = str(line[names[-1]])
         if name not in of[line["commit"]]:
             of[line["commit"]].append(name)
     first, *others = sorted(of, key=lambda commit: -len(of[commit]))
