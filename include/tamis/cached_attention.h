@@ -68,8 +68,7 @@ typedef struct tamis_cached_attention_options {
  * Only positions of a sequence's length are read; nothing outside the arrays is, whatever lengths and table hold. All
  * memory is the device's. The result must not overlap an input. stream is NULL on the CPU. The call allocates, in
  * stream order, what parts leave: up to width + 2 sums for each head and 128 positions of capacity. It waits for
- * nothing. After an error in an
- * argument the outputs are unchanged.
+ * nothing. After an error in an argument the outputs are unchanged.
  */
 TAMIS_API tamis_status tamis_cached_attention(tamis_device *device, const tamis_cached_attention_options *options,
                                               const tamis_vectors *q, const tamis_vectors *k, const tamis_vectors *v,

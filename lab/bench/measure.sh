@@ -225,12 +225,11 @@ failed='' left=''
 for piece in $wanted; do
     machine=$(field "$piece" 2)
     limit=$((60 * $(field "$piece" 3) - 10))
-    if ! why=$(there "$machine"); then
-        echo "$piece: $why"
+    if ! there "$machine" >"$work/why"; then
+        echo "$piece: $(cat "$work/why")"
         failed="$failed $piece"
         continue
     fi
-    there "$machine"
     if grep -qs "^$piece $commit " "$results/$called/pieces.txt"; then
         echo "$piece: measured of this commit"
         continue

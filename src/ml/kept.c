@@ -1,4 +1,5 @@
-/* See kept.h. Kept are for each row and column one number, and for implicit-als three matrices of factors x factors. */
+/* See kept.h. Kept are for each row and column one number, and for implicit-als a matrix of factors x factors and its
+   inverse. */
 #include "ml/kept.h"
 
 #include <math.h>
