@@ -101,6 +101,12 @@ FUNCTION void weigh(simt_team team, real *score, held *h) {
     }
 }
 
+/* Of `length` positions, those of each part but the last: whole steps of the group. */
+FUNCTION int32 positions_of_part(int32 length, int32 parts) {
+    const int32 step = TEAMS * POSITIONS;
+    return ((length + parts - 1) / parts + step - 1) / step * step;
+}
+
 /* Positions begin .. end - 1: every POSITIONS that are TEAMS * POSITIONS apart are this team's. `values`: of the row of
    the lane's scores, NULL where there are none. */
 FUNCTION void walk(const int wide, simt_team team, int own, int32 begin, int32 end, source from, const real *x,
@@ -201,4 +207,13 @@ FUNCTION real group_sum(LOCAL const real *parts, LOCAL const real *numbers, int 
     for (int t = 0; t < TEAMS; t++)
         sum += numbers[2 * ROWS * TEAMS + t * ROWS + r] * parts[(t * ROWS + r) * ROW_REALS + column];
     return sum;
+}
+
+/* What a part leaves of row r, for merge_parts: its largest score, its sum of exponentials and its sums. */
+FUNCTION void leave_part(GLOBAL real *partial, LOCAL const real *sums, LOCAL const real *numbers, int r, int64 width) {
+    if (LOCAL_ID == 0) {
+        partial[0] = numbers[2 * r];
+        partial[1] = numbers[2 * r + 1];
+    }
+    for (int32 c = LOCAL_ID; c < width; c += GROUP) partial[2 + c] = group_sum(sums, numbers, r, c);
 }
