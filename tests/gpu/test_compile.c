@@ -63,7 +63,7 @@ static const struct allowed {
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},
     {"softmax.simt", 16, "saved around exp"},
-    {"cached.simt", 24, "what is known ahead of the loop, in uniform registers of sm_90 and later"},
+    {"cached.simt", 16, "what is known ahead of the loop, in uniform registers of sm_90 and later"},
     {"long_rows.simt", 272, "sums of up to eight rows that are not aligned, so that their numbers are read one by one"},
     {"attention.simt", 32, "saved around exp, of fp64; what is known ahead of the loop, from sm_100 on"},
     {"attention_rows.simt", 16, "saved around 64-bit divisions and exp"},
