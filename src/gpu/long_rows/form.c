@@ -1,11 +1,12 @@
 /* Forms and parts of long_rows_kernels.h. */
 #include "gpu/long_rows/form.h"
 
-enum { LANES_LEAST = 4, LANES_MOST = 32, ROWS_MOST = 8, POSITIONS_USUAL = 4 };
+enum { LANES_LEAST = 4, LANES_MOST = 32, POSITIONS_USUAL = 4 };
 
 /* Reals of a lane's part of one row, and of all rows that share columns, that registers hold. */
 static int64_t reals_most(tamis_type type) { return type == TAMIS_F64 ? 8 : 16; }
 static int64_t all_most(tamis_type type) { return type == TAMIS_F64 ? 16 : 32; }
+static int64_t rows_most(tamis_type type) { return type == TAMIS_F64 ? 4 : 8; }
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
@@ -19,9 +20,9 @@ static int64_t reals_of(int64_t length, int64_t team, int64_t unit) {
 }
 
 /* Rows that are taken together: all that have the same columns, if they are not too many. */
-static int64_t rows_of(int64_t alike) {
+static int64_t rows_of(tamis_type type, int64_t alike) {
     int64_t rows = 1;
-    while (rows < ROWS_MOST && rows < alike) rows *= 2;
+    while (rows < rows_most(type) && rows < alike) rows *= 2;
     return rows;
 }
 
@@ -48,9 +49,11 @@ void tamis_gpu_long_rows_form(const tamis_gpu_device *device, tamis_type type, i
     const int64_t longer = larger(inner, width), real = (int64_t)tamis_gpu_real_size(type);
     const int64_t shared = tamis_gpu_min(device->limits.shared_most * 3 / 4, SHARED);
     int64_t team = LANES_LEAST;
-    if (form->rows == 0) form->rows = rows_of(alike);
+    if (form->rows == 0) form->rows = rows_of(type, alike);
     if (form->positions == 0) form->positions = POSITIONS_USUAL;
-    while (form->rows > 1 && form->rows * tamis_gpu_ceiling(longer, LANES_MOST) > all_most(type)) form->rows /= 2;
+    while (form->rows > rows_most(type) ||
+           (form->rows > 1 && form->rows * tamis_gpu_ceiling(longer, LANES_MOST) > all_most(type)))
+        form->rows /= 2;
     while (unit > 1 && form->rows * unit > all_most(type)) unit /= 2;
     while (team < LANES_MOST && team * unit < longer) team *= 2;
     if (team < form->team) team = form->team; /* what was named, if that is enough */
