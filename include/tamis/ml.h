@@ -284,8 +284,9 @@ TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense
    the n columns with the largest predictions, best first, without the columns in that row of `seen` (NULL: none).
    columns and scores have count * n entries; if fewer columns are left, the rest are -1 and NaN. Scores are those of
    tamis_model_predict. Columns are ranked before clamping, so that those beyond the range of ratings keep their order.
-   Of equal ones, the lower column is first; but a row of implicit-als without uses, whose scores are all 0, gets the
-   columns that most rows of the fit used. */
+   Of equal ones, the lower column is first; but among columns of which a model of uses knows nothing for the row, whose
+   scores are 0, those that most rows of the fit used. Models of pairs of columns keep no rows: with W = NULL they take
+   the rows' uses from `seen`, whose rows `rows` then are; all of `seen` matters then, values too. */
 TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);

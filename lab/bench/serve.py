@@ -76,8 +76,8 @@ def calls_of(kind, model, peer, X, users, rows):
     found["transform, one user"] = (single(lambda u: model.transform(weighed[number[u]]), users), single(lambda u: peer.recalculate_user(u, rows[number[u]]), users) if folds else None)
     found["transform, 2,000 users"] = (lambda _: model.transform(some), (lambda _: peer.recalculate_user(batch, some)) if folds else None)
     if pairs:
-        one = lambda u: model.recommend([0], 10, seen=rows[number[u]], factors=model.transform(rows[number[u]]))
-        many = lambda _: model.recommend(n=10, seen=some, factors=model.transform(some))
+        one = lambda u: model.recommend([0], 10, seen=rows[number[u]])
+        many = lambda _: model.recommend(n=10, seen=some)
     elif kind == "sfa":
         W = model.transform(X[users])
         one = lambda u: model.recommend([0], 10, seen=rows[number[u]], factors=W[number[u]:number[u] + 1])

@@ -89,7 +89,14 @@ class Sparse:
             must(lib.tamis_validate(ctypes.byref(self.struct)))
 
 
+_INDEX_TYPES = (numpy.dtype("int32"), numpy.dtype("int64"))
+
+
 def _indices(array: Any, name: str, length: int | None = None) -> View:
+    if type(array) is numpy.ndarray and array.dtype in _INDEX_TYPES and array.ndim == 1:  # a third of a small call's time
+        v = view(array, name)
+        vector(v, name, length)
+        return v
     what = str(getattr(array, "dtype", type(array).__name__)).replace("torch.", "")
     if isinstance(array, (list, tuple)):
         raise TypeError(f"{name} are a {what}: expected an array of int32 or int64")

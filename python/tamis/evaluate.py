@@ -18,16 +18,6 @@ SPLITS = ("random", "leave-one-out", "last", "date")
 _COLUMNS = ("rmse", "mae", "precision", "recall", "ndcg", "map", "coverage")
 
 
-AT_ONCE = 1 << 26  # scores in memory
-
-
-def _ranked(model: Any, train: Any, k: int) -> numpy.ndarray:
-    """The rankings of a model of pairs of columns, whose rows have a score for each column: some rows at a time."""
-    step = max(1, AT_ONCE // train.shape[1])
-    parts = [train[first:first + step] for first in range(0, train.shape[0], step)]
-    return numpy.concatenate([model.recommend(n=k, seen=part, factors=model.transform(part))[0] for part in parts])
-
-
 def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optional[float] = None) -> dict[str, dict[str, Any]]:
     """Fits `model` to train and measures it on test, entries of the same rows: {"model": ..., "popularity": ..., "biases": ...}, each with the numbers that it
     has of rmse, mae, precision, recall, ndcg, map and coverage. Entries of train are not recommended. threshold: what a relevant entry is at least.
@@ -51,7 +41,7 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     if not model._uses:
         predictions = model.predict(test, factors=factors)
         of_model = {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
-    ranking = _ranked(model, train, min(k, columns)) if model._pairs else model.recommend(n=min(k, columns), seen=train, factors=factors)[0]
+    ranking, _ = model.recommend(n=min(k, columns), seen=train, factors=factors)
     of_model.update(metrics.ranking_scores(ranking, test, k, seen=train, threshold=threshold), coverage=metrics.coverage(ranking, columns))
     found["model"] = {**of_model, "seconds": seconds}
     popular = metrics.popular(train, min(k, columns))

@@ -43,21 +43,35 @@ static inline void ml_best_sink(ml_best *best, int at, int count) {
     }
 }
 
-/* Offers a column with its score. Columns must come in rising order: one that equals the worst kept is then worse, and
-   a comparison tells. */
-static inline void ml_best_offer(ml_best *best, int64_t column, double score) {
-    if (!(score > -INFINITY)) return;
+static inline void ml_best_insert(ml_best *best, int64_t column, double score) {
     if (best->kept < best->n) {
         int at = best->kept++;
         best->columns[at] = column;
         best->scores[at] = score;
         for (; at > 0 && ml_best_is_worse(best, at, (at - 1) / 2); at = (at - 1) / 2)
             ml_best_swap(best, at, (at - 1) / 2);
-    } else if (best->n > 0 && score > best->scores[0]) {
+    } else {
         best->columns[0] = column;
         best->scores[0] = score;
         ml_best_sink(best, 0, best->n);
     }
+}
+
+/* Offers a column with its score. Columns must come in rising order: one that equals the worst kept is then worse, and
+   a comparison tells. */
+static inline void ml_best_offer(ml_best *best, int64_t column, double score) {
+    if (!(score > -INFINITY)) return;
+    if (best->kept < best->n || (best->n > 0 && score > best->scores[0])) ml_best_insert(best, column, score);
+}
+
+/* The same in any order of columns. Returns whether it was kept. */
+static inline bool ml_best_offer_any(ml_best *best, int64_t column, double score) {
+    if (!(score > -INFINITY)) return false;
+    if (best->kept >= best->n &&
+        (best->n == 0 || score < best->scores[0] || (!(score > best->scores[0]) && column > best->columns[0])))
+        return false;
+    ml_best_insert(best, column, score);
+    return true;
 }
 
 /* Sorts what was kept, best first; what is left over becomes -1 and NaN. */

@@ -8,8 +8,10 @@
  */
 #include <math.h>
 
+#include "base/threads.h"
 #include "ml/best.h"
 #include "ml/factors.h"
+#include "ml/group.h"
 #include "ml/items.h"
 #include "ml/method.h"
 #include "ml/model.h"
@@ -17,7 +19,12 @@
 #include "ml/popular.h"
 #include "ml/weights.h"
 
-enum { NEIGHBOURS = 20, NEIGHBOURS_MOST = 4096, COLUMNS_MOST = 1 << 24 /* whole numbers that fp32 has */ };
+enum {
+    ROWS_A_THREAD = 16,
+    NEIGHBOURS = 20,
+    NEIGHBOURS_MOST = 4096,
+    COLUMNS_MOST = 1 << 24 /* whole numbers that fp32 has */
+};
 
 typedef struct item_knn {
     ml_items items;
@@ -137,6 +144,135 @@ done:
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------ the best of few scores */
+
+/* Rows share no scores: each thread has its own. Those of all columns are 0 between two rows. */
+typedef struct finder {
+    tamis_dense kept;
+    const tamis_sparse *data;
+    const bool *allowed;
+    const int64_t *order; /* of columns that tie at 0, or NULL */
+    int n;
+    int64_t *columns;
+    double *scores;
+    double *sums; /* of each thread, a number a column; NaN: no candidate */
+    int64_t *met; /* of each thread, the columns that have a score */
+    int64_t met_most;
+    bool *is_short; /* rows to which columns with score 0 belong */
+    bool filling;   /* only those rows are done */
+} finder;
+
+TAMIS_INLINE int64_t add_scores(const finder *f, int64_t row, double *sums, int64_t *met, tamis_type type) {
+    const int64_t n = f->kept.cols / 2, end = ml_offset(f->data, row + 1);
+    int64_t count = 0;
+    for (int64_t t = ml_offset(f->data, row); t < end; t++) {
+        const int64_t line = ml_column(f->data, t) * 2 * n;
+        const double r = ml_number(f->data->values, type, t);
+        for (int64_t k = 0; k < n; k++) {
+            const double number = ml_number(f->kept.data, type, line + k);
+            if (number < 0) break;
+            const int64_t column = (int64_t)number;
+            if (sums[column] == 0) met[count++] = column;
+            sums[column] += r * ml_number(f->kept.data, type, line + n + k);
+        }
+    }
+    return count;
+}
+
+/* Columns that tie at 0 are offered as long as they are kept, the most popular first. */
+static void fill_up(const finder *f, ml_best *best, const double *sums) {
+    int kept = best->kept, at = 0;
+    while (at < kept && best->scores[at] > 0) at++;
+    for (int64_t k = 0; k < f->data->cols && at < best->n; k++) {
+        const int64_t column = f->order ? f->order[k] : k;
+        if (sums[column] != 0 || (f->allowed && !f->allowed[column])) continue;
+        for (int i = kept < best->n ? kept++ : kept - 1; i > at; i--) {
+            best->columns[i] = best->columns[i - 1];
+            best->scores[i] = best->scores[i - 1];
+        }
+        best->columns[at] = column;
+        best->scores[at++] = 0;
+    }
+    best->kept = kept;
+}
+
+static void best_of_row(const finder *f, int64_t row, double *sums, int64_t *met) {
+    const int64_t begin = ml_offset(f->data, row), end = ml_offset(f->data, row + 1);
+    const bool wide = f->kept.type == TAMIS_F64;
+    ml_best best = {.columns = f->columns + row * f->n, .scores = f->scores + row * f->n, .n = f->n};
+    for (int64_t t = begin; t < end; t++) sums[ml_column(f->data, t)] = NAN;
+    const int64_t count = wide ? add_scores(f, row, sums, met, TAMIS_F64) : add_scores(f, row, sums, met, TAMIS_F32);
+    for (int64_t i = 0; i < count; i++) {
+        double *const sum = &sums[met[i]];
+        if (!wide) *sum = (double)(float)*sum; /* as transform stores it */
+        if (*sum == 0 || (f->allowed && !f->allowed[met[i]])) continue;
+        ml_best_offer_any(&best, met[i], *sum);
+        *sum = NAN; /* it may have been met twice, with 0 in between */
+    }
+    ml_best_finish(&best);
+    if (f->filling)
+        fill_up(f, &best, sums);
+    else
+        f->is_short[row] = best.kept < f->n || best.scores[f->n - 1] < 0;
+    for (int64_t i = 0; i < count; i++) sums[met[i]] = 0;
+    for (int64_t t = begin; t < end; t++) sums[ml_column(f->data, t)] = 0;
+}
+
+static void find_rows(void *given, int share, int shares) {
+    const finder *const f = given;
+    const int64_t rows = f->data->rows, from = rows * share / shares, to = rows * (share + 1) / shares;
+    for (int64_t i = from; i < to; i++)
+        if (!f->filling || f->is_short[i])
+            best_of_row(f, i, f->sums + share * f->data->cols, f->met + share * f->met_most);
+}
+
+static bool any_short(const finder *f) {
+    for (int64_t i = 0; i < f->data->rows; i++)
+        if (f->is_short[i]) return true;
+    return false;
+}
+
+/* Of a row's columns with scores there are at most so many, one met twice counted twice. */
+static int64_t most_met(const tamis_sparse *data, int64_t neighbours) {
+    int64_t longest = 0;
+    for (int64_t i = 0; i < data->rows; i++) {
+        const int64_t length = ml_offset(data, i + 1) - ml_offset(data, i);
+        if (length > longest) longest = length;
+    }
+    return longest * neighbours;
+}
+
+static tamis_status best(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
+                         double *scores) {
+    finder f = {.data = data, .allowed = allowed, .n = n, .columns = columns, .scores = scores};
+    tamis_device_description device;
+    TRY(tamis_device_describe(model->device, &device));
+    const int asked = ml_threads(model) > 0 ? ml_threads(model) : device.threads;
+    const int shares = asked < 1 || data->rows < (int64_t)asked * ROWS_A_THREAD ? 1 : asked;
+    int64_t *order = NULL;
+    tamis_owned_dense *copy = NULL;
+    tamis_status status;
+    f.met_most = most_met(data, model->options.neighbours);
+    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &f.kept));
+    TRY_GOTO(done, tamis_allocate_zeroed(shares * data->cols, sizeof *f.sums, "scores", (void **)&f.sums));
+    TRY_GOTO(done, tamis_allocate(shares * f.met_most, sizeof *f.met, "columns with scores", (void **)&f.met));
+    TRY_GOTO(done, tamis_allocate(data->rows, sizeof *f.is_short, "rows", (void **)&f.is_short));
+    tamis_threads_run(shares, find_rows, &f);
+    if (any_short(&f)) {
+        TRY_GOTO(done, ml_popular_order(model, &order));
+        f.order = order;
+        f.filling = true;
+        tamis_threads_run(shares, find_rows, &f);
+    }
+done:
+    tamis_owned_dense_free(copy);
+    tamis_release(order);
+    tamis_release(f.sums);
+    tamis_release(f.met);
+    tamis_release(f.is_short);
+    return status;
+}
+
 static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
     const int64_t n = kept->cols / 2;
     for (int64_t k = 0; k < n && ml_element(kept, column, k) >= 0 && best->kept < best->n; k++) {
@@ -164,5 +300,6 @@ const ml_method ml_item_knn = {
     .free_work = free_work,
     .transform = transform,
     .similar = similar,
+    .best = best,
     .operands = ml_items_operands,
 };

@@ -69,6 +69,12 @@ typedef struct ml_method {
        their directions are compared. */
     void (*similar)(const tamis_dense *kept, int64_t column, struct ml_best *best);
 
+    /* Of models of pairs: finds the n best columns of each row of `data` (as above, weighted by prepare()), those of
+       the row left out, of those that are allowed (NULL: all), without an array of all scores. As
+       tamis_model_recommend. NULL: all scores are computed. */
+    tamis_status (*best)(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
+                         double *scores);
+
     /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
        for ml_operands_free() after an error too. */
     tamis_status (*operands)(tamis_model *model, const tamis_dense *W, struct ml_operands *operands);

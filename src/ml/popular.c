@@ -33,14 +33,22 @@ static int by_count(const void *a, const void *b) {
     return (x->column > y->column) - (x->column < y->column);
 }
 
-static tamis_status make_order(const tamis_model *model, popular **order) {
-    double *counts;
+tamis_status ml_popular_order(const tamis_model *model, int64_t **order) {
     const int64_t cols = model->states[ML_POPULARITY].rows;
-    TRY(ml_dense_read_doubles(model, &model->states[ML_POPULARITY], &counts));
-    const tamis_status status = tamis_allocate(cols, sizeof **order, "the popularity of columns", (void **)order);
-    for (int64_t j = 0; status == TAMIS_OK && j < cols; j++) (*order)[j] = (popular){j, counts[j]};
+    double *counts = NULL;
+    popular *ranked = NULL;
+    tamis_status status;
+    *order = NULL;
+    if (cols == 0) return TAMIS_OK;
+    TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[ML_POPULARITY], &counts));
+    TRY_GOTO(done, tamis_allocate(cols, sizeof *ranked, "the popularity of columns", (void **)&ranked));
+    TRY_GOTO(done, tamis_allocate(cols, sizeof **order, "the popularity of columns", (void **)order));
+    for (int64_t j = 0; j < cols; j++) ranked[j] = (popular){j, counts[j]};
+    qsort(ranked, (size_t)cols, sizeof *ranked, by_count);
+    for (int64_t j = 0; j < cols; j++) (*order)[j] = ranked[j].column;
+done:
     tamis_release(counts);
-    if (status == TAMIS_OK) qsort(*order, (size_t)cols, sizeof **order, by_count);
+    tamis_release(ranked);
     return status;
 }
 
@@ -57,20 +65,32 @@ static bool has_seen(const ml_seen *seen, int64_t row, int64_t column) {
     return at < end && seen->columns[at] == column;
 }
 
+/* Which of the row's n places have columns that tie at 0: all of a line of zeros, or those whose scores are 0. */
+static void places_to_fill(const ml_operands *operands, int64_t row, int n, const double *scores, int *from, int *to) {
+    *from = 0;
+    *to = operands->direct ? 0 : is_zero(&operands->A.host, row) ? n : 0;
+    if (!operands->direct) return;
+    while (*from < n && scores[*from] > 0) ++*from;
+    for (*to = *from; *to < n && scores[*to] == 0;) ++*to;
+}
+
 tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const ml_seen *seen,
                              const bool *allowed, int n, int64_t *columns, double *scores) {
     const tamis_dense *const A = &operands->A.host;
     const int64_t cols = model->states[ML_POPULARITY].rows;
-    popular *order = NULL;
+    int64_t *order = NULL;
     if (model->method->about.data != TAMIS_DATA_USES || cols == 0 || operands->plain) return TAMIS_OK;
     for (int64_t i = 0; i < A->rows; i++) {
-        if (!is_zero(A, i)) continue;
-        if (!order) TRY(make_order(model, &order));
-        int kept = 0;
-        for (int64_t k = 0; k < cols && kept < n; k++) {
-            if ((allowed && !allowed[order[k].column]) || has_seen(seen, i, order[k].column)) continue;
-            columns[i * n + kept] = order[k].column;
-            scores[i * n + kept++] = ml_expectation(operands, 0);
+        int at, end;
+        places_to_fill(operands, i, n, scores + i * n, &at, &end);
+        if (at == end) continue;
+        if (!order) TRY(ml_popular_order(model, &order));
+        for (int64_t k = 0; k < cols && at < end; k++) {
+            const int64_t column = order[k];
+            if ((allowed && !allowed[column]) || has_seen(seen, i, column)) continue;
+            if (operands->direct && ml_element(A, i, column) != 0) continue;
+            columns[i * n + at] = column;
+            scores[i * n + at++] = ml_expectation(operands, 0);
         }
     }
     tamis_release(order);

@@ -1,4 +1,4 @@
-/* Recommendations for rows of which a model of uses knows nothing: the columns that most rows used. */
+/* Recommendations where a model of uses knows nothing: the columns that most rows used. */
 #ifndef TAMIS_ML_POPULAR_H
 #define TAMIS_ML_POPULAR_H
 
@@ -10,8 +10,12 @@ enum { ML_POPULARITY = 1 };
 
 /* Counts them over the data of a fit, on all ranks. */
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data);
-/* For each line of A that is all zeros, whose scores are all equal, overwrites the n best columns by the most popular
-   without those of `seen` (NULL: none), of those that are allowed (NULL: all). */
+/* Makes an array of the columns, the most popular first, of equal ones the lower number; NULL where the model has no
+   counts. */
+tamis_status ml_popular_order(const tamis_model *model, int64_t **order);
+/* Among columns whose scores tie at 0 the most popular come first: overwrites those of the n best columns that a line
+   of A has of them, without those of `seen` (NULL: none), of those that are allowed (NULL: all). All columns tie for a
+   line of zeros. */
 tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const ml_seen *seen,
                              const bool *allowed, int n, int64_t *columns, double *scores);
 

@@ -27,6 +27,7 @@
 #include "ml/place.h"
 #include "ml/popular.h"
 #include "ml/predict.h"
+#include "ml/recommend_uses.h"
 #include "ml/scan.h"
 #include "ml/seen.h"
 #include "sparse/check.h"
@@ -362,8 +363,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ the public call */
 
-static tamis_status check_asked(const int64_t *rows, int64_t count, const tamis_dense *W, int64_t have) {
-    const char *const who = W ? "W" : "the model";
+static tamis_status check_asked(const char *who, const int64_t *rows, int64_t count, int64_t have) {
     if (count < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld is negative", (long long)count);
     if (!rows && count > have)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld, %s has %lld rows", (long long)count, who,
@@ -403,14 +403,23 @@ tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *
     tamis_clear_error();
     int64_t have, entries;
     TRY(ml_check_fitted(model));
-    TRY(ml_check_rows(model, W, &have));
-    TRY(check_asked(rows, count, W, have));
+    const bool from_uses = model->method->about.pairs && !W && seen; /* whose rows they are */
+    if (model->method->about.pairs && !W && !seen)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "W and seen are NULL, but the model (%s) keeps no rows: give their uses as seen",
+                          model->method->about.name);
+    if (from_uses)
+        have = seen->rows;
+    else
+        TRY(ml_check_rows(model, W, &have));
+    TRY(check_asked(W ? "W" : from_uses ? "seen" : "the model", rows, count, have));
     TRY(check_seen(model, seen, W, have));
     if (n < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "n = %d is negative", n);
     if (count == 0 || n == 0) return TAMIS_OK;
     if (!columns || !scores) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "scores" : "columns");
     if (__builtin_mul_overflow(count, (int64_t)n, &entries))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is too large for an array", (long long)count, n);
+    if (from_uses) return ml_recommend_uses(model, seen, rows, count, candidates, n, columns, scores);
     if (model->location != TAMIS_HOST || count > SCAN_MOST)
         return recommend_rows(model, W, rows, count, seen, candidates, n, columns, scores);
     for (int64_t i = 0; i < count; i++) { /* of one row all factors are used as they are, biases too (operands.c) */

@@ -13,8 +13,7 @@ static tamis_status bad_entry(const char *what, int64_t at, int64_t value, int64
                       (long long)value, (long long)low, (long long)high);
 }
 
-/* Finds where the row begins and ends, and checks its columns. */
-static tamis_status check_row(const tamis_sparse *seen, int64_t row, int64_t *begin, int64_t *end) {
+tamis_status ml_seen_row(const tamis_sparse *seen, int64_t row, int64_t *begin, int64_t *end) {
     *begin = tamis_index_load(seen->offsets, seen->offset_type, row);
     *end = tamis_index_load(seen->offsets, seen->offset_type, row + 1);
     if (*begin < 0 || *begin > seen->nnz) return bad_entry("offsets", row, *begin, 0, seen->nnz);
@@ -32,7 +31,7 @@ static tamis_status sum_up(const tamis_sparse *seen, const int64_t *rows, int64_
     offsets[0] = 0;
     for (int64_t i = 0; i < count; i++) {
         int64_t begin, end;
-        TRY(check_row(seen, row_at(rows, i), &begin, &end));
+        TRY(ml_seen_row(seen, row_at(rows, i), &begin, &end));
         if (__builtin_add_overflow(offsets[i], end - begin, &offsets[i + 1]))
             return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than 2^63 entries of `seen` belong to the requested rows");
     }

@@ -244,3 +244,22 @@ def test_metrics_refuse():
                         (lambda: metrics.evaluate(ml.ALS(factors=2, iterations=1).fit(held), held[:2]), "factors=model.transform")):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+@pytest.mark.parametrize("model", [ml.ItemKNN(neighbours=4, dtype="float64"), ml.EASE(dtype="float64")])
+def test_uses_stand_for_scores(model):
+    """Models of pairs recommend from what is seen as from its scores, also to rows that are chosen."""
+    X = counts()
+    model.fit(X)
+    expected, scores = model.recommend(n=5, seen=X, factors=model.transform(X))
+    found, best = model.recommend(n=5, seen=X)
+    assert np.allclose(best, scores, rtol=1e-12, atol=1e-12) and (found == expected).mean() > 0.99
+    chosen, _ = model.recommend([7, 2], n=5, seen=X.tocoo())
+    assert np.array_equal(chosen, found[[7, 2]])
+    assert not set(model.recommend(n=5, seen=X, without=[1, 3])[0].ravel()) & {1, 3}
+    known, held = ml.split_entries(X)
+    by_scores = metrics.evaluate(model, held, seen=known, factors=model.transform(known))
+    assert metrics.evaluate(model, held, seen=known) == pytest.approx(by_scores, abs=0.02)
+    for wrong, said in (({}, "give their uses as seen"), ({"seen": X[:, :3]}, "features"), ({"rows": [80], "seen": X}, r"rows\[0\] = 80, seen has 80 rows")):
+        with pytest.raises(ValueError, match=said):
+            model.recommend(**wrong)

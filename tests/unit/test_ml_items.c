@@ -1,6 +1,7 @@
 /* Models of pairs of items, item-knn and ease, against their definitions in double; predicting, recommending, files. */
 #include "cmocka_first.h"
 
+#include <stdio.h>
 #include <tamis/data.h>
 #include <unistd.h>
 
@@ -234,11 +235,9 @@ static void scores_are_used(void **state) {
         const int64_t row = 4;
         EXPECT_OK(tamis_model_recommend(model, &W, &row, 1, &d.view, 3, one, best));
         assert_memory_equal(one, columns + 4 * 3, sizeof one);
-        EXPECT_REFUSED(
-            tamis_model_recommend(model, NULL, NULL, 1, NULL, 3, columns, best), TAMIS_ERROR_ARGUMENT,
-            m ? "W is NULL, but the model (ease) stores no row factors: compute them with tamis_model_transform"
-              : "W is NULL, but the model (item-knn) stores no row factors: compute them with "
-                "tamis_model_transform");
+        EXPECT_REFUSED(tamis_model_recommend(model, NULL, NULL, 1, NULL, 3, columns, best), TAMIS_ERROR_ARGUMENT,
+                       m ? "W and seen are NULL, but the model (ease) keeps no rows: give their uses as seen"
+                         : "W and seen are NULL, but the model (item-knn) keeps no rows: give their uses as seen");
         similar_is_right(model);
         EXPECT_REFUSED(tamis_model_similar(model, true, NULL, 1, 3, columns, best), TAMIS_ERROR_UNSUPPORTED,
                        m ? "ease stores no row factors" : "item-knn stores no row factors");
@@ -248,6 +247,132 @@ static void scores_are_used(void **state) {
         tamis_model_free(model);
     }
     data_free(&d);
+}
+
+/*
+ * The uses of rows stand for their scores, whatever form the uses have: item-knn gives the same columns and scores.
+ * ease multiplies other rows together than transform did, so its scores, of `tolerance`, may order columns that nearly
+ * tie in another way: each column has the score that it has there, and each place the score of that place.
+ */
+static void recommend_both(tamis_model *model, double tolerance, const tamis_sparse *uses, const tamis_sparse *seen,
+                           const int64_t *rows, int64_t count, const bool *candidates, int n) {
+    const int64_t size = count * n;
+    tamis_model_description d;
+    EXPECT_OK(tamis_model_describe(model, &d));
+    int64_t *const expected = malloc((size_t)size * sizeof *expected), *const found =
+                                                                           malloc((size_t)size * sizeof *found);
+    double *const scores = malloc((size_t)size * sizeof *scores), *const best = malloc((size_t)size * sizeof *best);
+    void *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(d.options.type));
+    const tamis_dense W = {.rows = uses->rows, .cols = COLS, .type = d.options.type, .data = all};
+    EXPECT_OK(tamis_model_transform(model, uses, &W));
+    EXPECT_OK(tamis_model_recommend_among(model, &W, rows, count, seen, candidates, n, expected, scores));
+    EXPECT_OK(tamis_model_recommend_among(model, NULL, rows, count, uses, candidates, n, found, best));
+    if (tolerance == 0) assert_memory_equal(found, expected, (size_t)size * sizeof *found);
+    for (int64_t i = 0; i < size; i++) {
+        assert_true((found[i] < 0) == (expected[i] < 0));
+        if (found[i] < 0) {
+            assert_true(found[i] == -1 && isnan(best[i]));
+            continue;
+        }
+        const int64_t at = (rows ? rows[i / n] : i / n) * COLS + found[i];
+        const double own = d.options.type == TAMIS_F64 ? ((double *)all)[at] : (double)((float *)all)[at];
+        assert_true(fabs(best[i] - scores[i]) <= tolerance && fabs(best[i] - own) <= tolerance);
+        for (int64_t other = i - i % n; other < i; other++) assert_true(found[other] != found[i]);
+    }
+    free(expected), free(found), free(scores), free(best), free(all);
+}
+
+static void uses_are_enough(void **state) {
+    (void)state;
+    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
+    static const int64_t some[] = {69, 3, 3, 40, 0};
+    data d = data_make(ROWS, COLS, 6, 15);
+    bool candidates[COLS];
+    for (int j = 0; j < COLS; j++) candidates[j] = j % 3 != 1;
+    for (int64_t t = 0; t < d.view.nnz; t += 7) d.values[t] = -d.values[t]; /* scores below 0 come last */
+    tamis_sparse places = d.view;
+    places.values = NULL;
+    tamis_owned_sparse *coo;
+    tamis_convert_options to = TAMIS_CONVERT_OPTIONS_INIT;
+    to.format = TAMIS_COO;
+    to.index_type = TAMIS_I32;
+    to.value_type = TAMIS_F64;
+    EXPECT_OK(tamis_convert(&d.view, &to, &coo));
+    for (int m = 0; m < 4; m++) {
+        const tamis_type type = m & 1 ? TAMIS_F64 : TAMIS_F32;
+        tamis_model_options options = options_of(methods[m / 2], type);
+        if (m < 2) options.neighbours = 3; /* few scores: most rows are filled up */
+        tamis_model *const model = fit_to(&options, &d.view);
+        /* sums of 40 products of at most 5, weights of ease below 5 */
+        const double tolerance = m < 2 ? 0 : 40 * 25 * (type == TAMIS_F64 ? 0x1p-52 : 0x1p-23);
+        for (int n = 1; n <= COLS + 2; n += n < 4 ? 1 : 9) {
+            recommend_both(model, tolerance, &d.view, &d.view, NULL, ROWS, NULL, n);
+            recommend_both(model, tolerance, &d.view, &d.view, some, 5, candidates, n);
+            recommend_both(model, tolerance, &places, &d.view, NULL, ROWS, candidates, n);
+            recommend_both(model, tolerance, tamis_owned_sparse_view(coo), &d.view, some, 5, NULL, n);
+        }
+        int64_t columns[2];
+        double best[2];
+        const int64_t bad = ROWS;
+        EXPECT_REFUSED(tamis_model_recommend(model, NULL, &bad, 1, &d.view, 2, columns, best), TAMIS_ERROR_ARGUMENT,
+                       "rows[0] = 70, seen has 70 rows");
+        EXPECT_REFUSED(tamis_model_recommend(model, NULL, NULL, ROWS + 1, &d.view, 2, columns, best),
+                       TAMIS_ERROR_ARGUMENT, "count = 71, seen has 70 rows");
+        const int64_t row = 40, t = d.offsets[row], column = d.columns[t];
+        const double kept = d.values[t];
+        char message[200];
+        d.values[t] = INFINITY;
+        snprintf(message, sizeof message, "seen has the value inf at row 40, column %lld: expected a finite number",
+                 (long long)column);
+        EXPECT_REFUSED(tamis_model_recommend(model, NULL, &row, 1, &d.view, 2, columns, best), TAMIS_ERROR_ARGUMENT,
+                       message);
+        d.values[t] = kept;
+        d.columns[t] = COLS;
+        snprintf(message, sizeof message, "seen.columns[%lld] = 40: expected 0 .. 39", (long long)t);
+        EXPECT_REFUSED(tamis_model_recommend(model, NULL, &row, 1, &d.view, 2, columns, best), TAMIS_ERROR_PATTERN,
+                       message);
+        d.columns[t] = column;
+        tamis_model_free(model);
+    }
+    tamis_owned_sparse_free(coo);
+    data_free(&d);
+}
+
+/* Columns of which a row's uses say nothing come with the most popular first, not in the order of their numbers. */
+static void ties_go_to_the_popular(void **state) {
+    (void)state;
+    /* column 5 is near 6 alone; 4 is the most popular, then 3 */
+    int64_t offsets[] = {0, 2, 3, 4, 5, 6, 7, 8}, columns[] = {5, 6, 4, 4, 4, 3, 3, 0};
+    double values[] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const tamis_sparse uses = {.format = TAMIS_CSR,
+                               .rows = 7,
+                               .cols = 7,
+                               .nnz = 8,
+                               .index_type = TAMIS_I64,
+                               .offset_type = TAMIS_I64,
+                               .value_type = TAMIS_F64,
+                               .offsets = offsets,
+                               .columns = columns,
+                               .values = values};
+    tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F64);
+    tamis_model *const model = fit_to(&options, &uses);
+    int64_t one_offsets[] = {0, 1}, one[] = {5}, found[5];
+    const tamis_sparse known = {.format = TAMIS_CSR,
+                                .rows = 1,
+                                .cols = 7,
+                                .nnz = 1,
+                                .index_type = TAMIS_I64,
+                                .offset_type = TAMIS_I64,
+                                .value_type = TAMIS_F64,
+                                .offsets = one_offsets,
+                                .columns = one,
+                                .values = values};
+    double scores[5];
+    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 1, &known, 5, found, scores));
+    const int64_t expected[] = {6, 4, 3, 0, 1};
+    assert_memory_equal(found, expected, sizeof expected);
+    assert_true(scores[0] > 0 && scores[1] == 0 && scores[4] == 0);
+    tamis_model_free(model);
 }
 
 static void failing_memory_leaks_nothing(void **state) {
@@ -264,6 +389,10 @@ static void failing_memory_leaks_nothing(void **state) {
             tamis_memory_fail_at(n);
             status = tamis_model_create(device, &options, &model);
             if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
+            int64_t columns[ROWS * COLS];
+            double scores[ROWS * COLS];
+            if (status == TAMIS_OK)
+                status = tamis_model_recommend(model, NULL, NULL, ROWS, &d.view, COLS, columns, scores);
             tamis_memory_fail_at(0);
             assert_true(n < 10000 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
             tamis_model_free(model);
@@ -288,6 +417,7 @@ static void wrong_options_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uses_are_enough),           cmocka_unit_test(ties_go_to_the_popular),
         cmocka_unit_test(item_knn_is_right),         cmocka_unit_test(ease_is_right),
         cmocka_unit_test(scores_are_used),           cmocka_unit_test(failing_memory_leaks_nothing),
         cmocka_unit_test(wrong_options_are_refused),

@@ -77,7 +77,7 @@ class BPR(RowEstimator):
 
 
 class ItemKNN(Estimator):
-    """Uses by nearest neighbours of items. `transform` gives a row's scores of all columns; `recommend` needs them as factors=, as no rows are kept.
+    """Uses by nearest neighbours of items. `recommend` takes rows from seen=, as the model keeps none; `transform` gives a row's scores of all columns.
 
     weights: "bm25" finds neighbours by products of BM25 weights, others by the cosine of weighted uses, see `ImplicitALS`.
 
@@ -85,7 +85,7 @@ class ItemKNN(Estimator):
     >>> from tamis.ml import ItemKNN
     >>> plays = scipy.sparse.csr_array(np.float32([[9, 4, 0], [7, 0, 0], [2, 5, 2]]))
     >>> model = ItemKNN(neighbours=2, weights="ones").fit(plays)
-    >>> model.recommend([1], n=1, seen=plays, factors=model.transform(plays))[0]
+    >>> model.recommend([1], n=1, seen=plays)[0]
     array([[1]])
     """
 

@@ -80,7 +80,8 @@ class Using(Fitting):
                   factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
-        rows: numbers of rows of the fit, or of `factors`; None: all. Both results are (rows, n); where fewer are left, -1 and NaN.
+        rows: numbers of rows of the fit, or of `factors`; None: all. ItemKNN and EASE keep no rows: without factors, rows are those of `seen`, and
+        what they used is scored. Both results are (rows, n); where fewer are left, -1 and NaN.
         among, without: numbers of columns to which recommendations are restricted, and that are left out, for all rows.
 
         >>> import numpy as np, scipy.sparse
@@ -96,10 +97,12 @@ class Using(Fitting):
         model = self._fitted()
         allowed = self._allowed(among, without)
         numbers = None if rows is None else places(rows, "rows")
-        count = (self._rows if factors is None else len(factors)) if numbers is None else len(numbers)
+        known = None if seen is None else self._samples(seen, "seen")
+        of_uses = factors is None and known is not None and self._pairs
+        have = known.shape[0] if of_uses else self._rows if factors is None else len(factors)
+        count = have if numbers is None else len(numbers)
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
-        known = None if seen is None else self._samples(seen, "seen")
         must(models().tamis_model_recommend_among(
             model, W, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), lent(allowed, ctypes.c_bool), n,
             lent(columns, ctypes.c_int64), lent(scores, ctypes.c_double)))

@@ -5,6 +5,7 @@
 #include "cli/exit.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "model/options.h"
 #include "model/use.h"
 
 typedef struct settings {
@@ -39,7 +40,7 @@ typedef struct listing {
     const tool_use *use;
     int64_t top;
     const tamis_names *names; /* of the rows, or NULL */
-    tamis_owned_dense *W;     /* factors of new rows, or NULL */
+    tamis_owned_dense *W;     /* factors of new rows, or NULL: those of the fit, or uses */
     tool_data known;          /* of --new or --seen */
     int64_t row_count;        /* that there are */
     int64_t *rows, count;     /* those requested */
@@ -64,6 +65,7 @@ static int open_rows(listing *job, const settings *set) {
     if (code || !set->new_rows) return code;
     job->names = job->known.rows;
     job->row_count = job->known.S.rows;
+    if (tool_method_about(use->method)->pairs) return 0; /* it takes the uses themselves */
     return tool_use_transform(use, &job->known.S, &job->W);
 }
 
