@@ -98,8 +98,9 @@ class Using(Fitting):
         allowed = self._allowed(among, without)
         numbers = None if rows is None else places(rows, "rows")
         known = None if seen is None else self._samples(seen, "seen")
-        of_uses = factors is None and known is not None and self._pairs
-        have = known.shape[0] if of_uses else self._rows if factors is None else len(factors)
+        have = self._rows if factors is None else len(factors)
+        if factors is None and known is not None and self._pairs:
+            have = known.shape[0]
         count = have if numbers is None else len(numbers)
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
