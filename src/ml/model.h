@@ -14,7 +14,7 @@
  *   noise.h          lambda by the noise        weights.h     what uses count
  *   choose.h         what an inner split chooses
  *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
- *   operands.c   predictions as products        predict.c recommend.c similar.c topics.c score.c  using a model
+ *   operands.c   predictions as products        predict.c recommend.c rank.c similar.c topics.c score.c  using a model
  *   model_file.h saving and loading
  */
 #ifndef TAMIS_ML_MODEL_H

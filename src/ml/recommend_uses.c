@@ -12,7 +12,7 @@
 #include "ml/method.h"
 #include "ml/numbers.h"
 #include "ml/predict.h"
-#include "ml/recommend.h"
+#include "ml/rank.h"
 #include "ml/seen.h"
 #include "sparse/element.h"
 
@@ -87,7 +87,7 @@ static tamis_status by_scores(tamis_model *model, const tamis_sparse *uses, cons
     tamis_status status;
     TRY(ml_transform(model, uses, "seen", &W));
     TRY_GOTO(done, model->method->operands(model, tamis_owned_dense_view(W), &operands));
-    status = ml_recommend(model, &operands, NULL, uses, candidates, n, columns, scores);
+    status = ml_rank(model, &operands, NULL, uses, candidates, n, columns, scores);
 done:
     ml_operands_free(&operands);
     tamis_owned_dense_free(W);

@@ -24,7 +24,7 @@
 #include "ml/numbers.h"
 #include "ml/operands.h"
 #include "ml/predict.h"
-#include "ml/recommend.h"
+#include "ml/rank.h"
 #include "ml/topics.h"
 
 static const double least_probability = 1e-12;
@@ -189,7 +189,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
     TRY_GOTO(done, tamis_allocate(entries, sizeof *scores, "recommendations", (void **)&scores));
     TRY_GOTO(done, ml_gather_rows(s->model, &s->operands.A.host, rows, count, &lines));
     part.A = (ml_operand){.host = *tamis_owned_dense_view(lines)};
-    TRY_GOTO(done, ml_recommend(s->model, &part, rows, s->observed, NULL, top, columns, scores));
+    TRY_GOTO(done, ml_rank(s->model, &part, rows, s->observed, NULL, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;
     for (int64_t i = 0; i < count; i++) add_row(s, rows[i], relevant_in(s, rows[i]), top, columns + i * top, score);
     score->precision /= (double)count;

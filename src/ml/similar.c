@@ -1,5 +1,5 @@
 /*
- * What is alike: columns or rows whose factors point the same way, which recommend.c finds as products of the
+ * What is alike: columns or rows whose factors point the same way, which rank.c finds as products of the
  * directions of those that are asked for with all factors over their lengths (kept.h); of models of pairs those with
  * the largest weights.
  */
@@ -12,7 +12,7 @@
 #include "ml/operands.h"
 #include "ml/place.h"
 #include "ml/predict.h"
-#include "ml/recommend.h"
+#include "ml/rank.h"
 
 static void list_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count, int n,
                          int64_t *similar, double *weights) {
@@ -59,7 +59,7 @@ static tamis_status find_similar(tamis_model *model, bool rows, const int64_t *w
                                  .columns = own};
     ml_operand_use(X, &operands.B);
     operands.A = (ml_operand){.host = *tamis_owned_dense_view(asked)};
-    status = ml_recommend(model, &operands, NULL, &itself, NULL, n, similar, cosines);
+    status = ml_rank(model, &operands, NULL, &itself, NULL, n, similar, cosines);
 done:
     tamis_owned_dense_free(asked);
     tamis_release(numbers);
