@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tamis/cached_attention.h>
 
 #include "base/memory.h"
 #include "gpu/algorithms.h"
@@ -247,6 +248,43 @@ static void modules(const void *unused) {
         tamis_plan_destroy(held[i]);
     }
     CHECK(sample(&s, s.m.A.data, s.m.memory[7]) == TAMIS_OK);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+/* Kernels of a call that has no plan stay, whatever comes and goes: a graph captured from it launches them. The first
+   call may be the one that is captured. */
+static void kernels_without_plan(const void *unused) {
+    enum { PLANS = 40, WIDTH = 16 };
+    setting s;
+    tamis_plan *plan = NULL;
+    (void)unused;
+    setenv("TAMIS_MODULES", "8", 1);
+    setting_open(&s, "cuda:0");
+    const tamis_vectors x = {
+        .data = s.m.memory[7], .sequence_stride = WIDTH, .position_stride = WIDTH, .head_stride = WIDTH};
+    const tamis_cached_attention_options o = {.sequences = 1,
+                                              .heads = 1,
+                                              .key_heads = 1,
+                                              .inner = WIDTH,
+                                              .width = WIDTH,
+                                              .scale = 1,
+                                              .capacity = 64, /* one part: no memory of the call's own */
+                                              .lengths = s.m.memory[7]};
+    setenv("FAKE_CUDA_CAPTURE", "0x1234", 1);
+    for (int when = 0; when < 2; when++) { /* captured, and after others' modules have gone */
+        const long loaded = calls("cuModuleLoadData"), launched = calls("cuLaunchKernel");
+        void *const stream = when == 0 ? (void *)(uintptr_t)0x1234 : NULL;
+        CHECK(tamis_cached_attention(s.device, &o, &x, &x, &x, &x, NULL, stream) == TAMIS_OK);
+        CHECK(calls("cuModuleLoadData") - loaded == (when == 0));
+        CHECK(calls("cuLaunchKernel") - launched == 1);
+        setenv("FAKE_CUDA_CAPTURE", "", 1);
+        for (int k = 0; k < PLANS; k++) {
+            CHECK(make_plan_of(&s, 20 + k, &plan) == TAMIS_OK);
+            tamis_plan_destroy(plan);
+        }
+    }
+    CHECK(calls("cuModuleUnload") > PLANS && note("invalidated") == 0);
     setting_close(&s);
     CHECK(tamis_memory_live() == 0);
 }
@@ -495,6 +533,7 @@ int main(int argc, char **argv) {
     failures += !process_run("arrays that lie elsewhere", places, NULL);
     failures += !process_run("arrays that lie elsewhere, on a device that reads the host's", places, "");
     failures += !process_run("modules that nobody uses", modules, NULL);
+    failures += !process_run("kernels without a plan", kernels_without_plan, NULL);
     failures += !process_run("compiling side by side", compiling_side_by_side, NULL);
     failures += !process_run("compilations that fail", failing_compilations, NULL);
     failures += !process_run("an older compiler", older_compiler, "1");

@@ -84,6 +84,24 @@ def test_lengths_grow_in_place():
         lengths.add_(11)
 
 
+if "cuda" in DEVICES:
+
+    @pytest.mark.parametrize("device", ["cuda"], indirect=True)
+    @pytest.mark.parametrize("called", [False, True])
+    def test_captured_graph_reads_lengths(device, called):
+        q, k, v = make()
+        lengths = torch.ones(SEQUENCES, dtype=torch.int32)
+        if called:  # else the first call of its kind is the one that is captured
+            tt.cached_attention(q, k, v, lengths)
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            out = tt.cached_attention(q, k, v, lengths)
+        for _ in range(4):
+            captured.replay()
+            near(out, dense(q, k, v, lengths)[0], torch.float32)
+            lengths.add_(11)
+
+
 def test_parts_of_a_context_merge():
     q, k, v = make(torch.float64)
     lengths = torch.full((SEQUENCES,), CAPACITY)

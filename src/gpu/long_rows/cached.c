@@ -1,8 +1,11 @@
 /* Host side of cached.simt: its form, and how caches are cut. */
 #include "gpu/long_rows/cached.h"
 
+#include <string.h>
+
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
+#include "gpu/compile/kernel_lists.h"
 #include "gpu/long_rows/form.h"
 #include "gpu/runtime/memory.h"
 
@@ -57,33 +60,73 @@ static tamis_status check(const call *c) {
                       (long long)o->sequences, (long long)o->key_heads, limits->name);
 }
 
-/* ------------------------------------------------------------------------------------------ launching */
+/* ------------------------------------------------------------------------------------------ kernels */
 
-static tamis_gpu_definitions define(const call *c, int task, int64_t group, int64_t team) {
+/* What a kernel is compiled for: nothing but int64. */
+typedef struct variant {
+    tamis_long_rows_form form; /* of cached_merge the group alone */
+    int64_t task, type, output_type, table_type, length_type;
+    int64_t inner, width, quick, wide, paged; /* of cached_sums */
+} variant;
+
+static bool same(const void *key, const void *other) { return memcmp(key, other, sizeof(variant)) == 0; }
+
+/* Kept for the process, since no plan holds them: graphs that were captured from calls go on launching them. */
+static tamis_gpu_shared_kernels kernels = TAMIS_GPU_SHARED_KERNELS(variant, same);
+
+static variant variant_of(const call *c, int task, tamis_long_rows_form form) {
     const tamis_cached_attention_options *const o = &c->job->o;
+    const bool sums = task == TASK_SUMS;
+    return (variant){.form = form,
+                     .task = task,
+                     .type = o->type,
+                     .output_type = o->output_type,
+                     .table_type = sums && o->table ? o->table_type : TAMIS_I32,
+                     .length_type = sums ? o->length_type : TAMIS_I32,
+                     .inner = sums ? o->inner : 0,
+                     .width = sums ? o->width : 0,
+                     .quick = sums && c->quick,
+                     .wide = sums && c->wide,
+                     .paged = sums && o->table};
+}
+
+static tamis_gpu_definitions define(const variant *v) {
+    const tamis_gpu_kinds kinds = {(tamis_type)v->type, (tamis_index_type)v->table_type,
+                                   (tamis_index_type)v->length_type};
     tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_define(&definitions, "TASK", task);
-    tamis_gpu_define(&definitions, "GROUP", group);
-    tamis_gpu_define(&definitions, "TEAM", team);
-    tamis_gpu_define_kinds(&definitions,
-                           (tamis_gpu_kinds){o->type, o->table ? o->table_type : TAMIS_I32, o->length_type});
-    tamis_gpu_define(&definitions, "OUTPUT", tamis_gpu_element(o->output_type));
+    tamis_gpu_define(&definitions, "TASK", v->task);
+    tamis_gpu_define(&definitions, "GROUP", v->form.group);
+    tamis_gpu_define(&definitions, "TEAM", v->form.team);
+    tamis_gpu_define_kinds(&definitions, kinds);
+    tamis_gpu_define(&definitions, "OUTPUT", tamis_gpu_element((tamis_type)v->output_type));
+    if (v->task == TASK_MERGE) {
+        tamis_gpu_define(&definitions, "COLUMNS", tamis_gpu_min(MERGE_COLUMNS, v->form.group));
+        tamis_gpu_define(&definitions, "PARTS_MOST", TAMIS_LONG_ROWS_PARTS);
+        return definitions;
+    }
+    tamis_gpu_define(&definitions, "UNIT", v->form.unit);
+    tamis_gpu_define(&definitions, "WIDE", v->wide);
+    tamis_gpu_define(&definitions, "PAGED", v->paged);
+    tamis_gpu_long_rows_define(&definitions, &v->form, v->inner, v->width, v->quick);
     return definitions;
 }
 
-static tamis_status launch(const call *c, const char *kernel_name, const tamis_gpu_definitions *definitions,
-                           tamis_gpu_launch grid, const tamis_gpu_named *arguments) {
-    tamis_status status = TAMIS_OK;
-    tamis_gpu_kernel *kernel = NULL;
-    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
-    TRY(tamis_gpu_kernel_get(c->device, "cached.simt", definitions->text, kernel_name, 0, &kernel));
+static tamis_status get(const call *c, const variant *v, tamis_gpu_shared_kernel **found) {
+    *found = tamis_gpu_shared_find(&kernels, c->device, v);
+    if (*found) return TAMIS_OK;
+    const tamis_gpu_definitions definitions = define(v);
+    return tamis_gpu_shared_add(&kernels, c->device, v, "cached.simt",
+                                v->task == TASK_SUMS ? "cached_sums" : "cached_merge", definitions.text, found);
+}
+
+/* ------------------------------------------------------------------------------------------ launching */
+
+static tamis_status launch(const call *c, const variant *v, tamis_gpu_launch grid, const tamis_gpu_named *arguments) {
+    tamis_gpu_shared_kernel *kernel = NULL;
+    TRY(get(c, v, &kernel));
+    grid.group_size = (int)v->form.group;
     grid.members = c->job->o.key_heads;
-    TRY_GOTO(done, tamis_gpu_bind(kernel, NULL, arguments, values));
-    TRY_GOTO(done,
-             c->device->runtime->launch(c->device, c->job->stream, kernel, &grid, values, kernel->signature->count));
-done:
-    tamis_gpu_kernel_release(kernel);
-    return status;
+    return tamis_gpu_shared_launch(kernel, c->job->stream, &grid, arguments);
 }
 
 /* OpenCL wants memory in the place of what is not there. */
@@ -98,15 +141,10 @@ static int shift_of(int64_t page) {
 static tamis_status sum(const call *c) {
     const tamis_cached_job *const job = c->job;
     const tamis_cached_attention_options *const o = &job->o;
-    tamis_gpu_definitions definitions = define(c, TASK_SUMS, c->form.group, c->form.team);
-    tamis_gpu_define(&definitions, "UNIT", c->form.unit);
-    tamis_gpu_define(&definitions, "WIDE", c->wide);
-    tamis_gpu_define(&definitions, "PAGED", o->table != NULL);
-    tamis_gpu_long_rows_define(&definitions, &c->form, o->inner, o->width, c->quick);
-    const tamis_gpu_launch grid = {.groups = {o->sequences * c->blocks_each * c->parts, 1},
-                                   .group_size = (int)c->form.group};
+    const variant v = variant_of(c, TASK_SUMS, c->form);
+    const tamis_gpu_launch grid = {.groups = {o->sequences * c->blocks_each * c->parts, 1}};
     return launch(
-        c, "cached_sums", &definitions, grid,
+        c, &v, grid,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("parts", c->parts), tamis_gpu_integer("blocks_each", c->blocks_each),
                             tamis_gpu_integer("shared", c->shared), tamis_gpu_integer("heads", o->heads),
                             tamis_gpu_place("lengths", job->lengths), tamis_gpu_integer("capacity", o->capacity),
@@ -132,13 +170,10 @@ static tamis_status merge(const call *c) {
     const tamis_cached_attention_options *const o = &job->o;
     const int64_t group = tamis_gpu_min(MERGE_GROUP, c->device->limits.group_most);
     const int64_t columns = tamis_gpu_min(MERGE_COLUMNS, group);
-    tamis_gpu_definitions definitions = define(c, TASK_MERGE, group, 1);
-    tamis_gpu_define(&definitions, "COLUMNS", columns);
-    tamis_gpu_define(&definitions, "PARTS_MOST", TAMIS_LONG_ROWS_PARTS);
-    const tamis_gpu_launch grid = {.groups = {o->sequences * c->shared, tamis_gpu_ceiling(o->width, columns)},
-                                   .group_size = (int)group};
+    const variant v = variant_of(c, TASK_MERGE, (tamis_long_rows_form){.team = 1, .group = group});
+    const tamis_gpu_launch grid = {.groups = {o->sequences * c->shared, tamis_gpu_ceiling(o->width, columns)}};
     return launch(
-        c, "cached_merge", &definitions, grid,
+        c, &v, grid,
         TAMIS_GPU_ARGUMENTS(
             tamis_gpu_integer("parts", c->parts), tamis_gpu_integer("rows_each", c->form.rows),
             tamis_gpu_integer("blocks_each", c->blocks_each), tamis_gpu_integer("shared", c->shared),
