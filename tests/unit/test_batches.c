@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "batch_case.h"
 #include "named_device.h"
+#include "support/brief.h"
 #include "support/variants.h"
 
 static const char *device_name = "cpu", *prefix = "";
@@ -121,7 +122,7 @@ static void long_rows(void **state) {
 /* So much work that each thread of a CPU has several ranges and takes those of others, with long rows that many of
    them share. Whoever comes last, the bits are the same. */
 static void many_ranges_of(tamis_operation operation, tamis_edge edge) {
-    for (int64_t batch = 1; batch <= 2; batch++) {
+    for (int64_t batch = 1; batch <= test_rounds(2, 1); batch++) {
         batch_options o = usual(operation, edge, batch);
         o.rows = 300;
         o.cols = 200;
@@ -135,7 +136,7 @@ static void many_ranges_of(tamis_operation operation, tamis_edge edge) {
         const size_t bytes = operation == TAMIS_OP_SDDMM ? (size_t)o.nnz * 4 : (size_t)(o.rows * o.width) * 4;
         char *const first = malloc(bytes);
         assert_non_null(first);
-        for (int round = 0; round < 10; round++) {
+        for (int round = 0; round < test_rounds(10, 5); round++) {
             assert_int_equal(batch_run(&c, "cpu-nonzeros", NULL), TAMIS_OK);
             if (round == 0) memcpy(first, c.out[BATCH_HOST].data, bytes);
             assert_memory_equal(first, c.out[BATCH_HOST].data, bytes);

@@ -6,6 +6,7 @@
 #include <tamis/data.h>
 #include <unistd.h>
 
+#include "support/brief.h"
 #include "support/shared_data.h"
 #include "support/skip.h"
 #include "test_ml_models.h"
@@ -243,12 +244,19 @@ static tamis_model *fit_to(const tamis_model_options *options, const tamis_spars
 static const set_shape few_factors = {
     .rows = 600, .cols = 300, .a_row = 60, .tail = 0.3, .signal = 1, .biases = 0.2, .noise = 0.3};
 
+/* In a brief run of a few rows, with more than the least entries that are chosen by. */
+static data draw_chosen(const set_shape *s, int64_t brief_rows) {
+    set_shape drawn = *s;
+    if (test_rounds(0, 1)) drawn.rows = brief_rows;
+    return draw_set(&drawn, 5);
+}
+
 /* Ratings of rank 5 get fewer factors than 32; what options say stays; small data get 32. A file has what was chosen,
    and a fit goes on with it to the same bits. */
 static void what_is_chosen_is_kept(void **state) {
     (void)state;
     const char *const path = "/tmp/tamis-chosen.model";
-    data d = draw_set(&few_factors, 5);
+    data d = draw_chosen(&few_factors, 120);
     tamis_model_options options;
     tamis_model_description description;
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
@@ -291,11 +299,11 @@ static void what_is_chosen_is_kept(void **state) {
 static void the_choice_is_that_of_any_threads(void **state) {
     (void)state;
     static const set_shape uses = {.rows = 1500, .cols = 1500, .a_row = 12, .tail = 0.3, .groups = 40};
-    data d[2] = {draw_set(&few_factors, 5), draw_set(&uses, 5)};
+    data d[2] = {draw_chosen(&few_factors, 120), draw_chosen(&uses, 500)};
     static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS};
     for (int k = 0; k < 2; k++) {
         ml_choice first;
-        for (int threads = 1; threads <= 3; threads++) {
+        for (int threads = 1; threads <= 3; threads += test_rounds(1, 2)) {
             tamis_model_options options;
             EXPECT_OK(tamis_model_options_init(&options, methods[k]));
             options.threads = threads;
@@ -313,7 +321,7 @@ static void the_choice_is_that_of_any_threads(void **state) {
 /* A fit that fails or is stopped before its first iteration leaves nothing chosen: the next one chooses by its data. */
 static void a_refused_fit_leaves_nothing_chosen(void **state) {
     (void)state;
-    data d = draw_set(&few_factors, 5);
+    data d = draw_chosen(&few_factors, 120);
     tamis_model_options options;
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
     options.iterations = 0;
