@@ -35,7 +35,7 @@ pocl-opencl-icd   OpenCL on the processor: runs the GPU kernels
 ocl-icd-libopencl1 finds OpenCL implementations
 opencl-c-headers  to compare our declarations with
 libmetis5         partitions graphs, opened at run time
-oclgrind          finds bad accesses and races in OpenCL kernels'
+oclgrind|none     finds bad accesses and races in OpenCL kernels'
 
 python='
 python3           the wheel: runs its build and its tests
@@ -60,15 +60,16 @@ doxygen           the declarations and comments of the headers, as XML
 python3           the manual: reads the headers
 python3-venv      a folder for Sphinx and its theme'
 
-# An entry may be several names with | between them, of which Debian's versions have one each.
+# An entry may be several names with | between them, of which Debian's versions have one each; none: some have none, and tests say what they skip.
 names() { printf '%s' "$1" | tr '|' ' '; }
+knows() { apt-cache show "$1" >/dev/null 2>&1; }
 
 is_installed() {
     for name in $(names "$1"); do
         status=$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || true)
         [ "$status" != installed ] || return 0
     done
-    return 1
+    case $1 in *'|none') knows apt && ! knows "${1%|none}" ;; *) return 1 ;; esac
 }
 
 # What to install for these entries: of several names the first that there is. Fails where there is none.
@@ -77,12 +78,12 @@ choose() {
     for entry in "$@"; do
         chosen=''
         for name in $(names "$entry"); do
-            if [ "$name" = "$entry" ] || apt-cache show "$name" >/dev/null 2>&1; then
+            if [ "$name" = "$entry" ] || knows "$name"; then
                 chosen=$name
                 break
             fi
         done
-        [ -n "$chosen" ] || unknown=1
+        [ -n "$chosen" ] || is_installed "$entry" || unknown=1
         printf ' %s' "$chosen"
     done
     return $unknown
