@@ -1,5 +1,5 @@
 /*
- * The cache on disk: compiled GPU kernels, what measured plans have chosen, and the ceilings of devices.
+ * The cache on disk: compiled GPU kernels, what measured plans chose, and the ceilings of devices.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@ typedef struct tamis_cache_description {
     char path[1024];                    /* "" if no folder is available */
     int64_t entries, bytes, most_bytes; /* of the kernels */
     int64_t plans;                      /* number of plans measured */
-    int64_t ceilings;                   /* number of machines, or numbers of threads, with ceilings */
+    int64_t ceilings;                   /* combinations of processor, instruction set and threads with ceilings */
     uint64_t reserved[2];
 } tamis_cache_description;
 TAMIS_API tamis_status tamis_cache_describe(tamis_cache_description *description);

@@ -5,13 +5,13 @@
  *   out = softmax(scale * q K^T) V     for each sequence and head, over the positions of the sequence's cache
  *
  * There is no pattern and no plan. The lengths of the caches are an array in the memory of the device, read when the
- * call runs: the next step adds one to each of them, and calls again. So does a captured graph. Query heads that share
- * the keys of one head (grouped queries) share what is read of keys and values. A cache is
+ * call runs: the next step adds one to each of them and calls again, and so can a captured graph. Query heads that
+ * share one key head (grouped queries) read its keys and values together. A cache is
  *   contiguous   sequences x capacity x key_heads x width, or any order of these dimensions but the last, by strides;
  *   in pages     a pool of pages x page x key_heads x width, and a table with the page numbers of each sequence.
  *
- * On a GPU each cache is cut over the whole device, in parts whose sums a second launch adds in order: the same
- * inputs give the same bits each time. On the CPU the threads share the caches, or the parts of long ones. This is
+ * On a GPU each cache is cut into parts that occupy the whole device, and a second launch adds their sums in order: the
+ * same inputs give the same bits each time. On the CPU the threads share the caches, or the parts of long ones. This is
  * "flash decoding" by the softmax of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; the
  * pages are those of Kwon et al., "Efficient memory management for large language model serving with PagedAttention",
  * SOSP 2023.
@@ -42,12 +42,12 @@ typedef struct tamis_cached_attention_options {
     tamis_type type;        /* of queries, keys and values */
     tamis_type output_type; /* of the result: `type`, or fp32 if that has 16 bits */
     int64_t sequences;
-    int64_t heads, key_heads; /* of queries, and of keys and values, which divides it: query head h has the keys of head
-                                 h / (heads / key_heads) */
-    int64_t inner, width; /* elements of a query and a key, 1 to 512; of a value and a result, 1 to 512. Of fp64 256 */
+    int64_t heads, key_heads; /* heads of queries; heads of keys and values, whose number divides it: query head h uses
+                                 key head h / (heads / key_heads) */
+    int64_t inner, width; /* elements of a query and a key; of a value and a result. Each 1 to 512, in fp64 1 to 256 */
     double scale;         /* of the products, for instance 1 / sqrt(inner) */
-    int64_t capacity;     /* positions of a cache: the most that a length may be */
-    int64_t window;       /* only the last so many positions of each sequence; 0: all */
+    int64_t capacity;     /* positions of a cache: the largest possible length */
+    int64_t window;       /* use only the last `window` positions of each sequence; 0: all */
     const void *lengths;  /* of each sequence, on the device: 0 .. capacity. A length outside that counts as the
                              nearest one within */
     tamis_index_type length_type;
@@ -62,13 +62,13 @@ typedef struct tamis_cached_attention_options {
 
 /*
  * out = the attention of each sequence and head; a sequence of length 0 gives 0. log_sums (NULL: not wanted) receives
- * the logarithm of the sum of the exponentials of the scores, -infinity where there are none: sequences x heads
- * packed numbers of fp32, with TAMIS_F64 of that. Parts of a context that lie in several caches are merged by it.
+ * the logarithm of the sum of the exponentials of the scores, -infinity where there are none: sequences x heads packed
+ * numbers, fp64 if `type` is that, else fp32. With them a caller merges parts of a context that lie in several caches.
  *
- * Only positions of a sequence's length are read; nothing outside the arrays is, whatever lengths and table hold. All
- * memory is the device's. The result must not overlap an input. stream is NULL on the CPU. The call allocates, in
- * stream order, what parts leave: up to width + 2 sums for each head and 128 positions of capacity. It waits for
- * nothing. After an error in an argument the outputs are unchanged.
+ * Only positions below a sequence's length are read, and nothing outside the arrays, whatever lengths and table
+ * contain. All memory is the device's. The result must not overlap an input. stream is NULL on the CPU. The call
+ * allocates, in stream order, memory for the results of the parts: up to width + 2 sums for each head and each 128
+ * positions of capacity. It waits for nothing. After an error in an argument the outputs are unchanged.
  */
 TAMIS_API tamis_status tamis_cached_attention(tamis_device *device, const tamis_cached_attention_options *options,
                                               const tamis_vectors *q, const tamis_vectors *k, const tamis_vectors *v,

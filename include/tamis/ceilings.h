@@ -33,37 +33,38 @@ typedef struct tamis_ceilings {
    Doubtful ceilings are measured again by a later process, a minute later at the earliest. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
 
-/* Measures them anew, and keeps the result in the place of what was known. With TAMIS_PROBE=0 it is
+/* Measures the ceilings again, and keeps the result instead of the earlier one. With TAMIS_PROBE=0 this is
    tamis_device_ceilings. */
 TAMIS_API tamis_status tamis_device_probe(tamis_device *device, tamis_ceilings *ceilings);
 
 /*
- * What the predicted time of an algorithm is multiplied by on a device: the cost model was fitted on few chips. The
- * command `tamis tune-device` measures these factors on matrices that it generates. Of an algorithm's rows with the
- * operation and type of a problem, the one with the nearest number of columns (K, for SpMM L) counts.
+ * The factor by which the predicted time of an algorithm is multiplied on a device, because the cost model was fitted
+ * on few chips. The command `tamis tune-device` measures these factors on matrices that it generates. If an algorithm
+ * has several rows for the operation and type of a problem, the row with the nearest number of columns (K; L for SpMM)
+ * applies.
  */
 typedef struct tamis_correction {
     char algorithm[48];
     tamis_operation operation;
     tamis_type type;
-    int64_t columns, cases; /* of the measurements, and how many these were */
+    int64_t columns, cases; /* of the measured problems; number of measurements */
     double factor;
     uint64_t reserved[4];
 } tamis_correction;
 
 #define TAMIS_CORRECTIONS_MOST 128
 
-/* Keeps corrections for this device, its instruction set and its threads, in memory and on disk, in the place of those
-   before; count = 0 removes them. Later plans use them, except with TAMIS_PROBE=0. TAMIS_ERROR_FILE: the disk cannot
-   be written, and they count in this process alone. */
+/* Keeps corrections for this device, its instruction set and its threads, in memory and on disk, instead of earlier
+   ones; count = 0 removes them. Later plans use them, except with TAMIS_PROBE=0. TAMIS_ERROR_FILE: the file cannot be
+   written; the corrections then apply to this process only. */
 TAMIS_API tamis_status tamis_device_correct(tamis_device *device, const tamis_correction *rows, int64_t count);
 
 /* Copies at most `most` of the device's corrections to rows; *count is how many there are. */
 TAMIS_API tamis_status tamis_device_corrections(tamis_device *device, tamis_correction *rows, int64_t most,
                                                 int64_t *count);
 
-/* The least that a call can take: each input is read once, each output written once, by the rates of memory and of
-   arithmetic. Data that stay in a cache from one call to the next may be faster. */
+/* The least time that a call can take at the rates of memory and of arithmetic, if each input is read once and each
+   output written once. Data that stay in a cache from one call to the next may be faster. */
 typedef struct tamis_floor {
     double flops;           /* multiplications and additions of the products; edges and scaling are not counted */
     double bytes;           /* of S, of the rows of A, B and D that its nonzeros need, and of the output */
@@ -73,9 +74,9 @@ typedef struct tamis_floor {
     uint64_t reserved[6];
 } tamis_floor;
 
-/* Finds the floor of a call on a valid host S. Of the options those count that change what is computed, and d_is_b.
-   adds: beta is not 0, so that the old output is read. all_threads: by the ceilings of all threads together, as for any
-   GPU, else by those of one. ceilings: NULL for flops and bytes alone. */
+/* Finds the floor of a call on a valid host S. Only those options matter that change what is computed, and d_is_b.
+   adds: beta is not 0, so the old output is read. all_threads: use the ceilings of all threads together (for a GPU
+   always), else those of one thread. ceilings: NULL to find flops and bytes only. */
 TAMIS_API tamis_status tamis_floor_find(const tamis_sparse *S, const tamis_options *options, bool adds,
                                         const tamis_ceilings *ceilings, bool all_threads, tamis_floor *floor);
 

@@ -55,7 +55,7 @@ typedef struct tamis_ratings_options {
     bool known_only; /* skip lines whose user or item is not in its dictionary (needs both), e.g. for test data */
     bool (*progress)(void *context, double share);
     void *progress_context;
-    bool *titles;          /* set to whether the first line was skipped without `header`; NULL: not told */
+    bool *titles;          /* set to whether the first line was skipped without `header`; NULL: not wanted */
     bool sum;              /* a repeated pair: the sum of its ratings, as of counts; else the last one */
     int keep;              /* 1: a repeated pair keeps all its ratings, in the order of the file */
     tamis_type value_type; /* of the result: fp32 or fp64 */

@@ -1,10 +1,10 @@
 /*
  * Gradients of the three operations, and an edge by itself.
  *
- * For a loss f, dX is the gradient of a matrix X: dX_ij is the derivative of f by X_ij. A backward call takes the
- * gradient of an operation's output and computes those of its inputs, on the device and without densifying: of A, B and
- * D, and of the values of S, with one element per nonzero in S's order. Let x = <A_i, B_j> be the sampled products, p
- * the edge's value, and dp its gradient:
+ * For a loss f, dX is the gradient of a matrix X: dX_ij is the derivative of f with respect to X_ij. A backward call
+ * takes the gradient of an operation's output and computes those of its inputs, on the device and without densifying:
+ * of A, B and D, and of the values of S, with one element per nonzero in S's order. Let x = <A_i, B_j> be the sampled
+ * products, p the edge's value, and dp its gradient:
  *
  *   SDDMM   dp = alpha dP                     SpMM    dS_ij = alpha <dC_i, B_j>,  dB = alpha op(S)^T dC
  *   fused   dp = alpha <dE_i, D_j>,  dD = alpha p^T dE
@@ -32,9 +32,9 @@ typedef struct tamis_gradient tamis_gradient;
 
 /*
  * Makes a gradient for the operation that a plan with the same S and options computes; neither needs the other. Errors
- * are those of tamis_plan_create. options.parameters is ignored, and so is options.algorithm but for the names that
- * tamis_gradient_algorithm returns: one of these is used where it serves. The rules of tamis_plan_create
- * for S's arrays and for options.stream apply.
+ * are those of tamis_plan_create. options.parameters is ignored. Of options.algorithm only the names that
+ * tamis_gradient_algorithm returns count: that algorithm is used if it supports the problem. The rules of
+ * tamis_plan_create for S's arrays and for options.stream apply.
  */
 TAMIS_API tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                              tamis_gradient **gradient);
@@ -49,7 +49,7 @@ TAMIS_API tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradi
  * How backward calls compute: "steps", the plans of SDDMM and SpMM and a pass between them; or the name of an algorithm
  * that computes all in one piece, without arrays of nnz elements: "gpu-tensor", for the edge softmax without values of
  * S, on CUDA of compute capability 8.0 and up, with row-major operands, K and L up to 64 (in 16 bits up to 128; on
- * 9.0 up to 128 and 256), and columns that rise within rows and do not repeat; "cpu-cells", the same on the CPU for any
+ * 9.0 up to 128 and 256), and sorted columns without duplicates; "cpu-cells", the same on the CPU for any
  * K, L and order of columns. Chosen by predicted time. The text has static lifetime. NULL only if gradient is NULL.
  */
 TAMIS_API const char *tamis_gradient_algorithm(const tamis_gradient *gradient);

@@ -8,11 +8,11 @@
  *
  * These are the edges of graph transformers: Shi et al., "Masked label prediction", IJCAI 2021 (with one vector e_t for
  * keys and values); Velickovic et al., "Graph attention networks", ICLR 2018 (the softmax of edges). The softmax is
- * that of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. All numbers are without units. The
- * caller owns all memory. Half types are summed in fp32, and results are rounded once.
+ * that of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. All quantities are dimensionless.
+ * The caller owns all memory. Half types are summed in fp32, and results are rounded once.
  *
- * This runs on the CPU and on GPUs. On a GPU the first call of a kind compiles its kernel, and all entries of a row and
- * head are the work of a few lanes: long rows take long. TAMIS_ENTRIES_BY_COLUMN is of the CPU alone
+ * This runs on the CPU and on GPUs. On a GPU the first call of a kind compiles its kernel. A few lanes work on all
+ * entries of a row and head, so long rows are slow. TAMIS_ENTRIES_BY_COLUMN is for the CPU only
  * (TAMIS_ERROR_UNSUPPORTED).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -30,7 +30,7 @@ extern "C" {
 
 /* Describes a call. */
 typedef struct tamis_graph_attention_options {
-    tamis_type type;      /* of all matrices but log_sums */
+    tamis_type type;      /* of all matrices except log_sums */
     int64_t heads, width; /* 0 or more; heads = 0 means 1 */
     double scale;         /* of the products, for instance 1 / sqrt(width); 0 gives scores of b alone */
     uint64_t reserved[6]; /* zero */
@@ -48,8 +48,8 @@ typedef struct tamis_graph_attention_matrices {
 
 /*
  * out = the attention, S.rows x (heads * width); a row without entries gives 0. log_sums (NULL: not wanted) receives
- * log(sum over t of exp(score_t)) for each row and head, -infinity in rows without entries: S.rows x heads of type
- * TAMIS_F32, with TAMIS_F64 of that. The backward call reads it.
+ * log(sum over t of exp(score_t)) for each row and head, -infinity in rows without entries: S.rows x heads, of type
+ * TAMIS_F64 if `type` is that, else TAMIS_F32. The backward call reads it.
  *
  * A score of -infinity leaves its entry out, and a row with no other score gives 0. All matrices are
  * row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one element. Outputs must
@@ -68,11 +68,11 @@ TAMIS_API tamis_status tamis_graph_attention_workspace_size(const tamis_graph *g
                                                             size_t *bytes);
 
 /*
- * The gradients of a loss from dOut, that by out. out and log_sums are what the forward call wrote. Each gradient has
- * the shape of its matrix; NULL: not wanted. A matrix that is NULL in `matrices` has no gradient. workspace (at an
- * address aligned to 16 bytes, overwritten) may be NULL if neither dK nor dV is wanted. Errors and guarantees are those
- * of tamis_graph_attention: one pass over the rows for Q, E and B, and one over the columns for K and V, which reads no
- * edge vectors.
+ * Computes the gradients of a loss from dOut, its gradient with respect to out. out and log_sums are what the forward
+ * call wrote. Each gradient has the shape of its matrix; NULL: not wanted. A matrix that is NULL in `matrices` has no
+ * gradient. workspace (at an address aligned to 16 bytes, overwritten) may be NULL if neither dK nor dV is wanted.
+ * Errors and guarantees are those of tamis_graph_attention: one pass over the rows for Q, E and B, and one over the
+ * columns for K and V, which reads no edge vectors.
  */
 TAMIS_API tamis_status tamis_graph_attention_backward(
     const tamis_graph *graph, const tamis_graph_attention_options *options,
@@ -81,7 +81,7 @@ TAMIS_API tamis_status tamis_graph_attention_backward(
 
 /* ---------------------------------------------------------------------------------------------- segments */
 
-/* What a segment becomes. */
+/* What is computed from a segment. */
 typedef enum tamis_segment_op {
     TAMIS_SEGMENT_SOFTMAX = 0,
     TAMIS_SEGMENT_SUM = 1,
@@ -94,7 +94,7 @@ typedef enum tamis_segment_op {
 typedef enum tamis_entry_order {
     TAMIS_ENTRIES_AS_GIVEN = 0, /* that of S's arrays */
     TAMIS_ENTRIES_BY_ROW = 1,   /* that of the CSR of S */
-    TAMIS_ENTRIES_BY_COLUMN = 2 /* that of the CSR of S's transpose; of a graph made with options.column_places */
+    TAMIS_ENTRIES_BY_COLUMN = 2 /* that of the CSR of S's transpose; needs a graph made with options.column_places */
 } tamis_entry_order;
 
 /* Describes a call. */
@@ -103,16 +103,16 @@ typedef struct tamis_segment_options {
     tamis_entry_order order;
     tamis_type type;                /* of all matrices */
     tamis_index_type argument_type; /* of `argument`; TAMIS_I32 holds up to 2^31 entries */
-    int64_t heads;                  /* numbers of an entry, each a segment of its own; 0 means 1 */
+    int64_t heads;                  /* numbers per entry, each in a segment of its own; 0 means 1 */
     uint64_t reserved[6];           /* zero */
 } tamis_segment_options;
 
 /*
- * Applies op to the values X, nnz x heads, of each row and head. out has with SOFTMAX the shape and order of X, else it
- * is S.rows x heads. For MAX and MIN, `argument` (NULL: not wanted) receives the entry that each element of out comes
- * from, numbered in the order of X, -1 in rows without entries: S.rows x heads indices, packed and row-major. With
- * other operations it must be NULL. Each matrix is row-major (heads last) or column-major (heads first) with any
- * stride. Else this is like tamis_graph_attention.
+ * Applies op to the values X, nnz x heads, of each row and head. With SOFTMAX, out has the shape and order of X;
+ * otherwise it is S.rows x heads. For MAX and MIN, `argument` (NULL: not wanted) receives the entry that each element
+ * of out comes from, numbered in the order of X, -1 in rows without entries: S.rows x heads indices, packed and
+ * row-major. With other operations it must be NULL. Each matrix is row-major (heads last) or column-major (heads first)
+ * with any stride. Otherwise this is like tamis_graph_attention.
  */
 TAMIS_API tamis_status tamis_segment(const tamis_graph *graph, const tamis_segment_options *options,
                                      const tamis_dense *X, const tamis_dense *out, void *argument, void *stream);

@@ -69,7 +69,7 @@ TAMIS_API void tamis_nccl_close(tamis_transport *transport);
 /* Closes this rank's end; NULL is allowed. Destroy its plans first. */
 TAMIS_API void tamis_group_close(tamis_group *group);
 
-/* Which end of which group it is. */
+/* One end of a group. */
 typedef struct tamis_group_description {
     int rank, ranks;
     const char *transport; /* "threads", "mpi"; lives as long as the group */
@@ -94,12 +94,12 @@ typedef struct tamis_group_plan tamis_group_plan;
  * executions with other values pass them.
  *
  * options.overlap: with ALWAYS, a rank computes the entries with columns of its own while the other rows are on their
- * way, and then adds the rest: SpMM and fused as C = own part, C = C + rest. Not where softmax needs whole rows, where
- * outputs of SpMM and fused have 16 bits, which would be rounded twice, with options.no_workspace, or without ghost
- * rows. Where a range of rows with at least half of the nonzeros needs no ghost rows, that is computed meanwhile
- * instead, and the other rows afterwards, in all these cases, but not with options.keep_softmax or no_workspace. AUTO
- * does the first on GPUs, and the second on all devices, where it is predicted to be faster. Each rank may choose for
- * itself. The results of the first way differ by the rounding of one more sum.
+ * way, and then adds the rest: SpMM and fused as C = own part, C = C + rest. It does not do so where softmax needs
+ * whole rows, where outputs of SpMM and fused have 16 bits, which would be rounded twice, with options.no_workspace, or
+ * without ghost rows. Where a range of rows with at least half of the nonzeros needs no ghost rows, that is computed
+ * meanwhile instead, and the other rows afterwards, in all these cases, but not with options.keep_softmax or
+ * no_workspace. AUTO does the first on GPUs, and the second on all devices, where it is predicted to be faster. Each
+ * rank may choose for itself. The results of the first way differ by the rounding of one more sum.
  *
  * options.exchange: with REPLICATE, a rank receives all rows of B that it does not have, needed or not: the baseline,
  * as in Nisa et al.: Sampled Dense Matrix Multiplication. With COVER, ranks compute partial rows of the output for each
@@ -113,15 +113,15 @@ TAMIS_API void tamis_group_plan_destroy(tamis_group_plan *plan); /* NULL is allo
 
 /*
  * With options.transpose, SpMM and fused compute with S^T, of which each rank has columns. B and D then go with its
- * rows of S; A, C and E have own_rows rows. Each rank computes what its columns add to any row of the output. Sums of
- * others' rows go to their owners, which add them in the order of ranks: the same bits each time. They are exchanged in
- * the type that sums are kept in (fp32 for 16 bits), and rounded once. execution.generation then belongs to A.
+ * rows of S; A, C and E have own_rows rows. Each rank computes what its columns add to any row of the output. Sums for
+ * rows of other ranks go to their owners, which add them in the order of ranks: the same bits each time. They are
+ * exchanged in the accumulator type (fp32 for 16 bits), and rounded once. execution.generation then belongs to A.
  *
  * Executions, like those of <tamis/tamis.h>. Each rank passes its rows: A, C, E and P belong to its rows of S, in S's
  * order, and B and D have own_rows rows. execution may be NULL; its values belong to this rank's S.
  * Members of a batch are exchanged together. If B and D are the same matrix, its rows are exchanged once.
- * execution.generation says which B and D these are: where it is the same number, not 0, as in the plan's last
- * execution on each rank, rows are not exchanged again, and the plan uses those that it has.
+ * execution.generation is a version number of B and D: if it is not 0 and the same as in the plan's last execution on
+ * each rank, rows are not exchanged again, and the plan uses those that it has.
  */
 TAMIS_API tamis_status tamis_group_plan_sddmm(tamis_group_plan *plan, const tamis_dense *A, const tamis_dense *B,
                                               const tamis_dense *P, const tamis_execution *execution);
@@ -191,10 +191,10 @@ TAMIS_API tamis_status tamis_group_gradient_workspace_size(const tamis_group_gra
  * Backward calls, like those of <tamis/gradient.h>, collective. Each gradient has the rows of the matrix that it
  * belongs to: dA, dP and dS are computed from this rank's rows of S alone; dB and dD have own_rows rows, to which the
  * nonzeros of all ranks add. With the transpose it is dA that all add to, and dB, dD and dS that are this rank's alone.
- * Outputs that are NULL are not computed; those that all ranks add to must be wanted on all or on none. The sums of
- * others go to their owners in the type that sums are kept in, and are added in the order of ranks: the same bits each
- * time. execution.softmax_rows is that of this rank's rows, as a group's plan wrote it. execution.generation says which
- * B and D these are, and is not looked at with the transpose.
+ * Outputs that are NULL are not computed; those that all ranks add to must be wanted on all or on none. The sums for
+ * rows of other ranks go to their owners in the accumulator type, and are added in the order of ranks: the same bits
+ * each time. execution.softmax_rows is that of this rank's rows, as a group's plan wrote it. execution.generation is
+ * the version number of B and D; with the transpose it is ignored.
  */
 TAMIS_API tamis_status tamis_group_sddmm_backward(const tamis_group_gradient *gradient, const tamis_dense *dP,
                                                   const tamis_dense *A, const tamis_dense *B, const tamis_dense *dA,

@@ -1,23 +1,24 @@
 /*
- * Masks of attention, made where they are used: patterns of causal and windowed attention, global tokens, strides and
- * blocks, in the memory of a device and in the order of a stream. No pattern comes from the host.
+ * Attention masks, made on the device that uses them: patterns of causal and windowed attention, global tokens, strides
+ * and blocks. They are written to the device's memory in stream order, and nothing is copied from the host.
  *
  *     tamis_mask mask = TAMIS_MASK_INIT;
  *     mask.rows = mask.cols = 65536;
  *     mask.causal = true;
- *     mask.left = 1023;                                                the window: a place, and 1023 before it
- *     mask.globals = 4;                                                the first four places, which all may see
+ *     mask.left = 1023;                                                the window: a position, and 1023 before it
+ *     mask.globals = 4;                                                the first four positions: global tokens
  *     tamis_mask_create(device, stream, &mask, TAMIS_I32, TAMIS_I32, &matrix);
  *     tamis_plan_create(device, tamis_owned_sparse_view(matrix), &options, &plan);
  *
- * Rows are queries, columns are keys. Row i stands at a place among the columns: i, unless `offset` or `from_end` says
- * otherwise. A row keeps the union of the parts that are set (window, stride, global places, blocks), or every column
- * if none is. Of these, `causal` keeps the columns up to the row's place, and `lengths` those before the member's
- * length. Columns of a row rise and do not repeat.
+ * Rows are queries, columns are keys. Row i has a position among the columns: i, unless `offset` or `from_end` says
+ * otherwise. A row keeps the union of the parts that are set (window, stride, global tokens, blocks), or every column
+ * if none is. Of these, `causal` keeps the columns up to the row's position, and `lengths` those before the member's
+ * length. The columns of a row are sorted, without duplicates.
  *
- * Members: sequences of different lengths, padded to rows x cols, are one pattern with one block for each of them along
- * its diagonal: of member b the rows b * rows .. and the columns b * cols .. . A, B, D and E are then the padded arrays
- * as they are, (members * rows) x K and so on, heads are the batch of the call, and what is padding costs nothing.
+ * Members: sequences of different lengths, padded to rows x cols, form one pattern with one block for each of them
+ * along its diagonal: member b has the rows from b * rows and the columns from b * cols on. A, B, D and E are then the
+ * padded arrays as they are, (members * rows) x K and so on, heads are the batch of the call, and padding costs
+ * nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,36 +33,36 @@ extern "C" {
 #endif
 
 /*
- * A mask. Initialise it with TAMIS_MASK_INIT, which sets the defaults, given here in parentheses. Sizes, places and
+ * A mask. Initialise it with TAMIS_MASK_INIT, which sets the defaults, given here in parentheses. Sizes, positions and
  * distances are at most 2^60. Its arrays are in the memory of the device (on the CPU the host's), and are read in the
  * order of the stream.
  */
 typedef struct tamis_mask {
     int64_t rows, cols;  /* of a member (0) */
-    int64_t offset;      /* row i stands at place i + offset (0), which may lie outside the columns. Queries at the end
+    int64_t offset;      /* row i has position i + offset (0), which may lie outside the columns. Queries at the end
                             of a longer context of a known length: cols - rows */
-    int64_t left, right; /* the window: columns from place - left to place + right; -1: without bound on that side;
-                            both -1: no window (-1) */
-    int64_t dilation;    /* of the window only every dilation-th column, counted from the row's place (1) */
-    int64_t every;       /* stride: columns whose distance from the row's place is a multiple of it; 0: no stride (0) */
-    int64_t globals;     /* global places: the first `globals` ones (0) */
-    const void *global_list;      /* and global_count others, rising (NULL) */
+    int64_t left, right; /* the window: columns from position - left to position + right; -1: without bound on that
+                            side; both -1: no window (-1) */
+    int64_t dilation;    /* keep only every dilation-th column of the window, counted from the row's position (1) */
+    int64_t every;   /* stride: columns whose distance from the row's position is a multiple of it; 0: no stride (0) */
+    int64_t globals; /* global tokens: the first `globals` positions (0) */
+    const void *global_list;      /* and global_count others, in increasing order (NULL) */
     int64_t global_count;         /* (0) */
     tamis_index_type global_type; /* of global_list (int32) */
-    bool sinks;       /* global places are seen by every row, but see no more than others. Otherwise the row at a global
-                         place also sees every column (false) */
-    bool causal;      /* no columns behind the row's place (false) */
-    bool from_end;    /* row i stands at place length - rows + i + offset, where length is the member's: queries at the
+    bool sinks;  /* every row attends to the global tokens, but their own rows get no more columns than others. Without
+                    it the row of a global token also keeps every column (false) */
+    bool causal; /* no columns after the row's position (false) */
+    bool from_end;    /* row i has position length - rows + i + offset, where length is the member's: queries at the
                          end of contexts of several lengths (false) */
-    bool trust_input; /* the contents of arrays are not checked; wrong ones cause undefined behaviour */
-    const tamis_sparse *blocks; /* CSR, whose entry (I, J) keeps the columns J * block .. of the rows I * block .., with
-                                   as many rows and columns as cover a member. Columns rise within a row. Values are
-                                   not read (NULL) */
+    bool trust_input; /* skip the check of the arrays' contents; wrong ones then cause undefined behaviour */
+    const tamis_sparse *blocks; /* CSR of as many rows and columns of blocks as cover a member. Entry (I, J) keeps the
+                                   block of the rows from I * block and the columns from J * block on. Columns increase
+                                   within a row. Values are not read (NULL) */
     int64_t block;              /* rows and columns of a block; 1 or more with blocks (0) */
     int64_t members;            /* (1) */
-    const void *lengths;        /* of each member, 0 .. cols: columns from there on are padding; NULL: cols (NULL) */
-    const void *row_lengths;    /* of each member, 0 .. rows: rows from there on keep nothing; NULL: rows. May be the
-                                   same array as lengths (NULL) */
+    const void *lengths; /* length of each member, 0 .. cols: columns from there on are padding; NULL: cols (NULL) */
+    const void *row_lengths; /* rows of each member, 0 .. rows: rows from there on keep nothing; NULL: rows. May be the
+                                same array as lengths (NULL) */
     tamis_index_type length_type; /* of lengths and row_lengths (int32) */
     uint64_t reserved[8];
 } tamis_mask;

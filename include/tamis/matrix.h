@@ -51,7 +51,7 @@ typedef struct tamis_convert_options {
     tamis_index_type index_type, offset_type;
     tamis_type value_type;
     tamis_values values;
-    tamis_duplicates duplicates; /* other than to keep them sorts each row */
+    tamis_duplicates duplicates; /* anything but KEEP sorts each row */
     bool sort;                   /* sort the columns of each row (COO: by row, then column) */
     bool transpose;
     uint64_t reserved[6];
@@ -97,16 +97,16 @@ typedef enum tamis_file_format {
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
 
-/* What a reader found in a file that the matrix does not tell. */
+/* What a reader found in a file that is not part of the matrix. */
 typedef struct tamis_read_report {
-    int64_t inexact;  /* numbers that fp64 does not hold: integers beyond 2^53, and what is beyond its range */
+    int64_t inexact;  /* how many numbers fp64 cannot represent: integers beyond 2^53, and numbers beyond its range */
     int times_column; /* edge lists: the column that holds times (3 or 4), which are not read; 0: none was found */
     bool undirected;  /* edge lists: KONECT's first line says that edges have no direction, but each is stored once */
-    bool bipartite;   /* edge lists: KONECT's first line says that the two ids of a line are of different things */
-    bool labels;      /* svmlight: there are labels, which are no part of the matrix */
-    bool other_ids;   /* lists of ids: some are no integers or are quoted, which is an error here; tamis_read_ratings
+    bool bipartite;   /* edge lists: KONECT's first line says that the two ids of a line are of different kinds */
+    bool labels;      /* svmlight: there are labels, which are not part of the matrix */
+    bool other_ids;   /* lists of ids: some are not integers, or are quoted, which is an error here; tamis_read_ratings
                          reads them */
-    bool graph;       /* with other_ids: both ids of a line are of the same things */
+    bool graph;       /* with other_ids: both ids of a line are of the same kind */
     bool weights;     /* with other_ids: the first line has a value */
     uint64_t reserved[8];
 } tamis_read_report;
@@ -125,12 +125,12 @@ typedef struct tamis_read_options {
     int threads;     /* parser threads; 0: all */
     bool (*progress)(void *context, double share); /* called occasionally on the calling thread; false cancels */
     void *progress_context;
-    bool *titles; /* edge lists and ratings: set to whether the first line was skipped as titles; NULL: not told */
+    bool *titles; /* edge lists and ratings: set to whether the first line was skipped as titles; NULL: not wanted */
     /* With relabel: called for the rows and then for the columns with the ids that became 0, 1, ... in this order, on
        the calling thread; false cancels. Both get the same ids of an edge list. */
     bool (*relabelled)(void *context, bool of_columns, const int64_t *ids, int64_t count);
     void *relabelled_context;
-    tamis_read_report *report; /* filled, also after an error; NULL: not told */
+    tamis_read_report *report; /* filled, also after an error; NULL: not wanted */
     int value_column; /* edge lists: the column of the weights, 3 or 4; 0: the third, unless it looks like times */
     uint64_t reserved[3];
 } tamis_read_options;
@@ -167,7 +167,7 @@ TAMIS_API tamis_status tamis_read_dense(const char *path, tamis_type type, tamis
 TAMIS_API tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
                                                tamis_owned_dense **array);
 
-/* Reads a dense matrix and fills *report: of a dense matrix, `inexact`. */
+/* Reads a dense matrix and fills *report. Only `inexact` applies to a dense matrix. */
 TAMIS_API tamis_status tamis_read_dense_reported(const char *path, tamis_type type, tamis_read_report *report,
                                                  tamis_owned_dense **array);
 

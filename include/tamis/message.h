@@ -6,8 +6,8 @@
  *   edge vectors  out_t = u_i op v_j                                      for each entry t = (i, j)
  *
  * U, V and out are matrices with a row for each node, E and the result of edge vectors have a row for each entry, in
- * S's order: in COO that of the caller's arrays, so nobody has to sort them. A row of heads * width elements has the
- * features of head 0, then those of head 1, ... The messages themselves are never stored.
+ * S's order; for COO that is the order of the caller's arrays, which need not be sorted. A row of heads * width
+ * elements has the features of head 0, then those of head 1, ... The messages themselves are never stored.
  *
  * On a GPU the arrays of S and all matrices are in its memory.
  *
@@ -31,18 +31,18 @@ typedef struct tamis_graph tamis_graph;
 /* How a graph is made. Zeros are the defaults. */
 typedef struct tamis_graph_options {
     int threads;          /* of a call; 0: those of the device when the call is made */
-    bool trust_input;     /* the pattern is valid: leave out the check of its entries */
+    bool trust_input;     /* the pattern is valid: skip the check of its entries */
     bool forward_only;    /* keep no order of columns: backward calls are then refused */
-    bool column_places;   /* keep 8 bytes more for each entry: edge values may then be in the order of columns */
+    bool column_places;   /* keep 8 more bytes per entry, so that edge values may be in the order of columns */
     void *stream;         /* in which S's arrays are read; tamis_graph_create waits for it */
     uint64_t reserved[5]; /* zero */
 } tamis_graph_options;
 
 /*
  * Makes a graph of S, CSR (also a slice of rows) or COO in any order; entries may repeat. It keeps references to S's
- * arrays, which must not change while it exists. It takes, unless forward_only is set, an offset for each column, and
- * an index and 8 bytes for each entry; COO that is not in the order of rows takes as much again. NULL options mean
- * zeros. The caller must destroy *graph before its device is closed. TAMIS_ERROR_PATTERN names the first bad entry.
+ * arrays, which must not change while it exists. Unless forward_only is set, it takes an offset for each column, and an
+ * index and 8 bytes for each entry; COO that is not in row order takes as much again. NULL options mean zeros. The
+ * caller must destroy *graph before its device is closed. TAMIS_ERROR_PATTERN names the first bad entry.
  */
 TAMIS_API tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S,
                                           const tamis_graph_options *options, tamis_graph **graph);
@@ -50,7 +50,7 @@ TAMIS_API void tamis_graph_destroy(tamis_graph *graph); /* after all calls that 
 
 /* ---------------------------------------------------------------------------------------------- messages */
 
-/* The message of an edge from j, with u = u_j and e = e_t. */
+/* The message of an edge t from node j, with u = u_j and e = e_t. */
 typedef enum tamis_message_op {
     TAMIS_MESSAGE_COPY_U = 0,  /* u */
     TAMIS_MESSAGE_ADD = 1,     /* u + e */
@@ -61,7 +61,7 @@ typedef enum tamis_message_op {
 } tamis_message_op;
 
 /*
- * What becomes of the messages of a row, element by element. A row without entries gives 0. MAX and MIN: of equal
+ * How the messages of a row are reduced, element by element. A row without entries gives 0. MAX and MIN: of equal
  * messages the first in S's order counts; NaN counts as the largest and as the smallest, so the first NaN is the
  * result.
  */
@@ -72,9 +72,9 @@ typedef enum tamis_reduce {
     TAMIS_REDUCE_MIN = 3
 } tamis_reduce;
 
-/* What E has for an edge. A number counts for all elements of what it belongs to. */
+/* What E holds for an edge. A number applies to all elements of the vector or head that it belongs to. */
 typedef enum tamis_edge_data {
-    TAMIS_E_NONE = 0,   /* nothing: of COPY_U alone */
+    TAMIS_E_NONE = 0,   /* nothing; only with COPY_U */
     TAMIS_E_NUMBER = 1, /* E is nnz x 1 */
     TAMIS_E_HEAD = 2,   /* a number for each head: E is nnz x heads */
     TAMIS_E_VECTOR = 3  /* E is nnz x (heads * width) */
@@ -98,20 +98,20 @@ typedef struct tamis_message_options {
  * packed. With other reductions it must be NULL.
  *
  * All matrices are row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one
- * element. Outputs must not overlap inputs. A call allocates nothing, except on a GPU, in stream order, the parts of
- * rows with more than 256 entries. The same inputs give the same bits each time on the same device: there, long rows
- * are summed in parts, while on the CPU, with any number of threads, one thread computes each element, in S's order.
- * After an error in an argument outputs are unchanged.
+ * element. Outputs must not overlap inputs. A call allocates nothing; only on a GPU, it allocates memory for the parts
+ * of rows with more than 256 entries, in stream order. The same inputs give the same bits each time on the same device.
+ * A GPU sums long rows in parts; on the CPU one thread computes each element, in S's order, with any number of threads.
+ * After an error in an argument the outputs are unchanged.
  */
 TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options,
                                           const tamis_dense *U, const tamis_dense *E, const tamis_dense *out,
                                           void *argument, void *stream);
 
 /*
- * The gradients of a loss by U and E, from dOut, that by out. dU and dE have the shapes of U and E; NULL: not wanted.
- * U is read for dE of MUL, E for dU of MUL, and both for ADD_RELU, which has a gradient where u + e is not 0 or less;
- * else they may be NULL. MAX and MIN need the `argument` of the forward call: the gradient goes to the entry that was
- * taken. Errors and guarantees are those of tamis_message_pass.
+ * Computes the gradients of a loss with respect to U and E from dOut, its gradient with respect to out. dU and dE have
+ * the shapes of U and E; NULL: not wanted. U is read for dE of MUL, E for dU of MUL, and both for ADD_RELU, whose
+ * gradient is 0 where u + e <= 0; otherwise they may be NULL. MAX and MIN need the `argument` of the forward call: the
+ * gradient goes to the entry that was taken. Errors and guarantees are those of tamis_message_pass.
  */
 TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
                                               const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
@@ -120,7 +120,7 @@ TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const ta
 
 /* ---------------------------------------------------------------------------------------------- edge vectors */
 
-/* What an edge (i, j) makes of u_i and v_j. */
+/* How an edge (i, j) combines u_i and v_j. */
 typedef enum tamis_pair_op {
     TAMIS_PAIR_ADD = 0, /* u + v */
     TAMIS_PAIR_SUB = 1, /* u - v */
@@ -142,8 +142,9 @@ TAMIS_API tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_
                                           const tamis_dense *U, const tamis_dense *V, const tamis_dense *out,
                                           void *stream);
 
-/* The gradients by U and V, from dOut, that by out. U is read for dV of MUL and DOT, V for their dU; else they may be
-   NULL. dU and dV have the shapes of U and V; NULL: not wanted. */
+/* Computes the gradients of a loss with respect to U and V from dOut, its gradient with respect to out. U is read for
+   dV of MUL and DOT, V for their dU; otherwise they may be NULL. dU and dV have the shapes of U and V; NULL: not
+   wanted. */
 TAMIS_API tamis_status tamis_edge_vectors_backward(const tamis_graph *graph, const tamis_pair_options *options,
                                                    const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *V,
                                                    const tamis_dense *dU, const tamis_dense *dV, void *stream);

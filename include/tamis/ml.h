@@ -1,7 +1,7 @@
 /*
  * Factorisations and topic models of sparse data: ALS, implicit ALS, CCD++, LDA, SFA, GaP and BPR, and models of pairs
- * of items: nearest neighbours and EASE. Each is built from the
- * SDDMM, SpMM and fused calls of <tamis/tamis.h>, so it runs on every device. Library: libtamis_ml, on top of libtamis.
+ * of items: nearest neighbours and EASE. Each is built from the SDDMM, SpMM and fused calls of <tamis/tamis.h>, so it
+ * runs on every device. Library: libtamis_ml, on top of libtamis.
  *
  *   S is rows x columns: users x items, or documents x words. A model has a vector of `factors` numbers (features or
  *   topics) for each column, and for each row that it was fitted to.
@@ -38,20 +38,20 @@ typedef enum tamis_method {
     TAMIS_GAP = 5,      /* gamma-Poisson factors of counts; with shape 1 and no scale: non-negative KL factorisation */
     TAMIS_ITEM_KNN = 6, /* usage counts: nearest neighbours of items by cosine or BM25 */
     TAMIS_EASE = 7,     /* usage counts: a weight for each pair of items (Steck 2019) */
-    TAMIS_BPR = 8       /* uses: what a row has is ranked above what it has not (Rendle et al. 2009) */
+    TAMIS_BPR = 8       /* uses: ranks what a row has above what it does not have (Rendle et al. 2009) */
 } tamis_method;
 
 /* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease", "bpr"; "unknown" for other numbers. And the
- * reverse.
+   reverse.
  */
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
 
 /* What the rows of data are. */
 typedef enum tamis_method_data {
-    TAMIS_DATA_RATINGS = 0, /* users with ratings of items: any finite value, and of repeated ones the last counts */
-    TAMIS_DATA_USES = 1,    /* users with numbers of uses of items, negative for a dislike; what is absent is zero */
-    TAMIS_DATA_COUNTS = 2   /* documents with numbers of words, which are not negative */
+    TAMIS_DATA_RATINGS = 0, /* ratings of items by users: any finite values; of repeated entries the last counts */
+    TAMIS_DATA_USES = 1,    /* how often users used items, negative for a dislike; absent entries are zero */
+    TAMIS_DATA_COUNTS = 2   /* counts of words in documents, not negative */
 } tamis_method_data;
 
 /* An option that not all methods have. */
@@ -66,7 +66,7 @@ typedef struct tamis_method_description {
     tamis_method_data data;
     const char *name;
     const char *summary;                /* one line */
-    const tamis_method_option *options; /* which of them the method has; a NULL name ends them */
+    const tamis_method_option *options; /* those that the method has, ended by a NULL name */
     bool row_factors;                   /* the model keeps factors of the rows that it was fitted to */
     bool mini_batches;                  /* tamis_model_partial_fit and tamis_model_fit_stream work */
     bool groups;                        /* tamis_model_fit_group works */
@@ -77,7 +77,7 @@ typedef struct tamis_method_description {
     uint64_t reserved[8];
 } tamis_method_description;
 
-/* Describes the methods one after another, from index 0 on; TAMIS_ERROR_ARGUMENT behind the last. */
+/* Describes the methods, by index 0 .. count - 1; TAMIS_ERROR_ARGUMENT past the end. */
 TAMIS_API int tamis_method_count(void);
 TAMIS_API tamis_status tamis_method_at(int index, tamis_method_description *description);
 
@@ -98,7 +98,7 @@ typedef struct tamis_iteration {
     int iteration, iterations; /* the number of this iteration, from 1, and the total */
     int64_t batch, batches;    /* mini-batches done in this iteration; if equal, the iteration is complete. batches is 0
                                   while the number of a stream's batches is not known */
-    double loss;               /* what the method minimises, after this iteration (see the method in the manual) */
+    double loss;               /* what the method minimises, after this iteration (see the manual's page of models) */
     double metric;             /* on held-out entries: RMSE of ratings, perplexity of counts; for implicit data the
                                   share of held-out entries among the first ten (recall) */
     double seconds, total_seconds;               /* of this iteration; since the model was made or loaded */
@@ -114,7 +114,7 @@ typedef bool (*tamis_iteration_callback)(void *context, const tamis_iteration *i
 
 /* ---------------------------------------------------------------------------------------------- options */
 
-/* What a use r of implicit-als counts, with its sign. */
+/* The weight of a use r in implicit-als; it gets the sign of r. */
 typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_LINEAR = 0, /* |r| */
     TAMIS_WEIGHTS_LOG = 1,    /* log2(1 + |r|), so that one stays one */
@@ -137,7 +137,7 @@ typedef struct tamis_model_options {
     bool skip_loss;   /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
     double
         regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default) finds
-                           it by the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
+                           it from the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
     bool weighted;      /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda
                            itself, of an item of sfa times the number of users */
     bool biases;        /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors;
@@ -167,11 +167,11 @@ typedef struct tamis_model_options {
     tamis_iteration_callback callback;
     void *callback_context;
     double rate_offset;        /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
-    bool learn_row_prior;      /* lda: learn alpha, one for each topic, from row_prior on (false) */
+    bool learn_row_prior;      /* lda: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
     bool reserved_flags[6];    /* false */
-    tamis_use_weights weights; /* implicit-als: what a use counts (TAMIS_WEIGHTS_AUTO) */
-    int neighbours;            /* item-knn: the columns near each column that are kept (20) */
+    tamis_use_weights weights; /* implicit-als: the weight of a use (TAMIS_WEIGHTS_AUTO) */
+    int neighbours;            /* item-knn: nearest columns to keep for each column (20) */
     uint64_t reserved[9];
 } tamis_model_options;
 
@@ -197,8 +197,8 @@ TAMIS_API void tamis_model_free(tamis_model *model);
 typedef struct tamis_held_out {
     const tamis_sparse *entries, *observed;
     double
-        relevant;   /* where `threshold`: of recommendations the held-out entries of at least this value are relevant */
-    bool threshold; /* false: all ratings, all counts above 0 */
+        relevant; /* if `threshold`: held-out entries of at least this value are the relevant ones of recommendations */
+    bool threshold;         /* false: all ratings, all counts above 0 */
     bool reserved_flags[7]; /* false */
     uint64_t reserved[2];
 } tamis_held_out;
@@ -224,10 +224,10 @@ TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S
  * During the fit a rank has the factors of its own rows and of some columns, those whose ratings it then has as well.
  * When the call returns TAMIS_OK or TAMIS_ERROR_CANCELLED, each rank's model is the whole model, the same bits on all
  * of them, and that of one device but for rounding (an automatic lambda is chosen from the first rank's rows, so it may
- * differ from one device's). Until then callbacks must not use the model. Each rank's callback
- * is told, with the loss and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0
- * alone, to its options.checkpoint, and is the whole model: to go on, each rank loads it, on as many ranks as there are
- * then, or one device does. One that a version before this call wrote goes on on one device alone.
+ * differ from one device's). Until then callbacks must not use the model. Each rank's callback is called, with the loss
+ * and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0 alone, to its
+ * options.checkpoint, and is the whole model: to continue, each rank of a group of any size loads it, or one device
+ * does. A checkpoint of a version without this function continues on one device only.
  *
  * Errors of arguments are returned on all ranks, with the number of the rank in front, and change nothing. After
  * another error, which also breaks the group, the models of all ranks are empty, as tamis_model_create makes them: the
@@ -249,8 +249,8 @@ TAMIS_API tamis_status tamis_model_renew(tamis_model *model);
 
 /* Puts rows into a fitted model whose columns stay as they are (als, implicit-als, ccd, bpr): row i of S becomes row
    rows[i] of the model, which is one of its rows, whose factors are replaced, or the next one behind the last; rows =
-   NULL: all behind the last. Their factors are those of tamis_model_transform. Such a model goes on by
-   tamis_model_renew alone. */
+   NULL: all behind the last. Their factors are those of tamis_model_transform. To fit such a model further, call
+   tamis_model_renew first. */
 TAMIS_API tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, const int64_t *rows);
 
 /* A source of mini-batches. It sets *batch to NULL at the end of a pass; the next call starts again. *batch must stay
@@ -332,14 +332,14 @@ typedef struct tamis_score {
 TAMIS_API tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_out, bool fold_in, int top,
                                          tamis_score *score);
 
-/* What a model has to be better than: of ratings the RMSE of the mean with biases of rows and columns alone, each
-   damped as if it had ten more entries at the mean; of implicit-als the recall of the ten most popular columns that a
-   row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host matrices of
-   the same size, with values of fp32 or fp64 or none, which are ones. */
+/* The metric that a useful model must beat: for ratings the RMSE of the mean with biases of rows and columns alone,
+   each damped as if it had ten more entries at the mean; for implicit-als the recall of the ten most popular columns
+   that a row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host
+   matrices of the same size, with values of fp32 or fp64 or none, which are ones. */
 TAMIS_API tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
                                       double *metric);
 
-/* What it is called: "means and biases", or "the most popular". */
+/* The name of that baseline: "means and biases", or "the most popular". */
 TAMIS_API const char *tamis_baseline_name(tamis_method method);
 
 /* ---------------------------------------------------------------------------------------------- looking inside */
@@ -354,7 +354,7 @@ typedef struct tamis_model_description {
     double loss, metric;      /* of the last iteration; NaN if there is none */
     double mean, least, most; /* of the fitted values */
     double scale; /* als, ccd, sfa predict mean + scale * (product of factors, and biases): the ratings' deviation */
-    double regularization; /* lambda of the last iteration: the option's, or found by the noise */
+    double regularization; /* lambda of the last iteration: the option's, or found from the noise */
     double choice_seconds; /* what choosing options by an inner split took; not saved. They are in `options` */
     uint64_t reserved[5];
 } tamis_model_description;

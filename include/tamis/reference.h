@@ -1,5 +1,5 @@
 /*
- * The oracle.
+ * The oracle: every operation as the simplest loops in double, and comparisons of results with it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ extern "C" {
  * The same operations as the simplest loops, in double, single-threaded, on the host. Every algorithm is tested against
  * them. Outputs are always doubles: p has nnz * batch entries; c and e are row-major, packed, rows of op(S) x L
  * (members of a batch one after another). With beta != 0 the output is read as the old P, C or E. Only those options
- * are used that change what is computed; of the execution, alpha, beta and values. Either may be NULL.
+ * are used that change what is computed, and of the execution only alpha, beta and values. Either may be NULL.
  */
 TAMIS_API tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
                                              const tamis_options *options, const tamis_execution *execution, double *p);
@@ -63,7 +63,8 @@ TAMIS_API tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse 
                                                              const tamis_dense *V, double *du, double *dv);
 
 /* Attention on graphs and segments, as <tamis/graph_attention.h> defines them; results are as above. log_sums may be
-   NULL. Gradients that are NULL are not computed. The backward call of segments takes X, not what came out. */
+   NULL. Gradients that are NULL are not computed. The backward call of segments takes X, not the result of the forward
+   call. */
 typedef struct tamis_graph_attention_gradients {
     double *q, *k, *v, *e, *b;
     uint64_t reserved[3]; /* zero */
@@ -83,13 +84,14 @@ TAMIS_API tamis_status tamis_reference_segment_backward(const tamis_sparse *S, c
                                                         const tamis_dense *dOut, const tamis_dense *X, double *dx);
 
 /*
- * A result beside the oracle's. An oracle holds what a call should give, for rows spread over the matrix, and for each
- * of them how far an element may be from it: by the rounding of the operands' type, the number of terms and the edge,
- * as docs/manual/numerics.md says. It is to be freed with tamis_oracle_free.
+ * Comparing a result with the oracle's. A tamis_oracle holds what a call should give, for rows spread over the matrix,
+ * and for each of them how far an element may be from it, by the rounding of the operands' type, the number of terms
+ * and the edge, as docs/manual/numerics.md says. The caller must free it with tamis_oracle_free.
  *
- * S is CSR, on the host. A is NULL for SpMM, D for all but fused. Of the options those count that change what is
+ * S is CSR, on the host. A is NULL for SpMM, D for all but fused. Only those options matter that change what is
  * computed; with math = TAMIS_MATH_TF32 rounded inputs are allowed for. options.transpose and a batch are unsupported.
- * budget: about so many multiplications may be spent; then rows are passed over, but never the longest. HUGE_VAL: all.
+ * budget: about how many multiplications to spend; rows beyond that are skipped, but never the longest. HUGE_VAL: all
+ * rows.
  */
 typedef struct tamis_oracle tamis_oracle;
 TAMIS_API tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
@@ -97,8 +99,8 @@ TAMIS_API tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_de
                                            tamis_oracle **oracle);
 TAMIS_API void tamis_oracle_free(tamis_oracle *oracle); /* NULL is allowed */
 
-/* How many rows of the output (SDDMM: nonzeros) are compared, and which, rising; other rows of an output need not be
-   there. `rows` (optional) lives as long as the oracle. */
+/* How many rows of the output (SDDMM: nonzeros) are compared, and which, in increasing order; the other rows of an
+   output are not read. `rows` (optional) lives as long as the oracle. */
 TAMIS_API int64_t tamis_oracle_rows(const tamis_oracle *oracle, const int64_t **rows);
 
 /* What a comparison finds. */
@@ -117,7 +119,7 @@ typedef struct tamis_comparison {
 } tamis_comparison;
 
 /* Compares a host output (SDDMM: nnz x 1), which should be alpha * result + beta * old. old may be NULL if beta is 0.
-   An output that is wrong is no error: comparison->passed says so. */
+   A wrong output is not an error: comparison->passed says so. */
 TAMIS_API tamis_status tamis_oracle_compare(const tamis_oracle *oracle, const tamis_dense *output, double alpha,
                                             double beta, const tamis_dense *old, tamis_comparison *comparison);
 

@@ -1,7 +1,7 @@
 /*
  * One rank's share of a sparse matrix that is distributed by rows: which rows of B it needs, from which rank, and which
- * of its own rows the others need. It needs no communication library: a program exchanges rows by whatever it has, MPI
- * or torch.distributed. <tamis/group.h> does the exchange as well.
+ * of its own rows the others need. It needs no communication library: a program exchanges rows with what it has, such
+ * as MPI or torch.distributed. <tamis/group.h> does the exchange as well.
  *
  * Rank r of p has a range of rows of S, with global columns, and the same rows of A, C and E. It also has a range of
  * the rows of B and D, its own rows. What its nonzeros need of the other rows are its ghost rows. In a matrix X of
@@ -121,7 +121,7 @@ typedef struct tamis_shard_volume {
 } tamis_shard_volume;
 
 /*
- * Computes the volume of a valid CSR S on the host, all of whose rows are here, for so many ranks. first_rows and
+ * Computes the volume of a valid CSR S on the host, all of whose rows are here, for `ranks` ranks. first_rows and
  * column_starts have ranks + 1 entries each: the rows of S and of B by rank. NULL: first_rows as tamis_partition makes
  * them, with equal nonzeros; column_starts like the rows of a square S, else equal numbers of rows of B.
  */
@@ -133,7 +133,7 @@ TAMIS_API tamis_status tamis_shard_survey(const tamis_sparse *S, int ranks, cons
  * with the same numbers, the columns of each part belong to one rank. S is a valid CSR on the host. order has S.rows
  * entries: row i of the partitioned matrix is row order[i] of S, and column order[j] of S is its column j. Part p has
  * its rows first_rows[p] .. first_rows[p + 1] - 1 (parts + 1 entries); some parts may be empty. Within a part the order
- * is S's. The graph takes up to 16 bytes a nonzero. METIS (version 5, with 32- or 64-bit integers) is opened at run
+ * is S's. The graph takes up to 16 bytes per nonzero. METIS (version 5, with 32- or 64-bit integers) is opened at run
  * time: libmetis.so.5, or the file that TAMIS_METIS names. TAMIS_ERROR_UNSUPPORTED if it is not there.
  */
 TAMIS_API tamis_status tamis_shard_partition(const tamis_sparse *S, int parts, int64_t *order, int64_t *first_rows);

@@ -8,7 +8,7 @@
  *     tamis_slab_plan_create(device, &S, &options, &slabs, &plan);     S: on the host
  *     tamis_slab_plan_spmm(plan, &B, &C, NULL);                        B, C: on the host
  *
- * If B and D fit beside the slabs, they are copied once an execution and stay. Otherwise they come in tiles: for each
+ * If B and D fit beside the slabs, they are copied once per execution and stay. Otherwise they come in tiles: for each
  * slab only the rows of B that its nonzeros need, as many at a time as fit, and the slab's output adds up in the
  * device's memory. Softmax needs whole rows at once, so there a slab has one tile.
  *
@@ -56,11 +56,10 @@ typedef struct tamis_slab_plan tamis_slab_plan;
  * false. Each piece is computed by a one-shot call, so effort and expected_calls are not read. options.overlap = NEVER
  * does one thing after another, and times each: see tamis_slab_report. slabs may be NULL.
  *
- * The buffers leave room for what the calls allocate beside them by the sizes of a piece, and a sixteenth of
- * slabs.device_memory. An algorithm that is named and prepares data may need more. Buffers and calls use
- * options.allocator, if it is set. With tiles the plan keeps the columns of each piece, 4 bytes a nonzero, and where a
- * slab has several tiles 8 more, in host memory.
- * Errors: TAMIS_ERROR_MEMORY says what does not fit and how much memory would do.
+ * The buffers leave room for what the calls allocate for a piece, and a sixteenth of slabs.device_memory. An algorithm
+ * that is named and prepares data may need more. Buffers and calls use options.allocator, if it is set. With tiles the
+ * plan keeps the columns of each piece, in host memory: 4 bytes per nonzero, 12 where a slab has several tiles. Errors:
+ * TAMIS_ERROR_MEMORY says what does not fit and how much memory would do.
  */
 TAMIS_API tamis_status tamis_slab_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                               const tamis_slab_options *slabs, tamis_slab_plan **plan);
@@ -68,8 +67,8 @@ TAMIS_API void tamis_slab_plan_destroy(tamis_slab_plan *plan); /* NULL is allowe
 
 /*
  * Executions, like those of <tamis/tamis.h>, but all operands, and execution.values, are in host memory, and the output
- * is there when the call returns. execution may be NULL; its stream, workspace and softmax_rows must be. The members of
- * a batch come one after another. After an error the output is unspecified.
+ * is there when the call returns. execution may be NULL; its stream, workspace and softmax_rows must be NULL. The
+ * members of a batch come one after another. After an error the output is unspecified.
  */
 TAMIS_API tamis_status tamis_slab_plan_sddmm(tamis_slab_plan *plan, const tamis_dense *A, const tamis_dense *B,
                                              const tamis_dense *P, const tamis_execution *execution);
@@ -85,7 +84,7 @@ typedef struct tamis_slab_report {
     int64_t buffer_bytes;                 /* of the device's memory that its buffers take */
     int64_t pinned_bytes, kept_bytes;     /* host memory: pinned buffers; lists of pieces */
     int64_t operand_bytes;                /* S, A, B, D and the output of one member: what does not fit */
-    bool keeps_b;                         /* B and D are copied once an execution; else in tiles */
+    bool keeps_b;                         /* B and D are copied once per execution; else in tiles */
     int64_t slabs, pieces;                /* pieces: pairs of a slab and a tile */
     int64_t rows_most, nnz_most;          /* of a slab; of a piece */
     int64_t b_rows;                       /* rows of B that an execution copies, with those copied again */

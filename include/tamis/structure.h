@@ -36,15 +36,15 @@ typedef struct tamis_profile {
 /* Computes the row profile of a valid S in one pass over the arrays. */
 TAMIS_API tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile);
 
-/* What kind of matrix it is: a name for where its nonzeros lie, with the numbers that decided. */
+/* The structure class of a matrix: a name for where its nonzeros lie, with the numbers that decided it. */
 typedef struct tamis_structure {
-    const char *name;       /* "banded", "power law", ...; lives for ever */
+    const char *name;       /* "banded", "power law", ...; static lifetime */
     char reason[192];       /* the rule that held, with its numbers */
     double run;             /* mean length of runs of consecutive columns */
     double near_share;      /* share of nonzeros within 5 % of the columns from the diagonal */
     double diagonal;        /* share of the diagonal that is stored */
     int64_t histogram[64];  /* rows of length 0, 1, 2 to 3, 4 to 7, ... */
-    int64_t histogram_bins; /* how many of those are used */
+    int64_t histogram_bins; /* how many of these are used */
     uint64_t reserved[6];
 } tamis_structure;
 
@@ -52,7 +52,7 @@ typedef struct tamis_structure {
 TAMIS_API tamis_status tamis_structure_find(const tamis_sparse *S, const tamis_profile *profile,
                                             tamis_structure *structure);
 
-/* All rules in the order in which they are tried, one a line. */
+/* All rules in the order in which they are tried, one per line. */
 TAMIS_API const char *tamis_structure_rules(void);
 
 /* CSR -> COO: row_indices[nnz]. Columns and values stay S's. */

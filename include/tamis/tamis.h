@@ -1,5 +1,5 @@
 /*
- * Tamis: dense products only where a sparse matrix keeps them.
+ * Tamis: SDDMM, SpMM and both fused into one call, on CPUs and GPUs.
  *
  *   SDDMM   P = alpha * edge(S, A B^T) + beta * P     at the nonzeros of S
  *   SpMM    C = alpha * op(S) B + beta * C
@@ -18,11 +18,11 @@
  *                         data; <tamis/shard.h> which rows each of them needs
  *   <tamis/slabs.h>       the operations on a device whose memory does not hold the matrices
  *   <tamis/matrix.h>      owned matrices and their files; <tamis/generate.h> seeded generators
- *   <tamis/mask.h>        masks of attention, made on the device
- *   <tamis/dense.h>       the dense side of iterative programs; <tamis/ml.h>, <tamis/data.h> models
- *   <tamis/reference.h>   the oracle
- *   <tamis/algorithms.h>  the registry; <tamis/ceilings.h> the machine's ceilings; <tamis/cache.h> compiled kernels
- *                         and measured plans on disk
+ *   <tamis/mask.h>        attention masks, made on the device
+ *   <tamis/dense.h>       operations on dense matrices between sparse calls; <tamis/ml.h>, <tamis/data.h> models
+ *   <tamis/reference.h>   the oracle: the operations as plain loops in double
+ *   <tamis/algorithms.h>  the registry of algorithms; <tamis/ceilings.h> the machine's ceilings;
+ *                         <tamis/cache.h> compiled kernels and measured plans on disk
  *
  * Conventions that hold for every function of every header:
  *   - A function returns TAMIS_OK or an error number. The numbers never change their meaning. tamis_last_error() gives
@@ -58,7 +58,7 @@ typedef struct tamis_device_description {
     const char *model;                    /* the name of the chip */
     const char *instruction_set;          /* the target of the kernels: "x86-64-v4", "neon", "sm_90", ... */
     int threads;                          /* default number of threads of a call */
-    int64_t cache_l1, cache_l2, cache_l3; /* a thread's part of L1 data and L2, an L3; L1 and L2 of a GPU */
+    int64_t cache_l1, cache_l2, cache_l3; /* CPU: L1 data and L2 of a thread, one L3; GPU: L1 and L2 */
     int64_t memory;                       /* bytes of main or device memory */
     tamis_location location;              /* where the data of views must be: a GPU uses its own memory */
     const char *driver;                   /* driver and run-time compiler of a GPU, "" on the CPU */
@@ -109,13 +109,14 @@ typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math
    an earlier plan measured (see tamis_plan_create). */
 typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 } tamis_effort;
 
-/* Whether the plan of a group (<tamis/group.h>) computes with a rank's own rows of B while the others are on their way.
+/* Whether the plan of a group (<tamis/group.h>) computes with a rank's own rows of B while the rows of the other ranks
+   arrive.
  */
 typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
 
 /* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): those that its nonzeros need. replicate
-   ("static-split", as Nisa et al. do): all of them. cover ("joint-cover", as SHIRO does): of the nonzeros that need
-   others' rows, the owners compute partial rows of the output where fewer bytes move so; where that is not possible,
+   ("static-split", as Nisa et al. do): all of them. cover ("joint-cover", as SHIRO does): where fewer bytes move so,
+   the owner of rows of B computes partial rows of the output and sends those instead; where that is not possible,
    fetch. auto: cover where it is predicted to be faster, else fetch, which never moves more than replicate. */
 typedef enum tamis_exchange {
     TAMIS_EXCHANGE_AUTO = 0,
@@ -230,9 +231,9 @@ typedef struct tamis_execution {
      * NULL.
      */
     void *softmax_rows;
-    uint64_t generation; /* of a group's B and D, see <tamis/group.h>: 0 means that they may have changed. Other plans
-                            ignore it */
-    const tamis_dense *result; /* of the backward call of fused, beside softmax_rows: E as the forward call wrote it
+    uint64_t generation; /* a version number of a group's B and D (see <tamis/group.h>); 0: they may have changed. Other
+                            plans ignore it */
+    const tamis_dense *result; /* for the backward call of fused, with softmax_rows: E as the forward call wrote it
                                   with the same alpha and beta = 0. It saves another pass where "gpu-tensor" computes
                                   the gradient in bf16, or in fp32 with K or L of more than 64. NULL: not given; other
                                   calls ignore it */
@@ -319,8 +320,8 @@ TAMIS_API tamis_status tamis_plan_fused(const tamis_plan *plan, const tamis_dens
  */
 TAMIS_API tamis_status tamis_plan_explain(const tamis_plan *plan, char *text, size_t bytes, size_t *needed);
 
-/* What decided on the algorithm: the cost model; the caller, by name; times that this plan has measured; times that an
-   earlier plan measured. */
+/* What decided the choice of the algorithm: the cost model; the caller, by name; times that this plan has measured;
+   times that an earlier plan measured. */
 typedef enum tamis_chosen_by {
     TAMIS_CHOSEN_PREDICTED = 0,
     TAMIS_CHOSEN_NAMED = 1,
