@@ -61,7 +61,7 @@ def option_entry(option, methods="", presets=""):
         argument = escaped(option["argument"])
         quoted = f'"{argument}"' if " " in argument else argument
         head += f" Ns Oo = Ns Ar {option['argument']} Oc" if option["optional"] else f" Ar {quoted}"
-    text = capitalised(option["help"]) + (": " + ", ".join(option["choices"]) if option["choices"] else "")
+    text = capitalised(option["help"]) + (" (" + ", ".join(option["choices"]) + ")" if option["choices"] else "")
     lines = [head, *([f"({methods})"] if methods else []), *prose(text if text.endswith(".") else text + ".")]
     if presets:
         return lines + ["Default:", *textwrap.wrap(f"{presets}.", 76)]

@@ -480,7 +480,7 @@ const ml_method ml_bpr = {
     .about = {.method = TAMIS_BPR,
               .data = TAMIS_DATA_USES,
               .name = "bpr",
-              .summary = "uses: what a user has is ranked above what not",
+              .summary = "uses: ranks what a user has above what the user does not have",
               .options = own_options,
               .row_factors = true,
               .sampled = true},

@@ -300,7 +300,7 @@ const ml_method ml_implicit_als = {
     .about = {.method = TAMIS_IMPLICIT_ALS,
               .data = TAMIS_DATA_USES,
               .name = "implicit-als",
-              .summary = "counts of what was used, bought or played",
+              .summary = "uses: counts of what was used, bought or played",
               .options = own_options,
               .row_factors = true,
               .groups = true},

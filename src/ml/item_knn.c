@@ -287,7 +287,7 @@ const ml_method ml_item_knn = {
     .about = {.method = TAMIS_ITEM_KNN,
               .data = TAMIS_DATA_USES,
               .name = "item-knn",
-              .summary = "uses: items near those that a user has",
+              .summary = "uses: recommends items that are near those that a user has",
               .options = own_options,
               .pairs = true},
     .defaults = defaults,

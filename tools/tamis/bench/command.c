@@ -145,7 +145,7 @@ static int run_bench(const void *given, int count, char **operands) {
     if (settled.group.devices.count > 0) settled.devices = tool_group_first(&settled.group).devices;
     if (code == 0) code = check_settings(settings);
     if (code == 0) code = check_together(settings);
-    if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE ... or --suite NAME is missing");
+    if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE or --suite NAME is missing");
     if (code) return code;
     tool_suite suite = {0};
     if (settings->suite) {
@@ -192,7 +192,7 @@ static int run_bench(const void *given, int count, char **operands) {
 
 const tool_command tool_bench_command = {
     .name = "bench",
-    .summary = "time algorithms, check their results, compare with floor and baseline",
+    .summary = "time algorithms, check their results, and compare with a baseline",
     .operands = "[FILE ...]",
     .options = options,
     .settings_size = sizeof(tool_bench_settings),

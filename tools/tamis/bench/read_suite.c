@@ -249,7 +249,7 @@ int tool_suite_open(const char *name, tool_suite *suite) {
         if (tool_suite_text_count == 0)
             code = tool_usage_error("--suite: '%s' is not a file: this program " TAMIS_LABORATORY_BUILD, name);
         else
-            code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; there are: %s", name,
+            code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; expected one of %s", name,
                                     tool_did_you_mean("", name, names).text, tool_text_get(&list));
     }
     tool_text_free(&list);

@@ -576,7 +576,7 @@ static int run_check(const void *given, int count, char **operands) {
 
 const tool_command tool_check_command = {
     .name = "check",
-    .summary = "check every algorithm, edge and type on every device against the oracle",
+    .summary = "check every algorithm, edge and type against a reference in double",
     .operands = "FILE ...",
     .options = options,
     .settings_size = sizeof(settings),

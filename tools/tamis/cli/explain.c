@@ -57,7 +57,7 @@ static const tool_option options[] = {
      "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
      0, &tool_efforts},
     {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
-    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: D is B, which the plan is promised", AT(share), 0, 0, NULL},
+    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: D is B, as in graph attention", AT(share), 0, 0, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     TOOL_READING(settings),

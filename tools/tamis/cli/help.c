@@ -21,12 +21,12 @@ void tool_help(FILE *out) {
           "Options:\n"
           "  --help      this text; 'tamis COMMAND --help' for a command\n"
           "  --version   the version and how it was built\n"
-          "  --max-memory SIZE   use no more memory than this, such as 8G: more ends with code 5\n"
+          "  --max-memory SIZE   limit the memory, such as 8G; exit code 5 if that is not enough\n"
           "\n"
           "Start here:\n"
-          "  tamis explain FILE --inner 128   which algorithm a plan chooses, and why\n"
-          "  tamis bench FILE --baseline naive\n"
-          "  tamis check FILE                 every algorithm against the oracle\n",
+          "  tamis explain FILE --inner 128     which algorithm a plan chooses, and why\n"
+          "  tamis bench FILE --baseline naive  all three operations, timed and checked\n"
+          "  tamis check FILE                   every algorithm against a reference in double\n",
           out);
 }
 
@@ -50,10 +50,10 @@ static void print_option(const tool_option *option, int width) {
     tool_text help = {0};
     tool_text_add(&help, "%s", option->help);
     if (option->choices && !option->choices->many) {
-        tool_text_add(&help, ":");
         for (int i = 0; tool_choice_name(option->choices, i); i++) {
-            tool_text_add(&help, "%s%s", i ? ", " : " ", tool_choice_name(option->choices, i));
+            tool_text_add(&help, "%s%s", i ? ", " : " (", tool_choice_name(option->choices, i));
         }
+        tool_text_add(&help, ")");
     }
     if (option->preset && !negatable) tool_text_add(&help, " [%s]", option->preset);
     if (negatable) tool_text_add(&help, " [%s]", strcmp(option->preset, "yes") == 0 ? "on" : "off");

@@ -155,7 +155,7 @@ static int show(const settings *set, const char *path, tool_json *json) {
 static int run_info(const void *given, int count, char **operands) {
     const settings *set = given;
     if (set->rules) fputs(tamis_structure_rules(), stdout);
-    if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE ... is missing");
+    if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE is missing");
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
     int worst = TOOL_OK;

@@ -21,10 +21,6 @@
 
 enum { OPTIONS_MOST = 126 };
 
-static int unknown(const char *what, const char *name, const char *const *names) {
-    return tool_usage_error("unknown %s '%s'%s", what, name, tool_did_you_mean("", name, names).text);
-}
-
 /* Tells of the order until 0.1, when the method came first. */
 static int method_first(const char *method, const char *action) {
     const bool used = action && strcmp(action, "train") != 0 && tool_command_find(action);
@@ -35,13 +31,20 @@ static int method_first(const char *method, const char *action) {
 static int unknown_command(const char *name, const char *next) {
     const char *names[32] = {NULL};
     for (int i = 0; tool_commands[i] && i < 31; i++) names[i] = tool_commands[i]->name;
-    return tool_method_find(&tool_train_command, name) ? method_first(name, next) : unknown("command", name, names);
+    return tool_method_find(&tool_train_command, name)
+               ? method_first(name, next)
+               : tool_usage_error("unknown command '%s'%s", name, tool_did_you_mean("", name, names).text);
 }
 
 static int unknown_method(const tool_command *command, const char *name) {
     const char *names[16] = {NULL};
     for (int i = 0; command->methods[i].name && i < 15; i++) names[i] = command->methods[i].name;
-    return unknown("method", name, names);
+    tool_text list = {0};
+    for (int i = 0; names[i]; i++) tool_text_add(&list, "%s%s", i ? ", " : "", names[i]);
+    const int code = tool_usage_error("unknown method '%s'%s; expected one of %s", name,
+                                      tool_did_you_mean("", name, names).text, tool_text_get(&list));
+    tool_text_free(&list);
+    return code;
 }
 
 static void print_version(void) {
@@ -103,6 +106,22 @@ static int refuse_options(const tool_command *command, const tool_command *metho
     return code;
 }
 
+/* Names the operands that a command needs, from number `given` on. */
+static int missing_operands(const char *words, int given) {
+    tool_text missing = {0};
+    int count = 0;
+    for (const char *word = words; *word && *word != '['; word += strspn(word, " ")) {
+        const size_t length = strcspn(word, " ");
+        if (given-- <= 0 && strncmp(word, "...", 3) != 0) {
+            tool_text_add(&missing, "%s%.*s", count++ ? " and " : "", (int)length, word);
+        }
+        word += length;
+    }
+    const int code = tool_usage_error("%s %s missing", tool_text_get(&missing), count > 1 ? "are" : "is");
+    tool_text_free(&missing);
+    return code;
+}
+
 /* Counts the operands that a command takes; *most < 0: any number. */
 static void count_operands(const char *words, int *least, int *most) {
     *least = *most = 0;
@@ -140,7 +159,7 @@ static int run_command(const tool_command *command, const tool_command *method, 
     if (code == 0 && help) {
         tool_command_help(command, method);
     } else if (code == 0 && operands < least) {
-        code = tool_usage_error("expected %s, %d given", command->operands, operands);
+        code = missing_operands(command->operands, operands);
     } else if (code == 0 && most >= 0 && operands > most) {
         code = tool_usage_error("unexpected argument '%s'", arguments[before + most]);
     } else if (code == 0) {

@@ -55,8 +55,9 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
         return tool_usage_error("%s%s'%s' is not %s: this program " TAMIS_LABORATORY_BUILD, described,
                                 *described ? ": " : "", wanted, choices->what);
     }
-    const int code = tool_usage_error("%s%s'%s' is not %s%s; there are: %s", described, *described ? ": " : "", wanted,
-                                      choices->what, tool_did_you_mean("", wanted, names).text, tool_text_get(&list));
+    const int code =
+        tool_usage_error("%s%s'%s' is not %s%s; expected one of %s", described, *described ? ": " : "", wanted,
+                         choices->what, tool_did_you_mean("", wanted, names).text, tool_text_get(&list));
     tool_text_free(&list);
     return code;
 }

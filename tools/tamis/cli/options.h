@@ -66,9 +66,8 @@ typedef struct tool_option {
 /* The row of --to, which a command with matrices as outputs has. */
 #define TOOL_TO(offset)                                                                                                \
     {                                                                                                                  \
-        "to", 0, TOOL_CHOICE, "FORMAT", "auto",                                                                        \
-            "format of standard output, where - is the output; auto: matrix-market", offset, 0, 0,                     \
-            &tool_written_formats                                                                                      \
+        "to", 0, TOOL_CHOICE, "FORMAT", "auto", "format if the output is -, standard output; auto: matrix-market",     \
+            offset, 0, 0, &tool_written_formats                                                                        \
     }
 
 /* The row of --json where JSON is lines, which may be kept; elsewhere it is a flag. */

@@ -20,10 +20,11 @@ static const char start[] =
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})\n"
     "module = sys.argv.pop(1)\n"
     "package, name = module.split('.')\n"
-    "for needed, command in (('tamis', 'tamis'), (package, './lab/python in a clone of Tamis')):\n"
+    "folders = '.' if package == 'tamis' else '. ./lab/python'\n"
+    "for needed in ('tamis', package):\n"
     "    if importlib.util.find_spec(needed): continue\n"
-    "    print(f\"tamis {name.strip('_')}: {sys.executable} has no package {needed}: pip install {command}, or let \"\n"
-    "          \"TAMIS_PYTHON name another interpreter\", file=sys.stderr)\n"
+    "    print(f\"tamis {name.strip('_')}: {sys.executable} has no package {needed}: pip install {folders} in a clone of \"\n"
+    "          \"Tamis, or name another interpreter in TAMIS_PYTHON\", file=sys.stderr)\n"
     "    sys.exit(4)\n"
     "runpy.run_module(module, run_name='__main__', alter_sys=True)\n";
 
@@ -69,7 +70,7 @@ static int run_roofline(const void *given, int count, char **operands) {
 static const tool_option report_options[] = {
     {"output", 'o', TOOL_OUTPUT, "FILE", "report.html", "the output file; -: standard output", AT(output), 0, 0, NULL},
     TOOL_NO_CLOBBER(AT(no_clobber)),
-    {"title", 0, TOOL_NAME, "TEXT", NULL, "the page's title; by default that of the suite", AT(title), 0, 0, NULL},
+    {"title", 0, TOOL_NAME, "TEXT", NULL, "the title of the page; by default that of the suite", AT(title), 0, 0, NULL},
     {.name = NULL},
 };
 
@@ -125,10 +126,11 @@ static const tool_option tune_options[] = {
      AT(values), 0, 0, NULL},
     {"folds", 0, TOOL_INTEGER, "N", "3", "parts into which the data are split, one of which is held out", AT(folds), 2,
      1e6, NULL},
-    {"iterations", 0, TOOL_INTEGER, "N", NULL, "of a whole fit; by default the method's", AT(iterations), 1, 1e6, NULL},
+    {"iterations", 0, TOOL_INTEGER, "N", NULL, "iterations of a whole fit; by default the method's", AT(iterations), 1,
+     1e6, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the folds and the models", AT(seed), 0, 9e18, NULL},
-    {"state", 0, TOOL_ADDED_TO, "FILE", NULL, "keep results in FILE, and go on from those that are there", AT(state), 0,
-     0, NULL},
+    {"state", 0, TOOL_ADDED_TO, "FILE", NULL, "keep results in FILE, and continue from those already there", AT(state),
+     0, 0, NULL},
     {"devices", 0, TOOL_NAME, "LIST", "cpu", "devices for fits side by side, separated by commas", AT(devices), 0, 0,
      NULL},
     {"grid", 0, TOOL_FLAG, NULL, NULL, "fit all candidates to the end", AT(grid), 0, 0, NULL},
@@ -165,7 +167,7 @@ static const tool_option evaluate_options[] = {
 
 const tool_command tool_evaluate_command = {
     .name = "evaluate",
-    .summary = "measure a method on held-out entries of data, beside popularity and biases",
+    .summary = "measure a method on held-out entries, beside popularity and biases",
     .operands = "METHOD DATA",
     .options = evaluate_options,
     .settings_size = sizeof(settings),

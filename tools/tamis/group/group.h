@@ -22,7 +22,7 @@ typedef struct tool_group_kind {
 #define TOOL_OVERLAP(offset)                                                                                           \
     {                                                                                                                  \
         "overlap", 0, TOOL_CHOICE, "WHEN", "auto",                                                                     \
-            "with --devices: compute with a device's own rows of B while the other rows arrive", offset, 0, 0,         \
+            "with --devices: whether to compute with a device's own rows of B while the others arrive", offset, 0, 0,  \
             &tool_overlaps                                                                                             \
     }
 #define TOOL_LINK(offset)                                                                                              \
@@ -33,27 +33,28 @@ typedef struct tool_group_kind {
 #define TOOL_EXCHANGE(offset)                                                                                          \
     {                                                                                                                  \
         "exchange", 0, TOOL_CHOICE, "HOW", "auto",                                                                     \
-            "with --devices: bring the needed rows of B, all of them, or some and partial rows of the result", offset, \
-            0, 0, &tool_exchanges                                                                                      \
+            "with --devices: how rows of B reach the devices; 1d-fetch: those that are needed; static-split: all; "    \
+            "joint-cover: some of them, and partial rows of the result in the place of others",                        \
+            offset, 0, 0, &tool_exchanges                                                                              \
     }
 #define TOOL_SPREAD(offset)                                                                                            \
     {                                                                                                                  \
         "spread", 0, TOOL_CHOICE, "WHEN", "auto",                                                                      \
-            "with --devices: always use all of them, or use the first alone if it is predicted to be as fast", offset, \
-            0, 0, &tool_spreads                                                                                        \
+            "with --devices; auto: use the first alone if it is predicted to be as fast; always: use all", offset, 0,  \
+            0, &tool_spreads                                                                                           \
     }
 #define TOOL_PARTITION(offset)                                                                                         \
     {                                                                                                                  \
         "partition", 0, TOOL_CHOICE, "HOW", "rows",                                                                    \
-            "with --devices or --transport: keep the order of the rows, or reorder a square matrix by METIS, so that " \
-            "devices exchange few rows",                                                                               \
+            "with --devices or --transport; rows: keep the order of the rows; metis: reorder a square matrix by "      \
+            "METIS, so that devices exchange fewer rows",                                                              \
             offset, 0, 0, &tool_partitions                                                                             \
     }
 #define TOOL_TRANSPORT(offset)                                                                                         \
     {                                                                                                                  \
         "transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",                                                           \
-            "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and "    \
-            "its rows",                                                                                                \
+            "mpi: split the rows over the processes of mpirun, each with one of --devices (cpu by default); threads: " \
+            "over --devices in one process",                                                                           \
             offset, 0, 0, &tool_transports                                                                             \
     }
 

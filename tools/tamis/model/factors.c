@@ -123,7 +123,7 @@ static int run_transform(const void *given, int count, char **operands) {
 
 const tool_command tool_transform_command = {
     .name = "transform",
-    .summary = "compute the topics of new documents or the features of new users by a model",
+    .summary = "compute the topics of new documents or the features of new users with a model",
     .operands = "MODEL DATA",
     .options = transform_options,
     .settings_size = sizeof(settings),
@@ -188,7 +188,7 @@ static int run_export(const void *given, int count, char **operands) {
 
 const tool_command tool_export_command = {
     .name = "export",
-    .summary = "write the factors of a model as arrays of NumPy",
+    .summary = "write the factors of a model as NumPy arrays",
     .operands = "MODEL",
     .options = export_options,
     .settings_size = sizeof(settings),

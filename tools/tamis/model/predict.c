@@ -142,7 +142,7 @@ static int predict(const tool_use *use, const void *given, int count, char **ope
 
 const tool_command tool_predict_command = {
     .name = "predict",
-    .summary = "predict the values of pairs of a row and a column by a model",
+    .summary = "predict the values at pairs of rows and columns with a model",
     .operands = "MODEL DATA",
     .options = options,
     .settings_size = sizeof(settings),
