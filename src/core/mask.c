@@ -147,7 +147,7 @@ static tamis_status check_rising(const list *x, int64_t begin, int64_t end, int6
                               (long long)now, (long long)last);
         const int64_t before = t > begin ? tamis_index_load(x->numbers, x->type, t - 1) : -1;
         if (now <= before)
-            return tamis_fail(TAMIS_ERROR_PATTERN, "%s[%lld] = %lld after %lld: expected numbers that rise", name,
+            return tamis_fail(TAMIS_ERROR_PATTERN, "%s[%lld] = %lld after %lld: expected increasing numbers", name,
                               (long long)t, (long long)now, (long long)before);
     }
     return TAMIS_OK;

@@ -50,7 +50,8 @@ bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
     if (a->common.description.any_order && problem->deterministic && !a->orders)
         return decline(reason, bytes, "it adds floats atomically, in any order: request it with any_order = true");
     if (a->sorted && !problem->evidence->profile.sorted)
-        return decline(reason, bytes, "it walks tiles of columns: they must rise within every row (tamis_sort)");
+        return decline(reason, bytes,
+                       "it goes through tiles of columns: the columns of each row must be sorted (tamis_sort)");
     if (a->no_softmax && problem->operation == TAMIS_OP_FUSED && problem->edge == TAMIS_EDGE_SOFTMAX)
         return decline(reason, bytes, "a row's softmax needs the whole row, and it sees blocks of rows by themselves");
     if (keeps && !method->keeps)

@@ -557,12 +557,12 @@ static void arrays_are_refused(void **state) {
     give_list(&s, 3, places, TAMIS_I32);
     give_lengths(&s, lengths, lengths, TAMIS_I64);
     give_blocks(&s, 3, 2, TAMIS_I32, TAMIS_I64, &dice); /* all 7 x 7 */
-    refuses_spoiled(&s, &s.list, 1, 2, "mask.global_list[1] = 2 after 2: expected numbers that rise");
+    refuses_spoiled(&s, &s.list, 1, 2, "mask.global_list[1] = 2 after 2: expected increasing numbers");
     refuses_spoiled(&s, &s.list, 2, 20, "mask.global_list[2] = 20: expected 0 .. 19");
     refuses_spoiled(&s, &s.list, 0, -1, "mask.global_list[0] = -1: expected 0 .. 19");
     refuses_spoiled(&s, &s.lengths, 1, 21, "mask.lengths[1] = 21: expected 0 .. 20");
     refuses_spoiled(&s, &s.row_lengths, 0, -1, "mask.row_lengths[0] = -1: expected 0 .. 20");
-    refuses_spoiled(&s, &s.block_columns, 8, 0, "mask.blocks.columns[8] = 0 after 0: expected numbers that rise");
+    refuses_spoiled(&s, &s.block_columns, 8, 0, "mask.blocks.columns[8] = 0 after 0: expected increasing numbers");
     refuses_spoiled(&s, &s.block_columns, 13, 7, "mask.blocks.columns[13] = 7: expected 0 .. 6");
     refuses_spoiled(&s, &s.block_offsets, 0, 1, "mask.blocks.offsets[0] = 1: expected 0");
     refuses_spoiled(&s, &s.block_offsets, 2, 6, "mask.blocks.offsets[2] = 6: expected 7 .. 49");

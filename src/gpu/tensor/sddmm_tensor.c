@@ -25,12 +25,12 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     else if (tamis_gpu_compute_capability(device) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
     else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
-        why = "SpMM needs a nonzero, and columns that rise within rows and do not repeat";
+        why = "SpMM needs a nonzero, and sorted columns without duplicates";
     else if (problem->operation == TAMIS_OP_FUSED && !tamis_wgmma_takes(problem, &problem->evidence->profile))
         why = "fused needs the edge softmax, K and L up to 128 (256 in 16 bits without values, on compute capability "
-              "9.0), a nonzero, and columns that rise within rows and do not repeat";
+              "9.0), a nonzero, and sorted columns without duplicates";
     else if (problem->type != TAMIS_F32 && !tamis_wgmma_takes(problem, &problem->evidence->profile))
-        why = "SDDMM of 16 bits needs columns that rise within rows";
+        why = "SDDMM of 16 bits needs sorted columns";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;
@@ -118,7 +118,7 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .operations = TAMIS_GPU_ALL,
             .source = "ours",
             .needs =
-                "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32, fp16 and bf16; columns that rise within rows, but for SDDMM in "
+                "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32, fp16 and bf16; sorted columns, except for SDDMM in "
                 "fp32, and scratch of the size of A, B and D; fused: softmax, K and L up to 128, on 9.0 in 16 bits without values 256",
             .when =
                 "panels of 128 rows in which one product in fifteen or more is needed, on compute capability 9.0 one in "
