@@ -18,7 +18,7 @@ from ._plan import MATH, choice, edge_number, options
 from ._recipe import MOST, Recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
-from ._views import View, converting, dense, refuse_type, uneven, vector, view
+from ._views import View, converting, dense, refuse_view, uneven, vector, view
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
@@ -225,7 +225,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     lead = ()  # type: tuple[int, ...]
     for v, name in zip(views, names):
         if v.type > _types.BF16:
-            raise refuse_type(name, _types.NAMES[v.type])
+            raise refuse_view(name, v)
         if v.device != s.device or v.type != first.type:
             _checked(v, name, first, s)
         if len(v.shape) > 2:

@@ -198,7 +198,7 @@ def sparse(S: Any, name: str = "S", shape: tuple[int, int] | None = None, cols: 
         if shape is None:
             rows = _indices(offsets, f"{name}'s row offsets").shape
             if cols is None:
-                raise _errors.ArgumentError(f"{name} is three arrays, which do not have its number of columns: make a "
+                raise _errors.ArgumentError(f"{name} is a tuple of arrays, which does not say how many columns it has: make a "
                                             f"tamis.Pattern({name}, shape=(rows, cols))")
             shape = (max(rows[0] - 1, 0) if len(rows) == 1 else 0, cols)
         return Sparse(name, shape, False, offsets, None, columns, values, lambda result: result)

@@ -37,7 +37,16 @@ def _converted(name: str, dtype: str, tensor: bool) -> str:
 
 def converting(array: Any, name: str, kind: int) -> str:
     """The line with which the caller converts an array to an element type of the library."""
-    return _converted(name, _types.NUMPY_NAMES[kind], type(array).__module__.partition(".")[0] == "torch")
+    return _converted(name, _types.NUMPY_NAMES[kind], _of_torch(array))
+
+
+def _of_torch(array: Any) -> bool:
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
+def refuse_view(name: str, view: View) -> _errors.ArgumentError:
+    """Of a view whose elements are indices."""
+    return refuse_type(name, _types.NAMES[view.type], _of_torch(view.array))
 
 
 _ndarray = numpy.ndarray
@@ -251,7 +260,7 @@ def dense(v: View, name: str) -> c.tamis_dense:
     else:
         raise _errors.ArgumentError(f"{name} has {len(shape)} dimension(s), shape {tuple(shape)}: expected a matrix, or a batch of matrices")
     if v.type > _types.BF16:
-        raise refuse_type(name, _types.NAMES[v.type])
+        raise refuse_view(name, v)
     if across == 1 or cols <= 1 or (rows == 0 and down != 1):  # an empty tensor that is expanded has strides of 0
         layout, stride, least, lines = c.TAMIS_ROW_MAJOR, down, cols, rows
     elif down == 1 or rows <= 1:

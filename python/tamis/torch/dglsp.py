@@ -132,7 +132,7 @@ def matmul(A: Any, B: Any) -> Any:
         if getattr(D.pattern, "_diagonal", False) and D.shape[0] == D.shape[1]:
             factor = sp_broadcast_v(M, D.val.unsqueeze(1) if rows else D.val.unsqueeze(0)).val
             return val_like(M, factor * M.val if factor.dim() == M.val.dim() else factor.unsqueeze(1) * M.val)
-    raise NotImplementedError("the product of two sparse matrices is computed where one is a square diagonal matrix, of diag or identity")
+    raise NotImplementedError("the product of two sparse matrices is computed only if one of them is a square diagonal matrix, made by diag or identity")
 
 
 # ------------------------------------------------------------------------------ elementwise
