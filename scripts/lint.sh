@@ -7,6 +7,12 @@
 set -eu
 cd "$(dirname "$0")/.."
 command -v clang-format >/dev/null && command -v clang-tidy >/dev/null || { echo 'lint: clang-format and clang-tidy are needed' >&2; exit 1; }
+# other versions format otherwise, and find other faults
+style=14
+for tool in clang-format clang-tidy; do
+    version=$($tool --version | sed -n 's/.*version \([0-9]*\).*/\1/p' | head -1)
+    [ "$version" = $style ] || { echo "skipped: lint: $tool is version $version, and the style is that of $style"; exit 77; }
+done
 mode=${1:-all}
 files() { if [ "$mode" = changed ]; then git diff --name-only --diff-filter=d HEAD -- "$@"; else git ls-files "$@"; fi; }
 
