@@ -253,7 +253,8 @@ static void modules(const void *unused) {
 }
 
 /* Kernels of a call that has no plan stay, whatever comes and goes: a graph captured from it launches them. The first
-   call may be the one that is captured. */
+   call may be the one that is captured: modules that it makes too many wait for a plan, since unloading waits for the
+   device. */
 static void kernels_without_plan(const void *unused) {
     enum { PLANS = 40, WIDTH = 16 };
     setting s;
@@ -271,6 +272,10 @@ static void kernels_without_plan(const void *unused) {
                                               .scale = 1,
                                               .capacity = 64, /* one part: no memory of the call's own */
                                               .lengths = s.m.memory[7]};
+    for (int k = 0; k < 5; k++) { /* their modules are more than may stay */
+        CHECK(make_plan_of(&s, 100 + k, &plan) == TAMIS_OK);
+        tamis_plan_destroy(plan);
+    }
     setenv("FAKE_CUDA_CAPTURE", "0x1234", 1);
     for (int when = 0; when < 2; when++) { /* captured, and after others' modules have gone */
         const long loaded = calls("cuModuleLoadData"), launched = calls("cuLaunchKernel");

@@ -291,10 +291,11 @@ static void free_code(code *c) {
 }
 
 /* Kernels of it may still be running: this waits for the device, once for a quarter of all modules. */
-static void unload_oldest(tamis_gpu_device *device) {
+void tamis_gpu_unload_idle(tamis_gpu_device *device) {
     pthread_mutex_lock(&lock);
     const int64_t most = modules_most(), before = clock_now;
-    int64_t count = device->programs > most ? count_idle(device) : 0;
+    int64_t count = device->has_new_programs && device->programs > most ? count_idle(device) : 0;
+    device->has_new_programs = false;
     pthread_mutex_unlock(&lock);
     if (count <= most || device->runtime->finish(device, TAMIS_ALL_STREAMS) != TAMIS_OK) return;
     for (; count > most - most / 4; count--) {
@@ -374,14 +375,13 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
     if (status != TAMIS_OK)
         remove_code(bucket, c);
     else
-        device->programs++;
+        device->programs++, device->has_new_programs = true;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     if (status != TAMIS_OK) {
         free_code(c);
         return status;
     }
-    unload_oldest(device);
     *found = c;
     return TAMIS_OK;
 }

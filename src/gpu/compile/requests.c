@@ -24,9 +24,17 @@ typedef struct request {
 
 static _Thread_local request *under_way; /* requests of this thread, the last first */
 
+/* A plan's kernel; what plans before have left may go. */
+static tamis_status get_kernel(tamis_gpu_device *device, const char *name, const char *definitions, const char *kernel,
+                               int64_t shared_bytes, tamis_gpu_kernel **made) {
+    TRY(tamis_gpu_kernel_get(device, name, definitions, kernel, shared_bytes, made));
+    tamis_gpu_unload_idle(device);
+    return TAMIS_OK;
+}
+
 static void *get(void *context) {
     request *const r = context;
-    r->status = tamis_gpu_kernel_get(r->device, r->name, r->definitions, r->function, r->shared_bytes, &r->kernel);
+    r->status = get_kernel(r->device, r->name, r->definitions, r->function, r->shared_bytes, &r->kernel);
     if (r->status != TAMIS_OK) snprintf(r->said, sizeof r->said, "%s", tamis_last_error());
     return NULL;
 }
@@ -59,7 +67,7 @@ tamis_status tamis_gpu_request_kernel(tamis_gpu_device *device, const char *name
     if (device->limits.compiles_beside && !tamis_gpu_is_compiled(device, name, definitions) &&
         start(device, name, definitions, kernel, shared_bytes, made))
         return TAMIS_OK;
-    return tamis_gpu_kernel_get(device, name, definitions, kernel, shared_bytes, made);
+    return get_kernel(device, name, definitions, kernel, shared_bytes, made);
 }
 
 static request *join(request **at) {

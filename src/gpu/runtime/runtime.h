@@ -39,8 +39,9 @@ typedef struct tamis_gpu_runtime tamis_gpu_runtime;
 typedef struct tamis_gpu_device {
     const tamis_gpu_runtime *runtime;
     int number;
-    int64_t programs; /* that jit.c has of it, under its lock */
-    int64_t profiled; /* nonzeros and rows that the host has profiled for it: structure/profile.c */
+    int64_t programs;      /* that jit.c has of it, under its lock */
+    bool has_new_programs; /* since idle ones were last counted */
+    int64_t profiled;      /* nonzeros and rows that the host has profiled for it: structure/profile.c */
     tamis_gpu_limits limits;
 } tamis_gpu_device;
 
