@@ -372,10 +372,12 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
     const tamis_status status = make_code(c);
     pthread_mutex_lock(&lock);
     c->ready = true;
-    if (status != TAMIS_OK)
+    if (status == TAMIS_OK) {
+        device->programs++;
+        device->has_new_programs = true;
+    } else {
         remove_code(bucket, c);
-    else
-        device->programs++, device->has_new_programs = true;
+    }
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     if (status != TAMIS_OK) {
