@@ -184,15 +184,30 @@ static bool shows_teams(const opencl_device *device, const char *standard) {
     return shown;
 }
 
-/* TAMIS_OPENCL_SHUFFLES=khronos: by that extension, and in waves of 64, where there is a choice. */
-static shuffles shuffles_of(const opencl_device *device, const char *extensions, const char *standard) {
+/* TAMIS_OPENCL_SHUFFLES=khronos: by that extension, and in waves of 64, where there is a choice. PoCL 6.0 names
+   subgroups, but our kernels stop its compiler or get wrong sums: there teams exchange through local memory. */
+static shuffles shuffles_of(const opencl_device *device, bool is_pocl, const char *extensions, const char *standard) {
     const char *const wish = getenv("TAMIS_OPENCL_SHUFFLES");
+    if (is_pocl && !wish) return (shuffles){.any = false};
     const bool asked = wish && strcmp(wish, "khronos") == 0;
     const bool whole = has_size(device->handle, extensions, LANES), waves = has_size(device->handle, extensions, WAVE);
     if (!asked && whole && strstr(extensions, "cl_intel_subgroups")) return (shuffles){.any = true, .required = LANES};
     if (!strstr(extensions, "cl_khr_subgroup_shuffle")) return (shuffles){.any = false};
     const int required = waves && (asked || !whole) ? WAVE : whole ? LANES : 0;
     return (shuffles){.any = required || shows_teams(device, standard), .khronos = true, .required = required};
+}
+
+/* Whether the compiler takes OpenCL C 2.0, which a device of 3.0 need not. */
+static bool takes_2(ocl_device handle, const char *version) {
+    enum { MOST = 32 };
+    ocl_name_version all[MOST];
+    size_t bytes = 0;
+    if (strncmp(version, "OpenCL 2", 8) == 0) return true;
+    if (api.device_information(handle, OCL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof all, all, &bytes) != OCL_SUCCESS)
+        return false;
+    for (size_t i = 0; i < bytes / sizeof *all; i++)
+        if (all[i].version >> 22 == 2) return true;
+    return false;
 }
 
 static void read_limits(opencl_device *device) {
@@ -210,7 +225,8 @@ static void read_limits(opencl_device *device) {
     l->has_fp64 = number_of(handle, OCL_DEVICE_DOUBLE_FP_CONFIG) != 0;
     text_of(handle, OCL_DEVICE_VERSION, version, sizeof version); /* "OpenCL 3.0 ..." */
     const char *const standard = strncmp(version, "OpenCL 2", 8) == 0 ? "CL2.0" : "CL3.0";
-    const shuffles by = shuffles_of(device, extensions, standard);
+    const bool is_pocl = strstr(platform, "Portable Computing Language");
+    const shuffles by = shuffles_of(device, is_pocl, extensions, standard);
     device->looks = by.any && !by.required;
     l->subgroup = by.any ? LANES : 0;
     l->multiprocessors = (int)number_of(handle, OCL_DEVICE_MAX_COMPUTE_UNITS);
@@ -227,15 +243,15 @@ static void read_limits(opencl_device *device) {
     /* PoCL has a cache of its own, and compiles each kernel once more for whoever asks for a program's binary; set to
        another value than 1, the variable brings ours back */
     const char *const own_cache = getenv("POCL_KERNEL_CACHE");
-    device->caches = strstr(platform, "Portable Computing Language") && (!own_cache || strcmp(own_cache, "1") == 0);
+    device->caches = is_pocl && (!own_cache || strcmp(own_cache, "1") == 0);
     const char *const more = secure_getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
     snprintf(
         device->options, sizeof device->options,
         "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_KHRONOS=%d -D SIMT_REQUIRED=%d -D SIMT_CPU=%d -cl-std=%s %s ",
         l->subgroup, by.khronos, by.required, l->is_cpu,
-        !l->subgroup ? "CL1.2"
-        : by.khronos ? standard
-                     : "CL2.0",
+        !l->subgroup                              ? "CL1.2"
+        : by.khronos || !takes_2(handle, version) ? standard
+                                                  : "CL2.0",
         more ? more : "");
     snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler with %s", device->options); /* in the cache's keys */
 }

@@ -16,6 +16,10 @@ typedef struct _cl_program *ocl_program;
 typedef struct _cl_kernel *ocl_kernel;
 typedef struct _cl_mem *ocl_memory;
 typedef struct _cl_event *ocl_event;
+typedef struct ocl_name_version {
+    uint32_t version; /* from the highest bit: 10 of the major, 10 of the minor number */
+    char name[64];
+} ocl_name_version;
 
 enum {
     OCL_SUCCESS = 0,
@@ -42,6 +46,7 @@ enum {
     OCL_DEVICE_EXTENSIONS = 0x1030,
     OCL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
     OCL_DEVICE_OPENCL_C_VERSION = 0x103D,
+    OCL_DEVICE_OPENCL_C_ALL_VERSIONS = 0x1066, /* of ocl_name_version; since OpenCL 3.0 */
     OCL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108,
     OCL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
     OCL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE = 0x2033,
