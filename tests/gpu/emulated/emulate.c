@@ -5,6 +5,7 @@
 #include "emulate.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
@@ -87,12 +88,15 @@ static void leave(meeting *all) {
     }
 }
 
+/* A thread of one group after another: making contexts asks the system twice each. */
 static void thread_body(void) {
-    run.kernel(run.arguments);
-    run.ended[emulated_thread.x] = true;
-    leave(&run.group);
-    leave(&run.warps[emulated_thread.x / 32]);
-    _longjmp(run.scheduler, 1);
+    for (;;) {
+        run.kernel(run.arguments);
+        run.ended[emulated_thread.x] = true;
+        leave(&run.group);
+        leave(&run.warps[emulated_thread.x / 32]);
+        emulated_wait();
+    }
 }
 
 /* Not inlined: what its caller keeps in registers would not outlast the jump. */
@@ -116,9 +120,9 @@ static __attribute__((noinline)) void prepare(unsigned thread) {
 static int run_group(unsigned threads) {
     run.group = (meeting){.alive = threads};
     for (unsigned i = 0; i < threads; i++) {
-        run.started[i] = run.ended[i] = false;
+        run.ended[i] = false;
         run.warps[i / 32] = (meeting){.alive = threads - i / 32 * 32 < 32 ? threads - i / 32 * 32 : 32};
-        prepare(i);
+        if (!run.started[i]) prepare(i);
     }
     for (long round = 0; round < ROUNDS && run.group.alive > 0; round++)
         for (unsigned first = 0; first < threads; first += 32) {
@@ -129,7 +133,9 @@ static int run_group(unsigned threads) {
                     if (!run.ended[i]) resume(i);
             } while (met != run.met && run.warps[first / 32].alive > 0);
         }
-    return run.group.alive > 0 ? TIMEOUT : 0;
+    if (run.group.alive == 0) return 0;
+    memset(run.started, 0, sizeof run.started); /* they wait within the kernel */
+    return TIMEOUT;
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -195,24 +201,62 @@ static char *read_all(const char *path, size_t *bytes) {
     return text;
 }
 
+/* The process of translate.py that compiles for this one. */
+static struct {
+    pid_t owner; /* a child has its own */
+    FILE *to, *from;
+} translator;
+
+static bool have_translator(void) {
+    int to[2], from[2];
+    if (translator.owner == getpid()) return true;
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return false;
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(to[0], STDIN_FILENO);
+        dup2(from[1], STDOUT_FILENO);
+        execlp("python3", "python3", "-IS", EMULATED_TRANSLATE, (char *)NULL);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    translator.to = fdopen(to[1], "w");
+    translator.from = fdopen(from[0], "r");
+    if (child > 0 && translator.to && translator.from) translator.owner = getpid();
+    return translator.owner == getpid();
+}
+
+static bool translate(const char *path, const char *library, int options, const char *const *texts) {
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one);
+    bool right = have_translator();
+    if (right) {
+        fprintf(translator.to, "%s\t%s", path, library);
+        for (int i = 0; i < options; i++)
+            if (strncmp(texts[i], "-D", 2) == 0)
+                fprintf(translator.to, "\t%s", texts[i]);
+            else if (i > 0 && strcmp(texts[i - 1], "-D") == 0)
+                fprintf(translator.to, "%s", texts[i]);
+        fprintf(translator.to, "\n");
+        char answer[8] = "";
+        right = fflush(translator.to) == 0 && fgets(answer, sizeof answer, translator.from) && answer[0] == '0';
+    }
+    pthread_mutex_unlock(&one);
+    return right;
+}
+
 int emulate_compile(const char *source, int options, const char *const *texts, char **code, size_t *bytes) {
-    char folder[] = "/tmp/tamis-emulated-XXXXXX", path[64], library[64], command[8192];
+    static const char *const made[] = {"kernel.cu", "kernel.ii", "kernel.so"};
+    char folder[] = "/tmp/tamis-emulated-XXXXXX", paths[3][64];
     *code = NULL;
     if (!mkdtemp(folder)) return COMPILATION;
-    snprintf(path, sizeof path, "%s/kernel.cu", folder);
-    snprintf(library, sizeof library, "%s/kernel.so", folder);
-    int length = snprintf(command, sizeof command, "python3 '%s' '%s' '%s'", EMULATED_TRANSLATE, path, library);
-    for (int i = 0; i < options; i++)
-        if (strncmp(texts[i], "-D", 2) == 0 || (i > 0 && strcmp(texts[i - 1], "-D") == 0))
-            length += snprintf(command + length, sizeof command - (size_t)length, " '%s'", texts[i]);
-    FILE *const file = fopen(path, "w");
+    for (int i = 0; i < 3; i++) snprintf(paths[i], sizeof paths[i], "%s/%s", folder, made[i]);
+    FILE *const file = fopen(paths[0], "w");
     const bool written = file && fputs(source, file) >= 0;
     if (file) fclose(file);
-    if (written && system(command) == 0) *code = read_all(library, bytes);
-    if (!getenv("EMULATED_KEEP")) {
-        snprintf(command, sizeof command, "rm -rf '%s'", folder);
-        if (system(command) != 0) fprintf(stderr, "%s stays\n", folder);
-    }
+    if (written && translate(paths[0], paths[2], options, texts)) *code = read_all(paths[2], bytes);
+    for (int i = 0; i < 3 && !getenv("EMULATED_KEEP"); i++) unlink(paths[i]);
+    rmdir(folder);
     return *code ? 0 : COMPILATION;
 }
 

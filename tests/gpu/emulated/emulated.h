@@ -292,17 +292,32 @@ template <bool BF16> static inline float operand_number(unsigned long long what,
     return factor_of<BF16>(bits);
 }
 
-/* d of this thread: of 64 rows and `columns` columns; its two rows of a. */
+/* The numbers of b that a warp multiplies by: each is read by one lane, and all of them use it. */
+static float emulated_factors[32][16][256];
+
+/* d of this thread: of 64 rows and `columns` columns; its two rows of a. Two sums of each row, of neighbouring columns,
+   at once. */
 template <bool BF16>
 static inline void emulated_products(float *const *d, int columns, const float (*a)[16], unsigned long long b, int add,
                                      bool across) {
     const int lane = threadIdx.x % 32;
-    for (int i = 0; i < columns / 2; i++) {
-        const int column = 8 * (i / 4) + 2 * (lane % 4) + i % 2;
-        float sum = add ? *d[i] : 0;
-        for (int k = 0; k < 16; k++) sum += a[i / 2 % 2][k] * operand_number<BF16>(b, column, k, across);
-        *d[i] = sum;
+    float(*const factors)[256] = emulated_factors[threadIdx.x / 32];
+    for (int column = lane; column < columns; column += 32)
+        for (int k = 0; k < 16; k++) factors[k][column] = operand_number<BF16>(b, column, k, across);
+    emulated_floats rows[16];
+    for (int k = 0; k < 16; k++) rows[k] = emulated_floats{a[0][k], a[0][k], a[1][k], a[1][k]};
+    emulated_warp();
+    for (int i = 0; i < columns / 2; i += 4) {
+        const int column = 2 * i + 2 * (lane % 4);
+        emulated_floats sums = {};
+        if (add) sums = emulated_floats{*d[i], *d[i + 1], *d[i + 2], *d[i + 3]};
+        for (int k = 0; k < 16; k++) {
+            const float x = factors[k][column], y = factors[k][column + 1];
+            sums += rows[k] * emulated_floats{x, y, x, y};
+        }
+        for (int j = 0; j < 4; j++) *d[i + j] = sums[j];
     }
+    emulated_warp();
 }
 
 /* Numbers of a that threads have in registers: four words of this thread's, of rows lane / 4 (and 8 on) and of K
@@ -344,6 +359,9 @@ template <bool BF16, typename... T> static inline void emulated_wgmma(bool acros
     emulated_products<BF16>(d, 2 * sums, a, rest[count - 2], (int)rest[count - 1], across);
 }
 
+/* What another lane of the warp has left for exchange; `slots` is that of lane 0. */
+#define SLOT_OF(slots, lane) ((slots) + 64 * (lane))
+
 /* 16 x 8 sums of 8 numbers of TF32 each. */
 static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float &d0, float &d1, float &d2, float &d3,
                                                                           unsigned a0, unsigned a1, unsigned a2,
@@ -352,12 +370,13 @@ static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float 
     const int group = (int)(threadIdx.x % 32) / 4, member = threadIdx.x % 4;
     const unsigned mine[6] = {a0, a1, a2, a3, b0, b1};
     float sums[4] = {c0, c1, c2, c3};
-    memcpy(emulated_slot(threadIdx.x % 32), mine, sizeof mine);
+    char *const slots = (char *)emulated_slot(0);
+    memcpy(SLOT_OF(slots, threadIdx.x % 32), mine, sizeof mine);
     emulated_warp();
     for (int k = 0; k < 8; k++) {
-        const float *const x = (const float *)emulated_slot(group * 4 + k % 4) + k / 4 * 2;
+        const float *const x = (const float *)SLOT_OF(slots, group * 4 + k % 4) + k / 4 * 2;
         for (int i = 0; i < 4; i++)
-            sums[i] += x[i / 2] * ((const float *)emulated_slot((2 * member + i % 2) * 4 + k % 4))[4 + k / 4];
+            sums[i] += x[i / 2] * ((const float *)SLOT_OF(slots, (2 * member + i % 2) * 4 + k % 4))[4 + k / 4];
     }
     emulated_warp();
     d0 = sums[0], d1 = sums[1], d2 = sums[2], d3 = sums[3];
@@ -367,14 +386,15 @@ static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float 
    turned, of a column. */
 static inline void emulated_matrices(unsigned *to, unsigned at, bool turned) {
     const int lane = threadIdx.x % 32, eighth = lane / 4, pair = lane % 4 * 2;
-    memcpy(emulated_slot(lane), &at, sizeof at);
+    char *const slots = (char *)emulated_slot(0);
+    memcpy(SLOT_OF(slots, lane), &at, sizeof at);
     emulated_warp();
     for (int i = 0; i < 4; i++) {
         to[i] = 0;
         for (int k = 0; k < 2; k++) {
             const int row = turned ? pair + k : eighth, column = turned ? eighth : pair + k;
             unsigned short bits;
-            memcpy(&at, emulated_slot(8 * i + row), sizeof at);
+            memcpy(&at, SLOT_OF(slots, 8 * i + row), sizeof at);
             memcpy(&bits, shared_at(at) + 2 * column, sizeof bits);
             to[i] |= (unsigned)bits << 16 * k;
         }
@@ -398,14 +418,15 @@ static inline void ptx_ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(unsigned &
 template <bool BF16> static inline void emulated_mma(float *d, const unsigned *words, const float *c) {
     const int lane = threadIdx.x % 32, group = lane / 4, member = lane % 4;
     float sums[4] = {c[0], c[1], c[2], c[3]};
-    memcpy(emulated_slot(lane), words, 24);
+    char *const slots = (char *)emulated_slot(0);
+    float *const mine = (float *)SLOT_OF(slots, lane);
+    for (int i = 0; i < 12; i++) mine[i] = factor_of<BF16>(words[i / 2] >> 16 * (i % 2) & 0xffffu);
     emulated_warp();
     for (int k = 0; k < 16; k++)
         for (int i = 0; i < 4; i++) {
-            const unsigned *const x = (const unsigned *)emulated_slot(group * 4 + k % 8 / 2);
-            const unsigned *const y = (const unsigned *)emulated_slot((2 * member + i % 2) * 4 + k % 8 / 2);
-            sums[i] += factor_of<BF16>(x[k / 8 * 2 + i / 2] >> 16 * (k % 2) & 0xffffu) *
-                       factor_of<BF16>(y[4 + k / 8] >> 16 * (k % 2) & 0xffffu);
+            const float *const x = (const float *)SLOT_OF(slots, group * 4 + k % 8 / 2);
+            const float *const y = (const float *)SLOT_OF(slots, (2 * member + i % 2) * 4 + k % 8 / 2);
+            sums[i] += x[k / 8 * 4 + i / 2 * 2 + k % 2] * y[8 + k / 8 * 2 + k % 2];
         }
     emulated_warp();
     memcpy(d, sums, sizeof sums);

@@ -1,7 +1,7 @@
 """Turns the text of a CUDA kernel into C++ for this processor, and compiles it: a library with a function launch_NAME for each
 kernel. emulated.h has what CUDA has and C++ has not; PTX in asm statements becomes calls of ptx_... there, named by its opcode.
-
-    translate.py SOURCE.cu LIBRARY.so [-D NAME=VALUE ...]"""
+Starting Python takes as long as a kernel: one process takes all. Each line it reads has SOURCE.cu, LIBRARY.so and options -DNAME=VALUE,
+apart by tabs, and it answers with a line: 0, or 1 if that fails."""
 import os
 import pathlib
 import re
@@ -85,8 +85,7 @@ def launchers(text):
     return "\n".join(made)
 
 
-def main():
-    source, library, definitions = sys.argv[1], sys.argv[2], sys.argv[3:]
+def compiled(source, library, *definitions):
     text = subprocess.run([COMPILER, "-E", "-P", "-x", "c++", "-std=c++17", *WARNINGS, "-include", str(HERE / "emulated.h"), *definitions, source],
                           check=True, capture_output=True, text=True).stdout
     text = without_asm(text)
@@ -94,10 +93,17 @@ def main():
     text = text.replace("__shared__", "static").replace("#pragma unroll", "//")
     text += "\n" + launchers(text)
     text = text.replace('extern "C" __kernel__', "static")
-    file = pathlib.Path(library).with_suffix(".cpp")
+    file = pathlib.Path(library).with_suffix(".ii")
     file.write_text(text, encoding="utf-8")
-    subprocess.run([COMPILER, "-x", "c++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-ffp-contract=off", "-fpermissive", *WARNINGS, "-shared",
-                    "-fPIC", "-mf16c", str(file), "-o", library], check=True)
+    # what a kernel calls of C's library and of emulate.c is there where it is loaded
+    subprocess.run([COMPILER, "-std=c++17", "-O1", "-fno-strict-aliasing", "-ffp-contract=off", "-fpermissive", *WARNINGS, "-shared",
+                    "-fPIC", "-mf16c", str(file), "-o", library, "-nostdlib", "-lgcc"], check=True)
 
 
-main()
+for line in iter(sys.stdin.readline, ""):
+    try:
+        compiled(*line.rstrip("\n").split("\t"))
+        print(0, flush=True)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        print(error, getattr(error, "stderr", None) or "", file=sys.stderr)
+        print(1, flush=True)
