@@ -2,7 +2,7 @@
 # Runs a test where the vendor's part that it needs is there; else says what is missing and ends with 77.
 #   with.sh nvrtc FOLDER COMMAND...   with NVIDIA's run-time compiler: TAMIS_NVRTC, or that of build/python
 #   with.sh pocl  FOLDER COMMAND...   with PoCL as the only OpenCL implementation; kernels are compiled without optimising
-#                                     them, in a third of the time
+#                                     them, in a third of the time, and from fewer declarations (pocl.sh)
 #   with.sh optimised FOLDER COMMAND...   the same, compiled as users do
 #   with.sh intel FOLDER COMMAND...   with Intel's for processors, from build/python, as the only one
 #   with.sh oclgrind FOLDER COMMAND...   with oclgrind as the only one: what it complains of fails the test
@@ -45,7 +45,9 @@ pocl | optimised)
     [ "$what" = optimised ] || export TAMIS_OPENCL_OPTIONS="${TAMIS_OPENCL_OPTIONS--cl-opt-disable}"
     icd=$(first /etc/OpenCL/vendors/pocl*.icd /usr/share/OpenCL/vendors/pocl*.icd)
     [ -n "$icd" ] || skip 'PoCL is not installed (Debian: pocl-opencl-icd)'
-    only "$(cat "$icd")"
+    library=$(cat "$icd")
+    [ "$what" = optimised ] || library=$("$top/tests/gpu/pocl.sh" "$library" "$(dirname "$folder")/pocl-few")
+    only "$library"
     ;;
 intel)
     library=$(first "$python/lib/libintelocl.so")
