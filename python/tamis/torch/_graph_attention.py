@@ -14,6 +14,7 @@ from .._views import dense, torch_view
 from . import _graph_formulas
 from ._messages import _arguments, _check, _graph, _matrix, _number, _stream, _view, _width, _WHERE, register
 from ._pattern import Pattern
+from ._room import room
 
 SEGMENTS = {"softmax": c.TAMIS_SEGMENT_SOFTMAX, "sum": c.TAMIS_SEGMENT_SUM, "mean": c.TAMIS_SEGMENT_MEAN, "max": c.TAMIS_SEGMENT_MAX,
             "min": c.TAMIS_SEGMENT_MIN}
@@ -44,6 +45,7 @@ def _attend(index: Tensor, columns: Tensor, q: Tensor, k: Tensor, v: Tensor, e: 
             heads: int, scale: float) -> tuple[Tensor, Tensor]:
     graph = _graph(index, columns, rows, cols, coo)
     out, log_sums = _attend_fake(index, columns, q, k, v, e, b, rows, cols, coo, heads, scale)
+    room(out)
     given = _Matrices(Q=q, K=k, V=v, E=e, B=b)
     must(lib.tamis_graph_attention(graph.value, _options(q, heads, scale), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
                                    _stream(q)))
@@ -60,6 +62,7 @@ def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k:
     options, size = _options(q, heads, scale), c_size_t()
     must(lib.tamis_graph_attention_workspace_size(graph.value, options, byref(size)))
     workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
+    room(*made, workspace)
     must(lib.tamis_graph_attention_backward(graph.value, options, byref(given.struct), _view(grad, "grad"), _view(out, "out"),
                                             _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, _stream(grad)))
     return made
@@ -88,6 +91,7 @@ def _segment_options(op: int, order: int, x: Tensor, heads: int, argument: Tenso
 def _segment(index: Tensor, columns: Tensor, x: Tensor, rows: int, cols: int, coo: bool, op: int, order: int) -> tuple[Tensor, Tensor]:
     graph = _graph(index, columns, rows, cols, coo, order == c.TAMIS_ENTRIES_BY_COLUMN)
     out, argument = _segment_fake(index, columns, x, rows, cols, coo, op, order)
+    room(out, argument)
     must(lib.tamis_segment(graph.value, _segment_options(op, order, x, x.shape[1], argument), _places_view(x, "values"), _places_view(out, "out"),
                            argument.data_ptr() or None, _stream(x)))
     return out, argument
@@ -98,6 +102,7 @@ def _segment_backward(grad: Tensor, index: Tensor, columns: Tensor, y: Optional[
     graph = _graph(index, columns, rows, cols, coo, order == c.TAMIS_ENTRIES_BY_COLUMN)
     grad = _dense_either(grad)
     dx = _segment_backward_fake(grad, index, columns, y, argument, rows, cols, coo, op, order)
+    room(dx)
     must(lib.tamis_segment_backward(graph.value, _segment_options(op, order, grad, grad.shape[1], argument), _places_view(grad, "grad"),
                                     _places_view(y, "y"), argument.data_ptr() or None, _places_view(dx, "dx"), _stream(grad)))
     return dx

@@ -24,6 +24,7 @@ from . import _graph_formulas, _graph_vmap, _ops
 from ._direct import _batched, plain
 from ._kernels import pattern_of
 from ._pattern import Pattern
+from ._room import room
 
 OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TAMIS_MESSAGE_SUB, "mul": c.TAMIS_MESSAGE_MUL,
        "copy_e": c.TAMIS_MESSAGE_COPY_E, "add_relu": c.TAMIS_MESSAGE_ADD_RELU}
@@ -130,6 +131,7 @@ def _run_message(graph: _Graph, rows: int, columns: Tensor, x: Optional[Tensor],
     width = like.shape[1]
     out = like.new_empty((rows, width))
     argument = _arguments(reduce, columns, rows, width) if keep and reduce in EXTREME else None
+    room(out, argument)
     views = _described(x, "x"), _described(e, "e"), _described(out, "out")
     options = _message_options(op, reduce, data, heads, width, like.dtype, None if argument is None else argument.dtype)
     status = _forward(graph.value, addressof(options), *map(_address, views), None if argument is None else argument.data_ptr(), _stream(like))
@@ -140,6 +142,7 @@ def _run_message(graph: _Graph, rows: int, columns: Tensor, x: Optional[Tensor],
 
 def _run_message_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Optional[Tensor], dx: Optional[Tensor],
                           de: Optional[Tensor], op: int, reduce: int, data: int, heads: int) -> None:
+    room(dx, de)
     views = _described(grad, "grad"), _described(x, "x"), _described(e, "e"), _described(dx, "dx"), _described(de, "de")
     options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
     taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
@@ -149,6 +152,7 @@ def _run_message_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], e: O
 
 
 def _run_edge_op(graph: _Graph, x: Tensor, y: Tensor, out: Tensor, op: int, heads: int) -> None:
+    room(out)
     views = _described(x, "x"), _described(y, "y"), _described(out, "out")
     options = _pair_options(op, heads, _width(x, heads), x.dtype)
     status = _edges_forward(graph.value, addressof(options), *map(_address, views), _stream(x))
@@ -158,6 +162,7 @@ def _run_edge_op(graph: _Graph, x: Tensor, y: Tensor, out: Tensor, op: int, head
 
 def _run_edge_op_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], y: Optional[Tensor], dx: Optional[Tensor], dy: Optional[Tensor], op: int,
                           heads: int, width: int) -> None:
+    room(dx, dy)
     views = _described(grad, "grad"), _described(x, "x"), _described(y, "y"), _described(dx, "dx"), _described(dy, "dy")
     options = _pair_options(op, heads, width, grad.dtype)
     status = _edges_backward(graph.value, addressof(options), *map(_address, views), _stream(grad))
