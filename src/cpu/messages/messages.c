@@ -1,8 +1,7 @@
-/* Message passing on the CPU: threads take rows as shares.h says, or ranges of entries. */
+/* Message passing on the CPU: threads take rows as shares.h says, or ranges of entries in the same way. */
 #include "cpu/parts.h"
 
 #include "base/status.h"
-#include "base/threads.h"
 #include "cpu/messages/shares.h"
 #include "sparse/index.h"
 #include "sparse/structure.h"
@@ -19,10 +18,10 @@ static void rows(const void *job, int64_t begin, int64_t end, int64_t first, int
     r->kernels->rows(r->job, begin, end, first, last);
 }
 
-static void entries(void *context, int share, int shares) {
+static void entries(void *context, int part, int parts) {
     const run *const r = context;
-    const int64_t begin = tamis_partition_even(r->job->order.nnz, shares, share);
-    const int64_t end = tamis_partition_even(r->job->order.nnz, shares, share + 1);
+    const int64_t begin = tamis_partition_even(r->job->order.nnz, parts, part);
+    const int64_t end = tamis_partition_even(r->job->order.nnz, parts, part + 1);
     if (begin < end) r->kernels->entries(r->job, begin, end);
 }
 
@@ -48,7 +47,7 @@ static tamis_status run_job(const tamis_message_job *job) {
     run r = {.job = job, .kernels = variant->messages[job->type]};
     if (job->kind == TAMIS_PASS_LARGEST) TRY(tamis_cpu_check_places(&job->order));
     if (job->kind == TAMIS_PASS_ENTRIES)
-        tamis_threads_run(tamis_cpu_threads_for(&job->order, job->threads, all), entries, &r);
+        tamis_cpu_run_parts(tamis_cpu_threads_for(&job->order, job->threads, all), entries, &r);
     else
         tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, rows, &r, all, CUT}, job->threads, all);
     return TAMIS_OK;

@@ -1,6 +1,8 @@
 /* How threads share the rows of an order. */
 #include "cpu/messages/shares.h"
 
+#include <stdatomic.h>
+
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
@@ -8,14 +10,37 @@
 #include "sparse/structure.h"
 
 /* The elements that pay for one more thread; hubs that are cut; entries of the shortest hub and its part of a thread's
-   share. */
-enum { THREAD_WORTH = 16384, HUBS = 64, HUB_LEAST = 1024, HUB_PART = 4 };
+   share; parts of a thread's share. */
+enum { THREAD_WORTH = 16384, HUBS = 64, HUB_LEAST = 1024, HUB_PART = 4, PARTS = 8, THREADS_MOST = 1024 };
+
+typedef struct parts {
+    tamis_thread_body *body;
+    void *context;
+    _Atomic int begun[THREADS_MOST]; /* parts of each share */
+} parts;
 
 typedef struct run {
     tamis_cpu_sharing what;
     int hub_count;
     int64_t hubs[HUBS]; /* rows, rising */
 } run;
+
+static void take_parts(void *context, int share, int shares) {
+    parts *const p = context;
+    for (int i = 0; i < shares; i++) {
+        const int owner = (share + i) % shares;
+        for (int part; (part = atomic_fetch_add_explicit(&p->begun[owner], 1, memory_order_relaxed)) < PARTS;)
+            p->body(p->context, owner * PARTS + part, shares * PARTS);
+    }
+}
+
+void tamis_cpu_run_parts(int threads, tamis_thread_body *body, void *context) {
+    parts p = {.body = body, .context = context};
+    if (threads == 1)
+        body(context, 0, 1);
+    else
+        tamis_threads_run(threads < THREADS_MOST ? threads : THREADS_MOST, take_parts, &p);
+}
 
 static int64_t offset(const tamis_message_order *order, int64_t row) {
     return tamis_index_load(order->offsets, order->offset_type, row);
@@ -82,15 +107,19 @@ static int64_t share_begin(const run *r, int share, int shares) {
     return low;
 }
 
-static void body(void *context, int share, int shares) {
-    const run *const r = context;
+static void hubs(const run *r, int share, int shares) {
     const tamis_cpu_sharing *const w = &r->what;
     const int64_t cuts = (w->units + w->cut - 1) / w->cut, first = tamis_partition_even(cuts, shares, share) * w->cut;
     const int64_t cut = tamis_partition_even(cuts, shares, share + 1) * w->cut, last = cut < w->units ? cut : w->units;
-    int64_t row = share_begin(r, share, shares);
-    const int64_t end = share_begin(r, share + 1, shares);
-    for (int i = 0; i < r->hub_count; i++)
-        if (first < last) w->rows(w->job, r->hubs[i], r->hubs[i] + 1, first, last);
+    for (int i = 0; i < r->hub_count && first < last; i++) w->rows(w->job, r->hubs[i], r->hubs[i] + 1, first, last);
+}
+
+static void body(void *context, int part, int count) {
+    const run *const r = context;
+    const tamis_cpu_sharing *const w = &r->what;
+    int64_t row = share_begin(r, part, count);
+    const int64_t end = share_begin(r, part + 1, count);
+    if (r->hub_count > 0 && part % PARTS == 0) hubs(r, part / PARTS, count / PARTS);
     for (int i = 0; i <= r->hub_count; i++) { /* the rows between hubs */
         const int64_t hub = i < r->hub_count ? r->hubs[i] : w->order->rows;
         const int64_t stop = hub < end ? hub : end;
@@ -103,5 +132,5 @@ void tamis_cpu_share_rows(const tamis_cpu_sharing *sharing, int threads, int64_t
     run r = {.what = *sharing};
     const int used = tamis_cpu_threads_for(sharing->order, threads, elements);
     find_hubs(&r, used);
-    tamis_threads_run(used, body, &r);
+    tamis_cpu_run_parts(used, body, &r);
 }

@@ -2,12 +2,14 @@
  * How threads share the rows of an order. They take ranges of whole rows with equal shares of the entries. A row that
  * is longer than a part of a thread's share (a hub) is cut into ranges of elements or heads instead, one for each
  * thread: so each of them is still computed by one thread, in the same order, and nothing has to be merged. Hubs of few
- * elements are therefore one thread's work.
+ * elements are therefore one thread's work. A share has parts, which threads that are done take from those that are
+ * late: other libraries' threads, which look for work for some milliseconds after a call, may keep a processor.
  */
 #ifndef TAMIS_CPU_MESSAGES_SHARES_H
 #define TAMIS_CPU_MESSAGES_SHARES_H
 
 #include "backend/message.h"
+#include "base/threads.h"
 
 /* Of an order: the rows that may be hubs, rising, which nobody has to look for at each call. */
 typedef struct tamis_long_rows {
@@ -29,6 +31,9 @@ typedef struct tamis_cpu_sharing {
     const void *job;
     int64_t units, cut;
 } tamis_cpu_sharing;
+
+/* Runs body(context, part, parts) for the parts of `threads` shares, of which each thread begins with its own. */
+void tamis_cpu_run_parts(int threads, tamis_thread_body *body, void *context);
 
 /* Runs all rows with up to `threads` threads, where `elements` are computed for each entry and row. */
 void tamis_cpu_share_rows(const tamis_cpu_sharing *sharing, int threads, int64_t elements);
