@@ -44,6 +44,7 @@ training-graphs gpu   9 messages, graph attention and layers beside PyTorch and 
 models          gpu   9 the models on the device: the share of the kernels, and killed and resumed
 two-devices     gpus  9 two devices beside one of them
 cpu-speed       cpu   9 stand-ins beside the naive loop, one and two threads
+cpu-messages    cpu   9 messages beside PyTorch and PyTorch Geometric, plain and compiled, forward and backward, and their memory
 cpu-attention   cpu   5 the suite on the CPU
 cpu-cusddmm     cpu   8 the suite on the CPU
 cpu-esimd       cpu   8 the suite on the CPU
@@ -214,6 +215,12 @@ measure() {
                 nips-like rmat18 docs email-Enron-like) || return
             # shellcheck disable=SC2086
             bench_each speed $files -- --device cpu --inner 128 --algorithm auto --baseline naive --threads 1,2 --repeat 9 --seconds 2
+            ;;
+        cpu-messages)
+            for part in '' --memory; do
+                # shellcheck disable=SC2086
+                within "$python" lab/bench/messages.py --edges 100000 1000000 --compile $part --json "$folder/messages.jsonl" || return
+            done
             ;;
         cpu-*) suite "${1#cpu-}" cpu ;;
     esac

@@ -11,13 +11,12 @@ the largest that PyTorch has allocated.
 from __future__ import annotations
 
 import argparse
-import gc
-import os
 import statistics
 import sys
 import time
 
 import torch
+from messages import give_memory_back, needed
 from torch_geometric import nn as geometric
 
 import tamis
@@ -59,30 +58,6 @@ def finish(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def resident(peak: bool) -> int:
-    word = "VmHWM:" if peak else "VmRSS:"
-    with open("/proc/self/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith(word)) << 10
-
-
-def needed(step, device: str) -> float:
-    """The mebibytes that a step needs at its largest, of which what it is given and keeps is no part."""
-    step()
-    gc.collect()
-    if device == "cuda":
-        finish(device)
-        before = torch.cuda.memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
-        step()
-        finish(device)
-        return (torch.cuda.max_memory_allocated() - before) / 2**20
-    before = resident(False)
-    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-        file.write("5")
-    step()
-    return (resident(True) - before) / 2**20
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graph", default="random", choices=["random", "mesh"])
@@ -99,8 +74,8 @@ def main() -> None:
     parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--memory", action="store_true")
     given = parser.parse_args()
-    if given.memory and given.device == "cpu" and "MALLOC_MMAP_THRESHOLD_" not in os.environ:  # then what is freed is no longer resident
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_MMAP_THRESHOLD_": "262144"})
+    if given.memory and given.device == "cpu":
+        give_memory_back()
     if given.device == "cpu":
         torch.set_num_threads(given.threads)
         tamis.set_threads(given.threads)

@@ -9,6 +9,7 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   naive     a row for each matrix: milliseconds on the CPU, the ratio to the naive loop and the time over the floor
   attention a row for each size of a mask, K = 64, fp32 and bf16: milliseconds, and how many times as long PyTorch takes with a dense mask
   flex      the same beside flex_attention, forward and with gradients
+  messages  message passing beside PyTorch and PyTorch Geometric: means, and a row for each call and graph, with what is lost
   evidence  a row for each GPU that make gpu-check has seen: geometric means of the ratios to cuSPARSE
   machines  a row for each folder of RESULTS, with links for a page there
   states    the commit and the days of all of them; what stands there is left while there are several commits
@@ -285,6 +286,61 @@ def flex(results):
     return "\n".join(text[:-1])
 
 
+OTHERS = {"torch": "PyTorch's gather and scatter", "torch, compiled": "the same by torch.compile", "pyg": "PyTorch Geometric's `scatter` and `softmax`",
+          "pyg, compiled": "the same by torch.compile", "sparse": "torch.sparse (`copy_u` and sum only)"}
+WORDS = {"none": "", "number": "a number", "heads": "a number a head", "vector": "a vector"}
+
+
+def message_call(line):
+    op, kind, *reduce = line["call"].split("-")
+    heads = f", {line['heads']} heads" if line["heads"] > 1 else ""
+    if op in ("edge_add", "edge_dot", "softmax"):
+        return f"`{'edge_softmax' if op == 'softmax' else 'edge_op'}`{', ' + op[5:] if op != 'softmax' else ''}{heads}"
+    return f"`{op}`, {reduce[0]}{f', {WORDS[kind]} an edge' if WORDS[kind] else ''}{heads}"
+
+
+def messages(results):
+    text = []
+    for path in results.files("messages", "cpu-messages"):
+        with open_text(path.as_posix()) as lines:
+            records = list(map(json.loads, lines))
+        timed = {(message_call(line), line["edges"], line["width"]): line for line in records if line["record"] == "message"}
+        run = [line for line in records if line["record"] == "run"][-1]
+        best = {key: [min(times[part] for name, times in line["ms"].items() if name != "ours") / line["ms"]["ours"][part] for part in (0, 1)]
+                for key, line in timed.items()}
+        both = {key: min(sum(times) for name, times in line["ms"].items() if name != "ours") / sum(line["ms"]["ours"]) for key, line in timed.items()}
+        text += [f"On the {run['model']}, {run['threads']} threads, fp32, PyTorch {run['torch'].split('+')[0]}, commit `{run['commit'][:12]}`:", "",
+                 "| compared with | calls | forward | backward | both |", "|---|---|---|---|---|"]
+        for other, title in OTHERS.items():
+            found = [line["ms"] for line in timed.values() if other in line["ms"]]
+            if found:
+                text.append(f"| {title} | {len(found)} | " + " | ".join(spread([of(ms[other]) / of(ms["ours"]) for ms in found]) for of in (lambda t: t[0], lambda t: t[1], sum)) + " |")
+        text.append(f"| **the best of them** | {len(timed)} | " + " | ".join(spread(found) for found in (
+            [pair[0] for pair in best.values()], [pair[1] for pair in best.values()], list(both.values()))) + " |")
+        sizes = sorted({key[2] for key in timed})
+        text += ["", "Times as long as ours the best of them takes, forward and backward; behind it how many times the floor ours take:", "",
+                 "| call | edges | " + " | ".join(f"width {width}" for width in sizes) + " |", "|---|---|" + "---|" * len(sizes)]
+        for call, edges in dict.fromkeys(key[:2] for key in timed):
+            cells = []
+            for width in sizes:
+                line = timed.get((call, edges, width))
+                over = [ms / floor for ms, floor in zip(line["ms"]["ours"], line["floor_ms"])] if line else []
+                cells.append(f"{number(best[call, edges, width][0])}, {number(best[call, edges, width][1])} ({over[0]:.1f}, {over[1]:.1f})" if line else "")
+            text.append(f"| {call} | {many(edges)} | " + " | ".join(cells) + " |")
+        under = {limit: [f"{key[0]}, {many(key[1])} edges, width {key[2]}: {'forward' if part == 0 else 'backward'} {pair[part]:.2f}"
+                         for key, pair in best.items() for part in (0, 1) if pair[part] < limit] for limit in (1, 2)}
+        text += ["", f"Slower than the best of them: {'; '.join(under[1]) or 'none'}.",
+                 f"Less than twice as fast: {'; '.join(name for name in under[2] if name not in under[1]) or 'none'}."]
+        kept = [line for line in records if line["record"] == "memory"]
+        if kept:
+            text += ["", "What a step, forward and backward, needs besides its operands, in MiB:", "",
+                     "| call | edges | width | results and gradients | vectors of all edges | Tamis | the least of the others |", "|---|---|---|---|---|---|---|"]
+            text += [f"| {message_call(line)} | {many(line['edges'])} | {line['width']} | {line['results_mib']:.0f} | {line['vectors_mib']:.0f} | "
+                     f"{line['mib']['ours']:.0f} | {min(mib for name, mib in line['mib'].items() if name != 'ours'):.0f} |" for line in kept]
+        text.append("")
+    return "\n".join(text[:-1])
+
+
 def evidence(results):
     rows = []
     for path in sorted((results.folder.parents[1] / "docs/evidence").glob("*.json")):
@@ -303,10 +359,10 @@ def runs_of(path):
 
 
 def all_runs(results):
-    """By folder and file; those without runs, which are of other kinds, are left out."""
+    """By folder and file; those without runs of the program, which are of other kinds, are left out."""
     found = collections.defaultdict(dict)
     for path in sorted(results.folder.glob("*/*.jsonl.xz")):
-        if runs := runs_of(path):
+        if runs := [run for run in runs_of(path) if "compiler" in run]:
             found[path.parent][path] = runs
     return found
 
@@ -330,7 +386,7 @@ def states(results):
 
 
 TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "small": small, "naive": naive,
-          "attention": attention, "flex": flex, "evidence": evidence}
+          "attention": attention, "flex": flex, "messages": messages, "evidence": evidence}
 
 
 def main():
