@@ -1,7 +1,12 @@
 /*
  * Counting sort of entries by row or column. Each thread counts an equal share of the entries and gets its own places
  * within each group, in order, so the result is the same for any number of threads.
+ *
+ * Where the result is larger than caches, an entry's place is a cache miss. Then the entries are sorted into buckets
+ * first, which are ranges of groups: they are written one after the other, each bucket to where it belongs. Next to an
+ * entry's number stands its group within the bucket. Then each bucket, which L2 holds, is sorted by these.
  */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -13,9 +18,14 @@
 #include "sparse/structure.h"
 
 enum {
-    CHUNK = 1024,           /* entries whose places are found before any of them moves */
-    SHARE = 1 << 15,        /* entries that justify a thread */
-    ENTRIES_PER_COUNTER = 2 /* with fewer, threads would spend their time on counters */
+    CHUNK = 1024,            /* entries whose places are found before any of them moves */
+    SHARE = 1 << 15,         /* entries that justify a thread */
+    ENTRIES_PER_COUNTER = 2, /* with fewer, threads would spend their time on counters */
+    BUCKET = 1 << 13,        /* entries of a bucket */
+    BUCKETS_FROM = 1 << 18,  /* entries that justify buckets */
+    BUCKETS_MOST = 512,      /* each is written at places of its own */
+    NUMBER_BITS = 40,        /* of an entry's number; its group within the bucket stands above */
+    GROUP_BITS = 22
 };
 
 typedef struct grouping {
@@ -25,45 +35,59 @@ typedef struct grouping {
     int64_t groups;
     int64_t *next; /* for each share and each group: its count, later the place of its next entry */
     tamis_reordered to;
+    int shift; /* what `next` counts are buckets of 1 << shift groups; 0: groups */
 } grouping;
+
+static int64_t counters_of(const grouping *g) { return (g->groups + (1LL << g->shift) - 1) >> g->shift; }
 
 /* ------------------------------------------------------------------------------------------- counting */
 
-TAMIS_INLINE void count_keys(const void *keys, tamis_index_type type, int64_t begin, int64_t end, int64_t *counts) {
-    for (int64_t t = begin; t < end; t++) counts[tamis_index_load(keys, type, t)]++;
+TAMIS_INLINE void count_keys(const void *keys, tamis_index_type type, int shift, int64_t begin, int64_t end,
+                             int64_t *counts) {
+    for (int64_t t = begin; t < end; t++) counts[tamis_index_load(keys, type, t) >> shift]++;
 }
 
 static void count_thread(void *context, int thread, int threads) {
     const grouping *const g = context;
     const int64_t begin = tamis_partition_even(g->S->nnz, threads, thread);
     const int64_t end = tamis_partition_even(g->S->nnz, threads, thread + 1);
-    int64_t *const counts = g->next + thread * g->groups;
+    int64_t *const counts = g->next + thread * counters_of(g);
     if (g->S->index_type == TAMIS_I32)
-        count_keys(g->keys, TAMIS_I32, begin, end, counts);
+        count_keys(g->keys, TAMIS_I32, g->shift, begin, end, counts);
     else
-        count_keys(g->keys, TAMIS_I64, begin, end, counts);
+        count_keys(g->keys, TAMIS_I64, g->shift, begin, end, counts);
 }
 
-/* Turns counts into places, group by group, and within a group share by share. */
+/* Turns counts into places, group by group, and within a group share by share. The places of the groups go to
+   `offsets`. */
 static void place_shares(const grouping *g, int shares, tamis_index_type offset_type, void *offsets) {
+    const int64_t groups = counters_of(g);
     int64_t place = 0;
-    for (int64_t group = 0; group < g->groups; group++) {
+    for (int64_t group = 0; group < groups; group++) {
         tamis_index_store(offsets, offset_type, group, place);
         for (int share = 0; share < shares; share++) {
-            int64_t *const next = &g->next[share * g->groups + group];
+            int64_t *const next = &g->next[share * groups + group];
             const int64_t count = *next;
             *next = place;
             place += count;
         }
     }
-    tamis_index_store(offsets, offset_type, g->groups, place);
+    tamis_index_store(offsets, offset_type, groups, place);
 }
 
 /* ------------------------------------------------------------------------------------------- moving */
 
-TAMIS_INLINE void find_places(const void *keys, tamis_index_type type, int64_t begin, int count, int64_t *next,
+TAMIS_INLINE void find_places(const grouping *g, tamis_index_type type, int64_t begin, int count, int64_t *next,
                               int64_t *places) {
-    for (int i = 0; i < count; i++) places[i] = next[tamis_index_load(keys, type, begin + i)]++;
+    for (int i = 0; i < count; i++) places[i] = next[tamis_index_load(g->keys, type, begin + i) >> g->shift]++;
+}
+
+TAMIS_INLINE void scatter_numbers(const grouping *g, tamis_index_type type, int64_t begin, int count,
+                                  const int64_t *places) {
+    const int64_t within = (1LL << g->shift) - 1;
+    for (int i = 0; i < count; i++)
+        g->to.permutation[places[i]] =
+            (tamis_index_load(g->keys, type, begin + i) & within) << NUMBER_BITS | (begin + i);
 }
 
 TAMIS_INLINE void scatter_indices(void *to, tamis_index_type to_type, const void *from, tamis_index_type from_type,
@@ -120,25 +144,123 @@ static void move_thread(void *context, int thread, int threads) {
     const int64_t end = tamis_partition_even(S->nnz, threads, thread + 1);
     const bool expand = g->by_column && S->format == TAMIS_CSR;
     const void *const others = g->by_column ? S->row_indices : S->columns;
-    int64_t *const next = g->next + thread * g->groups;
+    int64_t *const next = g->next + thread * counters_of(g);
     int64_t begin = tamis_partition_even(S->nnz, threads, thread), row = 0;
     if (expand) tamis_partition_nonzeros(S->offsets, S->offset_type, S->rows, S->nnz, threads, thread, &begin, &row);
     int64_t places[CHUNK], rows[CHUNK];
     for (; begin < end; begin += CHUNK) {
         const int count = end - begin < CHUNK ? (int)(end - begin) : CHUNK;
         if (type == TAMIS_I32)
-            find_places(g->keys, TAMIS_I32, begin, count, next, places);
+            find_places(g, TAMIS_I32, begin, count, next, places);
         else
-            find_places(g->keys, TAMIS_I64, begin, count, next, places);
+            find_places(g, TAMIS_I64, begin, count, next, places);
         if (expand) expand_chunk(S, begin, count, &row, rows);
         if (expand)
             scatter_columns(g, rows, TAMIS_I64, 0, count, places);
         else
             scatter_columns(g, others, type, begin, count, places);
         if (g->to.values) scatter_values(g, begin, count, places);
-        if (g->to.permutation)
+        if (!g->to.permutation) continue;
+        if (g->shift == 0)
             for (int i = 0; i < count; i++) g->to.permutation[places[i]] = begin + i;
+        else if (type == TAMIS_I32)
+            scatter_numbers(g, TAMIS_I32, begin, count, places);
+        else
+            scatter_numbers(g, TAMIS_I64, begin, count, places);
     }
+}
+
+/* ------------------------------------------------------------------------------------------- buckets */
+
+typedef struct sorting {
+    const grouping *g;
+    const int64_t *begins;  /* of each bucket, and the end of the last */
+    int64_t count, largest; /* buckets; entries of the largest */
+    tamis_index_type offset_type;
+    void *offsets;
+    char *room; /* of each thread: the numbers and columns of a bucket, and the places of its groups */
+    size_t room_of_one;
+    _Atomic int64_t next;
+} sorting;
+
+TAMIS_INLINE void sort_entries(const sorting *s, tamis_index_type type, int64_t begin, int64_t count, int64_t first,
+                               char *room) {
+    const tamis_reordered *const to = &s->g->to;
+    const int64_t groups = s->g->groups - first < 1LL << s->g->shift ? s->g->groups - first : 1LL << s->g->shift;
+    int64_t *const numbers = (int64_t *)(void *)room, *const next = numbers + s->largest;
+    char *const columns = (char *)(next + (1LL << s->g->shift));
+    const size_t size = tamis_index_size(type);
+    memcpy(numbers, to->permutation + begin, (size_t)count * sizeof *numbers);
+    memcpy(columns, (const char *)to->columns + (size_t)begin * size, (size_t)count * size);
+    memset(next, 0, (size_t)groups * sizeof *next);
+    for (int64_t i = 0; i < count; i++) next[numbers[i] >> NUMBER_BITS]++;
+    int64_t place = begin;
+    for (int64_t group = 0; group < groups; group++) {
+        const int64_t entries = next[group];
+        tamis_index_store(s->offsets, s->offset_type, first + group, place);
+        next[group] = place;
+        place += entries;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = next[numbers[i] >> NUMBER_BITS]++;
+        to->permutation[at] = numbers[i] & ((1LL << NUMBER_BITS) - 1);
+        tamis_index_store(to->columns, type, at, tamis_index_load(columns, type, i));
+    }
+}
+
+static void sort_thread(void *context, int thread, int threads) {
+    sorting *const s = context;
+    char *const room = s->room + (size_t)thread * s->room_of_one;
+    (void)threads;
+    for (int64_t b; (b = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed)) < s->count;) {
+        const int64_t begin = s->begins[b], count = s->begins[b + 1] - begin, first = b << s->g->shift;
+        if (s->g->S->index_type == TAMIS_I32)
+            sort_entries(s, TAMIS_I32, begin, count, first, room);
+        else
+            sort_entries(s, TAMIS_I64, begin, count, first, room);
+    }
+}
+
+/* The groups of a bucket as a shift; 0: no buckets. */
+static int bucket_shift(const grouping *g) {
+    const int64_t nnz = g->S->nnz, wanted = nnz / BUCKET < BUCKETS_MOST ? nnz / BUCKET : BUCKETS_MOST;
+    int shift = 0;
+    if (nnz < BUCKETS_FROM || nnz >= 1LL << NUMBER_BITS || !g->to.permutation || !g->to.columns || g->to.values)
+        return 0;
+    while ((g->groups >> shift) >= wanted) shift++;
+    return shift <= GROUP_BITS ? shift : 0;
+}
+
+/* Groups by buckets. *done stays false where one bucket has much of all entries. */
+static tamis_status group_by_buckets(grouping *g, int threads, tamis_index_type offset_type, void *offsets,
+                                     bool *done) {
+    tamis_status status = TAMIS_OK;
+    const int64_t buckets = counters_of(g);
+    sorting s = {.g = g, .count = buckets, .offset_type = offset_type, .offsets = offsets};
+    void *counters = NULL, *begins = NULL, *room = NULL;
+    TRY_GOTO(cleanup, tamis_allocate_zeroed(buckets * threads, sizeof(int64_t), "counters of buckets", &counters));
+    TRY_GOTO(cleanup, tamis_allocate(buckets + 1, sizeof(int64_t), "buckets of entries", &begins));
+    g->next = counters;
+    tamis_threads_run(threads, count_thread, g);
+    place_shares(g, threads, TAMIS_I64, begins);
+    s.begins = begins;
+    for (int64_t b = 0; b < buckets; b++)
+        if (s.begins[b + 1] - s.begins[b] > s.largest) s.largest = s.begins[b + 1] - s.begins[b];
+    const int64_t sorters = g->S->nnz / s.largest; /* what they need is not more than the entries take */
+    if (sorters < 2) goto cleanup;
+    s.room_of_one = (size_t)(2 * s.largest + (1LL << g->shift)) * sizeof(int64_t);
+    const int used = threads < sorters ? threads : (int)sorters;
+    TRY_GOTO(cleanup, tamis_allocate(used, s.room_of_one, "room for buckets", &room));
+    s.room = room;
+    tamis_threads_run(threads, move_thread, g);
+    tamis_threads_run(used, sort_thread, &s);
+    tamis_index_store(offsets, offset_type, g->groups, g->S->nnz);
+    *done = true;
+cleanup:
+    tamis_release(room);
+    tamis_release(begins);
+    tamis_release(counters);
+    return status;
 }
 
 tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tamis_index_type offset_type,
@@ -153,8 +275,14 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
         return TAMIS_OK;
     }
     if (threads <= 0) threads = tamis_threads_default();
-    const int64_t worth = 1 + S->nnz / SHARE, affordable = 1 + S->nnz / (1 + ENTRIES_PER_COUNTER * g.groups);
+    const int64_t worth = 1 + S->nnz / SHARE;
     if (threads > worth) threads = (int)worth;
+    bool done = false;
+    g.shift = bucket_shift(&g);
+    if (g.shift > 0) TRY(group_by_buckets(&g, threads, offset_type, offsets, &done));
+    if (done) return TAMIS_OK;
+    g.shift = 0;
+    const int64_t affordable = 1 + S->nnz / (1 + ENTRIES_PER_COUNTER * g.groups);
     if (threads > affordable) threads = (int)affordable;
     void *memory;
     int64_t counters;
@@ -164,7 +292,7 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
     g.next = memory;
     tamis_threads_run(threads, count_thread, &g);
     place_shares(&g, threads, offset_type, offsets);
-    tamis_threads_run(threads, move_thread, &g);
+    if (to->columns || to->values || to->permutation) tamis_threads_run(threads, move_thread, &g);
     tamis_release(memory);
     return TAMIS_OK;
 }

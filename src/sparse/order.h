@@ -25,6 +25,9 @@ void tamis_expand_rows(const tamis_sparse *S, int threads, void *row_indices);
    permutation. */
 tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reordered *to);
 
+/* Whether the indices begin .. end - 1 of an array rise or repeat. */
+bool tamis_indices_rise(const void *indices, tamis_index_type type, int64_t begin, int64_t end);
+
 /* Whether the columns of each row of a CSR rise or repeat; *duplicates gets the number of repeats. */
 bool tamis_is_sorted(const tamis_sparse *S, int threads, int64_t *duplicates);
 

@@ -150,7 +150,7 @@ static void sort_row(const sorting *s, int64_t begin, int64_t end, pair *pairs, 
 
 /* ------------------------------------------------------------------------------------------- all rows */
 
-static bool in_order(const void *columns, tamis_index_type type, int64_t begin, int64_t end) {
+bool tamis_indices_rise(const void *columns, tamis_index_type type, int64_t begin, int64_t end) {
     if (type == TAMIS_I32) {
         const int32_t *const x = columns;
         int32_t falls = 0;
@@ -175,7 +175,7 @@ static void measure_thread(void *context, int thread, int threads) {
     int64_t begin = tamis_index_load(S->offsets, S->offset_type, row);
     for (; row < last; row++) {
         const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
-        if (end - begin > longest && !in_order(S->columns, S->index_type, begin, end)) longest = end - begin;
+        if (end - begin > longest && !tamis_indices_rise(S->columns, S->index_type, begin, end)) longest = end - begin;
         begin = end;
     }
     s->longest[thread] = longest;
@@ -189,7 +189,7 @@ static void sort_thread(void *context, int thread, int threads) {
     int64_t begin = tamis_index_load(S->offsets, S->offset_type, row), copied = begin;
     for (; longest > 0 && row < last; row++) {
         const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
-        if (end - begin > 1 && end - begin <= longest && !in_order(S->columns, S->index_type, begin, end)) {
+        if (end - begin > 1 && end - begin <= longest && !tamis_indices_rise(S->columns, S->index_type, begin, end)) {
             copy_entries(s, copied, begin); /* copies the rows before it at once */
             sort_row(s, begin, end, s->room[thread], s->room[thread] + longest);
             copied = end;

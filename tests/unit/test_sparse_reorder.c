@@ -134,6 +134,37 @@ static void transposes(void **state) {
         }
 }
 
+/* So many entries that they are sorted into buckets first: spread, with a hub of a quarter of them, and with one of
+   most of them, which no bucket holds. */
+static void groups_by_buckets(void **state) {
+    (void)state;
+    for (int types = 0; types < 8; types++)
+        for (int hub = 0; hub <= 80; hub += hub ? 55 : 25) {
+            const tamis_format format = (tamis_format)(types >> 2);
+            sample s = sample_draw((uint64_t)(450 + hub), 5000, 100003, 270001);
+            for (int64_t t = 0; t < s.nnz; t++)
+                if (t % 100 < hub) s.entries[t].row = s.entries[t].column = 4321;
+            if (format == TAMIS_CSR) order_entries(&s, by_row);
+            sample_build(&s, format, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1), TAMIS_F32,
+                         false);
+            for (int transpose = format == TAMIS_CSR; transpose < 2; transpose++) {
+                sample expected = transpose ? transposed(&s) : sample_copy(&s);
+                if (!transpose) qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_row);
+                outputs o = outputs_for(s.cols, s.nnz);
+                for (int threads = 1; threads < 8; threads += 2) {
+                    memset(o.permutation, 0xa5, (size_t)s.nnz * 8);
+                    memset(o.columns, 0xa5, (size_t)s.nnz * 4);
+                    expect_ok(tamis_group(&s.view, transpose, threads, s.view.offset_type, o.offsets,
+                                          &(tamis_reordered){o.columns, NULL, o.permutation}));
+                    expect_outputs(&o, &s.view, &expected, false);
+                }
+                outputs_free(&o);
+                sample_free(&expected);
+            }
+            sample_free(&s);
+        }
+}
+
 static void sorts_rows(void **state) {
     (void)state;
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
@@ -233,11 +264,9 @@ static void refuses_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(coo_becomes_csr),
-        cmocka_unit_test(csr_becomes_coo),
-        cmocka_unit_test(transposes),
-        cmocka_unit_test(sorts_rows),
-        cmocka_unit_test(sorts_rows_of_any_length),
+        cmocka_unit_test(coo_becomes_csr),   cmocka_unit_test(csr_becomes_coo),
+        cmocka_unit_test(transposes),        cmocka_unit_test(groups_by_buckets),
+        cmocka_unit_test(sorts_rows),        cmocka_unit_test(sorts_rows_of_any_length),
         cmocka_unit_test(refuses_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
