@@ -177,6 +177,7 @@ static void test_steps(void **state) {
     (void)state;
     for (int k = 0; k < 5; k++) {
         gradient_shape shape = draw_shape(TAMIS_F32, 60, 70, 0.5);
+        if (brief) shape.inner = shape.width = 64; /* the same kernels, which are compiled and not run */
         if (k == 0) shape.with_values = true;
         if (k == 1) shape.inner = 129;
         if (k == 2) shape.layouts = 2;

@@ -246,7 +246,7 @@ static bool translate(const char *path, const char *library, int options, const 
 }
 
 int emulate_compile(const char *source, int options, const char *const *texts, char **code, size_t *bytes) {
-    static const char *const made[] = {"kernel.cu", "kernel.ii", "kernel.so"};
+    static const char *const made[] = {"kernel.cu", "kernel.cpp", "kernel.so"};
     char folder[] = "/tmp/tamis-emulated-XXXXXX", paths[3][64];
     *code = NULL;
     if (!mkdtemp(folder)) return COMPILATION;
