@@ -1,5 +1,5 @@
 #!/bin/sh
-# Does what the pages on adding a GPU method, a model and a format say in a copy of the tree, and uses what comes of it: the pages' own
+# Does what the pages on adding a method, a model and a format say in a copy of the tree, and uses what comes of it: the pages' own
 # blocks are the files and the changes.
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,9 +13,13 @@ done
 cmake -S "$copy/tree" --preset check -B "$copy/build" >"$copy/configure.log"
 cmake --build "$copy/build" --target tamis_program >"$copy/build.log" || { cat "$copy/build.log" >&2; exit 1; }
 for type in fp32 fp64 fp16 bf16; do
-    tests/gpu/with.sh optimised "$copy" "$copy/build/tools/tamis/tamis" check tests/gpu/check.mtx --device opencl:0 --quick \
-        --inner 37 --algorithm gpu-example --type "$type" >"$copy/$type.log" || { cat "$copy/$type.log"; exit 1; }
-    echo "$type: $(tail -1 "$copy/$type.log")"
+    for device in cpu opencl:0; do
+        method=gpu-example
+        [ $device != cpu ] || method=cpu-example
+        tests/gpu/with.sh optimised "$copy" "$copy/build/tools/tamis/tamis" check tests/gpu/check.mtx --device $device --quick \
+            --inner 37 --algorithm $method --type "$type" >"$copy/$type.log" || { cat "$copy/$type.log"; exit 1; }
+        echo "$method, $type: $(tail -1 "$copy/$type.log")"
+    done
 done
 tamis=$copy/build/tools/tamis/tamis
 printf '3 4 5\n0 0 5\n0 1 4\n1 0 3\n1 2 1\n2 3 2\n' >"$copy/small.coo"
