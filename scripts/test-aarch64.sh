@@ -23,7 +23,7 @@ ln -sfn /usr/include/Random123 "$folder/headers/Random123"
 cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DCMAKE_BUILD_TYPE=Release -DTAMIS_WARNINGS_ARE_ERRORS=ON -DTAMIS_LAB=ON "$@" \
     -DBUILD_TESTING=OFF -DTAMIS_WITH_ZLIB=OFF -DTAMIS_WITH_LZMA=OFF -DTAMIS_WITH_ZSTD=OFF \
     -DTAMIS_RANDOM123_INCLUDE="$PWD/$folder/headers" >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }
-cmake --build "$folder" >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
+cmake --build "$folder" --target tamis_program >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
 # the program on a processor whose SVE registers have so many bits
 run() {
     bits=$1

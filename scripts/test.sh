@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit
 . scripts/test-steps.sh
 
 step 'format and static checks'
+beside aarch64 scripts/test-aarch64.sh # while one process configures or links alone
 # kernels as users get them for the best instruction set that runs here, the others quickly; all of them so in test-long.sh
 inlined='v3;neon;generic'
 pairs=bf16
@@ -15,7 +16,6 @@ TARGET=tamis_kernel_tests build release -DBUILD_TESTING=ON "-DTAMIS_CPU_INLINE=$
 check lint scripts/lint.sh quick
 
 step 'release: quick and medium tests, but those of files and structure'
-beside aarch64 scripts/test-aarch64.sh # a process for each core, then one alone
 suite release 'quick|medium' host
 
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
