@@ -17,6 +17,7 @@
 
 #include "base/float_mode.h"
 #include "base/threads.h"
+#include "support/brief.h"
 
 enum { SHARES_MOST = 3000, CHILD_SECONDS = 600 };
 
@@ -64,7 +65,7 @@ static void bodies_may_call_it(void **state) {
 
 static void *call_often(void *context) {
     _Atomic bool *const wrong = context;
-    for (int round = 0; round < 300; round++)
+    for (int round = 0, rounds = test_rounds(300, 100); round < rounds; round++)
         if (!each_once(2 + round % 7, round % 50 == 0)) atomic_store(wrong, true);
     return NULL;
 }
