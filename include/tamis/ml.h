@@ -127,8 +127,8 @@ typedef enum tamis_use_weights {
    are ignored. */
 typedef struct tamis_model_options {
     tamis_method method;
-    int64_t factors;  /* features or topics, 1 to 1024; als, implicit-als, ccd: 0 (default) chooses their number
-                         by an inner split of the data; bpr, sfa 32; 20 topics */
+    int64_t factors;  /* features or topics, 1 to 1024; als, implicit-als, ccd, sfa: 0 (default) chooses their
+                         number by an inner split of the data; bpr 32; 20 topics */
     tamis_type type;  /* TAMIS_F32 (default) or TAMIS_F64 */
     int iterations;   /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap 50) */
     uint64_t seed;    /* of the initial factors and of the order of mini-batches (1) */
@@ -137,7 +137,7 @@ typedef struct tamis_model_options {
     bool skip_loss;   /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
     double
         regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default) finds
-                           it from the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
+                           it from the noise of the data, see tamis_model_description; sfa: 0 (default) chooses */
     bool weighted;      /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda
                            itself, of an item of sfa times the number of users */
     bool biases;        /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors;
@@ -156,7 +156,7 @@ typedef struct tamis_model_options {
     double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
                                   (1 / (t + rate_offset))^rate_decay, 0 <= rate_decay <= 1 (0.5) */
     double rate;               /* ADAGRAD's rate: sfa (0.1), bpr (0.05) */
-    double column_regularization; /* sfa: lambda of the items (0.1) */
+    double column_regularization; /* sfa: lambda of the items; 0 (default): regularization, as given or chosen */
     int threads;                  /* CPU threads; 0: the device's setting */
     const char *algorithms;    /* of the sparse calls, for comparisons: "naive", or one each for SDDMM, SpMM and fused,
                                   separated by commas; NULL: each plan's own choice. Not saved */

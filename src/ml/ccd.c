@@ -506,6 +506,7 @@ const ml_method ml_ccd = {
     .biases = true,
     .nonnegative = true,
     .noise = true,
+    .as_als = true,
     .sizes = true,
     .defaults = defaults,
     .check = check,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "ml/calls.h"
 #include "ml/canonical.h"
+#include "ml/choose.h"
 #include "ml/fit.h"
 #include "ml/kept.h"
 #include "ml/loop.h"
@@ -27,6 +28,11 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, const ch
     TRY(ml_canonical(model, batch, what, &data));
     const tamis_sparse *const view = tamis_owned_sparse_view(data);
     *rows = view->rows;
+    if (model->steps == 0 && !ml_begun(model)) {
+        ml_choice choice;
+        ml_choose_nothing(model, &choice);
+        ml_take_choice(model, &choice);
+    }
     if (whole == 0) ml_describe_more(model, view);
     double loss = 0, weight = 0;
     ml_forget(model);

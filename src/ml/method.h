@@ -20,6 +20,8 @@ typedef struct ml_method {
     bool biases;                 /* with options.biases the factors end in a bias */
     bool nonnegative;            /* with options.nonnegative there are no biases, and ratings are not centred */
     bool noise;                  /* options.regularization = 0 finds lambda by the noise of the data */
+    double lambda;               /* options.regularization = 0 is this times what an inner split chooses; 0: not so */
+    bool as_als;                 /* als minimises the same sum sooner, and is what an inner split is of */
     bool sizes;                  /* options.factors = 0 chooses their number by an inner split */
     bool weighs;                 /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
     int64_t chosen_most;         /* of more columns nothing is chosen by an inner split; 0: no limit */
@@ -92,6 +94,11 @@ static inline int64_t ml_width(const ml_method *method, const tamis_model_option
 /* Whether lambda is found by the noise of the data. */
 static inline bool ml_by_noise(const ml_method *method, const tamis_model_options *options) {
     return method->noise && options->regularization == 0;
+}
+
+/* Whether a multiple of the method's own lambda is to be chosen. */
+static inline bool ml_chooses_lambda(const ml_method *method, double regularization) {
+    return method->lambda > 0 && regularization == 0;
 }
 
 #endif

@@ -44,9 +44,11 @@ enum { ML_PRIOR_RATINGS = 40 };
 /* The share of the noise that lambda is where there is too little to choose one by (choose.h). */
 static const double ML_SHARE = 0.9;
 
-/* What a fit chooses by an inner split (choose.h): the share of the noise that lambda is, and options. */
+/* What a fit chooses by an inner split (choose.h): the share of the noise that lambda is, or of the method's own
+   lambda, and options. */
 typedef struct ml_choice {
     double share;
+    double regularization, column_regularization;
     int64_t factors;
     tamis_use_weights weights;
     double seconds; /* what choosing took; 0: nothing was to be chosen, or there was too little to choose by */

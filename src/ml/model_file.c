@@ -106,6 +106,8 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     if (by_noise ? !(model->lambda > 0 && isfinite(model->lambda)) : model->lambda != 0)
         return tamis_fail(status, "%s: lambda = %g, expected %s", path, model->lambda,
                           by_noise ? "a positive number" : "0: it is not found by the noise");
+    if (ml_chooses_lambda(model->method, o->regularization))
+        return tamis_fail(status, "%s: regularization = 0, expected the positive number that was chosen", path);
     if (!(model->share > 0 && isfinite(model->share)))
         return tamis_fail(status, "%s: share = %g, expected a positive number", path, model->share);
     if (o->factors < 1 || (model->method->weighs && o->weights == TAMIS_WEIGHTS_AUTO))

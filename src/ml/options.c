@@ -98,7 +98,11 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->scale = 1;
     model->prior_ratings = ML_PRIOR_RATINGS;
     model->share = ML_SHARE;
-    model->asked = (ml_choice){ML_SHARE, options->factors, options->weights, 0};
+    model->asked = (ml_choice){.share = model->method->lambda > 0 ? 1 : ML_SHARE,
+                               .regularization = options->regularization,
+                               .column_regularization = options->column_regularization,
+                               .factors = options->factors,
+                               .weights = options->weights};
     char *checkpoint = NULL;
     tamis_status status = tamis_allocate_zeroed(1, sizeof *model->kept, "a model", (void **)&model->kept);
     if (status == TAMIS_OK) status = ml_algorithms(options->algorithms, model->algorithms);

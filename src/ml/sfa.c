@@ -71,8 +71,6 @@ typedef struct sfa {
 
 static void defaults(tamis_model_options *options) {
     options->iterations = 20;
-    options->regularization = 0.1;
-    options->column_regularization = 0.1;
     options->weighted = true;
     options->biases = true;
     options->cg_steps = 5;
@@ -80,8 +78,8 @@ static void defaults(tamis_model_options *options) {
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (!(options->regularization > 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number",
+    if (!(options->regularization >= 0) || !isfinite(options->regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number, or 0 to choose it",
                           options->regularization);
     if (!(options->column_regularization >= 0) || !isfinite(options->column_regularization))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_regularization = %g, expected 0 or more",
@@ -516,7 +514,7 @@ done:
     return status;
 }
 
-static const tamis_method_option own_options[] = {{"regularization", "lambda of a user, greater than 0"},
+static const tamis_method_option own_options[] = {{"regularization", "lambda of a user; 0: chosen by an inner split"},
                                                   {"column_regularization", NULL},
                                                   {"weighted", NULL},
                                                   {"biases", NULL},
@@ -533,6 +531,8 @@ const ml_method ml_sfa = {
               .options = own_options,
               .mini_batches = true},
     .biases = true,
+    .lambda = 0.1,
+    .sizes = true,
     .states = states,
     .defaults = defaults,
     .check = check,

@@ -88,9 +88,13 @@ typedef struct found {
     int64_t factors;
 } found;
 
+static bool is_of_uses(tamis_method method) {
+    return method != TAMIS_ALS && method != TAMIS_CCD && method != TAMIS_SFA;
+}
+
 /* A model with defaults, of what is left of S without a tenth of its ratings or one use of each row. */
 static found measure(tamis_method method, const tamis_sparse *S) {
-    const bool uses = method != TAMIS_ALS && method != TAMIS_CCD;
+    const bool uses = is_of_uses(method);
     tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
     split.kind = uses ? TAMIS_SPLIT_LEAVE_ONE : TAMIS_SPLIT_ENTRIES;
     split.seed = 77;
@@ -116,7 +120,7 @@ static found measure(tamis_method method, const tamis_sparse *S) {
 /* The model is not worse by more than a standard deviation of what is measured: of a recall p of n entries
    sqrt(p (1 - p) / n), of an RMSE about a share of 1 / sqrt(2 n) of it. */
 static void expect_no_worse(const char *name, tamis_method method, const tamis_sparse *S) {
-    const bool uses = method != TAMIS_ALS && method != TAMIS_CCD;
+    const bool uses = is_of_uses(method);
     const found f = measure(method, S);
     const double n = (double)f.entries, p = f.baseline;
     print_message("%s, %s: %.4f, the baseline %.4f, %lld factors\n", name, tamis_method_name(method), f.metric,
@@ -160,6 +164,7 @@ static void ratings_are_not_below_means_and_biases(void **state) {
         data d = draw_set(&sets[i], 3 + i);
         expect_no_worse(sets[i].name, TAMIS_ALS, &d.view);
         expect_no_worse(sets[i].name, TAMIS_CCD, &d.view);
+        expect_no_worse(sets[i].name, TAMIS_SFA, &d.view);
         data_free(&d);
     }
 }
@@ -225,10 +230,13 @@ static void real_sets_are_not_below_their_baselines(void **state) {
     snprintf(path, sizeof path, "%s/ratings/jester5k.mtx.xz", folder);
     EXPECT_OK(tamis_read_sparse(path, NULL, &jester));
     expect_no_worse("jester", TAMIS_ALS, tamis_owned_sparse_view(jester));
+    expect_no_worse("jester", TAMIS_CCD, tamis_owned_sparse_view(jester));
+    expect_no_worse("jester", TAMIS_SFA, tamis_owned_sparse_view(jester));
     tamis_owned_sparse_free(jester);
     snprintf(path, sizeof path, "%s/ratings/anonymous-msweb.data.xz", folder);
     data visits = read_visits(path);
-    expect_no_worse("msweb", TAMIS_IMPLICIT_ALS, &visits.view);
+    static const tamis_method of_uses[] = {TAMIS_IMPLICIT_ALS, TAMIS_BPR, TAMIS_ITEM_KNN, TAMIS_EASE};
+    for (int i = 0; i < 4; i++) expect_no_worse("msweb", of_uses[i], &visits.view);
     data_free(&visits);
 }
 
@@ -253,41 +261,50 @@ static data draw_chosen(const set_shape *s, int64_t brief_rows) {
 
 /* Ratings of rank 5 get fewer factors than 32; what options say stays; small data get 32. A file has what was chosen,
    and a fit goes on with it to the same bits. */
-static void what_is_chosen_is_kept(void **state) {
-    (void)state;
+static void keeps_its_choice(tamis_method method) {
     const char *const path = "/tmp/tamis-chosen.model";
     data d = draw_chosen(&few_factors, 120);
     tamis_model_options options;
     tamis_model_description description;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
+    EXPECT_OK(tamis_model_options_init(&options, method));
     assert_int_equal(options.factors, 0);
     options.threads = 1;
     tamis_model *const whole = fit_to(&options, &d.view);
     EXPECT_OK(tamis_model_describe(whole, &description));
     const int64_t chosen = description.options.factors;
     assert_true(chosen >= 4 && chosen < 32 && description.width == chosen + 1 && description.choice_seconds > 0);
+    const double lambda = whole->options.regularization;
+    assert_true(method == TAMIS_SFA ? lambda > 0 && lambda < 0.1 : lambda == 0);
+    assert_true(whole->options.column_regularization == lambda);
+    const int all = options.iterations;
     options.iterations = 6;
     tamis_model *const half = fit_to(&options, &d.view), *more;
     EXPECT_OK(tamis_model_save(half, path));
     EXPECT_OK(tamis_model_load(device, path, &more));
     unlink(path);
-    options.iterations = 15;
+    options.iterations = all;
     EXPECT_OK(tamis_model_continue_with(more, &options));
     EXPECT_OK(tamis_model_fit(more, &d.view, NULL));
     EXPECT_OK(tamis_model_describe(more, &description));
     assert_int_equal(description.options.factors, chosen);
+    assert_true(description.options.regularization == lambda);
     assert_true(description.choice_seconds == 0);
     assert_memory_equal(more->column_factors.data, whole->column_factors.data,
                         (size_t)(d.view.cols * (chosen + 1)) * 4);
     options.factors = 11;
+    options.regularization = 0.03;
     tamis_model *const asked = fit_to(&options, &d.view);
     assert_int_equal(asked->options.factors, 11);
+    assert_true(asked->options.regularization == 0.03 && asked->choice_seconds == 0);
+    assert_true(asked->options.column_regularization == (method == TAMIS_SFA ? 0.03 : 0));
     options.factors = 0;
+    options.regularization = 0;
     tamis_sparse few = d.view;
     few.rows = 60;
     few.nnz = d.offsets[60];
     tamis_model *const small = fit_to(&options, &few);
     assert_int_equal(small->options.factors, 32);
+    assert_true(small->options.regularization == (method == TAMIS_SFA ? 0.1 : 0));
     tamis_model_free(whole);
     tamis_model_free(half);
     tamis_model_free(more);
@@ -296,12 +313,48 @@ static void what_is_chosen_is_kept(void **state) {
     data_free(&d);
 }
 
+static void what_is_chosen_is_kept(void **state) {
+    (void)state;
+    keeps_its_choice(TAMIS_ALS);
+    keeps_its_choice(TAMIS_SFA);
+}
+
+/* What comes in mini-batches one after another has nothing chosen. */
+static void a_stream_has_constants(void **state) {
+    (void)state;
+    data d = draw_set(&few_factors, 5);
+    tamis_model_options options;
+    tamis_model *model;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_SFA));
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    for (int i = 0; i < 2; i++) {
+        EXPECT_OK(tamis_model_partial_fit(model, &d.view));
+        assert_int_equal(model->options.factors, 32);
+        assert_true(model->options.regularization == 0.1 && model->options.column_regularization == 0.1);
+    }
+    const char *const path = "/tmp/tamis-stream.model";
+    tamis_model *loaded = NULL;
+    model->options.regularization = 0; /* as no fit leaves it */
+    assert_int_equal(tamis_model_save(model, path), TAMIS_ERROR_INTERNAL);
+    assert_non_null(strstr(tamis_last_error(), "the positive number that was chosen"));
+    model->options.regularization = 0.1;
+    model->options.column_regularization = 0; /* as in a file of before: items have none */
+    EXPECT_OK(tamis_model_save(model, path));
+    EXPECT_OK(tamis_model_load(device, path, &loaded));
+    unlink(path);
+    EXPECT_OK(tamis_model_partial_fit(loaded, &d.view));
+    assert_true(loaded->options.column_regularization == 0);
+    tamis_model_free(loaded);
+    tamis_model_free(model);
+    data_free(&d);
+}
+
 static void the_choice_is_that_of_any_threads(void **state) {
     (void)state;
     static const set_shape uses = {.rows = 1500, .cols = 1500, .a_row = 12, .tail = 0.3, .groups = 40};
-    data d[2] = {draw_chosen(&few_factors, 120), draw_chosen(&uses, 500)};
-    static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS};
-    for (int k = 0; k < 2; k++) {
+    data d[3] = {draw_chosen(&few_factors, 120), draw_chosen(&uses, 500), draw_chosen(&few_factors, 120)};
+    static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS, TAMIS_SFA};
+    for (int k = 0; k < 3; k++) {
         ml_choice first;
         for (int threads = 1; threads <= 3; threads += test_rounds(1, 2)) {
             tamis_model_options options;
@@ -309,9 +362,13 @@ static void the_choice_is_that_of_any_threads(void **state) {
             options.threads = threads;
             options.iterations = 1;
             tamis_model *const model = fit_to(&options, &d[k].view);
-            const ml_choice now = {model->share, model->options.factors, model->options.weights, 0};
+            const ml_choice now = {.share = model->share,
+                                   .regularization = model->options.regularization,
+                                   .factors = model->options.factors,
+                                   .weights = model->options.weights};
             if (threads == 1) first = now;
-            assert_true(now.share == first.share && now.factors == first.factors && now.weights == first.weights);
+            assert_true(now.share == first.share && now.regularization == first.regularization &&
+                        now.factors == first.factors && now.weights == first.weights);
             tamis_model_free(model);
         }
         data_free(&d[k]);
@@ -344,9 +401,9 @@ int main(int argc, char **argv) {
     const struct CMUnitTest quality[] = {cmocka_unit_test(ratings_are_not_below_means_and_biases),
                                          cmocka_unit_test(uses_are_not_below_the_most_popular),
                                          cmocka_unit_test(real_sets_are_not_below_their_baselines)};
-    const struct CMUnitTest choice[] = {cmocka_unit_test(what_is_chosen_is_kept),
-                                        cmocka_unit_test(the_choice_is_that_of_any_threads),
-                                        cmocka_unit_test(a_refused_fit_leaves_nothing_chosen)};
+    const struct CMUnitTest choice[] = {
+        cmocka_unit_test(what_is_chosen_is_kept), cmocka_unit_test(a_stream_has_constants),
+        cmocka_unit_test(the_choice_is_that_of_any_threads), cmocka_unit_test(a_refused_fit_leaves_nothing_chosen)};
     if (argc > 1 && strcmp(argv[1], "choice") == 0) return cmocka_run_group_tests(choice, set_up, tear_down);
     return cmocka_run_group_tests(quality, set_up, tear_down);
 }

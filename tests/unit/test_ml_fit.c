@@ -385,7 +385,7 @@ static void refuses(tamis_model_options options, const char *message) {
 
 static void bad_options_are_named(void **state) {
     (void)state;
-    tamis_model_options o = options_of(TAMIS_SFA);
+    tamis_model_options o = options_of(TAMIS_BPR);
     o.factors = 0;
     refuses(o, "factors = 0, expected 1 to 1024");
     o = options_of(TAMIS_ALS);

@@ -28,7 +28,7 @@ class Fitting(Parameters):
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
-        parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data), `factors_` and `weights_` (the
+        parameter `regularization_` (lambda of the last iteration: the parameter, or found or chosen by the data), `factors_` and `weights_` (the
         parameter, or chosen by an inner split).
         Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
         Raises ValueError with the first bad entry.

@@ -138,6 +138,9 @@ class CCD(RowEstimator):
 class SFA(BatchEstimator):
     """Ratings by sparse factor analysis in mini-batches of users, whose factors are not kept. Parameters as in `ALS`.
 
+    regularization: lambda, 0 chooses it by an inner split, as factors=0 does their number; `partial_fit` chooses nothing and has 0.1 and 32.
+    column_regularization: lambda of the columns, 0: the same.
+
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import SFA
     >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
@@ -147,8 +150,8 @@ class SFA(BatchEstimator):
 
     _method = c.TAMIS_SFA
 
-    def __init__(self, factors: int = 32, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
-                 column_regularization: float = 0.1, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
+    def __init__(self, factors: int = 0, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+                 column_regularization: float = 0.0, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
                  threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())

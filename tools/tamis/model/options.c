@@ -47,8 +47,8 @@ static const struct {
      {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda; 0: found from the noise of the data",
       MODEL(regularization), 0, 0, NULL}},
     {OWN,
-     {"column-regularization", 0, TOOL_REAL, "LAMBDA", NULL, "lambda of an item", MODEL(column_regularization), 0, 0,
-      NULL}},
+     {"column-regularization", 0, TOOL_REAL, "LAMBDA", NULL, "lambda of an item; 0: that of a user",
+      MODEL(column_regularization), 0, 0, NULL}},
     {OWN,
      {"weighted", 0, TOOL_FLAG, NULL, NULL, "multiply lambda by 40 plus the number of ratings of a user or item",
       MODEL(weighted), 0, 0, NULL}},
@@ -252,6 +252,9 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     const int code = tool_options_repeat(tool_train_options(method), settings);
     if (code) return code;
     if (settings->model.factors == 0) settings->model.factors = checkpoint->factors; /* as it was chosen */
+    if (settings->model.regularization == 0) settings->model.regularization = checkpoint->regularization;
+    if (settings->model.column_regularization == 0)
+        settings->model.column_regularization = checkpoint->column_regularization;
     if (settings->model.weights == TAMIS_WEIGHTS_AUTO) settings->model.weights = checkpoint->weights;
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;

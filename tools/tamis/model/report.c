@@ -205,7 +205,7 @@ static void print_choice(const tool_training_summary *summary, const tamis_model
     if (asked->factors == 0) printf("%s factors", tool_word_count(options->factors).text), before = ", ";
     if (asked->weights == TAMIS_WEIGHTS_AUTO && weighs_uses(options->method))
         printf("%sweights %s", before, tool_choice_name(&tool_use_weights, (int)options->weights)), before = ", ";
-    if (options->regularization == 0) printf("%slambda %s", before, number(description->regularization).text);
+    if (asked->regularization == 0) printf("%slambda %s", before, number(description->regularization).text);
     putchar('\n');
 }
 
