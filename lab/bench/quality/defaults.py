@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""The defaults of als, ccd and implicit-als on data of many kinds, beside their baselines and beside a constant lambda: a fifth of
+"""The defaults of als, ccd, sfa and implicit-als on data of many kinds, beside their baselines and beside a constant lambda: a fifth of
 each row's ratings, one of each row's uses held out.
   defaults.py PROGRAM OUT.jsonl [--data jester=FILE.mtx.xz] [--data msweb=FILE.data.xz] [--data kos=docword.kos.txt.gz]"""
 import argparse
-import re
 
 import numpy
 import scipy.sparse
@@ -12,7 +11,7 @@ from common import Program, docword, hold_out_entries, known_rank, matrix_market
 from standins import RATINGS, USES
 from uses import clusters, communities, leave_one_out, visits
 
-CONSTANTS = {"als": 0.1, "ccd": 0.1, "implicit-als": 0.01} # of tamis_model_options_init
+CONSTANTS = {"als": 0.1, "ccd": 0.1, "sfa": 0.1, "implicit-als": 0.01}  # the defaults before lambda was found
 
 
 def stars(rows, columns, ratings, rank, signal, biases, noise, seed, tail=0.0, spread=0.0, rounded=True):
@@ -83,10 +82,10 @@ def measure(program, out, name, method, train, held):
         words = ["--factors", 32, "--regularization", CONSTANTS[method]] if setting == "constant" else []
         if words and method == "implicit-als":
             words += ["--weights", "log"]
-        text, seconds = program.run("train", method, data, "-o", program.file("model"), "--held-out", away, "--device", program.device, *words)
-        found = re.search(r"(RMSE|recall) ([0-9.e-]+) of .* have ([0-9.e-]+)", text)
-        record(out, record="defaults", data=name, method=method, setting=setting, metric=found[1], value=float(found[2]),
-               baseline=float(found[3]), seconds=seconds, version=program.version)
+        found = program.json_lines("train", method, data, "-o", program.file("model"), "--held-out", away, "--device", program.device, "--quiet", *words)[-1]
+        record(out, record="defaults", data=name, method=method, setting=setting, metric=found["metric_name"], value=found["metric"],
+               baseline=found["baseline"], factors=found["factors"], regularization=found["regularization"], weights=found.get("weights"),
+               fit_seconds=found["fit_seconds"], choice_seconds=found.get("choice_seconds", 0), version=program.version, commit=program.commit)
 
 
 def main():
@@ -100,7 +99,7 @@ def main():
     with open(given.out, "a") as out:
         for name, matrix in rating_sets(files):
             train, held = hold_out_entries(matrix, 0.2, 1)
-            for method in ("als", "ccd"):
+            for method in ("als", "ccd", "sfa"):
                 measure(program, out, name, method, train, held)
         for name, matrix in use_sets(files):
             measure(program, out, name, "implicit-als", *leave_one_out(matrix, 1))

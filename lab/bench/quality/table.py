@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the tables of the comparisons into a page, between the lines `<!-- ratings: made by table.py -->` and `<!-- end -->` and so for uses,
-topics, rounds and tune: table.py PAGE.md RESULTS.jsonl[.xz]...   Medians over the seeds, least and most in brackets; below each table the commits."""
+topics, rounds, tune, and what defaults.py measured (defaults, defaults of uses, choices): table.py PAGE.md RESULTS.jsonl[.xz]...   Medians over the seeds, least and most in brackets; below each table the commits."""
 import collections
 import json
 import lzma
@@ -68,6 +68,41 @@ def tuned(_, lines):
     return text + ["", commits(lines, ("data", "method"))]
 
 
+def by_data(lines):
+    found = {}
+    for line in lines:
+        found.setdefault(line["data"], {})[line["method"], line["setting"]] = line
+    return found
+
+
+def of_ratings(_, lines):
+    columns = [(method, setting) for method in ("als", "ccd", "sfa") for setting in ("default", "constant")]
+    text = head(["data", *(method if setting == "default" else f"{method}, 0.1" for method, setting in columns)])
+    for data, found in by_data(line for line in lines if line["metric"] == "RMSE").items():
+        text.append(row([data, *(f"{found[one]['value'] / found[one]['baseline']:.4f}" for one in columns)]))
+    return text + ["", commits(lines, ("data", "method"))]
+
+
+def of_uses(_, lines):
+    text = head(["data", "implicit-als", "implicit-als, 0.01", "the most popular"])
+    for data, found in by_data(line for line in lines if line["metric"] == "recall").items():
+        default, constant = (found["implicit-als", setting] for setting in ("default", "constant"))
+        text.append(row([data, *(f"{number:.4f}" for number in (default["value"], constant["value"], default["baseline"]))]))
+    return text
+
+
+def choices(_, lines):
+    methods = ("als", "ccd", "sfa", "implicit-als")
+    text = head(["data", *methods])
+    for data, found in by_data(line for line in lines if line["setting"] == "default").items():
+        text.append(row([data, *(f"{one['choice_seconds']:.2f} + {one['fit_seconds'] - one['choice_seconds']:.2f}" if one else ""
+                                 for one in (found.get((method, "default")) for method in methods))]))
+    return text
+
+
+OTHERS = {"tune": ("tune", tuned), "defaults": ("defaults", of_ratings), "defaults of uses": ("defaults", of_uses), "choices": ("defaults", choices)}
+
+
 def main():
     page = pathlib.Path(sys.argv[1])
     lines = []
@@ -75,10 +110,13 @@ def main():
         with (lzma.open if path.endswith(".xz") else open)(path, "rt") as file:
             lines += [json.loads(line) for line in file]
     text = page.read_text()
-    for kind in (*TABLES, "tune"):
-        of = [line for line in lines if line["record"] == kind]
+    for kind in (*TABLES, *OTHERS):
+        name, make = OTHERS.get(kind, (kind, compared))
+        of = [line for line in lines if line["record"] == name]
+        if kind == "defaults of uses" and not any(line["metric"] == "recall" for line in of):
+            continue  # the page keeps what it has
         if of:
-            made = "\n".join((tuned if kind == "tune" else compared)(kind, of))
+            made = "\n".join(make(kind, of))
             begin = f"<!-- {kind}: made by table.py -->\n"
             text, found = re.subn(re.escape(begin) + ".*?<!-- end -->", lambda _: f"{begin}\n{made}\n\n<!-- end -->", text, flags=re.DOTALL)
             if not found:
