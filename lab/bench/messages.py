@@ -6,7 +6,7 @@ also by torch.compile, forward and backward.
                 [--compile] [--memory] [--only add-vector-sum ...] [--seconds S] [--most BYTES] [--wait] [--json FILE]
 
 Each line is a call on a graph of uniform random edges, ten a node: the median time of ours in milliseconds, and how many times as long
-the others take, in rounds that alternate. `floor` is the time in which the bytes of the call's floor move at the bandwidth that a copy
+the others take, in rounds of all of them in another order each. `floor` is the time in which the bytes of the call's floor move at the bandwidth that a copy
 has: rows once for each edge, edge vectors once, the result once; on a GPU rows once for each node, which is all that memory moves where
 its caches are large. Backward it counts the same bytes, and those of the gradients of x and e in place of the result's. On a GPU a time
 is that of the device between events around a call that is repeated until a millisecond has passed. The last lines are geometric means,
@@ -25,6 +25,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -295,8 +296,8 @@ class Case:
 
     def time(self, rounds: int, speed: float) -> dict:
         """Medians of the rounds, and the floors."""
-        for _ in range(rounds):
-            for name, run in self.calls.items():
+        for turn in range(rounds):
+            for name, run in random.Random(turn).sample(list(self.calls.items()), len(self.calls)):  # none is always behind the same
                 for part, took in zip(self.times[name], step(run, self.leaves, self.weights, self.device, self.repeats[name])):
                     part.append(took)
         size = self.weights.element_size()
