@@ -565,6 +565,21 @@ INLINE vector vector_select(vector_bits mask, vector where_set, vector otherwise
     return (vector)(((vector_bits)where_set & mask) | ((vector_bits)otherwise & ~mask));
 }
 
+/* Lane i is lane from[i] of x. */
+INLINE vector vector_from(vector x, vector_bits from) {
+#if AVX_BYTES == 64 && defined(TAMIS_KERNEL_F64)
+    return (vector)_mm512_permutexvar_pd((__m512i)from, (__m512d)x);
+#elif AVX_BYTES == 64
+    return (vector)_mm512_permutexvar_ps((__m512i)from, (__m512)x);
+#elif AVX_BYTES == 32 && !defined(TAMIS_KERNEL_F64)
+    return (vector)_mm256_permutevar8x32_ps((__m256)x, (__m256i)from);
+#else
+    vector moved;
+    for (int i = 0; i < LANES; i++) moved[i] = x[from[i]];
+    return moved;
+#endif
+}
+
 /* x in the first n lanes, `after` in the others. */
 INLINE vector vector_first(vector x, int n, vector after) {
     static const real numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -49,9 +49,43 @@ INLINE void entry_numbers(const pass *p, ends *e, real weight, int64_t count, ta
     }
 }
 
+/* How sums of heads of 1, 2, 4 ... elements, of which a vector has several, come of it: lanes are added to those so far
+   apart, and the first lane of each head is taken. */
+typedef struct narrow {
+    int steps; /* -1: heads are not narrow */
+    vector_bits other[5], first;
+} narrow;
+
+static narrow narrow_of(int64_t width, tamis_message_term term) {
+    narrow n = {.steps = -1};
+    if (term == TAMIS_TERM_GATE || width >= LANES || width < 1 || (width & (width - 1))) return n;
+    for (n.steps = 0; 1 << n.steps < width; n.steps++)
+        for (int i = 0; i < LANES; i++) n.other[n.steps][i] = (real_bits)(i ^ (1 << n.steps));
+    for (int i = 0; i < LANES; i++) n.first[i] = (real_bits)(i * width % LANES);
+    return n;
+}
+
+INLINE void entry_narrow(const pass *p, const ends *e, real weight, int64_t width, const narrow *n,
+                         tamis_message_term term, int taken) {
+    char *out = p->out + e->entry * p->out_stride;
+    const int64_t heads = LANES / width;
+    for (int64_t i = 0; i < p->all; i += LANES, out += heads * p->size) {
+        const int tail = p->all - i < LANES ? (int)(p->all - i) : 0;
+        vector v = tail ? entry_vector(p, e, i, tail, term, taken) : entry_vector(p, e, i, 0, term, taken);
+        for (int step = 0; step < n->steps; step++) v += vector_from(v, n->other[step]);
+        v = weight * vector_from(v, n->first);
+        const int count = (int)((tail ? tail : LANES) / width);
+        if (count < LANES)
+            vector_store_tail(out, TYPE, count, v);
+        else
+            vector_store(out, TYPE, v);
+    }
+}
+
 INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis_message_term term, int taken) {
     const tamis_message_job *const job = p->job;
     const int64_t count = job->edge_data == TAMIS_E_HEAD ? job->heads : 1;
+    const narrow n = narrow_of(p->all / count, term);
     int64_t from = column_at(p->offsets, row, p->wide_offsets);
     int64_t stop = column_at(p->offsets, row + 1, p->wide_offsets);
     for (; t < end; t++) {
@@ -72,6 +106,8 @@ INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis
         }
         if (job->edge_data == TAMIS_E_VECTOR)
             entry_row(p, &e, weight, term, taken);
+        else if (n.steps >= 0)
+            entry_narrow(p, &e, weight, p->all / count, &n, term, taken);
         else
             entry_numbers(p, &e, weight, count, term, taken);
     }

@@ -16,15 +16,20 @@
 enum { GATHERED = 256 << 10 };
 
 typedef struct piece {
-    int64_t element; /* its first */
-    int64_t number;  /* the column of y, where y has numbers */
-    int tail;        /* elements of a piece that is less than a vector; else 0 */
+    int64_t element;          /* its first */
+    int64_t number;           /* the column of y, where y has numbers */
+    int tail;                 /* elements of a piece that is less than a vector; else 0 */
+    const vector_bits *heads; /* of each lane of each vector, where y has FEW_HEADS */
 } piece;
+
+/* numbers: 0 where y has a vector for an entry; 1: a number; FEW_HEADS: as many as a vector has at most, in one. */
+enum { FEW_HEADS = 2 };
 
 /* The row of a piece that an entry brings: x, and y as a vector or a number; and z, the one at this end. */
 typedef struct brought {
     const char *x, *y, *z;
     int64_t entry, column;
+    vector heads; /* the numbers of y */
 } brought;
 
 INLINE brought bring(const pass *p, const piece *q, int64_t t, tamis_message_term term, int numbers, int count) {
@@ -32,6 +37,8 @@ INLINE brought bring(const pass *p, const piece *q, int64_t t, tamis_message_ter
     const int64_t from = q->element * p->size, next = t + p->ahead;
     if (term != TAMIS_TERM_Y) b.x = p->x + b.column * p->x_stride + from;
     if (term != TAMIS_TERM_X) b.y = p->y + b.entry * p->y_stride + (numbers ? q->number * p->size : from);
+    if (numbers == FEW_HEADS)
+        b.heads = p->job->heads < LANES ? vector_load_tail(b.y, TYPE, (int)p->job->heads) : vector_load(b.y, TYPE);
     if (p->ahead && next < p->job->order.nnz) {
         const int64_t bytes = count * (int64_t)LANES * p->size;
         if (term != TAMIS_TERM_Y) {
@@ -47,6 +54,7 @@ INLINE brought bring(const pass *p, const piece *q, int64_t t, tamis_message_ter
 }
 
 INLINE vector y_vector(const pass *p, const brought *b, const piece *q, int numbers, int k) {
+    if (numbers == FEW_HEADS) return vector_from(b->heads, q->heads[k]);
     return numbers ? vector_of(element_load(b->y, TYPE)) : pass_load(b->y + k * LANES * p->size, q->tail);
 }
 
@@ -165,32 +173,32 @@ typedef void rows_function(const pass *p, int64_t begin, int64_t end, const piec
 /* The functions of a term: pieces of 8, 4, 2 and 1 vectors, and of less than one. */
 #define SUMS(name, term, numbers, taken)                                                                               \
     static void name##_8(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 8);                          \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 8);                \
     }                                                                                                                  \
     static void name##_4(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 4);                          \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 4);                \
     }                                                                                                                  \
     static void name##_2(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 2);                          \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 2);                \
     }                                                                                                                  \
     static void name##_1(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, taken, 1);                          \
+        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 1);                \
     }                                                                                                                  \
     static void name##_0(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
         sum_rows(p, begin, end, q, term, numbers, taken, 1);                                                           \
     }
 #define LARGEST(name, term, numbers)                                                                                   \
     static void name##_8(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 8);                             \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 8);                   \
     }                                                                                                                  \
     static void name##_4(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 4);                             \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 4);                   \
     }                                                                                                                  \
     static void name##_2(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 2);                             \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 2);                   \
     }                                                                                                                  \
     static void name##_1(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0}, term, numbers, 1);                             \
+        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 1);                   \
     }                                                                                                                  \
     static void name##_0(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
         largest_rows(p, begin, end, q, term, numbers, 1);                                                              \
@@ -200,6 +208,7 @@ SUMS(sum_add, TAMIS_TERM_ADD, 0, 0)
 SUMS(sum_add_number, TAMIS_TERM_ADD, 1, 0)
 SUMS(sum_mul, TAMIS_TERM_MUL, 0, 0)
 SUMS(sum_mul_number, TAMIS_TERM_MUL, 1, 0)
+SUMS(sum_mul_heads, TAMIS_TERM_MUL, FEW_HEADS, 0)
 SUMS(sum_y, TAMIS_TERM_Y, 0, 0)
 SUMS(sum_y_number, TAMIS_TERM_Y, 1, 0)
 SUMS(sum_gate, TAMIS_TERM_GATE, 0, -1)
@@ -235,15 +244,29 @@ static rows_function *const functions[3][5][2][5] = {
      {SIZES(sum_gate), SIZES(sum_gate_number)}},
 };
 
+static rows_function *const few_heads[5] = SIZES(sum_mul_heads);
+
 /* ------------------------------------------------------------------------------------------ rows */
 
-/* Runs the pieces of elements first .. last - 1 of some rows. Within them y has the number `number`, if it has any. */
+/* The heads of the lanes of a piece; those after a tail have any. */
+static void find_heads(int64_t element, int64_t width, int count, vector_bits *heads) {
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < LANES; i++) heads[k][i] = (real_bits)((element + k * (int64_t)LANES + i) / width % LANES);
+}
+
+/* Runs the pieces of elements first .. last - 1 of some rows. Within them y has the number `number`, if it has any;
+   width: of a head, where y has FEW_HEADS, else 0. */
 static void run_pieces(const pass *p, rows_function *const sizes[5], int64_t begin, int64_t end, int64_t first,
-                       int64_t last, int64_t number) {
+                       int64_t last, int64_t number, int64_t width) {
+    vector_bits heads[PIECE] = {{0}};
     for (int size = 4, vectors = PIECE; size > 0; size--, vectors /= 2)
-        for (; last - first >= (int64_t)vectors * LANES; first += (int64_t)vectors * LANES)
-            sizes[size](p, begin, end, &(piece){first, number, 0});
-    if (first < last) sizes[0](p, begin, end, &(piece){first, number, (int)(last - first)});
+        for (; last - first >= (int64_t)vectors * LANES; first += (int64_t)vectors * LANES) {
+            if (width) find_heads(first, width, vectors, heads);
+            sizes[size](p, begin, end, &(piece){first, number, 0, heads});
+        }
+    if (first >= last) return;
+    if (width) find_heads(first, width, 1, heads);
+    sizes[0](p, begin, end, &(piece){first, number, (int)(last - first), heads});
 }
 
 static void message_rows(const tamis_message_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
@@ -252,16 +275,21 @@ static void message_rows(const tamis_message_job *job, int64_t begin, int64_t en
     const tamis_message_term term = job->term == TAMIS_TERM_RELU ? TAMIS_TERM_ADD : job->term;
     rows_function *const *const sizes = functions[job->kind][term][numbers && term != TAMIS_TERM_X];
     const bool heads = job->edge_data == TAMIS_E_HEAD && job->term != TAMIS_TERM_X;
+    const bool few = heads && job->kind == TAMIS_PASS_SUM && term == TAMIS_TERM_MUL && job->heads <= LANES &&
+                     job->width % LANES != 0;
     const int64_t most = GATHERED / (p.all * p.size + 1) + 1; /* entries before the next piece */
     while (begin < end) {
         const int64_t from = column_at(p.offsets, begin, p.wide_offsets);
         int64_t stop = begin + 1;
         while (stop < end && column_at(p.offsets, stop + 1, p.wide_offsets) - from <= most && stop - begin < most)
             stop++;
-        if (!heads) run_pieces(&p, sizes, begin, stop, first, last, 0);
-        for (int64_t h = 0; heads && h < job->heads; h++) {
+        if (few)
+            run_pieces(&p, few_heads, begin, stop, first, last, 0, job->width);
+        else if (!heads)
+            run_pieces(&p, sizes, begin, stop, first, last, 0, 0);
+        for (int64_t h = 0; heads && !few && h < job->heads; h++) {
             const int64_t low = h * job->width, high = low + job->width;
-            run_pieces(&p, sizes, begin, stop, low > first ? low : first, high < last ? high : last, h);
+            run_pieces(&p, sizes, begin, stop, low > first ? low : first, high < last ? high : last, h, 0);
         }
         begin = stop;
     }
