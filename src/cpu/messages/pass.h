@@ -9,8 +9,9 @@
 
 #define TYPE TAMIS_KERNEL_TYPE
 
-/* Entries ahead at which rows are prefetched, if the matrix that they are in is larger than NEAR bytes. */
-enum { AHEAD = 12, NEAR = 1 << 20 };
+/* Rows are prefetched so many entries ahead, if the matrix that they are in is larger than NEAR bytes: AHEAD, and of
+   short rows as many as have AHEAD_BYTES, but not more than AHEAD_MOST. */
+enum { AHEAD = 12, AHEAD_BYTES = 8192, AHEAD_MOST = 64, NEAR = 1 << 20 };
 
 typedef struct pass {
     const tamis_message_job *job;
@@ -27,8 +28,13 @@ typedef struct pass {
 
 INLINE char *pass_address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
 
+static int64_t ahead_of(int64_t row_bytes) {
+    const int64_t rows = AHEAD_BYTES / row_bytes;
+    return rows < AHEAD ? AHEAD : rows > AHEAD_MOST ? AHEAD_MOST : rows;
+}
+
 static pass pass_of(const tamis_message_job *job) {
-    const int64_t size = element_bytes(TYPE);
+    const int64_t size = element_bytes(TYPE), row_bytes = job->heads * job->width * size;
     return (pass){.job = job,
                   .x = pass_address(job->x.at),
                   .y = pass_address(job->y.at),
@@ -49,7 +55,7 @@ static pass pass_of(const tamis_message_job *job) {
                   .wide_argument = job->argument_type == TAMIS_I64,
                   .size = size,
                   .all = job->heads * job->width,
-                  .ahead = job->order.cols * job->heads * job->width * size > NEAR ? AHEAD : 0,
+                  .ahead = job->order.cols * row_bytes > NEAR ? ahead_of(row_bytes) : 0,
                   .least = job->term == TAMIS_TERM_RELU ? 0 : -(real)INFINITY};
 }
 
