@@ -327,10 +327,13 @@ def messages(results):
                 over = [ms / floor for ms, floor in zip(line["ms"]["ours"], line["floor_ms"])] if line else []
                 cells.append(f"{number(best[call, edges, width][0])}, {number(best[call, edges, width][1])} ({over[0]:.1f}, {over[1]:.1f})" if line else "")
             text.append(f"| {call} | {many(edges)} | " + " | ".join(cells) + " |")
-        under = {limit: [f"{key[0]}, {many(key[1])} edges, width {key[2]}: {'forward' if part == 0 else 'backward'} {pair[part]:.2f}"
-                         for key, pair in best.items() for part in (0, 1) if pair[part] < limit] for limit in (1, 2)}
-        text += ["", f"Slower than the best of them: {'; '.join(under[1]) or 'none'}.",
-                 f"Less than twice as fast: {'; '.join(name for name in under[2] if name not in under[1]) or 'none'}."]
+        for title, least, most in (("Slower than the best of them", 0, 1), ("Less than twice as fast", 1, 2)):
+            found = collections.defaultdict(list)
+            for (call, edges, width), pair in best.items():
+                for part, ratio in zip(("forward", "backward"), pair):
+                    if least <= ratio < most:
+                        found[call, edges].append(f"{part} {ratio:.2f} at width {width}")
+            text += ["", f"{title}:{'' if found else ' none.'}", "", *(f"- {call}, {many(edges)} edges: {', '.join(cases)}" for (call, edges), cases in found.items())]
         kept = [line for line in records if line["record"] == "memory"]
         if kept:
             text += ["", "What a step, forward and backward, needs besides its operands, in MiB:", "",
