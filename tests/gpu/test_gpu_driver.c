@@ -252,26 +252,32 @@ static void modules(const void *unused) {
     CHECK(tamis_memory_live() == 0);
 }
 
-/* Kernels of a call that has no plan stay, whatever comes and goes: a graph captured from it launches them. The first
-   call may be the one that is captured: modules that it makes too many wait for a plan, since unloading waits for the
-   device. */
-static void kernels_without_plan(const void *unused) {
-    enum { PLANS = 40, WIDTH = 16 };
-    setting s;
-    tamis_plan *plan = NULL;
-    (void)unused;
-    setenv("TAMIS_MODULES", "8", 1);
-    setting_open(&s, "cuda:0");
+/* Attention to a cache with room for so many positions. */
+static tamis_status attend(const setting *s, int64_t capacity, void *stream) {
+    enum { WIDTH = 16 };
     const tamis_vectors x = {
-        .data = s.m.memory[7], .sequence_stride = WIDTH, .position_stride = WIDTH, .head_stride = WIDTH};
+        .data = s->m.memory[7], .sequence_stride = WIDTH, .position_stride = WIDTH, .head_stride = WIDTH};
     const tamis_cached_attention_options o = {.sequences = 1,
                                               .heads = 1,
                                               .key_heads = 1,
                                               .inner = WIDTH,
                                               .width = WIDTH,
                                               .scale = 1,
-                                              .capacity = 64, /* one part: no memory of the call's own */
-                                              .lengths = s.m.memory[7]};
+                                              .capacity = capacity,
+                                              .lengths = s->m.memory[7]};
+    return tamis_cached_attention(s->device, &o, &x, &x, &x, &x, NULL, stream);
+}
+
+/* Kernels of a call that has no plan stay, whatever comes and goes: a graph captured from it launches them. The first
+   call may be the one that is captured: modules that it makes too many wait for a plan, since unloading waits for the
+   device. */
+static void kernels_without_plan(const void *unused) {
+    enum { PLANS = 40, ONE_PART = 64 /* positions: the call needs no memory of its own */ };
+    setting s;
+    tamis_plan *plan = NULL;
+    (void)unused;
+    setenv("TAMIS_MODULES", "8", 1);
+    setting_open(&s, "cuda:0");
     for (int k = 0; k < 5; k++) { /* their modules are more than may stay */
         CHECK(make_plan_of(&s, 100 + k, &plan) == TAMIS_OK);
         tamis_plan_destroy(plan);
@@ -279,8 +285,7 @@ static void kernels_without_plan(const void *unused) {
     setenv("FAKE_CUDA_CAPTURE", "0x1234", 1);
     for (int when = 0; when < 2; when++) { /* captured, and after others' modules have gone */
         const long loaded = calls("cuModuleLoadData"), launched = calls("cuLaunchKernel");
-        void *const stream = when == 0 ? (void *)(uintptr_t)0x1234 : NULL;
-        CHECK(tamis_cached_attention(s.device, &o, &x, &x, &x, &x, NULL, stream) == TAMIS_OK);
+        CHECK(attend(&s, ONE_PART, when == 0 ? (void *)(uintptr_t)0x1234 : NULL) == TAMIS_OK);
         CHECK(calls("cuModuleLoadData") - loaded == (when == 0));
         CHECK(calls("cuLaunchKernel") - launched == 1);
         setenv("FAKE_CUDA_CAPTURE", "", 1);
@@ -290,6 +295,24 @@ static void kernels_without_plan(const void *unused) {
         }
     }
     CHECK(calls("cuModuleUnload") > PLANS && note("invalidated") == 0);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+/* Without memory pools a graph has no memory of its own: a captured call that needs some is refused. */
+static void captured_without_pools(const void *unused) {
+    enum { PARTS = 4096 /* positions, in several of them */ };
+    void *const stream = (void *)(uintptr_t)0x1234;
+    setting s;
+    (void)unused;
+    setenv("FAKE_CUDA_POOLS", "0", 1);
+    setting_open(&s, "cuda:0");
+    CHECK(attend(&s, PARTS, stream) == TAMIS_OK);
+    const long launched = calls("cuLaunchKernel"), live = note("live");
+    setenv("FAKE_CUDA_CAPTURE", "0x1234", 1);
+    CHECK(attend(&s, PARTS, stream) == TAMIS_ERROR_DEVICE && error_has("allocating memory"));
+    setenv("FAKE_CUDA_CAPTURE", "", 1);
+    CHECK(launched > 1 && calls("cuLaunchKernel") == launched && note("live") == live && note("invalidated") == 0);
     setting_close(&s);
     CHECK(tamis_memory_live() == 0);
 }
@@ -539,6 +562,7 @@ int main(int argc, char **argv) {
     failures += !process_run("arrays that lie elsewhere, on a device that reads the host's", places, "");
     failures += !process_run("modules that nobody uses", modules, NULL);
     failures += !process_run("kernels without a plan", kernels_without_plan, NULL);
+    failures += !process_run("captures without pools", captured_without_pools, NULL);
     failures += !process_run("compiling side by side", compiling_side_by_side, NULL);
     failures += !process_run("compilations that fail", failing_compilations, NULL);
     failures += !process_run("an older compiler", older_compiler, "1");

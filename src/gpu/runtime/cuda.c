@@ -386,8 +386,16 @@ static bool is_pooled(const tamis_gpu_device *device, const void *stream) {
     return stream != TAMIS_ALL_STREAMS && ((const cuda_device *)device)->pool;
 }
 
+static bool is_captured(void *stream) {
+    int status = CU_CAPTURE_STATUS_NONE;
+    return stream != TAMIS_ALL_STREAMS && api.stream_capturing && api.stream_capturing(stream, &status) == CU_SUCCESS &&
+           status != CU_CAPTURE_STATUS_NONE;
+}
+
+/* Of a pool a graph has memory of its own; other memory would be released before the graph runs. */
 static cu_result take(const cuda_device *device, void *stream, size_t bytes, cu_pointer *pointer) {
     if (is_pooled(&device->shared, stream)) return api.pool_allocate(pointer, bytes, device->pool, stream);
+    if (is_captured(stream)) return CU_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     cu_result result = api.memory_allocate(pointer, bytes);
     if (result != CU_ERROR_OUT_OF_MEMORY || !device->pool) return result;
     api.pool_trim(device->pool, 0); /* what the pool holds back may be what is missing */
