@@ -29,7 +29,8 @@ static const struct {
 enum { MESSAGES = sizeof messages / sizeof *messages };
 
 /* Heads and width: less than a vector, whole vectors, vectors and a rest, on every instruction set. */
-static const int64_t shapes[][2] = {{1, 1}, {1, 16}, {3, 7}, {2, 64}, {1, 37}, {4, 20}, {1, 150}, {5, 0}, {8, 2}, {5, 8}};
+static const int64_t shapes[][2] = {{1, 1},  {1, 16},  {3, 7}, {2, 64}, {1, 37},
+                                    {4, 20}, {1, 150}, {5, 0}, {8, 2},  {5, 8}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static tamis_message_options options_of(int message, int reduce, const int64_t shape[2]) {
