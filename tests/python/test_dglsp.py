@@ -214,7 +214,7 @@ def test_without_entries():
 
 
 @pytest.mark.parametrize("call, words", [
-    (lambda A: A @ A.T, "where one is a square diagonal matrix"), (lambda A: A @ A, "expected as many rows of B"),
+    (lambda A: A @ A.T, "only if one of them is a square diagonal matrix"), (lambda A: A @ A, "expected as many rows of B"),
     (lambda A: A + A.T, "expected the same shape and batch"), (lambda A: A + 2, "unsupported operand"), (lambda A: A * "2", "expected a number"),
     (lambda A: A / matrix(seed=2), "expected the same places"), (lambda A: A * matrix(duplicates=True), r"B has several entries .* B.coalesce\(\)"),
     (lambda A: A.reduce(2), "dim = 2"), (lambda A: A.reduce(0, "mean"), "rtype = 'mean'"), (lambda A: dglsp.diag(torch.ones(3), (2, 2)), "expected 2 values"),
