@@ -26,18 +26,6 @@ bool tamis_memory_fails_now(void) {
     return left == 1;
 }
 
-/* Large blocks get large pages where the system has them for those who ask: the first touch of a block takes a third of
-   the time then, and scattered writes miss fewer translations. */
-static void ask_for_large_pages(char *block, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-    const size_t before = (LARGE_PAGE - (uintptr_t)block % LARGE_PAGE) % LARGE_PAGE;
-    if (bytes >= LARGE) (void)madvise(block + before, (bytes - before) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
-#else
-    (void)block;
-    (void)bytes;
-#endif
-}
-
 static tamis_status allocate(int64_t count, size_t size, const char *what, bool zeroed, void **memory) {
     size_t bytes, with_header;
     *memory = NULL;
@@ -48,7 +36,6 @@ static tamis_status allocate(int64_t count, size_t size, const char *what, bool 
     if (bytes == 0) return TAMIS_OK;
     char *const block = tamis_memory_fails_now() ? NULL : zeroed ? calloc(1, with_header) : malloc(with_header);
     if (!block) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
-    ask_for_large_pages(block, with_header);
     char *const aligned = block + ALIGNMENT + (ALIGNMENT - (uintptr_t)block % ALIGNMENT) % ALIGNMENT;
     memcpy(aligned - sizeof block, &block, sizeof block);
     atomic_fetch_add(&live, 1);
@@ -72,6 +59,17 @@ tamis_status tamis_reallocate(int64_t old_count, int64_t count, size_t size, con
     tamis_release(*memory);
     *memory = fresh;
     return TAMIS_OK;
+}
+
+void tamis_prefer_large_pages(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    const size_t before = (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
+    if (bytes >= LARGE)
+        (void)madvise((char *)memory + before, (bytes - before) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
 }
 
 void tamis_release(void *memory) {

@@ -18,6 +18,11 @@ TAMIS_PRIVATE_API tamis_status tamis_allocate_zeroed(int64_t count, size_t size,
 TAMIS_PRIVATE_API tamis_status tamis_reallocate(int64_t old_count, int64_t count, size_t size, const char *what,
                                                 void **memory);
 
+/* Asks for pages of 2 MiB for memory of 8 MiB and more that is written whole: the first touch takes a third of the time
+   then, and scattered writes miss fewer translations. Not for memory that is touched little by little, or in part: it
+   would take more than what is used. */
+void tamis_prefer_large_pages(void *memory, size_t bytes);
+
 /* Frees; NULL is allowed. */
 TAMIS_PRIVATE_API void tamis_release(void *memory);
 
