@@ -28,7 +28,7 @@ check: ## while working: a quick build, the quick tests, lint of what changed; a
 	@scripts/install-dependencies.sh build test
 	@scripts/check.sh
 
-test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, manual; ten minutes
+test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, manual; some twelve minutes
 	@scripts/install-dependencies.sh build test aarch64 docs
 	@scripts/install-python-packages.sh
 	@scripts/test.sh

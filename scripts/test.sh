@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that CI runs, in ten minutes on two cores, step by step with the time of each; a build that fails
+# Everything that CI runs, in some twelve minutes on two cores, step by step with the time of each; a build that fails
 # ends it. Ends with the counts of all test runs. What takes longer is in test-long.sh, what one runs while working in
 # check.sh.
 cd "$(dirname "$0")/.." || exit
@@ -36,4 +36,4 @@ check docs besides docs
 step 'evidence from GPUs'
 scripts/gpu-stale.sh
 
-finish '10 min on two cores that do nothing else, nothing built or cached before'
+finish '12 min on two cores that do nothing else, nothing built or cached before'
