@@ -15,6 +15,7 @@
 #include "group_threads.h"
 #include "support/brief.h"
 #include "support/shared_data.h"
+#include "support/skip.h"
 
 /* ------------------------------------------------------------------------------------------ vertex covers */
 
@@ -241,7 +242,7 @@ static void real_patterns(void **state) {
                  {"gnn/pubmed.graph.mtx.xz", false, 1.35},
                  {"snap/ca-CondMat.mtx.xz", false, 1.25}};
     (void)state;
-    if (!shared_data_folder()) skip();
+    if (!shared_data_folder()) skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         tamis_owned_sparse *const matrix = shared_graph(files[i].file, files[i].edges);
         if (!matrix) continue;
