@@ -74,6 +74,7 @@ static tamis_status copy_rows(const tamis_sparse *uses, const int64_t *rows, int
     copied->view.nnz = nnz;
     copied->view.offsets = copied->offsets;
     copied->view.offset_type = TAMIS_I64;
+    copied->view.offset_base = 0; /* that of a slice */
     copied->view.columns = copied->columns;
     copied->view.values = copied->values;
     return TAMIS_OK;

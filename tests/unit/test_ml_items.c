@@ -311,9 +311,14 @@ static void uses_are_enough(void **state) {
             recommend_both(model, tolerance, &places, &d.view, NULL, ROWS, candidates, n);
             recommend_both(model, tolerance, tamis_owned_sparse_view(coo), &d.view, some, 5, NULL, n);
         }
-        int64_t columns[2];
+        int64_t columns[2], of_slice[2];
         double best[2];
-        const int64_t bad = ROWS;
+        const int64_t bad = ROWS, second = 1;
+        tamis_sparse slice; /* without the first row */
+        EXPECT_OK(tamis_slice(&d.view, 1, ROWS - 1, 0, 0, &slice));
+        EXPECT_OK(tamis_model_recommend(model, NULL, &second, 1, &d.view, 2, columns, best));
+        EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 1, &slice, 2, of_slice, best));
+        assert_true(slice.offset_base > 0 && memcmp(of_slice, columns, sizeof columns) == 0);
         EXPECT_REFUSED(tamis_model_recommend(model, NULL, &bad, 1, &d.view, 2, columns, best), TAMIS_ERROR_ARGUMENT,
                        "rows[0] = 70, seen has 70 rows");
         EXPECT_REFUSED(tamis_model_recommend(model, NULL, NULL, ROWS + 1, &d.view, 2, columns, best),
@@ -357,16 +362,10 @@ static void ties_go_to_the_popular(void **state) {
     tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F64);
     tamis_model *const model = fit_to(&options, &uses);
     int64_t one_offsets[] = {0, 1}, one[] = {5}, found[5];
-    const tamis_sparse known = {.format = TAMIS_CSR,
-                                .rows = 1,
-                                .cols = 7,
-                                .nnz = 1,
-                                .index_type = TAMIS_I64,
-                                .offset_type = TAMIS_I64,
-                                .value_type = TAMIS_F64,
-                                .offsets = one_offsets,
-                                .columns = one,
-                                .values = values};
+    tamis_sparse known = uses;
+    known.rows = known.nnz = 1;
+    known.offsets = one_offsets;
+    known.columns = one;
     double scores[5];
     EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 1, &known, 5, found, scores));
     const int64_t expected[] = {6, 4, 3, 0, 1};
