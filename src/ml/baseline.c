@@ -9,6 +9,7 @@
 #include "ml/method.h"
 #include "ml/methods.h"
 #include "ml/numbers.h"
+#include "ml/popular.h"
 #include "sparse/check.h"
 
 enum { ROUNDS = 5, FIRST = 10 };
@@ -69,16 +70,6 @@ done:
 
 /* ------------------------------------------------------------------------------------------ implicit data */
 
-typedef struct popular {
-    int64_t column, count;
-} popular;
-
-static int by_count(const void *a, const void *b) {
-    const popular *x = a, *y = b;
-    if (x->count != y->count) return x->count < y->count ? 1 : -1;
-    return (x->column > y->column) - (x->column < y->column);
-}
-
 static bool has_column(const tamis_sparse *S, int64_t row, int64_t requested) {
     const int64_t end = ml_offset(S, row + 1);
     const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, requested);
@@ -86,18 +77,19 @@ static bool has_column(const tamis_sparse *S, int64_t row, int64_t requested) {
 }
 
 static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
-    popular *order = NULL;
-    int64_t hits = 0;
-    TRY(tamis_allocate_zeroed(trained->cols, sizeof *order, "the popularity of columns", (void **)&order));
-    for (int64_t i = 0; i < trained->cols; i++) order[i].column = i;
-    for (int64_t at = 0; at < trained->nnz; at++) order[ml_column(trained, at)].count++;
-    qsort(order, (size_t)trained->cols, sizeof *order, by_count);
+    double *counts;
+    int64_t *order, hits = 0;
+    TRY(tamis_allocate_zeroed(trained->cols, sizeof *counts, "the popularity of columns", (void **)&counts));
+    for (int64_t at = 0; at < trained->nnz; at++) counts[ml_column(trained, at)]++;
+    const tamis_status status = ml_order_by_count(counts, trained->cols, &order);
+    tamis_release(counts);
+    TRY(status);
     for (int64_t row = 0; row < held->rows; row++) {
         if (ml_offset(held, row) == ml_offset(held, row + 1)) continue;
         for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
-            if (has_column(trained, row, order[i].column)) continue;
+            if (has_column(trained, row, order[i])) continue;
             listed++;
-            hits += has_column(held, row, order[i].column);
+            hits += has_column(held, row, order[i]);
         }
     }
     tamis_release(order);

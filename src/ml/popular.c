@@ -33,22 +33,28 @@ static int by_count(const void *a, const void *b) {
     return (x->column > y->column) - (x->column < y->column);
 }
 
+tamis_status ml_order_by_count(const double *counts, int64_t cols, int64_t **order) {
+    popular *ranked;
+    *order = NULL;
+    TRY(tamis_allocate(cols, sizeof *ranked, "the popularity of columns", (void **)&ranked));
+    const tamis_status status = tamis_allocate(cols, sizeof **order, "the popularity of columns", (void **)order);
+    if (status == TAMIS_OK) {
+        for (int64_t j = 0; j < cols; j++) ranked[j] = (popular){j, counts[j]};
+        qsort(ranked, (size_t)cols, sizeof *ranked, by_count);
+        for (int64_t j = 0; j < cols; j++) (*order)[j] = ranked[j].column;
+    }
+    tamis_release(ranked);
+    return status;
+}
+
 tamis_status ml_popular_order(const tamis_model *model, int64_t **order) {
     const int64_t cols = model->states[ML_POPULARITY].rows;
-    double *counts = NULL;
-    popular *ranked = NULL;
-    tamis_status status;
+    double *counts;
     *order = NULL;
     if (cols == 0) return TAMIS_OK;
-    TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[ML_POPULARITY], &counts));
-    TRY_GOTO(done, tamis_allocate(cols, sizeof *ranked, "the popularity of columns", (void **)&ranked));
-    TRY_GOTO(done, tamis_allocate(cols, sizeof **order, "the popularity of columns", (void **)order));
-    for (int64_t j = 0; j < cols; j++) ranked[j] = (popular){j, counts[j]};
-    qsort(ranked, (size_t)cols, sizeof *ranked, by_count);
-    for (int64_t j = 0; j < cols; j++) (*order)[j] = ranked[j].column;
-done:
+    TRY(ml_dense_read_doubles(model, &model->states[ML_POPULARITY], &counts));
+    const tamis_status status = ml_order_by_count(counts, cols, order);
     tamis_release(counts);
-    tamis_release(ranked);
     return status;
 }
 

@@ -10,8 +10,9 @@ enum { ML_POPULARITY = 1 };
 
 /* Counts them over the data of a fit, on all ranks. */
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data);
-/* Makes an array of the columns, the most popular first, of equal ones the lower number; NULL where the model has no
-   counts. */
+/* Makes an array of the columns, those with the largest counts first, of equal ones the lower number. */
+tamis_status ml_order_by_count(const double *counts, int64_t cols, int64_t **order);
+/* The same by the model's counts; NULL where it has none. */
 tamis_status ml_popular_order(const tamis_model *model, int64_t **order);
 /* Among columns whose scores tie at 0 the most popular come first: overwrites those of the n best columns that a line
    of A has of them, without those of `seen` (NULL: none), of those that are allowed (NULL: all). All columns tie for a

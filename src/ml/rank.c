@@ -29,7 +29,6 @@
 #include "ml/predict.h"
 #include "ml/scan.h"
 #include "ml/seen.h"
-#include "sparse/check.h"
 #include "sparse/index.h"
 
 /* Blocks have enough rows for each thread to have some that no other touches, and vectors full. Tiles of the CPU stay

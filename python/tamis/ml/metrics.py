@@ -276,9 +276,12 @@ def evaluate(model: Any, held_out: Any, k: int = 10, *, seen: Any = None, factor
         if seen is None:
             raise _errors.ArgumentError(f"this {type(model).__name__} keeps no factors of rows: give what is known of them as seen=, or their factors as factors=")
         factors = None if model._pairs else model.transform(seen)
-    count = len(factors) if factors is not None else samples(seen, "seen").shape[0] if model._pairs else model._rows
+    if factors is not None:
+        whose, count = "factors", len(factors)
+    else:
+        whose, count = ("seen", samples(seen, "seen").shape[0]) if model._pairs else ("the model", model._rows)
     if held.shape[0] != count:
-        raise _errors.ArgumentError(f"held_out has {held.shape[0]} rows, and {'factors' if factors is not None else 'seen' if model._pairs else 'the model'} {count}: for other rows than those of "
+        raise _errors.ArgumentError(f"held_out has {held.shape[0]} rows, and {whose} {count}: for other rows than those of "
                                     f"the fit give factors=model.transform(seen)")
     ranking, _ = model.recommend(n=k, seen=seen, factors=factors)
     return ranking_scores(ranking, held_out, k, seen=seen, threshold=threshold)
