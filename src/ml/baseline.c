@@ -1,6 +1,5 @@
 /* The baselines: biases by a few rounds of damped means, and popularity. */
 #include <math.h>
-#include <stdlib.h>
 #include <tamis/ml.h>
 #include <tamis/structure.h>
 
