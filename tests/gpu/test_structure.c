@@ -195,17 +195,12 @@ static void profile_both(const tamis_problem *problem, tamis_evidence *evidence)
              other.panel_fresh[1]);
 }
 
-/* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot, else about. */
-static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
+/* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot and all are read,
+   else about. */
+static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, const int32_t *columns, double within) {
     enum { PANELS = 6 };
-    int64_t *const offsets = host(rows + 1);
-    int32_t *const columns = host(2 * rows * mean), *const last = host(cols);
+    int32_t *const last = host(cols);
     double fresh[2];
-    for (int64_t i = 0; i < rows; i++) { /* half of them among few */
-        offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
-        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
-            columns[t] = (int32_t)tamis_random_below(&dice, t % 2 ? cols : cols / 50);
-    }
     for (int64_t wide = 0, mark = 0; wide < 2; wide++) {
         const int64_t height = 128 << wide;
         int64_t distinct = 0, total = 0;
@@ -234,9 +229,35 @@ static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within
                      fresh[wide]);
     tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
     tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    free(last);
+}
+
+/* Rows of any length; half of their columns are among few. */
+static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
+    int64_t *const offsets = host(rows + 1);
+    int32_t *const columns = host(2 * rows * mean);
+    for (int64_t i = 0; i < rows; i++) {
+        offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
+            columns[t] = (int32_t)tamis_random_below(&dice, t % 2 ? cols : cols / 50);
+    }
+    expect_fresh_of(rows, cols, offsets, columns, within);
     free(offsets);
     free(columns);
-    free(last);
+}
+
+/* Row i has `band` columns up to column i, and panels more nonzeros than are read. */
+static void expect_fresh_window(int64_t rows, int64_t band, double within) {
+    int64_t *const offsets = host(rows + 1);
+    int32_t *const columns = host(rows * band);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t first = i < band ? 0 : i - band + 1;
+        offsets[i + 1] = offsets[i] + i + 1 - first;
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) columns[t] = (int32_t)(first + t - offsets[i]);
+    }
+    expect_fresh_of(rows, rows, offsets, columns, within);
+    free(offsets);
+    free(columns);
 }
 
 /* Rows whose columns rise, with `repeats` of them twice; the last column of a row is often the first of the next. */
@@ -358,6 +379,9 @@ static void profiling(void **state) {
     expect_fresh(2000, 5000, 30, 1e-12);
     expect_fresh(100, 1 << 17, 50, 1e-12); /* as many columns as slots */
     expect_fresh(3000, 3000000, 100, 0.01);
+    expect_fresh(600, 40000, 4000, 0.1); /* panels of more nonzeros than are read; columns are not alike */
+    expect_fresh_window(6000, 6000, 0.01);
+    expect_fresh_window(6000, 4096, 0.01);
 }
 
 static int set_up(void **state) {

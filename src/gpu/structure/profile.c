@@ -117,18 +117,29 @@ static double fresh_share_of(const tamis_problem *p, const int64_t *facts) {
     return seen ? fresh / (double)seen : 1;
 }
 
+/* Distinct columns of `count` nonzeros, of which `read` have `distinct`: as many as would show so many, if each had as
+   many nonzeros. */
+static double distinct_of_all(double distinct, int64_t read, int64_t count, int64_t cols) {
+    double low = distinct, high = (double)(count < cols ? count : cols);
+    if (read == count) return distinct;
+    for (int i = 0; i < 40; i++) {
+        const double middle = (low + high) / 2;
+        *(middle * -expm1(-(double)read / middle) < distinct ? &low : &high) = middle;
+    }
+    return high;
+}
+
 /* How far rows near each other share columns, from some panels spread over the matrix; `ends`: where they begin and
-   end, of 128 rows, then of 256, and behind that what their columns hit. A panel of more nonzeros than are worth
-   reading is taken to use every column that it could. */
+   end, of 128 rows, then of 256, and behind that what the columns hit of those of their nonzeros that are read. */
 static void compare_panels(const tamis_problem *p, const int64_t *ends, tamis_evidence *evidence) {
     double total[2] = {0, 0}, distinct[2] = {0, 0};
     for (int i = 0; i < 2 * PANELS; i++) {
         const int64_t count = ends[2 * i + 1] - ends[2 * i], hit = ends[4 * PANELS + i];
         if (count <= 0) continue;
+        const int64_t read = count / tamis_gpu_profile_apart(count);
+        const double seen = p->cols <= PANEL_SLOTS ? (double)hit : distinct_of(hit, PANEL_SLOTS, read);
         total[i % 2] += (double)count;
-        distinct[i % 2] += count > PANEL_MOST       ? (double)(count < p->cols ? count : p->cols)
-                           : p->cols <= PANEL_SLOTS ? (double)hit
-                                                    : distinct_of(hit, PANEL_SLOTS, count);
+        distinct[i % 2] += distinct_of_all(seen, read, count, p->cols);
     }
     for (int wide = 0; wide < 2; wide++)
         evidence->panel_fresh[wide] = total[wide] > 0 ? distinct[wide] / total[wide] : 1;

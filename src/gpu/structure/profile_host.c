@@ -93,10 +93,11 @@ static int64_t panel_hits(const tamis_problem *p, int64_t begin, int64_t end) {
     const bool exact = p->cols <= PANEL_SLOTS;
     const int64_t words = exact ? (p->cols + 31) / 32 : PANEL_SLOTS / 32;
     int64_t hit = 0;
-    if (begin < 0 || end < begin || end > p->nnz || end - begin > TAMIS_GPU_PROFILE_PANEL_MOST) return 0;
+    if (begin < 0 || end < begin || end > p->nnz) return 0;
+    const int64_t apart = tamis_gpu_profile_apart(end - begin);
     memset(bits, 0, sizeof bits);
-    for (int64_t t = begin; t < end; t++) {
-        const uint64_t x = (uint64_t)column(p, t);
+    for (int64_t i = 0; i < (end - begin) / apart; i++) {
+        const uint64_t x = (uint64_t)column(p, begin + i * apart + mixed((uint64_t)i) % apart);
         const uint32_t slot = (exact ? (uint32_t)x : mixed(x)) % PANEL_SLOTS;
         bits[slot / 32] |= 1u << slot % 32;
     }
