@@ -321,6 +321,14 @@ failed:
     return status;
 }
 
+/* backward_narrow.cu finds all nonzeros in the cells. */
+static bool spares_turned(tamis_prepared_backward *back) {
+    tamis_problem *const turned = &back->ways[1]->problem;
+    if (!is_narrow(turned)) return false;
+    turned->offsets = turned->columns = NULL;
+    return true;
+}
+
 /* ------------------------------------------------------------------------------------------ executing */
 
 /* The launches over the cells of one order. `own` has the rows of their panels, `other` those that come with the cells.
@@ -515,6 +523,7 @@ static tamis_status execute(const tamis_prepared_backward *back, void *stream, c
 const tamis_backward_functions tamis_backward_wgmma = {.algorithm = "gpu-tensor",
                                                        .seconds = seconds,
                                                        .prepare = prepare,
+                                                       .spares_turned = spares_turned,
                                                        .scratch_bytes = scratch_bytes,
                                                        .execute = execute,
                                                        .release = release};
