@@ -158,7 +158,7 @@ static double alike_of(const tamis_problem *p) {
 
 /* Of all members together, which fill the device, and then a member's share: rows of B and D once for the rows that
    share them, from memory, or the instructions where these take longer; at least the steps of the longest part, one
-   after another; what parts leave, and a launch that adds it. */
+   after another; what parts leave, and a launch that adds it. The first launch is one alone, see tamis_gpu_predict. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const tamis_profile *const profile = &p->evidence->profile;
@@ -179,7 +179,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double left = parts > 1 ? 2 * (double)(p->rows * p->batch * parts) * (double)(p->width + 2) * 4 : 0;
     const double reading = fmax(f->long_rows.memory * tamis_gpu_streamed(p, bytes), issue);
     const double adding = parts > 1 ? f->long_rows.merge + tamis_gpu_streamed(p, left) : 0;
-    prediction->call_seconds = (f->launch + fmax(reading, steps * f->long_rows.step) + adding) / members;
+    prediction->call_seconds = f->launch + (fmax(reading, steps * f->long_rows.step) + adding) / members;
     prediction->setup_seconds = f->long_rows.lists;
     snprintf(
         prediction->reason, sizeof prediction->reason,
