@@ -9,10 +9,11 @@
 #include "sparse/locality.h"
 
 enum { /* as in profile.simt and profile_panels.simt */
-       TAMIS_GPU_PROFILE_FACTS = 9,
+       TAMIS_GPU_PROFILE_FACTS = 10,
        TAMIS_GPU_PROFILE_WINDOWS = TAMIS_LOCALITY_WINDOWS,
        TAMIS_GPU_PROFILE_SLOTS = TAMIS_GPU_PROFILE_FACTS * 256 * 8,
        TAMIS_GPU_PROFILE_PANELS = 6,
+       TAMIS_GPU_PROFILE_ALIKE_ROWS = 4096, /* the most that are compared with the row before */
        TAMIS_GPU_PROFILE_PANEL_SLOTS = 32 * 4096,
        TAMIS_GPU_PROFILE_PANEL_MOST = 1 << 18, /* nonzeros of a panel that are read */
        TAMIS_GPU_PROFILE_NUMBERS =
