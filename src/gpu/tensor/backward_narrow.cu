@@ -53,6 +53,7 @@
 #define OWN_TILES    (INNER_TILES + NEEDS_G * WIDTH_TILES)
 #define OUTS     (PASS == SUMS ? 6 : 32 * (FIRST_TILES + SECOND_TILES)) /* of a thread */
 #define PART     (OUTS * THREADS) /* floats that a group leaves of a panel */
+#define COPIES_FIRST (OUTS > 64) /* before a cell's products, since there are no registers for both; else while they go on */
 #define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what shares are times, as a power of two */
 
 /* What the kernels of a call share. a and e: own rows; b and d: those that come. stats: of all rows of S. Nonzeros are
@@ -284,7 +285,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         }
         if (i < STAGES - 1) copies_commit();
     }
-    if (begin + STAGES < end) load_mixed_record(record, records, together, begin + STAGES);
+    load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
     int stage = 0, fresh = 1; /* a panel begins */
     uint32 next_wanted = masks[(int64)begin * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
@@ -294,35 +295,36 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
     of.largest = 0;
 #pragma unroll
     for (int i = 0; i < OUTS; i++) sums[i] = 0;
-#pragma unroll 1
-    for (int c = begin; c < end; c++) {
-        const uint32 wanted = next_wanted;
-        if (STAGES == 2 || fresh)
-            COPIES_WAIT(0);
-        else
-            COPIES_WAIT(STAGES - 2);
-        proxies_meet();
-        __syncthreads(); /* all have their copies, and are done with the cell before, whose place the next one takes */
+    const auto copy_next = [&](int c, int stage) {
         if (c + STAGES - 1 < end) {
             const int place = stage == 0 ? STAGES - 1 : stage - 1;
             copy_cell(first_stage + place * (TILES * TILE), first_notes + place * (SIDE * 8), from, p.stats, coming, item);
-            if (c + STAGES < end) load_rows(coming, record, lists, others, item);
-            if (c + STAGES + 1 < end) load_mixed_record(record, records, together, c + STAGES + 1);
+            load_rows(coming, record, lists, others, item);
+            load_mixed_record(record, records, together, min(c + STAGES + 1, end - 1));
         }
         copies_commit();
+    };
+#pragma unroll 1
+    for (int c = begin; c < end; c++) {
+        const uint32 wanted = next_wanted;
+        COPIES_WAIT(STAGES - 2);
+        proxies_meet();
+        __syncthreads(); /* all have their copies, and are done with the cell before, whose place the next one takes */
         if (PASS == ROWS && fresh) {
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 const float2 two = p.stats[panel * SIDE + row_in + 8 * i];
-                lse[i] = two.x;
-                delta[i] = two.y;
+                lse[i] = two.x + 0.0f; /* an instruction that waits for the load here: else each cell waits for loads of its own */
+                delta[i] = two.y + 0.0f;
             }
         }
+        if (COPIES_FIRST) copy_next(c, stage);
         const int tile = stage * TILES;
         float x[32], g[32];
         begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
         if (NEEDS_G && !PRODUCTS_AT_ONCE)
             begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
+        if (!COPIES_FIRST) copy_next(c, stage);
         int64 after = next_panel;
         if (c + 1 < end) {
             next_wanted = masks[(int64)(c + 1) * THREADS + item];
@@ -459,6 +461,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         for (int i = 0; i < OUTS; i++) sums[i] = 0;
 #endif
         if (whole) write_empty(p, (float2 *)stats, ended + 1, following, item);
+        COPIES_WAIT(0); /* the next panel's own rows */
     }
 #if PASS == SUMS && ELEMENT == 16
     const uint32 bits = __reduce_max_sync(0xffffffffu, bits_of_float(of.largest));

@@ -152,22 +152,33 @@ FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, 
 
 /* Scores become exponentials relative to the row's largest, rounded; what has been summed before is scaled. */
 FUNCTION void exponentials(uint32 *factors, row_state &rows, float *sums, const float *x, float in_log2) {
+    float largest[2];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        float largest = -INFINITY, total = 0;
+        largest[half] = fmaxf(x[2 * half], x[2 * half + 1]);
 #pragma unroll
-        for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(x[i], x[i + 1]));
+        for (int i = 2 * half + 4; i < 32; i += 4) largest[half] = fmaxf(largest[half], fmaxf(x[i], x[i + 1]));
+    }
 #pragma unroll
-        for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
-        largest = fmaxf(rows.most[half], largest * in_log2);
-        const float against = (largest == -INFINITY ? 0 : largest) - POWERS_LOG;
-        if (__any_sync(0xffffffffu, largest != rows.most[half])) { /* seldom but in a row's first cells */
-            const float factor = largest == -INFINITY ? 1 : power_of_two(rows.most[half] - largest);
+    for (int other = 1; other < 4; other *= 2)
+#pragma unroll
+        for (int half = 0; half < 2; half++) largest[half] = fmaxf(largest[half], __shfl_xor_sync(0xffffffffu, largest[half], other));
+#pragma unroll
+    for (int half = 0; half < 2; half++) largest[half] = fmaxf(rows.most[half], largest[half] * in_log2);
+    if (__any_sync(0xffffffffu, largest[0] != rows.most[0] || largest[1] != rows.most[1])) { /* seldom but in a row's first cells */
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const float factor = largest[half] == -INFINITY ? 1 : power_of_two(rows.most[half] - largest[half]);
+            rows.most[half] = largest[half];
             rows.total[half] *= factor;
 #pragma unroll
             for (int i = 2 * half; i < OUTS; i += 4) sums[i] *= factor, sums[i + 1] *= factor;
         }
-        rows.most[half] = largest;
+    }
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const float against = (largest[half] == -INFINITY ? 0 : largest[half]) - POWERS_LOG;
+        float total = 0;
 #pragma unroll
         for (int i = 2 * half; i < 32; i += 4) {
             const float y = power_of_two(fmaf(x[i], in_log2, -against)), z = power_of_two(fmaf(x[i + 1], in_log2, -against));
@@ -255,7 +266,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
         }
         if (i < STAGES - 1) copies_commit();
     }
-    if (begin + STAGES < end) load_mixed_record(record, records, together, begin + STAGES);
+    load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
     int stage = 0, fresh = 1; /* a panel begins */
     uint32 next_wanted = masks[(int64)begin * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
@@ -265,22 +276,19 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
 #pragma unroll 1
     for (int c = begin; c < end; c++) {
         const uint32 wanted = next_wanted;
-        if (STAGES == 2 || fresh)
-            COPIES_WAIT(0);
-        else
-            COPIES_WAIT(STAGES - 2);
+        COPIES_WAIT(STAGES - 2);
         proxies_meet();
         __syncthreads(); /* all have their copies, and are done with the cell before, whose place the next one takes */
-        if (c + STAGES - 1 < end) {
-            const int place = stage == 0 ? STAGES - 1 : stage - 1;
-            copy_cell(first_stage + place * (TILES * TILE), from_b, from_d, coming, item);
-            if (c + STAGES < end) load_rows(coming, record, lists, others, item);
-            if (c + STAGES + 1 < end) load_mixed_record(record, records, together, c + STAGES + 1);
-        }
-        copies_commit();
         const int tile = stage * TILES;
         float x[32];
         begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
+        if (c + STAGES - 1 < end) { /* while the products go on */
+            const int place = stage == 0 ? STAGES - 1 : stage - 1;
+            copy_cell(first_stage + place * (TILES * TILE), from_b, from_d, coming, item);
+            load_rows(coming, record, lists, others, item);
+            load_mixed_record(record, records, together, min(c + STAGES + 1, end - 1));
+        }
+        copies_commit();
         int64 after = next_panel;
         if (c + 1 < end) {
             next_wanted = masks[(int64)(c + 1) * THREADS + item];
@@ -337,5 +345,6 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
         }
         begin_rows(state, sums);
         if (whole) write_empty(p, ended + 1, following, item);
+        COPIES_WAIT(0); /* the next panel's own rows */
     }
 }

@@ -42,6 +42,13 @@ FUNCTION source source_of(const element *from, int64 stride, int64 numbers, int 
     return x;
 }
 
+/* Spelled out, since the compiler adds a high word of 0 to each. */
+FUNCTION const char *row_at(const char *at, uint32 row, uint32 stride) {
+    uint64 address;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(row), "r"(stride), "l"((uint64)at));
+    return (const char *)address;
+}
+
 /* Begins to copy the pieces of a thread's lines, which are `rows` of the matrix, into tiles. `whole`: all have 16
  * bytes. */
 FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, const uint32 *rows, int item) {
@@ -49,7 +56,7 @@ FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, con
     if (from.straight) {
 #pragma unroll
         for (int line = 0; line < LINES; line++) {
-            const char *const at = from.at + (uint64)rows[line] * (uint32)from.stride;
+            const char *const at = row_at(from.at, rows[line], (uint32)from.stride);
 #pragma unroll
             for (int tile = 0; tile < tiles; tile++) {
                 const uint32 into = place + tile * TILE + line * (AT_A_TIME * 128);

@@ -260,6 +260,9 @@ static inline void ptx_griddepcontrol_wait(void) { emulated_last_launch(); }
 static inline void ptx_griddepcontrol_launch_dependents(void) {}
 template <typename T> static inline T __ldcg(const T *from) { return *from; }
 
+static inline void ptx_mad_wide_u32(unsigned long long &y, unsigned a, unsigned b, unsigned long long c) {
+    y = (unsigned long long)a * b + c;
+}
 static inline void ptx_ex2_approx_ftz_f32(float &y, float x) {
     y = exp2f(x);
     if (y < 0x1p-126f) y = 0;
