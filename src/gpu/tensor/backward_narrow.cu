@@ -53,7 +53,7 @@
 #define OWN_TILES    (INNER_TILES + NEEDS_G * WIDTH_TILES)
 #define OUTS     (PASS == SUMS ? 6 : 32 * (FIRST_TILES + SECOND_TILES)) /* of a thread */
 #define PART     (OUTS * THREADS) /* floats that a group leaves of a panel */
-#define COPIES_FIRST (OUTS > 64) /* before a cell's products, since there are no registers for both; else while they go on */
+#define COPIES_FIRST (TILES > 2) /* before a cell's products, since there are no registers for both; else while they go on */
 #define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what shares are times, as a power of two */
 
 /* What the kernels of a call share. a and e: own rows; b and d: those that come. stats: of all rows of S. Nonzeros are

@@ -61,15 +61,16 @@ static bool takes(const tamis_problem *p) {
            profile->duplicates == 0;
 }
 
-/* By rows and by columns, half of what both take; of fp16 the rows' sums besides, which nothing has kept. */
+/* By rows and by columns, half of what both take, a member's share; of fp16 the rows' sums besides, which nothing has
+   kept. */
 static double narrow_seconds(const tamis_problem *p) {
-    const double launches = reads_known(p) ? 1 : 1.5;
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double members = fmax((double)p->batch, 1), launches = reads_known(p) ? 1 : 1.5;
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
     const double cell = f->backward_narrow.cell_ps + f->backward_narrow.column_ps * columns;
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->backward_narrow.gathered;
-    return tamis_gpu_filling(p, tamis_tensor_issue(p, tamis_fused_wgmma_cells(p) * cell * gathered * launches)) +
-           f->backward_narrow.begin / 2;
+    const double picoseconds = members * tamis_fused_wgmma_cells(p) * cell * gathered * launches;
+    return (tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) + f->backward_narrow.begin / 2) / members;
 }
 
 static double cells_seconds(const tamis_problem *p) {
@@ -86,7 +87,7 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
     const int64_t lines = parts(problem) * (tiles_of(problem->inner) + tiles_of(problem->width));
     const double split = 2.0 * LINE * (double)lines * (double)(problem->rows + problem->cols);
     if (!takes(problem) || !takes(turned)) return 0;
-    if (is_narrow(problem)) return tamis_gpu_of_member(problem, narrow_seconds(problem) + narrow_seconds(turned), 2);
+    if (is_narrow(problem)) return narrow_seconds(problem) + narrow_seconds(turned);
     const double cells = cells_seconds(problem) + cells_seconds(turned);
     const double begin = tamis_gpu_fitted_for(problem)->backward_wgmma.begin;
     return tamis_gpu_of_member(problem, tamis_gpu_streamed(problem, split) + cells + begin, 2);
