@@ -33,7 +33,7 @@ typedef struct tamis_graph_options {
     int threads;          /* of a call; 0: those of the device when the call is made */
     bool trust_input;     /* the pattern is valid: skip the check of its entries */
     bool forward_only;    /* keep no order of columns: backward calls are then refused */
-    bool column_places;   /* keep 8 more bytes per entry, so that edge values may be in the order of columns */
+    bool column_places;   /* keep 8 more bytes per entry: edge values may be in the order of columns (CPU) */
     void *stream;         /* in which S's arrays are read; tamis_graph_create waits for it */
     uint64_t reserved[5]; /* zero */
 } tamis_graph_options;

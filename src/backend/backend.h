@@ -33,6 +33,7 @@ typedef struct tamis_evidence {
     int corrections;       /* of predictions on this device: see select/corrections.h; 0: none */
     double fresh_share;    /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
     double panel_fresh[2]; /* GPUs: columns per nonzero in panels of 128 and of 256 rows; 1: none is shared */
+    double row_fresh;      /* GPUs: share of nonzeros in rows unlike the row before, at most; 1: all */
     int64_t cache_l1, cache_l2, cache_l3;
     int64_t expected_calls;
 } tamis_evidence;

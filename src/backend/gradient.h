@@ -34,6 +34,8 @@ struct tamis_backward_functions {
     double (*seconds)(const tamis_problem *problem, const tamis_problem *turned);
     tamis_status (*prepare)(const tamis_problem *problem, const tamis_problem *turned,
                             tamis_prepared_backward **prepared);
+    /* tells that no call reads the offsets and columns of `turned`, which may be released; NULL: calls read them */
+    bool (*spares_turned)(tamis_prepared_backward *prepared);
     size_t (*scratch_bytes)(const tamis_prepared_backward *prepared); /* of a call */
     tamis_status (*execute)(const tamis_prepared_backward *prepared, void *stream, const tamis_backward_operands *x);
     void (*release)(tamis_prepared_backward *prepared);

@@ -183,6 +183,22 @@ static void release_permutation(const tamis_gradient *g, tamis_row_order *order)
     order->permutation = NULL;
 }
 
+static void release_order(const tamis_gradient *g, const tamis_row_order *order) {
+    const tamis_backend *const backend = g->device->backend;
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->offsets);
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->own_columns);
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->permutation);
+}
+
+/* What the calls of a gradient in one piece do not read, after the kernels that have read it. */
+static void release_unread(tamis_gradient *g) {
+    const tamis_backward_functions *const back = g->device->backend->back;
+    if (!g->whole || !back->spares_turned || !back->spares_turned(g->whole)) return;
+    release_order(g, &g->turned_order);
+    g->turned_order = (tamis_row_order){.offset_type = g->turned_order.offset_type};
+    g->U.offsets = g->U.columns = NULL;
+}
+
 static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     const tamis_backend *const backend = g->device->backend;
     TRY(check(g, S, options));
@@ -206,14 +222,9 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
     }
     TRY(lay_out(g));
     g->options.algorithm = g->options.parameters = NULL;
-    return backend->finish(g->device->handle, g->options.stream);
-}
-
-static void release_order(const tamis_gradient *g, const tamis_row_order *order) {
-    const tamis_backend *const backend = g->device->backend;
-    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->offsets);
-    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->own_columns);
-    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->permutation);
+    TRY(backend->finish(g->device->handle, g->options.stream));
+    release_unread(g);
+    return TAMIS_OK;
 }
 
 static void release(void *object) {

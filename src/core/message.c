@@ -85,7 +85,9 @@ tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S, con
     if (given->column_places && given->forward_only)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.column_places and forward_only are set: expected one of them");
     if (given->column_places && !(device->backend->attention && device->backend->attention->column_places))
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s has no options.column_places: open \"cpu\"",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.column_places = true: %s takes no edge values in the order of columns; expected "
+                          "false, or the device \"cpu\"",
                           device->description.name);
     TRY(tamis_sparse_check(S, "S"));
     TRY(tamis_device_check_location(device, S->location, "S"));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gpu/methods.h"
+#include "gpu/model.h"
 #include "gpu/nonzeros/prediction.h"
 #include "gpu/plan.h"
 #include "sparse/index.h"
@@ -67,6 +68,8 @@ void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *pr
         a->predict(problem, prediction);
     else
         tamis_gpu_predict_relative(problem, a->relative, prediction);
+    if (a->methods[problem->operation]->batches)
+        prediction->call_seconds = tamis_gpu_of_member(problem, prediction->call_seconds, 1);
 }
 
 tamis_call_bytes tamis_gpu_call_bytes(const tamis_problem *problem) {

@@ -32,6 +32,11 @@ double tamis_gpu_value_ps(const tamis_problem *p, double picoseconds) {
 
 double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_fitted_for(p)->launch; }
 
+double tamis_gpu_of_member(const tamis_problem *p, double alone, double launches) {
+    const double members = fmax((double)p->batch, 1);
+    return fmax(alone - tamis_gpu_launches(p, launches) * (1 - 1 / members), alone / members);
+}
+
 /* Bytes a second of random rows out of a table of that many bytes. */
 double tamis_gpu_gather_rate(const tamis_problem *p, double bytes) {
     const tamis_ceilings *const c = &p->evidence->ceilings;

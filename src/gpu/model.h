@@ -17,6 +17,9 @@ double tamis_gpu_value_ps(const tamis_problem *p, double picoseconds);
 /* Seconds of so many launches. */
 double tamis_gpu_launches(const tamis_problem *p, double count);
 
+/* Seconds of a member of a batch, one of which alone takes so many, where all share so many of its launches. */
+double tamis_gpu_of_member(const tamis_problem *p, double alone, double launches);
+
 /* Bytes a second of random rows out of a table of that many bytes. */
 double tamis_gpu_gather_rate(const tamis_problem *p, double bytes);
 

@@ -75,8 +75,8 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
                    (int)floor(log2((double)e->expected_calls)));
     tamis_text_add(&text, "|%lld %lld %lld %lld %lld %d", (long long)p->rows, (long long)p->cols, (long long)p->nnz,
                    (long long)f->max, (long long)f->empty_rows, f->sorted);
-    tamis_text_add(&text, "|%d %d %d|%d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
-                   step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]));
+    tamis_text_add(&text, "|%d %d %d|%d %d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
+                   step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]), step(e->row_fresh));
     if (p->d_is_b) tamis_text_add(&text, "|D is B");
     if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* whose methods another build may have chosen */
     if (text.used >= TAMIS_REMEMBERED_KEY) return false;

@@ -112,6 +112,7 @@ static tamis_evidence evidence_of(const instance *x) {
                             .ceilings = tamis_gpu_default_ceilings(),
                             .fresh_share = 1,
                             .panel_fresh = {fresh_of[x->pattern][0], fresh_of[x->pattern][1]},
+                            .row_fresh = 1,
                             .expected_calls = x->calls};
 }
 

@@ -453,6 +453,7 @@ static bool oldest_go(void) {
         passed = utimensat(AT_FDCWD, made.paths[i], then, 0) == 0 && passed;
         passed = stat(made.paths[i], &made.information[i]) == 0 && passed;
     }
+    if (made.count == 1) bytes += bytes / 2; /* the new one may be larger, and has to fit by itself */
     snprintf(text, sizeof text, "%lld", bytes);
     setenv("TAMIS_CACHE_BYTES", text, 1);
     type_now = TAMIS_F64; /* other kernels */
@@ -490,9 +491,18 @@ static void can_be_opened(const void *unused) {
 }
 
 int main(int argc, char **argv) {
+    char pocl[PATHS];
     if (argc > 1) device_name = argv[1];
+    /* PoCL's cache is out of reach of what happens to ours; ours is on beside it, for it takes all that begins with 1
+       for on */
+    folder_make(pocl, PATHS);
+    setenv("POCL_CACHE_DIR", pocl, 0);
+    setenv("POCL_KERNEL_CACHE", "11", 1);
     const int there = process_code(process_start(can_be_opened, NULL));
-    if (there != 0) return there;
+    if (there != 0) {
+        folder_remove(pocl);
+        return there;
+    }
     setenv("TAMIS_PROBE", "0", 1);
     verdict("memory ends, at each allocation", process_run("    in turn", memory_ends, NULL));
     verdict("more memory than there is", process_run("    at once", memory_is_too_small, NULL));
@@ -506,6 +516,7 @@ int main(int argc, char **argv) {
         verdict("a folder that may not be written", folder_is_open(0500, "    is not used"));
     verdict("four processes fill one cache", processes_race());
     verdict("the oldest entries go", oldest_go());
+    folder_remove(pocl);
     printf("%d of %d failed\n", failures, count);
     return failures != 0;
 }

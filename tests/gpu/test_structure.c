@@ -180,32 +180,28 @@ static void profile_both(const tamis_problem *problem, tamis_evidence *evidence)
     const tamis_profile *const x = &evidence->profile, *const y = &other.profile;
     const bool counts = x->max == y->max && x->min == y->min && x->empty_rows == y->empty_rows &&
                         x->bandwidth == y->bandwidth && x->sorted == y->sorted && x->duplicates == y->duplicates;
-    const bool shares = same(x->variation, y->variation) && same(x->mean_span, y->mean_span) &&
-                        same(evidence->fresh_share, other.fresh_share) &&
-                        same(evidence->panel_fresh[0], other.panel_fresh[0]) &&
-                        same(evidence->panel_fresh[1], other.panel_fresh[1]);
+    const bool shares =
+        same(x->variation, y->variation) && same(x->mean_span, y->mean_span) &&
+        same(evidence->fresh_share, other.fresh_share) && same(evidence->panel_fresh[0], other.panel_fresh[0]) &&
+        same(evidence->panel_fresh[1], other.panel_fresh[1]) && same(evidence->row_fresh, other.row_fresh);
     if (counts && shares) return;
     fail_msg("%lld x %lld, %lld nonzeros: max %lld %lld, min %lld %lld, empty %lld %lld, bandwidth %lld %lld, sorted "
-             "%d %d, duplicates %lld %lld, variation %g %g, span %g %g, fresh %g %g, of panels %g %g, %g %g",
+             "%d %d, duplicates %lld %lld, variation %g %g, span %g %g, fresh %g %g, of panels %g %g, %g %g, "
+             "of rows %g %g",
              (long long)x->rows, (long long)x->cols, (long long)x->nnz, (long long)x->max, (long long)y->max,
              (long long)x->min, (long long)y->min, (long long)x->empty_rows, (long long)y->empty_rows,
              (long long)x->bandwidth, (long long)y->bandwidth, x->sorted, y->sorted, (long long)x->duplicates,
              (long long)y->duplicates, x->variation, y->variation, x->mean_span, y->mean_span, evidence->fresh_share,
              other.fresh_share, evidence->panel_fresh[0], other.panel_fresh[0], evidence->panel_fresh[1],
-             other.panel_fresh[1]);
+             other.panel_fresh[1], evidence->row_fresh, other.row_fresh);
 }
 
-/* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot, else about. */
-static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
+/* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot and all are read,
+   else about. */
+static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, const int32_t *columns, double within) {
     enum { PANELS = 6 };
-    int64_t *const offsets = host(rows + 1);
-    int32_t *const columns = host(2 * rows * mean), *const last = host(cols);
+    int32_t *const last = host(cols);
     double fresh[2];
-    for (int64_t i = 0; i < rows; i++) { /* half of them among few */
-        offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
-        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
-            columns[t] = (int32_t)tamis_random_below(&dice, t % 2 ? cols : cols / 50);
-    }
     for (int64_t wide = 0, mark = 0; wide < 2; wide++) {
         const int64_t height = 128 << wide;
         int64_t distinct = 0, total = 0;
@@ -234,9 +230,35 @@ static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within
                      fresh[wide]);
     tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
     tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    free(last);
+}
+
+/* Rows of any length; half of their columns are among few. */
+static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
+    int64_t *const offsets = host(rows + 1);
+    int32_t *const columns = host(2 * rows * mean);
+    for (int64_t i = 0; i < rows; i++) {
+        offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
+            columns[t] = (int32_t)tamis_random_below(&dice, t % 2 ? cols : cols / 50);
+    }
+    expect_fresh_of(rows, cols, offsets, columns, within);
     free(offsets);
     free(columns);
-    free(last);
+}
+
+/* Row i has `band` columns up to column i, and panels more nonzeros than are read. */
+static void expect_fresh_window(int64_t rows, int64_t band, double within) {
+    int64_t *const offsets = host(rows + 1);
+    int32_t *const columns = host(rows * band);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t first = i < band ? 0 : i - band + 1;
+        offsets[i + 1] = offsets[i] + i + 1 - first;
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) columns[t] = (int32_t)(first + t - offsets[i]);
+    }
+    expect_fresh_of(rows, rows, offsets, columns, within);
+    free(offsets);
+    free(columns);
 }
 
 /* Rows whose columns rise, with `repeats` of them twice; the last column of a row is often the first of the next. */
@@ -358,6 +380,68 @@ static void profiling(void **state) {
     expect_fresh(2000, 5000, 30, 1e-12);
     expect_fresh(100, 1 << 17, 50, 1e-12); /* as many columns as slots */
     expect_fresh(3000, 3000000, 100, 0.01);
+    expect_fresh(600, 40000, 4000, 0.1); /* panels of more nonzeros than are read; columns are not alike */
+    expect_fresh_window(6000, 6000, 0.01);
+    expect_fresh_window(6000, 4096, 0.01);
+}
+
+/* Rows of `length` columns, every seventh empty, or of 1, 2, 3, ... where that is 0. The first column is `step` farther
+   in each set of `height` rows; `own` columns of each row are no other row's. `fresh`: the share of the nonzeros in
+   rows whose columns are not those of the row before. */
+typedef struct overlap {
+    int64_t rows, length, height, step, own;
+    double fresh;
+} overlap;
+
+static void expect_row_fresh(const overlap *x) {
+    const int64_t rows = x->rows, longest = x->length ? x->length : rows, cols = 2 * (rows + longest + rows * x->step);
+    int64_t *const offsets = host(rows + 1), *const columns = host(rows * longest);
+    for (int64_t i = 0; i < rows; i++) {
+        offsets[i + 1] = offsets[i] + (x->length == 0 ? i + 1 : i % 7 == 6 ? 0 : x->length);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
+            columns[t] = 2 * (i / x->height * x->step + t - offsets[i]);
+        for (int64_t j = 1; j <= x->own && offsets[i + 1] > offsets[i]; j++)
+            columns[offsets[i] + (j * longest / (x->own + 1) + i) % longest]++;
+    }
+    for (int wide = 0; wide < 2; wide++) {
+        const tamis_index_type type = wide ? TAMIS_I64 : TAMIS_I32;
+        tamis_evidence evidence;
+        tamis_problem problem = {.rows = rows,
+                                 .cols = cols,
+                                 .nnz = offsets[rows],
+                                 .offsets = integers(offsets, rows + 1, type),
+                                 .offset_type = type,
+                                 .columns = integers(columns, offsets[rows], type),
+                                 .index_type = type,
+                                 .device = device->handle,
+                                 .unchecked = true};
+        profile_both(&problem, &evidence);
+        if (fabs(evidence.row_fresh - x->fresh) > 1e-12)
+            fail_msg("%lld rows of %lld in sets of %lld, %lld apart, %lld their own: %.6f are fresh, expected %.6f",
+                     (long long)rows, (long long)x->length, (long long)x->height, (long long)x->step, (long long)x->own,
+                     evidence.row_fresh, x->fresh);
+        tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
+        tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    }
+    free(offsets);
+    free(columns);
+}
+
+/* Rows that have all their columns in common, and others that have most of them. */
+static void alike_rows(void **state) {
+    (void)state;
+    static const overlap overlaps[] = {
+        {.rows = 6, .length = 1, .height = 6, .fresh = 1.0 / 6},
+        {.rows = 6, .length = 5000, .height = 6, .fresh = 1.0 / 6},        /* one set, as in decoding */
+        {.rows = 6, .length = 5000, .height = 2, .step = 9, .fresh = 0.5}, /* three, whose columns overlap */
+        {.rows = 6, .length = 5000, .height = 6, .own = 1, .fresh = 1},
+        {.rows = 300, .length = 65, .height = 1, .step = 1, .fresh = 1}, /* a window */
+        {.rows = 300, .length = 65, .height = 300, .own = 2, .fresh = 1},
+        {.rows = 300, .height = 1, .fresh = 1},                                      /* a triangle */
+        {.rows = 4096, .length = 3, .height = 4, .step = 1, .fresh = 1317.0 / 3511}, /* and after empty ones */
+        {.rows = 4097, .length = 3, .height = 4, .step = 1, .fresh = 1},             /* too many to look at */
+    };
+    for (size_t i = 0; i < sizeof overlaps / sizeof overlaps[0]; i++) expect_row_fresh(&overlaps[i]);
 }
 
 static int set_up(void **state) {
@@ -375,7 +459,8 @@ static int tear_down(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prefix_sums), cmocka_unit_test(no_sums_of_nothing),
                                        cmocka_unit_test(sorting),     cmocka_unit_test(sorting_twice),
-                                       cmocka_unit_test(profiling),   cmocka_unit_test(profiling_by_either)};
+                                       cmocka_unit_test(profiling),   cmocka_unit_test(profiling_by_either),
+                                       cmocka_unit_test(alike_rows)};
     const struct CMUnitTest profile[] = {cmocka_unit_test(profiling_by_either)};
     dice = tamis_random_start(8, 0);
     brief = argc > 2 && strcmp(argv[2], "profile") == 0;

@@ -8,12 +8,14 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _ops  # noqa: E402
+from tamis import _declarations, _errors  # noqa: E402
+from tamis.torch import _graph_attention, _ops  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("operators are registered from PyTorch 2.4", allow_module_level=True)
 
 ROWS, COLS, NNZ, HEADS, WIDTH = 7, 5, 24, 2, 3
+NO_COLUMNS = "^order = 'columns': cuda:0 takes no edge values in the order of columns; expected 'given' or 'rows', or the device \"cpu\"$"
 ORDERS = ["given", "rows", "columns"]
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
@@ -129,7 +131,7 @@ def sorted_by(order, rows, columns):
 @pytest.mark.parametrize("rest", [(), (3,), (2, 2)])
 def test_segments(kind, order, dim, rest, device):
     if device == "cuda" and order == "columns":
-        with pytest.raises(tamis.UnsupportedError, match="has no options.column_places"):
+        with pytest.raises(tamis.UnsupportedError, match=NO_COLUMNS):
             tt.edge_softmax(make()[0], operand(NNZ), order)
         return
     pattern, rows, columns = make(kind)
@@ -152,6 +154,18 @@ def test_segments(kind, order, dim, rest, device):
         torch.testing.assert_close(one, other)
         torch.autograd.grad(tt.segment(pattern, given, "sum", order, dim).sum(), given)  # a gradient of one number
     assert torch.autograd.gradcheck(lambda x: tt.edge_softmax(pattern, x, order, dim), given)
+
+
+def test_order_of_columns_where_there_is_none(monkeypatch):
+    """What the library says of its option becomes what a caller has passed."""
+    said = 'options.column_places = true: cuda:0 takes no edge values in the order of columns; expected false, or the device "cpu"'
+
+    def refuse(*given):
+        raise _errors.of_status(_declarations.TAMIS_ERROR_UNSUPPORTED, said)
+
+    monkeypatch.setattr(_graph_attention, "_graph", refuse)
+    with pytest.raises(tamis.UnsupportedError, match=NO_COLUMNS):
+        tt.segment(make()[0], operand(NNZ), "sum", "columns")
 
 
 def test_segment_shapes():

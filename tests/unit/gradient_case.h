@@ -47,6 +47,7 @@ typedef struct gradient_case {
     tamis_type type, value_type; /* of S's values and of dS */
     bool rounds_factors;         /* p and dx may be rounded to the type: attention of 16 bits on tensor cores */
     bool rounds_result;          /* a row's mean of dp may be taken from the result of the forward call */
+    bool lost;                   /* a row of an input is infinite: what nonzeros bring of it is not compared */
     tamis_options options;
     tamis_execution here, there; /* for the oracle, and for the device */
     gradient_array pattern[3], values;
@@ -82,6 +83,9 @@ bool gradient_case_has_values(const gradient_case *c);
 
 /* Each row of an input times a power of two of its own, 2^-range to 2^range. */
 void gradient_case_spread(gradient_case *c, int which, int range, tamis_random *dice);
+
+/* A row of an input becomes infinite, in every member. */
+void gradient_case_lose(gradient_case *c, int which, int64_t row);
 
 /* A member's numbers, row by row, of the host's copy: who reads them for each nonzero reads them once. */
 typedef struct reals {

@@ -154,6 +154,19 @@ static void test_spread(void **state) {
     }
 }
 
+/* An infinite row of A or B: what has no nonzero with it comes out right, though cells multiply it by zeros. */
+static void test_infinite(void **state) {
+    static const tamis_type types[] = {TAMIS_BF16, TAMIS_F32, TAMIS_F16};
+    (void)state;
+    for (int type = 0; type < (brief ? 1 : 3); type++)
+        for (int which = IN_A; which <= IN_B; which++) {
+            const gradient_shape shape = draw_shape(types[type], 200, 130, 0.1);
+            gradient_case *const c = make(types[type], &shape);
+            gradient_case_lose(c, which, tamis_random_below(&dice, c->in[which].here.rows));
+            compare(c);
+        }
+}
+
 /* Factors of scores that the kernel treats apart: negative, none, huge. */
 static void test_scales(void **state) {
     static const double scales[] = {-0.5, 0, 40};
@@ -226,10 +239,10 @@ static void test_nothing_left(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes),      cmocka_unit_test(test_repeats),
-                                       cmocka_unit_test(test_spread),      cmocka_unit_test(test_scales),
-                                       cmocka_unit_test(test_steps),       cmocka_unit_test(test_choice),
-                                       cmocka_unit_test(test_nothing_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes),   cmocka_unit_test(test_repeats),
+                                       cmocka_unit_test(test_spread),   cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_infinite), cmocka_unit_test(test_steps),
+                                       cmocka_unit_test(test_choice),   cmocka_unit_test(test_nothing_left)};
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     tamis_device_description about;

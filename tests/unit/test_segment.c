@@ -182,6 +182,19 @@ static double loss(const graph_case *g, const tamis_segment_options *o, const ma
     return sum;
 }
 
+/* A device that takes no values in the order of columns says so when the graph is made. */
+static void order_of_columns(void **state) {
+    (void)state;
+    graph_case g = graph_case_make(GRAPH_COO);
+    tamis_graph *graph = NULL;
+    const tamis_graph_options options = {.column_places = true};
+    const tamis_status status = tamis_graph_create(device, &g.S, &options, &graph);
+    assert_int_equal(status, has_columns() ? TAMIS_OK : TAMIS_ERROR_UNSUPPORTED);
+    if (!has_columns()) assert_non_null(strstr(tamis_last_error(), "options.column_places = true: "));
+    tamis_graph_destroy(graph);
+    graph_case_free(&g);
+}
+
 static void finite_differences(void **state) {
     (void)state;
     const double h = 0x1p-20;
@@ -242,7 +255,8 @@ static void ties_and_nan(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_segment), cmocka_unit_test(hubs),
-                                       cmocka_unit_test(finite_differences), cmocka_unit_test(ties_and_nan)};
+                                       cmocka_unit_test(finite_differences), cmocka_unit_test(ties_and_nan),
+                                       cmocka_unit_test(order_of_columns)};
     if (!device_is_drawn(argc, argv)) return 77;
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

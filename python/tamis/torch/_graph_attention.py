@@ -88,8 +88,15 @@ def _segment_options(op: int, order: int, x: Tensor, heads: int, argument: Tenso
                                          argument_type=c.TAMIS_I64 if argument.dtype == torch.int64 else c.TAMIS_I32))
 
 
+def _segment_graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, order: int) -> Any:
+    try:
+        return _graph(index, columns, rows, cols, coo, order == c.TAMIS_ENTRIES_BY_COLUMN)
+    except _errors.UnsupportedError as error:
+        raise _errors.renamed(error, {"column_places = true": "order = 'columns'", "expected false": "expected 'given' or 'rows'"}) from None
+
+
 def _segment(index: Tensor, columns: Tensor, x: Tensor, rows: int, cols: int, coo: bool, op: int, order: int) -> tuple[Tensor, Tensor]:
-    graph = _graph(index, columns, rows, cols, coo, order == c.TAMIS_ENTRIES_BY_COLUMN)
+    graph = _segment_graph(index, columns, rows, cols, coo, order)
     out, argument = _segment_fake(index, columns, x, rows, cols, coo, op, order)
     room(out, argument)
     must(lib.tamis_segment(graph.value, _segment_options(op, order, x, x.shape[1], argument), _places_view(x, "values"), _places_view(out, "out"),
@@ -99,7 +106,7 @@ def _segment(index: Tensor, columns: Tensor, x: Tensor, rows: int, cols: int, co
 
 def _segment_backward(grad: Tensor, index: Tensor, columns: Tensor, y: Optional[Tensor], argument: Tensor, rows: int, cols: int, coo: bool, op: int,
                       order: int) -> Tensor:
-    graph = _graph(index, columns, rows, cols, coo, order == c.TAMIS_ENTRIES_BY_COLUMN)
+    graph = _segment_graph(index, columns, rows, cols, coo, order)
     grad = _dense_either(grad)
     dx = _segment_backward_fake(grad, index, columns, y, argument, rows, cols, coo, op, order)
     room(dx)
@@ -242,8 +249,8 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
     """The softmax of given scores over the entries of each row.
 
     scores: a number for each entry, or several, each with a softmax of its own: (nnz, ...), or with dim=-1 (..., nnz). order: that of
-    the entries, "given", the pattern's; "rows", sorted by row; "columns", sorted by column; entries of a row or column keep the
-    pattern's order among themselves. Returns what scores' shape is. Gradients. Errors as in `sddmm`.
+    the entries, "given", the pattern's; "rows", sorted by row; "columns", sorted by column, on the CPU alone; entries of a row or
+    column keep the pattern's order among themselves. Returns what scores' shape is. Gradients. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)

@@ -20,7 +20,10 @@
  *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
  * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0
- * (the host says so by ONE_TEAM): where there are no shuffles a collective is a barrier of the group.
+ * (the host says so by ONE_TEAM): where there are no shuffles a collective is a barrier of the group. A branch with
+ * collectives that all work-items take has a constant for its condition, or ends with one or with group_barrier():
+ * what follows the last one in it PoCL does for all work-items as the first one decides (3.1 if it optimises, 6.0
+ * always).
  *
  * A kernel's pointers are IN(type, name), OUT(type, name) in its parameters and TAKE(type, name) / TAKE_OUT(type, name)
  * as its first statements. `real` is what sums are kept in, `element` what memory holds, `piece` 16 bytes of it.

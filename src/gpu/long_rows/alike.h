@@ -3,8 +3,10 @@
 #define TAMIS_GPU_LONG_ROWS_ALIKE_H
 
 #include "gpu/method.h"
+#include "gpu/structure/profile_host.h"
 
-enum { TAMIS_ALIKE_ROWS_MOST = 4096 }; /* the host sorts them */
+/* The host sorts them. */
+enum { TAMIS_ALIKE_ROWS_MOST = TAMIS_GPU_PROFILE_ALIKE_ROWS };
 
 /* A row; rows with the same columns, in the same order, lie next to each other and have the same `alike`. */
 typedef struct tamis_gpu_alike_row {

@@ -149,24 +149,25 @@ static const tamis_gpu_method method = {
 
 /* ------------------------------------------------------------------------------------------ the table's row */
 
-/* How many rows share what is read: of the same columns, as far as the profile tells. */
+/* How many rows have the same columns, as far as the profile tells. Columns that rows have in common beside others, as
+   those of a window, do not count: rows share what is read only where all are the same. */
 static double alike_of(const tamis_problem *p) {
-    enum { MOST = 8 };
-    const double fresh = p->evidence->panel_fresh[0];
-    if (!is_even(&p->evidence->profile) || fresh <= 0) return 1;
-    return fmin(fmax(1 / fresh, 1), MOST);
+    const double fresh = p->evidence->row_fresh;
+    return fresh > 0 && fresh < 1 ? 1 / fresh : 1;
 }
 
 /* Of all members together, which fill the device, and then a member's share: rows of B and D once for the rows that
    share them, from memory, or the instructions where these take longer; at least the steps of the longest part, one
-   after another; what parts leave, and a launch that adds it. */
+   after another; what parts leave, and a launch that adds it. The first launch is one alone, see tamis_gpu_predict. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const tamis_profile *const profile = &p->evidence->profile;
-    const double alike = alike_of(p), numbers = (double)(p->inner + p->width), members = (double)p->batch;
-    const int64_t unit = 16 / (int64_t)tamis_type_size(p->type), blocks = (int64_t)ceil((double)p->rows / alike);
+    const double same = alike_of(p), numbers = (double)(p->inner + p->width), members = (double)p->batch;
+    const int64_t unit = 16 / (int64_t)tamis_type_size(p->type);
     tamis_long_rows_form form = {.group = TAMIS_LONG_ROWS_GROUP};
-    tamis_gpu_long_rows_form(p->device, p->type, p->inner, p->width, unit, (int64_t)(alike + 0.5), &form);
+    tamis_gpu_long_rows_form(p->device, p->type, p->inner, p->width, unit, (int64_t)(same + 0.5), &form);
+    const double alike = fmin(same, (double)form.rows); /* that share what is read */
+    const int64_t blocks = (int64_t)ceil((double)p->rows / alike);
     const int64_t parts = tamis_gpu_long_rows_parts(p->device, &form, p->type, tamis_gpu_max(blocks, 1) * p->batch,
                                                     profile->max, is_even(profile));
     const double nonzeros = (double)p->nnz * members, columns = nonzeros / alike;
@@ -178,11 +179,13 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double left = parts > 1 ? 2 * (double)(p->rows * p->batch * parts) * (double)(p->width + 2) * 4 : 0;
     const double reading = fmax(f->long_rows.memory * tamis_gpu_streamed(p, bytes), issue);
     const double adding = parts > 1 ? f->long_rows.merge + tamis_gpu_streamed(p, left) : 0;
-    prediction->call_seconds = (f->launch + fmax(reading, steps * f->long_rows.step) + adding) / members;
+    prediction->call_seconds = f->launch + (fmax(reading, steps * f->long_rows.step) + adding) / members;
     prediction->setup_seconds = f->long_rows.lists;
-    snprintf(prediction->reason, sizeof prediction->reason,
-             "about %.3g rows share %.3g MB of B and D; each row of up to %lld nonzeros in %lld parts", alike,
-             1e-6 * bytes / members, (long long)profile->max, (long long)parts);
+    snprintf(
+        prediction->reason, sizeof prediction->reason,
+        "about %.3g rows with the same columns at once, %.3g MB of B and D; each row of up to %lld nonzeros in %lld "
+        "parts",
+        alike, 1e-6 * bytes / members, (long long)profile->max, (long long)parts);
 }
 
 const tamis_gpu_algorithm tamis_gpu_long_rows = {

@@ -89,6 +89,7 @@ static tamis_status check(tamis_prepared *p) {
 
 static void define(tamis_gpu_definitions *definitions, const tamis_prepared *p, int task) {
     tamis_gpu_define(definitions, "TASK", task);
+    tamis_gpu_define(definitions, "SOFTMAX", p->problem.edge == TAMIS_EDGE_SOFTMAX);
     if (p->problem.keep_softmax) tamis_gpu_define(definitions, "KEEP_SOFTMAX", 1);
     if (tamis_gpu_cuts_counted(p, p->parameters[LIMIT])) tamis_gpu_define(definitions, "COUNTED", 1);
 }

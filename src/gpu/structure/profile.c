@@ -73,8 +73,9 @@ static tamis_status say_what_csr(const tamis_problem *p) {
 
 /* ------------------------------------------------------------------------------------------ rows */
 
-static void add_up(tamis_profile *profile, const int64_t *facts, int64_t groups, bool *wrong) {
-    int64_t spans = 0, falls = 0, repeats = 0;
+static void add_up(tamis_evidence *evidence, const int64_t *facts, int64_t groups, bool *wrong) {
+    tamis_profile *const profile = &evidence->profile;
+    int64_t spans = 0, falls = 0, repeats = 0, alike = 0;
     double squares = 0;
     profile->min = INT64_MAX;
     *wrong = false;
@@ -89,6 +90,7 @@ static void add_up(tamis_profile *profile, const int64_t *facts, int64_t groups,
         falls += f[6];
         *wrong = *wrong || f[7];
         repeats += f[8];
+        alike += f[9];
     }
     const double variance = squares / (double)profile->rows - profile->mean * profile->mean;
     profile->variation = profile->mean > 0 && variance > 0 ? sqrt(variance) / profile->mean : 0;
@@ -96,6 +98,7 @@ static void add_up(tamis_profile *profile, const int64_t *facts, int64_t groups,
     profile->mean_span = filled > 0 ? (double)spans / (double)filled : 0;
     profile->sorted = falls == 0;
     profile->duplicates = profile->sorted ? repeats : -1;
+    if (alike > 0) evidence->row_fresh = 1 - (double)alike / (double)profile->nnz;
 }
 
 /* ------------------------------------------------------------------------------------------ columns */
@@ -117,18 +120,29 @@ static double fresh_share_of(const tamis_problem *p, const int64_t *facts) {
     return seen ? fresh / (double)seen : 1;
 }
 
+/* Distinct columns of `count` nonzeros, of which `read` have `distinct`: as many as would show so many, if each had as
+   many nonzeros. */
+static double distinct_of_all(double distinct, int64_t read, int64_t count, int64_t cols) {
+    double low = distinct, high = (double)(count < cols ? count : cols);
+    if (read == count) return distinct;
+    for (int i = 0; i < 40; i++) {
+        const double middle = (low + high) / 2;
+        *(middle * -expm1(-(double)read / middle) < distinct ? &low : &high) = middle;
+    }
+    return high;
+}
+
 /* How far rows near each other share columns, from some panels spread over the matrix; `ends`: where they begin and
-   end, of 128 rows, then of 256, and behind that what their columns hit. A panel of more nonzeros than are worth
-   reading is taken to use every column that it could. */
+   end, of 128 rows, then of 256, and behind that what the columns hit of those of their nonzeros that are read. */
 static void compare_panels(const tamis_problem *p, const int64_t *ends, tamis_evidence *evidence) {
     double total[2] = {0, 0}, distinct[2] = {0, 0};
     for (int i = 0; i < 2 * PANELS; i++) {
         const int64_t count = ends[2 * i + 1] - ends[2 * i], hit = ends[4 * PANELS + i];
         if (count <= 0) continue;
+        const int64_t read = count / tamis_gpu_profile_apart(count);
+        const double seen = p->cols <= PANEL_SLOTS ? (double)hit : distinct_of(hit, PANEL_SLOTS, read);
         total[i % 2] += (double)count;
-        distinct[i % 2] += count > PANEL_MOST       ? (double)(count < p->cols ? count : p->cols)
-                           : p->cols <= PANEL_SLOTS ? (double)hit
-                                                    : distinct_of(hit, PANEL_SLOTS, count);
+        distinct[i % 2] += distinct_of_all(seen, read, count, p->cols);
     }
     for (int wide = 0; wide < 2; wide++)
         evidence->panel_fresh[wide] = total[wide] > 0 ? distinct[wide] / total[wide] : 1;
@@ -156,7 +170,7 @@ static bool profiles_panels(const tamis_problem *p) { return !p->once && p->nnz 
 /* Derives the evidence from the facts of so many groups. */
 static tamis_status conclude(const tamis_problem *p, const int64_t *facts, int64_t groups, tamis_evidence *evidence) {
     bool wrong = facts[7] != 0;
-    if (p->rows > 0) add_up(&evidence->profile, facts, groups, &wrong);
+    if (p->rows > 0) add_up(evidence, facts, groups, &wrong);
     if (wrong && p->unchecked) TRY(say_what_csr(p));
     evidence->fresh_share = fresh_share_of(p, facts + groups * FACTS);
     if (profiles_panels(p)) compare_panels(p, facts + (groups + WINDOWS) * FACTS, evidence);
@@ -265,7 +279,7 @@ static tamis_status host_profiles(const tamis_problem *p, bool *host) {
 tamis_status tamis_gpu_profile_by(const tamis_problem *p, bool host, tamis_evidence *evidence) {
     tamis_profile *const profile = &evidence->profile;
     *profile = (tamis_profile){.rows = p->rows, .cols = p->cols, .nnz = p->nnz, .duplicates = -1, .sorted = true};
-    evidence->fresh_share = evidence->panel_fresh[0] = evidence->panel_fresh[1] = 1;
+    evidence->fresh_share = evidence->panel_fresh[0] = evidence->panel_fresh[1] = evidence->row_fresh = 1;
     if (p->rows > 0) profile->mean = (double)p->nnz / (double)p->rows;
     if (p->cols > 0) profile->density = profile->mean / (double)p->cols;
     if (!p->unchecked && p->rows == 0) return TAMIS_OK;

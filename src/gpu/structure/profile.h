@@ -7,7 +7,7 @@
 
 #include "gpu/runtime/runtime.h"
 
-/* tamis_backend's profile: sets fresh_share and panel_fresh too, and checks the pattern where that is `unchecked`. */
+/* tamis_backend's profile: sets the shares of what is fresh too, and checks the pattern where that is `unchecked`. */
 tamis_status tamis_gpu_profile(const tamis_problem *problem, tamis_evidence *evidence);
 
 /* The same, by the host or by the device. */

@@ -4,7 +4,7 @@
 
 #include "sparse/index.h"
 
-enum { LONGEST, SHORTEST, EMPTY, BANDWIDTH, SPANS, SQUARES, FALLS, WRONG, REPEATS };
+enum { LONGEST, SHORTEST, EMPTY, BANDWIDTH, SPANS, SQUARES, FALLS, WRONG, REPEATS, ALIKE };
 enum { FACTS = TAMIS_GPU_PROFILE_FACTS, WINDOWS = TAMIS_GPU_PROFILE_WINDOWS, SLOTS = TAMIS_GPU_PROFILE_SLOTS };
 enum { PANELS = TAMIS_GPU_PROFILE_PANELS, PANEL_SLOTS = TAMIS_GPU_PROFILE_PANEL_SLOTS };
 
@@ -56,6 +56,23 @@ static void profile_rows(const tamis_problem *p, int64_t *facts) {
     }
 }
 
+/* alike_nonzeros of profile.simt, of a row. */
+static int64_t alike_nonzeros(const tamis_problem *p, int64_t before, int64_t begin, int64_t end) {
+    const int64_t length = end - begin;
+    int64_t alike = length;
+    if (length <= 0 || begin - before != length || column(p, before) != column(p, begin)) return 0;
+    for (int64_t t = begin + 1; t < end; t++)
+        if (column(p, t) != column(p, t - length) && column(p, t - 1) == column(p, t - length - 1)) alike -= length;
+    return alike;
+}
+
+static void compare_rows(const tamis_problem *p, int64_t *facts) {
+    for (int64_t i = 1; i < p->rows && p->rows <= TAMIS_GPU_PROFILE_ALIKE_ROWS; i++) {
+        const int64_t before = offset(p, i - 1), end = offset(p, i + 1);
+        if (before >= 0 && end <= p->nnz) facts[ALIKE] += alike_nonzeros(p, before, offset(p, i), end);
+    }
+}
+
 /* Compiled for either type: most of the time goes here. */
 TAMIS_INLINE void profile_entries(const tamis_problem *p, tamis_index_type type, int64_t *facts) {
     int64_t before = -1, falls = 0, repeats = 0, wrong = 0;
@@ -93,10 +110,11 @@ static int64_t panel_hits(const tamis_problem *p, int64_t begin, int64_t end) {
     const bool exact = p->cols <= PANEL_SLOTS;
     const int64_t words = exact ? (p->cols + 31) / 32 : PANEL_SLOTS / 32;
     int64_t hit = 0;
-    if (begin < 0 || end < begin || end > p->nnz || end - begin > TAMIS_GPU_PROFILE_PANEL_MOST) return 0;
+    if (begin < 0 || end < begin || end > p->nnz) return 0;
+    const int64_t apart = tamis_gpu_profile_apart(end - begin);
     memset(bits, 0, sizeof bits);
-    for (int64_t t = begin; t < end; t++) {
-        const uint64_t x = (uint64_t)column(p, t);
+    for (int64_t i = 0; i < (end - begin) / apart; i++) {
+        const uint64_t x = (uint64_t)column(p, begin + i * apart + mixed((uint64_t)i) % apart);
         const uint32_t slot = (exact ? (uint32_t)x : mixed(x)) % PANEL_SLOTS;
         bits[slot / 32] |= 1u << slot % 32;
     }
@@ -120,6 +138,7 @@ void tamis_gpu_profile_host(const tamis_problem *copy, bool panels, int64_t *fac
         profile_entries(copy, TAMIS_I32, facts);
     else
         profile_entries(copy, TAMIS_I64, facts);
+    compare_rows(copy, facts);
     profile_windows(copy, facts + FACTS);
     find_panels(copy, ends);
     for (int i = 0; panels && i < 2 * PANELS; i++) hits[i] = panel_hits(copy, ends[2 * i], ends[2 * i + 1]);

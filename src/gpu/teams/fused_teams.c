@@ -134,6 +134,7 @@ static tamis_status compile(tamis_prepared *p) {
                      tamis_gpu_tasks_sharing(p, v[GROUP], v[TEAM_LANES], registers_of(p),
                                              !is_full(p, problem->inner) || !is_full(p, problem->width)));
     tamis_gpu_define(&definitions, "SAME", problem->d_is_b);
+    tamis_gpu_define(&definitions, "SOFTMAX", problem->edge == TAMIS_EDGE_SOFTMAX);
     if (problem->keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
     return tamis_gpu_add_split_kernel(p, SUMS, "fused_teams.simt", "fused_teams", &definitions, 0);
 }

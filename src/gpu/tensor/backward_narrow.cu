@@ -55,11 +55,14 @@
 #define PART     (OUTS * THREADS) /* floats that a group leaves of a panel */
 #define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what shares are times, as a power of two */
 
-/* What the kernels of a call share. a and e: own rows; b and d: those that come. stats: of all rows of S. */
+/* What the kernels of a call share. a and e: own rows; b and d: those that come. stats: of all rows of S. Nonzeros are
+   read from the cells alone: those of the transpose are nowhere else. */
 typedef struct problem {
     int64 rows, others, inner, width;
-    const offset *offsets;
-    const index *columns;
+    const cell_record *cells;
+    const index *lists;
+    const int32 *together;
+    const uint32 *masks;
     const element *a, *e, *b, *d;
     int64 a_stride, e_stride, b_stride, d_stride;
     output *out[2];
@@ -71,13 +74,22 @@ typedef struct problem {
 
 /* ------------------------------------------------------------------------------------------ plainly */
 
-/* One number of a row of result `which`, as the tensor cores have it; by all lanes of a warp. */
-FUNCTION float plain_result(const problem &p, int which, int64 row, int64 column, int lane) {
-    const int64 end = p.offsets[row + 1];
+/* The other's row of an own row's place `j` in a cell; -1: the cell has no nonzero there (cell_masks of cell_entries.cu). */
+FUNCTION int64 other_of(const problem &p, int64 c, int row_in, int j) {
+    const int thread = row_in / 16 * 32 + row_in % 8 * 4 + j % 8 / 2, bit = j / 8 * 4 + row_in / 8 % 2 * 2 + j % 2;
+    if (!(p.masks[c * THREADS + thread] >> bit & 1)) return -1;
+    return p.together[c] >= 0 ? p.together[c] + j : (int64)p.lists[p.cells[c].list + j];
+}
+
+/* One number of a row of result `which`, as the tensor cores have it; by all lanes of a warp. `cell`: one of the row's
+   panel. */
+FUNCTION float plain_result(const problem &p, int which, int64 cell, int64 row, int64 column, int lane) {
+    const int64 first = p.cells[cell].first_cell, end = p.cells[cell].end_cell;
     float result = 0;
 #pragma unroll 1
-    for (int64 t = p.offsets[row] + lane; t < end; t += 32) {
-        const int64 other = (int64)p.columns[t];
+    for (int64 t = first * SIDE + lane; t < end * SIDE; t += 32) {
+        const int64 other = other_of(p, t / SIDE, (int)(row % SIDE), (int)(t % SIDE));
+        if (other < 0) continue;
         const float2 stats = p.stats[BY_COLUMNS ? other : row];
         const float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
         const float share = exp2f(fmaf(x, p.in_log2, -stats.x));
@@ -100,7 +112,7 @@ FUNCTION void write_result(const problem &p, int which, int64 row, int64 column,
 /* ------------------------------------------------------------------------------------------ results */
 
 /* What a thread has of two rows of a tile of a result, one by one; what is not finite is computed again. */
-NOINLINE void write_each(const problem &p, int which, int tile, const float *sums, int64 row, int lane) {
+NOINLINE void write_each(const problem &p, int which, int64 cell, int tile, const float *sums, int64 row, int lane) {
     const int64 columns = which == 0 ? p.inner : p.width;
     uint64 again = 0;
 #pragma unroll 1
@@ -115,7 +127,7 @@ NOINLINE void write_each(const problem &p, int which, int tile, const float *sum
     for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
         const int64 of_row = row - lane / 4 + of.lane / 4 + of.number / 2 % 2 * 8;
         const int64 column = tile * SIDE + column_of(of.number, of.lane);
-        const float x = plain_result(p, which, of_row, column, lane);
+        const float x = plain_result(p, which, cell, of_row, column, lane);
         if (lane != of.lane) continue;
         write_result(p, which, of_row, column, x);
         again &= again - 1;
@@ -123,7 +135,7 @@ NOINLINE void write_each(const problem &p, int which, int tile, const float *sum
 }
 
 /* The same in pairs, where nothing is unusual. */
-FUNCTION void write_rows(const problem &p, int which, const float *sums, int64 row, int lane) {
+FUNCTION void write_rows(const problem &p, int which, int64 cell, const float *sums, int64 row, int lane) {
     const int count = 32 * (which == 0 ? FIRST_TILES : SECOND_TILES);
     const int64 stride = p.out_strides[which], columns = which == 0 ? p.inner : p.width;
     const uint64 pair = 2 * sizeof(output);
@@ -144,7 +156,7 @@ FUNCTION void write_rows(const problem &p, int which, const float *sums, int64 r
 #pragma unroll
             for (int i = 0; i < count; i++)
                 if (i / 32 == tile) copy[i % 32] = sums[i];
-            write_each(p, which, tile, copy, row, lane);
+            write_each(p, which, cell, tile, copy, row, lane);
         }
     }
 }
@@ -251,7 +263,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
     const uint32 own = shared_address(memory), first_stage = own + OWN_TILES * TILE, first_notes = first_stage + STAGES * (TILES * TILE);
     wait_for_last_launch();
     const float by = PASS == SUMS ? 1 : scale_of_differences(largest), shares = ELEMENT == 16 ? 0x1p-14f : 1;
-    const problem p = {rows, others, inner, width, offsets, columns, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
+    const problem p = {rows, others, inner, width, all, lists, together, masks, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
                        {writes & 1 ? first : 0, writes & 2 ? second : 0}, {first_stride, second_stride}, (const float2 *)stats,
                        edge_scale * LOG2_E, by, {alpha * edge_scale * shares / by, alpha * shares}, beta};
     const int64 panel_before = begin > 0 ? all[begin - 1].panel : -1;
@@ -440,8 +452,8 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         begin_rows(of);
 #else
         if (mine) {
-            if (FIRST_TILES) write_rows(p, 0, sums, row, lane);
-            if (SECOND_TILES) write_rows(p, 1, sums + 32 * FIRST_TILES, row, lane);
+            if (FIRST_TILES) write_rows(p, 0, c, sums, row, lane);
+            if (SECOND_TILES) write_rows(p, 1, c, sums + 32 * FIRST_TILES, row, lane);
         }
 #pragma unroll
         for (int i = 0; i < OUTS; i++) sums[i] = 0;

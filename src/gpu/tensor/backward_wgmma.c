@@ -85,9 +85,10 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
     const int64_t lines = parts(problem) * (tiles_of(problem->inner) + tiles_of(problem->width));
     const double split = 2.0 * LINE * (double)lines * (double)(problem->rows + problem->cols);
     if (!takes(problem) || !takes(turned)) return 0;
-    if (is_narrow(problem)) return narrow_seconds(problem) + narrow_seconds(turned);
-    return tamis_gpu_streamed(problem, split) + cells_seconds(problem) + cells_seconds(turned) +
-           tamis_gpu_fitted_for(problem)->backward_wgmma.begin;
+    if (is_narrow(problem)) return tamis_gpu_of_member(problem, narrow_seconds(problem) + narrow_seconds(turned), 2);
+    const double cells = cells_seconds(problem) + cells_seconds(turned);
+    const double begin = tamis_gpu_fitted_for(problem)->backward_wgmma.begin;
+    return tamis_gpu_of_member(problem, tamis_gpu_streamed(problem, split) + cells + begin, 2);
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */
@@ -321,6 +322,14 @@ failed:
     return status;
 }
 
+/* backward_narrow.cu finds all nonzeros in the cells. */
+static bool spares_turned(tamis_prepared_backward *back) {
+    tamis_problem *const turned = &back->ways[1]->problem;
+    if (!is_narrow(turned)) return false;
+    turned->offsets = turned->columns = NULL;
+    return true;
+}
+
 /* ------------------------------------------------------------------------------------------ executing */
 
 /* The launches over the cells of one order. `own` has the rows of their panels, `other` those that come with the cells.
@@ -515,6 +524,7 @@ static tamis_status execute(const tamis_prepared_backward *back, void *stream, c
 const tamis_backward_functions tamis_backward_wgmma = {.algorithm = "gpu-tensor",
                                                        .seconds = seconds,
                                                        .prepare = prepare,
+                                                       .spares_turned = spares_turned,
                                                        .scratch_bytes = scratch_bytes,
                                                        .execute = execute,
                                                        .release = release};
