@@ -207,8 +207,11 @@ measure() {
                 within lab/bench/models.sh "$tamis" cuda:0 "$folder/models-iterations.txt" >"$folder/models.txt"
             ;;
         two-devices)
-            rm -f "$folder/two-devices.jsonl"
-            MATRICES=$work/matrices within scripts/strong-scaling.sh "$tamis" "${DEVICES:-cuda:0,cuda:1}" "$folder/two-devices.jsonl"
+            rm -f "$folder"/two-devices*
+            for part in scripts/strong-scaling lab/bench/group-models; do
+                out=$folder/two-devices$([ $part = scripts/strong-scaling ] || echo -models)
+                MATRICES=$work/matrices within $part.sh "$tamis" "${DEVICES:-cuda:0,cuda:1}" "$out.jsonl" >"$out.txt" || return
+            done
             ;;
         cpu-speed)
             files=$(matrices neutral ct20stif-like pwtk-like dl4096x1024_s70 dl4096x1024_s90 dl8192x8192_s70 dl8192x8192_s90 HumanGene2-like \

@@ -11,6 +11,7 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   flex      the same beside flex_attention, forward and with gradients
   messages  message passing beside PyTorch and PyTorch Geometric: means, and a row for each call and graph, with what is lost
   evidence  a row for each GPU that make gpu-check has seen: geometric means of the ratios to cuSPARSE
+  devices   two devices beside one of them: milliseconds and the speed-up of each matrix and operation, and an iteration of models
   machines  a row for each folder of RESULTS, with links for a page there
   states    the commit and the days of all of them; what stands there is left while there are several commits
 A ratio is the other's time divided by ours. A table without its file is an error that names the piece of `make measure` which writes it."""
@@ -19,6 +20,7 @@ import csv
 import json
 import math
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -354,6 +356,48 @@ def evidence(results):
     return "\n".join(["| chip | date | matrices | SDDMM | SpMM | fused |", "|---|---|---|---|---|---|", *rows])
 
 
+# ---------------------------------------------------------------------------------------------------- several devices
+
+DEVICES_MATRICES = {"docs-full": "documents", "graph-full": "R-MAT", "mesh-full": "mesh", "dense-full": "uniform 20 %"}
+
+
+def median_iteration(lines):
+    """Milliseconds, of all iterations but the first of each fit."""
+    return 1000 * statistics.median(line["seconds"] for line in lines if line["record"] == "iteration" and line["iteration"] > 1)
+
+
+def devices_models(path):
+    """An iteration on one and on all, of each model."""
+    with open_text(path.as_posix()) as opened:
+        lines = [json.loads(text) for text in opened]
+    text = ["| model | nonzeros | one, ms an iteration | two, ms | speed-up |", "|---|---|---|---|---|"]
+    for method in dict.fromkeys(line["method"] for line in lines):
+        one, several = (median_iteration([line for line in lines if line["method"] == method and ("," in line["on"]) == many_of]) for many_of in (False, True))
+        nnz = next(line["nnz"] for line in lines if line["record"] == "summary" and line["method"] == method)
+        text.append(f"| {method} | {many(nnz)} | {one:.1f} | {several:.1f} | {one / several:.2f} |")
+    return text
+
+
+def devices(results):
+    text = []
+    for path in results.files("two-devices", "two-devices"):
+        with open_text(path.as_posix()) as opened:
+            lines = [line for line in map(json.loads, opened) if line["record"] == "scaling"]
+        speedups = [line["speedup"] for line in lines]
+        widths = sorted({line["inner"] for line in lines})
+        text += [f"{lines[0]['ranks']} {lines[0]['model']}: {spread(speedups)} times as fast as one, {len(lines)} cases.", "",
+                 "| matrix | nonzeros | operation | " + " | ".join(f"K = {inner}" for inner in widths) + " |", "|---|---|---|" + "---|" * len(widths)]
+        for name, title in DEVICES_MATRICES.items():
+            for operation in OPERATIONS:
+                row = {line["inner"]: line for line in lines if (line["matrix"], line["operation"]) == (name, operation)}
+                if row:
+                    text.append(f"| {title} | {many(next(iter(row.values()))['nnz'])} | {TITLES[operation]} | " + " | ".join(
+                        f"{row[inner]['alone_ms']:.3g} to {row[inner]['median_ms']:.3g} ms, {row[inner]['speedup']:.2f}" if inner in row else ""
+                        for inner in widths) + " |")
+        text += ["", *devices_models(path.with_name("two-devices-models.jsonl.xz")), ""]
+    return "\n".join(text[:-1])
+
+
 # ---------------------------------------------------------------------------------------------------- machines
 
 def runs_of(path):
@@ -389,7 +433,7 @@ def states(results):
 
 
 TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "small": small, "naive": naive,
-          "attention": attention, "flex": flex, "messages": messages, "evidence": evidence}
+          "attention": attention, "flex": flex, "messages": messages, "evidence": evidence, "devices": devices}
 
 
 def main():

@@ -81,11 +81,8 @@ tamis_group_price tamis_group_price_of(const tamis_group_plan *plan) {
                                       : tamis_group_seconds_of_rows(&plan->exchange, is->ghost_rows, is->send_rows);
     price.replicated =
         tamis_group_seconds_of_rows(&plan->exchange, plan->report.cols - is->own_rows, is->own_rows * (is->ranks - 1));
-    if (!plan->overlaps)
-        price.together = own + given + price.exchange;
-    else if (plan->cover.used)
-        price.together = own + given + ghost + price.exchange;
-    else
-        price.together = (own > price.exchange ? own : price.exchange) + ghost;
+    /* Pieces by columns hide too little of an exchange to count on (lab/notes, Groups of devices). */
+    price.together =
+        plan->by_rows ? (own > price.exchange ? own : price.exchange) + ghost : own + given + ghost + price.exchange;
     return price;
 }

@@ -83,6 +83,43 @@ static void rows_are_kept(void **state) {
     }
 }
 
+/* Each rank has the same pattern: in every row as many nonzeros in its own columns as in the other's. */
+static void predict_pieces(group_rank *self) {
+    const tamis_sparse *const S = self->context;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_plan *plan = NULL;
+    tamis_group_report report;
+    o.operation = TAMIS_OP_SPMM;
+    o.width = 64;
+    o.threads = 1;
+    o.overlap = TAMIS_OVERLAP_ALWAYS;
+    if (tamis_group_plan_create(self->group, S, S->rows, &o, &plan) != TAMIS_OK ||
+        tamis_group_plan_describe(plan, &report) != TAMIS_OK) {
+        group_says(self, "%.200s", tamis_last_error());
+        return;
+    }
+    if (!report.overlaps || !(report.together_seconds >= 0.99 * (report.alone_seconds / 2 + report.exchange_seconds)))
+        group_says(self, "%g together, %g alone, %g of exchange", report.together_seconds, report.alone_seconds,
+                   report.exchange_seconds);
+    tamis_group_plan_destroy(plan);
+}
+
+static void pieces_by_columns_hide_no_exchange(void **state) {
+    enum { ROWS = 4000, EACH = 16, STEP = 2 * ROWS / EACH };
+    static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
+    static float values[ROWS * EACH];
+    tamis_sparse S = {.rows = ROWS, .cols = 2 * ROWS, .nnz = ROWS * EACH, .offsets = offsets, .columns = columns};
+    tamis_device *const devices[] = {device, device};
+    tamis_group *groups[2];
+    (void)state;
+    S.values = values;
+    for (int i = 0; i <= ROWS; i++) offsets[i] = EACH * i;
+    for (int t = 0; t < ROWS * EACH; t++) columns[t] = t / EACH % STEP + t % EACH * STEP;
+    assert_int_equal(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_OK);
+    group_run(2, groups, predict_pieces, &S);
+    for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
+}
+
 /* Softmax of S^T, of which each rank has a part of each row: a part whose scores are all -infinity adds nothing, be it
    its owner's (row 0) or another one's (row 1). Both parts of row 2 count alike. Row 3, all of it masked, is zero, as
    on one device. */
@@ -157,6 +194,7 @@ int main(int argc, char **argv) {
         return cmocka_run_group_tests(on_devices, NULL, NULL);
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(rows_are_kept),
+                                       cmocka_unit_test(pieces_by_columns_hide_no_exchange),
                                        cmocka_unit_test(masked_parts_add_nothing)};
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -155,3 +156,11 @@ def test_claims_say_once_what_was_not_measured(tmp_path: pathlib.Path) -> None:
     assert "| fig. 1 | 2x | `naive / auto`: 2.50x | Here 2.50, not 3.75. |" in done.stdout
     assert done.stdout.endswith("## Not measured\n\n| where | the claim | why |\n|---|---|---|\n| Somebody: A paper, fig. 2 | 5x | Nobody has it. |\n")
     assert done.stderr == "Somebody: A paper, fig. 1: the results do not have 3.75\n"
+
+
+def test_the_table_of_devices_is_what_was_measured(tmp_path: pathlib.Path) -> None:
+    page = SOURCE / "docs/manual/several-devices.md"
+    copy = tmp_path / page.name
+    copy.write_text(re.sub(r"(<!-- devices: .*? -->)\n.*?(<!-- end of devices -->)", r"\1\n\n\2", page.read_text(encoding="utf-8"), flags=re.DOTALL), encoding="utf-8")
+    done = run(SOURCE / "lab/results/tables.py", SOURCE / "lab/results", copy)
+    assert done.returncode == 0 and copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")

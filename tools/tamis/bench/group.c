@@ -24,8 +24,8 @@ typedef struct side {
     tamis_plan_report local;
     tamis_group_report exchange;
     tamis_comparison comparison;
-    tool_samples samples;
-    tool_summary time;
+    tool_samples samples, kept; /* kept: without the exchange */
+    tool_summary time, kept_time;
     int burst;
 } side;
 
@@ -61,7 +61,8 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     tool_spoil(&problem->output, NULL);
     if (one->oracle && tool_rank_number() == 0)
         status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
-    if (status == TAMIS_OK) status = tool_group_time(&s->group, 1, 1, &seconds); /* the first one has warmed up */
+    if (status == TAMIS_OK)
+        status = tool_group_time(&s->group, 1, 1, false, &seconds); /* the first one has warmed up */
     const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
     s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
     return status;
@@ -75,12 +76,20 @@ static tamis_status measure(const tool_bench_case *one, side *sides) {
         if (i >= 5 && tool_ranks_most(tool_seconds() - start) > one->settings->seconds) break;
         for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
             double seconds = 0;
-            if (!looks_on(&sides[s])) status = tool_group_time(&sides[s].group, 1, sides[s].burst, &seconds);
-            tool_samples_add(&sides[s].samples, seconds);
+            side *one_side = &sides[s];
+            if (!looks_on(one_side)) status = tool_group_time(&one_side->group, 1, one_side->burst, false, &seconds);
+            tool_samples_add(&one_side->samples, seconds);
+            if (status == TAMIS_OK && one_side->exchange.ghosts > 0) {
+                status = tool_group_time(&one_side->group, 1, one_side->burst, true, &seconds);
+                tool_samples_add(&one_side->kept, seconds);
+            }
             if (sides[s].alone) status = tool_ranks_agree(status); /* the others wait meanwhile */
         }
     }
-    for (int s = 0; s < SIDES; s++) sides[s].time = tool_samples_summary(&sides[s].samples);
+    for (int s = 0; s < SIDES; s++) {
+        sides[s].time = tool_samples_summary(&sides[s].samples);
+        sides[s].kept_time = tool_samples_summary(&sides[s].kept);
+    }
     return status;
 }
 
@@ -114,11 +123,16 @@ void tool_bench_group_header(void) {
            "per row", "overlap");
 }
 
+static double predicted_ms(const side *s) {
+    return s->exchange.together_seconds > 0 ? 1e3 * s->exchange.together_seconds : (double)NAN;
+}
+
 static int write_line(tool_bench_run *run, const tool_bench_case *one, const side *sides) {
     tool_json *json = tool_lines_begin(&run->report.lines);
     if (!json) return 0;
     const tamis_group_report *exchange = &sides[GROUP].exchange;
     const tool_summary *alone = &sides[ALONE].time, *group = &sides[GROUP].time;
+    const tool_summary *kept = &sides[GROUP].kept_time;
     const double none = (double)NAN;
     char names[512];
     tool_chosen_text(&tool_devices, &sides[GROUP].kind.devices, names, sizeof names);
@@ -137,9 +151,13 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     tool_json_number(json, "alone_min_ms", 1e3 * alone->min);
     tool_json_number(json, "median_ms", 1e3 * group->median);
     tool_json_number(json, "min_ms", 1e3 * group->min);
+    tool_json_number(json, "kept_ms", kept->count > 0 ? 1e3 * kept->median : none);
     tool_json_number(json, "speedup", group->median > 0 ? alone->median / group->median : none);
     tool_json_number(json, "predicted_speedup",
                      exchange->together_seconds > 0 ? exchange->alone_seconds / exchange->together_seconds : none);
+    tool_json_number(json, "predicted_alone_ms", predicted_ms(&sides[ALONE]));
+    tool_json_number(json, "predicted_ms", predicted_ms(&sides[GROUP]));
+    tool_json_number(json, "predicted_exchange_ms", 1e3 * exchange->exchange_seconds);
     tool_json_integer(json, "samples", (int64_t)group->count);
     tool_json_integer(json, "exchanged_rows", exchange->ghosts);
     tool_json_integer(json, "exchanged_rows_most", exchange->ghosts_most);
@@ -175,6 +193,7 @@ int tool_bench_group(tool_bench_run *run, const tool_bench_case *one) {
     for (int s = 0; s < SIDES; s++) {
         tool_group_close(&sides[s].group);
         tool_samples_free(&sides[s].samples);
+        tool_samples_free(&sides[s].kept);
     }
     return code;
 }

@@ -30,6 +30,7 @@ struct tool_rank {
     const tamis_options *planning;
     const tool_problem *whole;
     int count, burst; /* of samples, and of executions in each */
+    bool kept;        /* B and D are the same in all of a sample */
     bool processes;   /* the others are such */
     bool copies;      /* the output, before and after them */
     double *seconds;
@@ -89,6 +90,7 @@ static tamis_status execute(const tool_rank *rank) {
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     execution.alpha = problem->alpha;
     execution.beta = problem->beta;
+    execution.generation = rank->kept ? 1 : 0;
     if (problem->operation == TAMIS_OP_SDDMM) {
         return tamis_group_plan_sddmm(rank->plan, &problem->A, &problem->B, &problem->output, &execution);
     }
@@ -121,7 +123,8 @@ static tamis_status fetch_output(const tool_rank *rank) {
 }
 
 static tamis_status take_sample(tool_rank *rank, double *seconds) {
-    tamis_status status = tamis_stream_synchronize(rank->device.device, NULL);
+    tamis_status status = rank->kept ? execute(rank) : TAMIS_OK; /* which fetches the rows that are kept */
+    if (status == TAMIS_OK) status = tamis_stream_synchronize(rank->device.device, NULL);
     wait_at(rank->line);
     if (rank->processes) (void)tool_ranks_most(0); /* their starting line */
     const double start = tool_seconds();
@@ -295,7 +298,7 @@ static tamis_status collect_output(tool_group *group, const tool_problem *whole)
     return tool_ranks_agree(status);
 }
 
-static tamis_status sample(tool_group *group, int count, int burst, bool copies, double *seconds) {
+static tamis_status sample(tool_group *group, int count, int burst, bool copies, bool kept, double *seconds) {
     double *all = tool_allocate((size_t)group->here * (size_t)count, sizeof *all);
     const bool processes = group->processes;
     for (int r = 0; r < group->here; r++) {
@@ -303,6 +306,7 @@ static tamis_status sample(tool_group *group, int count, int burst, bool copies,
         rank->count = count;
         rank->burst = burst;
         rank->copies = copies;
+        rank->kept = kept;
         rank->seconds = all + (size_t)r * (size_t)count;
     }
     if (group->order && copies) tool_order_output(group->order, false);
@@ -321,11 +325,11 @@ static tamis_status sample(tool_group *group, int count, int burst, bool copies,
 }
 
 tamis_status tool_group_execute(tool_group *group, int count, double *seconds) {
-    return sample(group, count, 1, true, seconds);
+    return sample(group, count, 1, true, false, seconds);
 }
 
-tamis_status tool_group_time(tool_group *group, int count, int burst, double *seconds) {
-    return sample(group, count, burst, false, seconds);
+tamis_status tool_group_time(tool_group *group, int count, int burst, bool kept, double *seconds) {
+    return sample(group, count, burst, false, kept, seconds);
 }
 
 tamis_status tool_group_describe(const tool_group *group, tamis_plan_report *local, tamis_group_report *report) {

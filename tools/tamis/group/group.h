@@ -110,8 +110,9 @@ void tool_group_close(tool_group *group);
 tamis_status tool_group_execute(tool_group *group, int count, double *seconds);
 
 /* Takes `count` samples of `burst` executions in a row, which the ranks put into their devices' queues without waiting.
-   Sets the seconds of each execution. The output stays where it is computed. */
-tamis_status tool_group_time(tool_group *group, int count, int burst, double *seconds);
+   Sets the seconds of each execution. The output stays where it is computed. kept: rows of B and D are fetched before a
+   sample, and kept in it. */
+tamis_status tool_group_time(tool_group *group, int count, int burst, bool kept, double *seconds);
 
 /* Opens, executes once, and closes. */
 tamis_status tool_group_once(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning);

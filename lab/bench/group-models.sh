@@ -1,0 +1,50 @@
+#!/bin/sh
+# An iteration of the models that fit on groups, on several devices and on the first of them alone, in turn:
+# group-models.sh PROGRAM DEVICES OUT.jsonl. Prints a table; the lines of `tamis train --json` are added to OUT.jsonl, each with
+# its devices. MATRICES is a folder for the data, which are made once.
+#   NNZ (60M), ROWS (2000000), COLUMNS (200000)   of a power law
+#   MODELS ("als implicit-als"), FACTORS (64), ITERATIONS (12), TURNS (2)
+set -eu
+[ $# -eq 3 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+program=$1 devices=$2 out=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+folder=${MATRICES:-$work}
+mkdir -p "$folder"
+
+# ratings for als, and pairs alone for implicit-als, at once: a generator uses one core
+jobs=
+for model in ${MODELS:=als implicit-als}; do
+    file=$folder/$model-${NNZ:=60M}.npz pattern=
+    [ "$model" = als ] || pattern=--pattern
+    [ -e "$file" ] ||
+        { "$program" generate rmat --rows "${ROWS:-2000000}" --cols "${COLUMNS:-200000}" --nnz "$NNZ" $pattern --quiet -o "$file" & jobs="$jobs $!"; }
+done
+for job in $jobs; do wait "$job"; done
+
+# the median of "seconds" of all iterations but the first of each fit
+median() { grep -h '"iteration":' "$@" | grep -v '"iteration": 1,' | sed -n 's/.*"seconds": \([-0-9.e+]*\).*/\1/p' | sort -g | awk '{ s[NR] = $1 } END { print s[int((NR + 1) / 2)] }'; }
+loss() { sed -n 's/.*"loss": \([-0-9.e+]*\).*/\1/p' "$1" | tail -n 1; }
+
+echo '| model | nonzeros | one, ms an iteration | all, ms | speed-up | loss of one | of all |'
+echo '|---|---|---|---|---|---|---|'
+for model in $MODELS; do
+    weights=
+    [ "$model" = als ] || weights='--weights ones' # not those that an inner split chooses, which is of a rank's own rows
+    for turn in $(seq "${TURNS:-2}"); do
+        for where in "${devices%%,*}" "$devices"; do
+            spread=
+            [ "$where" = "${devices%%,*}" ] || spread="--devices $where --spread always"
+            [ -n "$spread" ] || spread="--device $where"
+            json=$work/$model-$turn-$([ "$where" = "$devices" ] && echo all || echo one)
+            # shellcheck disable=SC2086 # words are options
+            "$program" train "$model" "$folder/$model-$NNZ.npz" --factors "${FACTORS:-64}" --iterations "${ITERATIONS:-12}" --seed 1 \
+                --regularization 0.1 $weights $spread --quiet -o "$work/model" --json "$json"
+            sed "s/^{/{\"on\": \"$where\", \"turn\": $turn, /" "$json" >>"$out"
+            rm -f "$work/model"
+        done
+    done
+    one=$(median "$work/$model"-*-one) all=$(median "$work/$model"-*-all)
+    awk -v model="$model" -v nnz="$NNZ" -v one="$one" -v all="$all" -v loss="$(loss "$work/$model-1-one")" -v losses="$(loss "$work/$model-1-all")" \
+        'BEGIN { printf "| %s | %s | %.4g | %.4g | %.2f | %s | %s |\n", model, nnz, 1000 * one, 1000 * all, one / all, loss, losses }'
+done
