@@ -314,8 +314,8 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 const float2 two = p.stats[panel * SIDE + row_in + 8 * i];
-                lse[i] = two.x + 0.0f; /* an instruction that waits for the load here: else each cell waits for loads of its own */
-                delta[i] = two.y + 0.0f;
+                lse[i] = landed(two.x);
+                delta[i] = landed(two.y);
             }
         }
         if (COPIES_FIRST) copy_next(c, stage);

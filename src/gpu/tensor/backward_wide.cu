@@ -409,9 +409,9 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 const int64 row = panel * SIDE + row_in + 8 * i;
-                own_by[0][i] = own_scales[row];
-                own_by[1][i] = own_scales[own_filled + row];
-                if (PASS == ROWS) lse[i] = p.stats[row].x, delta[i] = p.stats[row].y;
+                own_by[0][i] = landed(own_scales[row]);
+                own_by[1][i] = landed(own_scales[own_filled + row]);
+                if (PASS == ROWS) lse[i] = landed(p.stats[row].x), delta[i] = landed(p.stats[row].y);
             }
         }
         const cell_notes *const noted = notes + stage;
