@@ -12,8 +12,8 @@
 /* Number i of a thread is in row + i / 2 % 2 * 8 and this column. */
 FUNCTION int column_of(int i, int lane) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
 
-/* A number that has been loaded, by an instruction that waits for it here: where it is used, in a loop, the wait would be
-   for what each round has begun to load since, of which the hardware does not tell it apart. */
+/* A number that has been loaded, by an instruction that waits for it here. Where it is used, in a loop, the wait would
+   be for what each round has begun to load since: the hardware does not tell them apart. */
 FUNCTION float landed(float x) { return x + 0.0f; }
 
 NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
