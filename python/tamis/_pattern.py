@@ -57,6 +57,7 @@ class Pattern:
         if not known:
             s.validate()
         self.sparse = s
+        self.checked = known or s.device == "cpu"  # else each plan checks the entries, and the first graph
         self._plans: dict[tuple, Handle] = {}
         self.recipes: dict[tuple, Any] = {}
         self.expected_calls = EXPECTED_CALLS
@@ -148,8 +149,8 @@ class Pattern:
         values = None if s.values is None else s.values.array
         shape = (s.shape[1], s.shape[0])
         if s.struct.format == c.TAMIS_COO:
-            return Pattern._of(Sparse("S", shape, False, None, columns, other, values, lambda result: result), known=True)
-        return Pattern._of(Sparse("S", shape, not s.transposed, other, None, columns, values, lambda result: result), known=True)
+            return Pattern._of(Sparse("S", shape, False, None, columns, other, values, lambda result: result), known=self.checked)
+        return Pattern._of(Sparse("S", shape, not s.transposed, other, None, columns, values, lambda result: result), known=self.checked)
 
     def matrix(self, values: Any) -> Any:
         """The sparse matrix with this pattern and these values, of the kind that the pattern was made from.

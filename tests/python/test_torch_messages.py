@@ -181,6 +181,15 @@ def test_errors():
             call()
 
 
+def test_places_beyond_the_pattern():
+    """On a GPU the first call of a pattern checks them."""
+    places, x = torch.zeros(3, dtype=torch.int64, device=operand(1).device), operand(COLS, 4)
+    for rows, columns, text in (([0, 1, ROWS], [0, 0, 0], "row_indices"), ([0, 1, 2], [0, -1, 0], "columns"), ([0, 1, 2], [0, 0, COLS], "columns")):
+        with pytest.raises(ValueError, match=text):
+            pattern = tt.Pattern.from_coo(places + torch.tensor(rows, device=places.device), places + torch.tensor(columns, device=places.device), (ROWS, COLS))
+            tt.message(pattern, "copy_u", x)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 class TestStreams:
     @pytest.fixture(autouse=True)

@@ -59,14 +59,15 @@ class _Graph(_Owned):
 
 
 def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> _Graph:
-    """The library's graph of a checked pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
+    """The library's graph of a pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
     kept = "graph_of_places" if places else "graph"
     graph = getattr(pattern, kept, None)
     if graph is None:
         pattern.sparse.check_memory()
         value = ctypes.c_void_p()
-        options = c.tamis_graph_options(trust_input=True, column_places=places, stream=_stream(columns))
+        options = c.tamis_graph_options(trust_input=pattern.checked, column_places=places, stream=_stream(columns))
         must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(options), value))
+        pattern.checked = True
         graph = _Graph(value.value, pattern.sparse)
         setattr(pattern, kept, graph)
     return graph
