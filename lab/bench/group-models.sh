@@ -33,13 +33,11 @@ for model in $MODELS; do
     [ "$model" = als ] || weights='--weights ones' # not those that an inner split chooses, which is of a rank's own rows
     for turn in $(seq "${TURNS:-2}"); do
         for where in "${devices%%,*}" "$devices"; do
-            spread=
-            [ "$where" = "${devices%%,*}" ] || spread="--devices $where --spread always"
-            [ -n "$spread" ] || spread="--device $where"
-            json=$work/$model-$turn-$([ "$where" = "$devices" ] && echo all || echo one)
+            if [ "$where" = "$devices" ]; then on=all placed="--devices $where --spread always"; else on=one placed="--device $where"; fi
+            json=$work/$model-$turn-$on
             # shellcheck disable=SC2086 # words are options
             "$program" train "$model" "$folder/$model-$NNZ.npz" --factors "${FACTORS:-64}" --iterations "${ITERATIONS:-12}" --seed 1 \
-                --regularization 0.1 $weights $spread --quiet -o "$work/model" --json "$json"
+                --regularization 0.1 $weights $placed --quiet -o "$work/model" --json "$json"
             sed "s/^{/{\"on\": \"$where\", \"turn\": $turn, /" "$json" >>"$out"
             rm -f "$work/model"
         done

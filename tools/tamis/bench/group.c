@@ -76,14 +76,14 @@ static tamis_status measure(const tool_bench_case *one, side *sides) {
         if (i >= 5 && tool_ranks_most(tool_seconds() - start) > one->settings->seconds) break;
         for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
             double seconds = 0;
-            side *one_side = &sides[s];
-            if (!looks_on(one_side)) status = tool_group_time(&one_side->group, 1, one_side->burst, false, &seconds);
-            tool_samples_add(&one_side->samples, seconds);
-            if (status == TAMIS_OK && one_side->exchange.ghosts > 0) {
-                status = tool_group_time(&one_side->group, 1, one_side->burst, true, &seconds);
-                tool_samples_add(&one_side->kept, seconds);
+            side *const on = &sides[s];
+            if (!looks_on(on)) status = tool_group_time(&on->group, 1, on->burst, false, &seconds);
+            tool_samples_add(&on->samples, seconds);
+            if (status == TAMIS_OK && on->exchange.ghosts > 0) {
+                status = tool_group_time(&on->group, 1, on->burst, true, &seconds);
+                tool_samples_add(&on->kept, seconds);
             }
-            if (sides[s].alone) status = tool_ranks_agree(status); /* the others wait meanwhile */
+            if (on->alone) status = tool_ranks_agree(status); /* the others wait meanwhile */
         }
     }
     for (int s = 0; s < SIDES; s++) {
