@@ -223,11 +223,10 @@ TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S
  *
  * During the fit a rank has the factors of its own rows and of some columns, those whose ratings it then has as well.
  * When the call returns TAMIS_OK or TAMIS_ERROR_CANCELLED, each rank's model is the whole model, the same bits on all
- * of them, and that of one device but for rounding (an automatic lambda is chosen from the first rank's rows, so it may
- * differ from one device's). Until then callbacks must not use the model. Each rank's callback is called, with the loss
- * and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0 alone, to its
- * options.checkpoint, and is the whole model: to continue, each rank of a group of any size loads it, or one device
- * does. A checkpoint of a version without this function continues on one device only.
+ * of them, and that of one device but for rounding. Until then callbacks must not use the model. Each rank's callback
+ * is called, with the loss and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0
+ * alone, to its options.checkpoint, and is the whole model: to continue, each rank of a group of any size loads it, or
+ * one device does. A checkpoint of a version without this function continues on one device only.
  *
  * Errors of arguments are returned on all ranks, with the number of the rank in front, and change nothing. After
  * another error, which also breaks the group, the models of all ranks are empty, as tamis_model_create makes them: the

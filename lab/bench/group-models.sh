@@ -30,7 +30,7 @@ echo '| model | nonzeros | one, ms an iteration | all, ms | speed-up | loss of o
 echo '|---|---|---|---|---|---|---|'
 for model in $MODELS; do
     weights=
-    [ "$model" = als ] || weights='--weights ones' # not those that an inner split chooses, which is of a rank's own rows
+    [ "$model" = als ] || weights='--weights ones' # no inner split, which takes longer than the iterations
     for turn in $(seq "${TURNS:-2}"); do
         for where in "${devices%%,*}" "$devices"; do
             if [ "$where" = "$devices" ]; then on=all placed="--devices $where --spread always"; else on=one placed="--device $where"; fi

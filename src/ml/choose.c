@@ -3,8 +3,8 @@
  * constant serves all data: what stands out of the noise by little needs another lambda than popularity alone, a
  * catalogue of many small communities 128 factors, ratings of a low rank few (lab/results/quality.md). So some entries
  * are held out, a model is fitted with few iterations, and moves go from setting to setting as long as what is held out
- * is predicted better. Only what the options leave open is moved. Of data larger than MOST entries the first rows are
- * taken, so that the choice costs less than a fit.
+ * is predicted better. Only what the options leave open is moved. Of data larger than ML_CHOICE_ENTRIES the first rows
+ * are taken, so that the choice costs less than a fit.
  */
 #include "ml/choose.h"
 
@@ -19,7 +19,7 @@
 #include "ml/options.h"
 #include "ml/score.h"
 
-enum { LEAST = 4096, MOST = 1 << 19, ROUNDS = 8, ROUNDS_LONG = 15, ROUNDS_LEAST = 6, FACTORS = 32, FACTORS_MOST = 128 };
+enum { LEAST = 4096, ROUNDS = 8, ROUNDS_LONG = 15, ROUNDS_LEAST = 6, FACTORS = 32, FACTORS_MOST = 128 };
 static const double RANKED = 5e7;  /* rows that are ranked, times columns */
 static const double BETTER = 1e-3; /* share of an RMSE by which a better one is below it */
 static const double STANDS = 5e-5; /* an RMSE that changes by less of itself in an iteration stands */
@@ -60,23 +60,22 @@ typedef struct chooser {
     double error; /* of the best: 1 - recall of uses, else RMSE */
 } chooser;
 
-/* Returns the first rows of the data, at most MOST entries. */
+/* Returns the rows of the data that are looked at. */
 static tamis_sparse first_rows(const tamis_sparse *data) {
     tamis_sparse first = *data;
-    while (first.rows > 1 && ml_offset(data, first.rows) > MOST) first.rows = first.rows / 2 + first.rows / 4;
+    while (ml_too_many(first.rows, (double)ml_offset(data, first.rows))) first.rows = ml_fewer_rows(first.rows);
     first.nnz = ml_offset(data, first.rows);
     return first;
 }
 
-static tamis_status split(chooser *c, const tamis_sparse *data) {
-    const tamis_sparse sample = first_rows(data);
+static tamis_status split(chooser *c, const tamis_sparse *sample) {
     tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
     options.share = c->uses ? 0.2 : 0.1;
     options.seed = c->model->options.seed;
-    TRY(tamis_split(&sample, &options, &c->kept, &c->held));
+    TRY(tamis_split(sample, &options, &c->kept, &c->held));
     c->entries = *tamis_owned_sparse_view(c->held);
     if (!c->uses) return TAMIS_OK;
-    const int64_t rows = c->entries.rows, most = (int64_t)(RANKED / (double)data->cols) + 1;
+    const int64_t rows = c->entries.rows, most = (int64_t)(RANKED / (double)sample->cols) + 1;
     TRY(tamis_allocate(rows + 1, sizeof *c->offsets, "held-out rows", (void **)&c->offsets));
     for (int64_t i = 0; i <= rows; i++)
         c->offsets[i] = ml_offset(&c->entries, i < most ? i : most < rows ? most : rows);
@@ -204,13 +203,13 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
     return TAMIS_OK;
 }
 
-static tamis_status choose(chooser *c, const tamis_sparse *data) {
+static tamis_status choose(chooser *c, const tamis_sparse *sample) {
     const bool constant = c->model->method->lambda > 0;
     const move *const moves = c->uses ? of_uses : constant ? of_lambdas : of_ratings;
     const size_t size = c->uses ? sizeof of_uses : constant ? sizeof of_lambdas : sizeof of_ratings;
     const int count = (int)(size / sizeof *moves);
     bool moved = false;
-    TRY(split(c, data));
+    TRY(split(c, sample));
     if (c->entries.nnz == 0) return TAMIS_OK;
     TRY(measure(c, &c->best, &c->error));
     for (int i = 0; i < count; i++)
@@ -218,9 +217,9 @@ static tamis_status choose(chooser *c, const tamis_sparse *data) {
     return TAMIS_OK;
 }
 
-/* Whether anything is to be chosen. */
-static bool chooses(const tamis_model *model) {
-    return chooses_lambda(model) || model->asked.factors == 0 || weighs(model);
+bool ml_chooses(const tamis_model *model, int64_t cols) {
+    const int64_t most = model->method->chosen_most;
+    return (chooses_lambda(model) || model->asked.factors == 0 || weighs(model)) && (most == 0 || cols <= most);
 }
 
 void ml_choose_nothing(const tamis_model *model, ml_choice *choice) {
@@ -230,13 +229,13 @@ void ml_choose_nothing(const tamis_model *model, ml_choice *choice) {
 }
 
 tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice) {
-    const int64_t most = model->method->chosen_most;
     const double start = tamis_clock_seconds();
+    const tamis_sparse sample = first_rows(data);
     ml_choose_nothing(model, choice);
-    if (!chooses(model) || data->nnz < LEAST || (most > 0 && data->cols > most)) return TAMIS_OK;
+    if (!ml_chooses(model, data->cols) || sample.nnz < LEAST) return TAMIS_OK;
     chooser c = {
         .model = model, .uses = model->method->about.data == TAMIS_DATA_USES, .best = *choice, .error = INFINITY};
-    const tamis_status status = choose(&c, data);
+    const tamis_status status = choose(&c, &sample);
     *choice = c.best;
     choice->seconds = tamis_clock_seconds() - start;
     tamis_owned_sparse_free(c.kept);

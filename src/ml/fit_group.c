@@ -13,6 +13,7 @@
 #include "ml/group.h"
 #include "ml/group_columns.h"
 #include "ml/group_factors.h"
+#include "ml/group_sample.h"
 #include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/methods.h"
@@ -213,14 +214,23 @@ static tamis_status run(joining *j) {
     return ml_group_take_whole(model);
 }
 
-/* What is chosen is the first rank's choice, by its rows. */
+/* Rank 0 chooses, by the rows that one device would choose by. */
 static tamis_status choose(joining *j) {
     tamis_group *const group = j->rank.group;
-    ml_choice choice = j->model->asked;
-    tamis_status status = TAMIS_OK;
-    if (j->rank.number == 0) status = ml_choose(j->model, tamis_owned_sparse_view(j->data), &choice);
-    TRY(tamis_group_share(group, status, &choice, sizeof choice));
-    memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
+    const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
+    ml_sample sample = {0};
+    ml_choice choice;
+    ml_choose_nothing(j->model, &choice);
+    if (ml_chooses(j->model, data->cols)) {
+        tamis_status status = ml_group_sample(&j->rank, data, &sample);
+        if (status == TAMIS_OK) {
+            if (j->rank.number == 0) status = ml_choose(j->model, &sample.view, &choice);
+            status = tamis_group_share(group, status, &choice, sizeof choice);
+        }
+        ml_sample_free(&sample);
+        TRY(status);
+        memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
+    }
     ml_take_choice(j->model, &choice);
     return TAMIS_OK;
 }

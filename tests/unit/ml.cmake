@@ -31,3 +31,4 @@ tamis_add_test(NAME test_ml_topics SOURCES test_ml_topics.c topics_reference.c
     LIBRARIES tamis_ml_static tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
 # Fits on several devices.
 tamis_add_test(NAME test_ml_group SOURCES test_ml_group.c ml_recommender_support.c LIBRARIES tamis_ml_static TIMEOUT 300)
+tamis_add_test(NAME test_ml_group_choice SOURCES test_ml_group_choice.c ml_recommender_support.c LIBRARIES tamis_ml_static TIMEOUT 120)
