@@ -67,6 +67,10 @@ static void make_blocks(tool_rank *rank) {
     rank->output = rank->problem.output;
     for (int i = 0; i < 4 && rank->device.gpu; i++) {
         if (!views[i]->data || views[i]->layout == TAMIS_ROW_MAJOR) continue;
+        if (i == 2 && rank->problem.d_is_b) { /* D stays the view B */
+            rank->problem.D = rank->problem.B;
+            continue;
+        }
         rank->columns[i] = tool_dense_create(views[i]->rows, views[i]->cols, views[i]->type, views[i]->layout, 0, 0);
         tool_dense_copy(views[i], &rank->columns[i].view);
         *views[i] = rank->columns[i].view;
