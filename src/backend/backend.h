@@ -278,8 +278,9 @@ struct tamis_backend {
     tamis_status (*host_allocate)(void *device, size_t bytes, void **memory);
     void (*host_release)(void *device, void *memory);
 
-    /* streams other than the default one; NULL on the CPU */
-    tamis_status (*stream_create)(void *device, void **stream);
+    /* streams other than the default one; NULL on the CPU. What waits in an `urgent` one begins before what waits in
+       others, where the device can do so. */
+    tamis_status (*stream_create)(void *device, bool urgent, void **stream);
     void (*stream_destroy)(void *device, void *stream);
     tamis_status (*stream_wait)(void *device, void *stream, void *event);
 

@@ -11,7 +11,7 @@ tamis_status tamis_stream_create(tamis_device *device, void **stream) {
     TRY(tamis_device_check(device));
     if (!stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream = NULL: expected an address for the result");
     *stream = NULL;
-    return device->backend->stream_create(device->handle, stream);
+    return device->backend->stream_create(device->handle, false, stream);
 }
 
 void tamis_stream_destroy(tamis_device *device, void *stream) {

@@ -58,8 +58,9 @@ tamis_status tamis_cpu_host_allocate(void *device, size_t bytes, void **memory) 
     return tamis_allocate((int64_t)bytes, 1, "host memory", memory);
 }
 
-tamis_status tamis_cpu_stream_create(void *device, void **stream) {
+tamis_status tamis_cpu_stream_create(void *device, bool urgent, void **stream) {
     (void)device;
+    (void)urgent;
     *stream = NULL;
     return TAMIS_OK;
 }

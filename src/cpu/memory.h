@@ -12,7 +12,7 @@ tamis_status tamis_cpu_copy_within(void *device, void *stream, tamis_place to, t
 tamis_status tamis_cpu_copy_from(void *device, void *stream, tamis_place to, void *from_device, tamis_place from,
                                  size_t bytes);
 tamis_status tamis_cpu_host_allocate(void *device, size_t bytes, void **memory);
-tamis_status tamis_cpu_stream_create(void *device, void **stream);
+tamis_status tamis_cpu_stream_create(void *device, bool urgent, void **stream);
 tamis_status tamis_cpu_stream_wait(void *device, void *stream, void *event);
 tamis_status tamis_cpu_finish(void *device, void *stream);
 tamis_status tamis_cpu_record(void *device, void *stream, void **event);

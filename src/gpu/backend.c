@@ -137,8 +137,8 @@ static tamis_status host_allocate(void *device, size_t bytes, void **memory) {
     return runtime_of(device)->host_allocate(device, bytes, memory);
 }
 static void host_release(void *device, void *memory) { runtime_of(device)->host_release(device, memory); }
-static tamis_status stream_create(void *device, void **stream) {
-    return runtime_of(device)->stream_create(device, stream);
+static tamis_status stream_create(void *device, bool urgent, void **stream) {
+    return runtime_of(device)->stream_create(device, urgent, stream);
 }
 static void stream_destroy(void *device, void *stream) { runtime_of(device)->stream_destroy(device, stream); }
 static tamis_status stream_wait(void *device, void *stream, void *event) {

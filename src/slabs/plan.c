@@ -137,7 +137,7 @@ static tamis_status make_set(tamis_slab_plan *plan, const int64_t most[TAMIS_SLA
         const int64_t part = i >= TAMIS_SLAB_B && plan->report.keeps_b ? part_bytes(plan, rows[i - TAMIS_SLAB_B]) : 0;
         TRY(make_buffer(plan, most[i], part > 0 ? part : most[i], &set->buffers[i]));
     }
-    return plan->device->backend->stream_create(plan->device->handle, &set->stream);
+    return plan->device->backend->stream_create(plan->device->handle, false, &set->stream);
 }
 
 static tamis_status make_buffers(tamis_slab_plan *plan) {

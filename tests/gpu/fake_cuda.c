@@ -463,11 +463,18 @@ EXPORT(cuMemFreeHost, void *memory) {
     return SUCCESS;
 }
 
-EXPORT(cuStreamCreate, void **stream, unsigned flags) {
+EXPORT(cuCtxGetStreamPriorityRange, int *least, int *greatest) {
+    MAY_FAIL;
+    *least = 0;
+    *greatest = -5;
+    return SUCCESS;
+}
+
+EXPORT(cuStreamCreateWithPriority, void **stream, unsigned flags, int priority) {
     static _Thread_local char streams[16];
     static _Thread_local int made;
     MAY_FAIL;
-    if (flags != 1) return INVALID_VALUE;
+    if (flags != 1 || priority > 0 || priority < -5) return INVALID_VALUE;
     *stream = &streams[made++ % 16];
     return SUCCESS;
 }

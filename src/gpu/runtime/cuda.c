@@ -114,7 +114,8 @@ static void find_library(void) {
                                     {"?cuCtxEnablePeerAccess", (void (**)(void)) & api.peer_access},
                                     {"cuMemHostAlloc", (void (**)(void)) & api.host_allocate},
                                     {"cuMemFreeHost", (void (**)(void)) & api.host_free},
-                                    {"cuStreamCreate", (void (**)(void)) & api.stream_create},
+                                    {"cuStreamCreateWithPriority", (void (**)(void)) & api.stream_create},
+                                    {"cuCtxGetStreamPriorityRange", (void (**)(void)) & api.stream_priorities},
                                     {"cuStreamDestroy_v2", (void (**)(void)) & api.stream_destroy},
                                     {"cuStreamWaitEvent", (void (**)(void)) & api.stream_wait},
                                     {"cuMemsetD8Async", (void (**)(void)) & api.fill},
@@ -584,9 +585,12 @@ static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
 
 /* ------------------------------------------------------------------------------------------ streams, events */
 
-static tamis_status stream_create(tamis_gpu_device *device, void **stream) {
+static tamis_status stream_create(tamis_gpu_device *device, bool urgent, void **stream) {
+    int least = 0, greatest = 0;
     TRY(enter(device));
-    const cu_result result = api.stream_create((cu_stream *)stream, CU_NON_BLOCKING_STREAM);
+    cu_result result = api.stream_priorities(&least, &greatest);
+    if (result == CU_SUCCESS)
+        result = api.stream_create((cu_stream *)stream, CU_NON_BLOCKING_STREAM, urgent ? greatest : 0);
     leave();
     return check(device, result, "making a stream");
 }

@@ -109,7 +109,8 @@ typedef struct cuda_api {
     cu_result (*peer_access)(cu_context other, unsigned flags); /* NULL: a driver without */
     cu_result (*host_allocate)(void **memory, size_t bytes, unsigned flags);
     cu_result (*host_free)(void *memory);
-    cu_result (*stream_create)(cu_stream *stream, unsigned flags);
+    cu_result (*stream_create)(cu_stream *stream, unsigned flags, int priority);
+    cu_result (*stream_priorities)(int *least, int *greatest);
     cu_result (*stream_destroy)(cu_stream stream);
     cu_result (*stream_wait)(cu_stream stream, cu_event event, unsigned flags);
     cu_result (*fill)(cu_pointer to, unsigned char byte, size_t bytes, cu_stream stream);

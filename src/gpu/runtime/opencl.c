@@ -539,7 +539,8 @@ static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
 
 /* ------------------------------------------------------------------------------------------ streams, events */
 
-static tamis_status stream_create(tamis_gpu_device *device, void **stream) {
+static tamis_status stream_create(tamis_gpu_device *device, bool urgent, void **stream) {
+    (void)urgent; /* priorities of queues are an extension */
     int32_t error = OCL_SUCCESS;
     *stream = api.queue_create(own(device)->context, own(device)->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
     return check(device, error, "making a command queue");

@@ -122,7 +122,7 @@ struct tamis_gpu_runtime {
     tamis_status (*host_memory)(tamis_gpu_device *device, size_t bytes, void **memory);
     tamis_status (*host_allocate)(tamis_gpu_device *device, size_t bytes, void **memory);
     void (*host_release)(tamis_gpu_device *device, void *memory);
-    tamis_status (*stream_create)(tamis_gpu_device *device, void **stream);
+    tamis_status (*stream_create)(tamis_gpu_device *device, bool urgent, void **stream);
     void (*stream_destroy)(tamis_gpu_device *device, void *stream);
     tamis_status (*stream_wait)(tamis_gpu_device *device, void *stream, void *event);
     tamis_status (*fill)(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes);

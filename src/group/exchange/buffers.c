@@ -32,7 +32,8 @@ static tamis_status prepare_device(tamis_row_exchange *e) {
     const void *at;
     TRY(tamis_group_put(e->group, is->sends, is->send_rows * (int64_t)sizeof(int64_t), "the list of rows to send",
                         &e->sends, &at));
-    TRY(backend->stream_create(device->handle, &e->stream));
+    /* rows are packed while a product computes: not after all of its blocks */
+    TRY(backend->stream_create(device->handle, true, &e->stream));
     if (e->group->direct) return TAMIS_OK;
     TRY(backend->host_allocate(device->handle, (size_t)larger(is->send_rows * there, is->ghost_rows * back),
                                &e->host_send));
