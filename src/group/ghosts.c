@@ -1,4 +1,5 @@
-/* Ghost columns: a hash table with linear probing collects them, a radix sort orders them. */
+/* Ghost columns: a table of all columns collects them, in order; or a hash table with linear probing, which a radix
+   sort orders. */
 #include "group/ghosts.h"
 
 #include "base/memory.h"
@@ -19,6 +20,7 @@ static slot *slot_of(const tamis_ghosts *g, int64_t column) {
 }
 
 int64_t tamis_ghosts_number(const tamis_ghosts *ghosts, int64_t column) {
+    if (ghosts->numbers) return ghosts->numbers[column];
     if (!ghosts->slots) return column < ghosts->begin ? column : column - (ghosts->end - ghosts->begin);
     return slot_of(ghosts, column)->number;
 }
@@ -82,15 +84,37 @@ failed:
     return status;
 }
 
+static tamis_status find_in_hash(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *found) {
+    TRY(grow(found, FIRST_BITS));
+    for (int64_t t = S->offset_base; t < S->offset_base + S->nnz; t++) {
+        const int64_t column = tamis_index_load(S->columns, S->index_type, t);
+        if (column < begin || column >= end) TRY(insert(found, column));
+    }
+    return collect(found, S->cols);
+}
+
+static tamis_status find_in_table(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *found) {
+    TRY(tamis_allocate_zeroed(S->cols, sizeof *found->numbers, "the table of ghost rows", (void **)&found->numbers));
+    int32_t *const numbers = found->numbers;
+    for (int64_t t = S->offset_base; t < S->offset_base + S->nnz; t++)
+        numbers[tamis_index_load(S->columns, S->index_type, t)] = 1;
+    for (int64_t j = begin; j < end; j++) numbers[j] = 0;
+    for (int64_t j = 0; j < S->cols; j++) found->count += numbers[j];
+    TRY(tamis_allocate(found->count, sizeof *found->columns, "the list of ghost rows", (void **)&found->columns));
+    int32_t next = 0;
+    for (int64_t j = 0; j < S->cols; j++) {
+        if (numbers[j] == 0) continue;
+        found->columns[next] = j;
+        numbers[j] = next++;
+    }
+    return TAMIS_OK;
+}
+
 tamis_status tamis_ghosts_find(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *ghosts) {
     tamis_status status = TAMIS_OK;
     tamis_ghosts found = {.columns = NULL};
-    TRY_GOTO(failed, grow(&found, FIRST_BITS));
-    for (int64_t t = S->offset_base; t < S->offset_base + S->nnz; t++) {
-        const int64_t column = tamis_index_load(S->columns, S->index_type, t);
-        if (column < begin || column >= end) TRY_GOTO(failed, insert(&found, column));
-    }
-    TRY_GOTO(failed, collect(&found, S->cols));
+    const bool few = S->cols / 2 > S->nnz || S->cols > INT32_MAX;
+    TRY_GOTO(failed, few ? find_in_hash(S, begin, end, &found) : find_in_table(S, begin, end, &found));
     *ghosts = found;
     return TAMIS_OK;
 failed:
@@ -108,6 +132,7 @@ tamis_status tamis_ghosts_all(int64_t cols, int64_t begin, int64_t end, tamis_gh
 
 void tamis_ghosts_release(tamis_ghosts *ghosts) {
     tamis_release(ghosts->columns);
+    tamis_release(ghosts->numbers);
     tamis_release(ghosts->slots);
     *ghosts = (tamis_ghosts){.columns = NULL};
 }

@@ -7,9 +7,10 @@
 typedef struct tamis_ghosts {
     int64_t *columns; /* ascending */
     int64_t count;
+    int32_t *numbers;               /* of each column, where entries are not few beside columns; else */
     struct tamis_ghost_slot *slots; /* a hash table: memory follows the number of ghosts, not that of columns */
     int bits;                       /* it has 1 << bits slots */
-    int64_t begin, end;             /* without a table: all columns but these */
+    int64_t begin, end;             /* without either: all columns but these */
 } tamis_ghosts;
 
 /* Finds the columns of a valid CSR on the host that are not in begin .. end - 1. */

@@ -16,10 +16,10 @@ typedef struct columns_trip {
     tamis_owned_sparse *transposed; /* of this rank's rows */
     int64_t *counts;                /* of each column's entries in this rank's rows */
     int64_t own;                    /* columns of this rank */
+    tamis_index_type row_type;      /* of rows' numbers in the whole */
     int64_t *theirs;                /* of each rank, the counts of this rank's columns */
     int64_t *send_starts, *receive_starts;
-    int64_t *rows, *came_rows;
-    void *came_values;
+    void *rows, *came_rows, *came_values;
     double *totals;
 } columns_trip;
 
@@ -68,12 +68,12 @@ static tamis_status transpose(columns_trip *t) {
     TRY(tamis_convert(t->data, &options, &t->transposed));
     const tamis_sparse *const S = tamis_owned_sparse_view(t->transposed);
     const int64_t *const offsets = S->offsets;
-    TRY(allocate(S->nnz, sizeof *t->rows, (void **)&t->rows));
+    TRY(allocate(S->nnz, tamis_index_size(t->row_type), &t->rows));
     TRY(allocate(S->rows, sizeof *t->counts, (void **)&t->counts));
     TRY(allocate(rank->ranks * t->own, sizeof *t->theirs, (void **)&t->theirs));
     TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->send_starts));
     TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->receive_starts));
-    for (int64_t e = 0; e < S->nnz; e++) t->rows[e] = first + ml_column(S, e);
+    for (int64_t e = 0; e < S->nnz; e++) tamis_index_store(t->rows, t->row_type, e, first + ml_column(S, e));
     for (int64_t j = 0; j < S->rows; j++) t->counts[j] = offsets[j + 1] - offsets[j];
     return TAMIS_OK;
 }
@@ -102,7 +102,7 @@ static tamis_status exchange(const columns_trip *t, const void *send, void *rece
 
 static tamis_status make_room(columns_trip *t) {
     ml_rank *const rank = t->rank;
-    const size_t size = tamis_type_size(t->data->value_type);
+    const size_t size = tamis_type_size(t->data->value_type), row_size = tamis_index_size(t->row_type);
     int64_t *offsets, nnz = 0;
     TRY(allocate(t->own + 1, sizeof *offsets, &rank->offsets));
     offsets = rank->offsets;
@@ -111,9 +111,9 @@ static tamis_status make_room(columns_trip *t) {
         for (int r = 0; r < rank->ranks; r++) nnz += t->theirs[r * t->own + j];
         offsets[j + 1] = nnz;
     }
-    TRY(allocate(nnz, sizeof *t->came_rows, (void **)&t->came_rows));
+    TRY(allocate(nnz, row_size, &t->came_rows));
     TRY(allocate(nnz, size, &t->came_values));
-    TRY(allocate(nnz, sizeof(int64_t), &rank->rows));
+    TRY(allocate(nnz, row_size, &rank->rows));
     return allocate(nnz, size, &rank->values);
 }
 
@@ -121,8 +121,8 @@ static tamis_status make_room(columns_trip *t) {
 static void merge(const columns_trip *t) {
     ml_rank *const rank = t->rank;
     const int64_t *const offsets = rank->offsets;
-    const size_t size = tamis_type_size(t->data->value_type);
-    int64_t *const rows = rank->rows;
+    const size_t size = tamis_type_size(t->data->value_type), row_size = tamis_index_size(t->row_type);
+    char *const rows = rank->rows;
     int64_t *const next = t->counts; /* of each column: the counts have been sent */
     int64_t at = 0;
     for (int64_t j = 0; j < t->own; j++) next[j] = offsets[j];
@@ -130,7 +130,8 @@ static void merge(const columns_trip *t) {
         for (int64_t j = 0; j < t->own; j++) {
             const int64_t count = t->theirs[r * t->own + j];
             if (count == 0) continue;
-            memcpy(rows + next[j], t->came_rows + at, (size_t)count * sizeof *rows);
+            memcpy(rows + (size_t)next[j] * row_size, (const char *)t->came_rows + (size_t)at * row_size,
+                   (size_t)count * row_size);
             memcpy((char *)rank->values + (size_t)next[j] * size, (const char *)t->came_values + (size_t)at * size,
                    (size_t)count * size);
             next[j] += count;
@@ -141,7 +142,7 @@ static void merge(const columns_trip *t) {
                                       .cols = rank->row_starts[rank->ranks],
                                       .nnz = offsets[t->own],
                                       .offset_type = TAMIS_I64,
-                                      .index_type = TAMIS_I64,
+                                      .index_type = t->row_type,
                                       .value_type = t->data->value_type,
                                       .offsets = rank->offsets,
                                       .columns = rank->rows,
@@ -157,6 +158,7 @@ static void release(columns_trip *t) {
 
 tamis_status ml_group_columns(ml_rank *rank, const tamis_sparse *data) {
     columns_trip t = {.rank = rank, .data = data};
+    t.row_type = tamis_index_spans(TAMIS_I32, rank->row_starts[rank->ranks]) ? TAMIS_I32 : TAMIS_I64;
     tamis_status status;
     TRY_GOTO(done, tamis_group_share(rank->group, count_columns(&t), NULL, 0));
     TRY_GOTO(done, tamis_group_sum(rank->group, t.totals, data->cols));
@@ -165,7 +167,7 @@ tamis_status ml_group_columns(ml_rank *rank, const tamis_sparse *data) {
     TRY_GOTO(done, tamis_group_share(rank->group, transpose(&t), NULL, 0));
     TRY_GOTO(done, exchange(&t, t.counts, t.theirs, false, sizeof *t.counts));
     TRY_GOTO(done, tamis_group_share(rank->group, make_room(&t), NULL, 0));
-    TRY_GOTO(done, exchange(&t, t.rows, t.came_rows, true, sizeof *t.rows));
+    TRY_GOTO(done, exchange(&t, t.rows, t.came_rows, true, tamis_index_size(t.row_type)));
     TRY_GOTO(done, exchange(&t, tamis_owned_sparse_view(t.transposed)->values, t.came_values, true,
                             tamis_type_size(data->value_type)));
     merge(&t);
