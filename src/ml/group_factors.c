@@ -26,60 +26,60 @@ static const int64_t *starts_of(const ml_rank *rank, bool columns) {
 typedef struct collection {
     tamis_model *model;
     bool columns, everywhere;
-    tamis_owned_dense *own, *whole; /* on the host; of `whole` rank 0 alone has rows, unless everywhere */
-    char *copies;                   /* this rank's rows, once for each that gets them */
+    tamis_owned_dense *rows; /* on the host: of all ranks where this one gets them, else its own */
+    const char *own;         /* in `rows` */
+    char *copies;            /* of the own rows, where several ranks get them: one for each */
     int64_t *send_starts, *receive_starts;
 } collection;
+
+/* Whether a rank gets the rows of all. */
+static bool gets(const collection *c, int rank) { return c->everywhere || rank == 0; }
 
 static tamis_status prepare(collection *c) {
     tamis_model *const model = c->model;
     const ml_rank *const rank = model->rank;
     const int64_t *const starts = starts_of(rank, c->columns);
     const int64_t line = model->width * (int64_t)tamis_type_size(model->options.type);
-    const int64_t bytes = (starts[rank->number + 1] - starts[rank->number]) * line;
-    const bool gets = c->everywhere || rank->number == 0;
-    int64_t sent = 0;
-    TRY(ml_dense_fetch(model, factors_of(model, c->columns), &c->own));
-    TRY(tamis_owned_dense_create(gets ? starts[rank->ranks] : 0, model->width, model->options.type, TAMIS_ROW_MAJOR,
-                                 &c->whole));
+    const int64_t first = starts[rank->number], own = starts[rank->number + 1] - first, bytes = own * line;
+    const bool whole = gets(c, rank->number);
+    const int others = c->everywhere ? rank->ranks - 1 : !whole;
+    TRY(tamis_owned_dense_create(whole ? starts[rank->ranks] : own, model->width, model->options.type, TAMIS_ROW_MAJOR,
+                                 &c->rows));
+    char *const data = tamis_owned_dense_view(c->rows)->data, *const at = data && whole ? data + first * line : data;
+    c->own = at;
+    TRY(ml_dense_read(model, factors_of(model, c->columns), at));
     TRY(tamis_allocate(rank->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->send_starts));
     TRY(tamis_allocate(rank->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->receive_starts));
-    TRY(tamis_allocate(c->everywhere ? rank->ranks : 1, (size_t)bytes, "factors for other ranks", (void **)&c->copies));
     c->send_starts[0] = 0;
-    for (int r = 0; r <= rank->ranks; r++) c->receive_starts[r] = gets ? starts[r] * line : 0;
-    for (int r = 0; r < rank->ranks; r++) {
-        if (bytes > 0 && (r == 0 || c->everywhere)) {
-            memcpy(c->copies + sent, tamis_owned_dense_view(c->own)->data, (size_t)bytes);
-            sent += bytes;
-        }
-        c->send_starts[r + 1] = sent;
-    }
-    if (gets && bytes > 0)
-        memcpy((char *)tamis_owned_dense_view(c->whole)->data + c->receive_starts[rank->number],
-               tamis_owned_dense_view(c->own)->data, (size_t)bytes);
+    for (int r = 0; r <= rank->ranks; r++) c->receive_starts[r] = whole ? starts[r] * line : 0;
+    for (int r = 0; r < rank->ranks; r++)
+        c->send_starts[r + 1] = c->send_starts[r] + (r != rank->number && gets(c, r) ? bytes : 0);
+    if (others <= 1 || bytes == 0) return TAMIS_OK;
+    TRY(tamis_allocate(others, (size_t)bytes, "factors for other ranks", (void **)&c->copies));
+    for (int i = 0; i < others; i++) memcpy(c->copies + i * bytes, at, (size_t)bytes);
     return TAMIS_OK;
 }
 
 static tamis_status exchange(const collection *c) {
-    const tamis_transfer transfer = {.send = c->copies,
+    const tamis_transfer transfer = {.send = c->copies ? c->copies : c->own,
                                      .send_starts = c->send_starts,
-                                     .receive = tamis_owned_dense_view(c->whole)->data,
+                                     .receive = tamis_owned_dense_view(c->rows)->data,
                                      .receive_starts = c->receive_starts};
     return tamis_group_exchange(c->model->rank->group, &transfer);
 }
 
-/* Collects the rows of all ranks in their order on the host of all of them, or of rank 0. */
-static tamis_status collect(tamis_model *model, bool columns, bool everywhere, tamis_owned_dense **whole) {
+/* Collects the rows of all ranks in their order on the host of all of them, or of rank 0; the others then get their own
+   rows. */
+static tamis_status collect(tamis_model *model, bool columns, bool everywhere, tamis_owned_dense **rows) {
     collection c = {.model = model, .columns = columns, .everywhere = everywhere};
     tamis_status status;
-    *whole = NULL;
+    *rows = NULL;
     TRY_GOTO(done, tamis_group_share(model->rank->group, prepare(&c), NULL, 0));
     TRY_GOTO(done, exchange(&c));
-    *whole = c.whole;
-    c.whole = NULL;
+    *rows = c.rows;
+    c.rows = NULL;
 done:
-    tamis_owned_dense_free(c.own);
-    tamis_owned_dense_free(c.whole);
+    tamis_owned_dense_free(c.rows);
     tamis_release(c.copies);
     tamis_release(c.send_starts);
     tamis_release(c.receive_starts);
