@@ -9,6 +9,70 @@
 
 #include "cpu/kernels/dense_elements.h"
 
+/* The sums of a row are those of x y, of x, and of x (y + shift x). step_of_row returns that of r r after the step. */
+#if VECTOR_SVE
+/*
+ * gcc (12 and 14, at least) compiles `omp simd reduction` wrongly for SVE of a known length where the sum is wider than
+ * the terms: the sums take two registers, and it adds the second one's terms to the first one's sums. So the sums of
+ * SVE are in intrinsics. Two vectors take turns, so that an addition does not wait for the one before.
+ */
+enum { DOUBLES = VECTOR_BYTES / 8 };
+typedef double doubles __attribute__((vector_size(VECTOR_BYTES)));
+
+/* A real where each double will be, zeros in all other lanes. */
+INLINE vector reals_apart(svbool_t lanes, const real *p) {
+#if defined(TAMIS_KERNEL_F64)
+    return svld1_f64(lanes, p);
+#else
+    const void *const from = p;
+    return svreinterpret_f32_u64(svld1uw_u64(lanes, from));
+#endif
+}
+
+INLINE doubles doubles_of_apart(vector x) {
+#if defined(TAMIS_KERNEL_F64)
+    return x;
+#else
+    return svcvt_f64_f32_x(svptrue_b64(), x);
+#endif
+}
+
+typedef enum sum_terms { TERMS_X, TERMS_X_Y, TERMS_X_SHIFTED } sum_terms; /* x, x y, x (y + shift x) */
+
+INLINE double sum_of_terms(sum_terms terms, const real *x, const real *y, real shift, int64_t n) {
+    doubles sum = {0}, other = {0};
+    for (int64_t j = 0; j < n; j += DOUBLES) {
+        const svbool_t lanes = svwhilelt_b64(j, n);
+        const vector a = reals_apart(lanes, x + j);
+        doubles next = other;
+        if (terms == TERMS_X) {
+            next += doubles_of_apart(a);
+        } else {
+            vector b = reals_apart(lanes, y + j);
+            if (terms == TERMS_X_SHIFTED) b += shift * a;
+            next += doubles_of_apart(a) * doubles_of_apart(b);
+        }
+        other = sum;
+        sum = next;
+    }
+    return svaddv_f64(svptrue_b64(), sum + other);
+}
+
+INLINE double dot_of_row(const real *x, const real *y, int64_t n) { return sum_of_terms(TERMS_X_Y, x, y, 0, n); }
+INLINE double sum_of_row(const real *x, int64_t n) { return sum_of_terms(TERMS_X, x, NULL, 0, n); }
+INLINE double shifted_dot_of_row(const real *x, const real *y, real shift, int64_t n) {
+    return sum_of_terms(TERMS_X_SHIFTED, x, y, shift, n);
+}
+
+INLINE double step_of_row(real a, const real *p, const real *ap, real shift, real *x, real *r, int64_t n) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++) {
+        x[j] += a * p[j];
+        r[j] -= a * (ap[j] + shift * p[j]);
+    }
+    return dot_of_row(r, r, n);
+}
+#else
 INLINE double dot_of_row(const real *x, const real *y, int64_t n) {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -22,6 +86,26 @@ INLINE double sum_of_row(const real *x, int64_t n) {
     for (int64_t j = 0; j < n; j++) sum += (double)x[j];
     return sum;
 }
+
+INLINE double shifted_dot_of_row(const real *x, const real *y, real shift, int64_t n) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < n; j++) sum += (double)x[j] * (double)(y[j] + shift * x[j]);
+    return sum;
+}
+
+INLINE double step_of_row(real a, const real *p, const real *ap, real shift, real *x, real *r, int64_t n) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < n; j++) {
+        const real left = r[j] - a * (ap[j] + shift * p[j]);
+        x[j] += a * p[j];
+        r[j] = left;
+        sum += (double)left * (double)left;
+    }
+    return sum;
+}
+#endif
 
 /* w is NULL for ones */
 INLINE double log_dot_of_row(const real *w, const real *x, int64_t n, double epsilon) {
@@ -77,17 +161,9 @@ static void conjugate_rows(const tamis_dense_job *job, int64_t begin, int64_t en
         real *const r = row_of_operand(&job->r, i), *const rr = row_of_operand(&job->out, i);
         const real shift = (job->weights.at.base ? *row_of_operand(&job->weights, i) : 0) + (real)job->c;
         const double before = (double)*rr;
-        double pap = 0, after = 0;
-#pragma omp simd reduction(+ : pap)
-        for (int64_t j = 0; j < n; j++) pap += (double)p[j] * (double)(ap[j] + shift * p[j]);
+        const double pap = shifted_dot_of_row(p, ap, shift, n);
         const real a = pap > 0 ? (real)(before / pap) : 0;
-#pragma omp simd reduction(+ : after)
-        for (int64_t j = 0; j < n; j++) {
-            const real left = r[j] - a * (ap[j] + shift * p[j]);
-            x[j] += a * p[j];
-            r[j] = left;
-            after += (double)left * (double)left;
-        }
+        const double after = step_of_row(a, p, ap, shift, x, r, n);
         const real b = before > 0 && pap > 0 ? (real)(after / before) : 0;
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) p[j] = r[j] + b * p[j];

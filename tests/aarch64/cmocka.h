@@ -1,0 +1,34 @@
+/*
+ * What the tests that run under emulation need of cmocka, which a cross compiler has no library of. The first failure
+ * ends the program. Include it as <cmocka.h>.
+ */
+#ifndef TAMIS_TESTS_AARCH64_CMOCKA_H
+#define TAMIS_TESTS_AARCH64_CMOCKA_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define fail_msg(...)                   (printf(__VA_ARGS__), printf(" (%s:%d)\n", __FILE__, __LINE__), exit(1))
+#define assert_memory_equal(a, b, size) (memcmp(a, b, size) ? fail_msg("%s and %s differ", #a, #b) : (void)0)
+
+struct CMUnitTest {
+    const char *name;
+    void (*run)(void **state);
+};
+#define cmocka_unit_test(function)                                                                                     \
+    { #function, function }
+
+static inline int cmocka_run(const char *group, const struct CMUnitTest *tests, size_t count, int (*set_up)(void **),
+                             int (*tear_down)(void **)) {
+    void *state = NULL;
+    if (set_up(&state) != 0) fail_msg("%s: the tests cannot begin", group);
+    for (size_t i = 0; i < count; i++) tests[i].run(&state);
+    if (tear_down(&state) != 0) fail_msg("%s: something is left over", group);
+    printf("%s: %zu passed\n", group, count);
+    return 0;
+}
+#define cmocka_run_group_tests_name(group, tests, set_up, tear_down)                                                   \
+    cmocka_run(group, tests, sizeof(tests) / sizeof(tests)[0], set_up, tear_down)
+
+#endif
