@@ -30,10 +30,12 @@ static tamis_status prepare(const tamis_device *device, void *stream, tamis_mess
 static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_graph_options *options) {
     const tamis_backend *const backend = g->device->backend;
     const int threads = options->threads ? options->threads : g->device->description.threads;
-    const tamis_problem problem = {.device = g->device->handle, .threads = threads, .stream = options->stream};
+    tamis_problem problem = {.device = g->device->handle, .threads = threads, .stream = options->stream};
     g->threads = options->threads;
     g->forward_only = options->forward_only;
-    if (!options->trust_input) TRY(backend->validate(g->device->handle, options->stream, threads, S));
+    problem.unchecked = !options->trust_input && S->format == TAMIS_COO && backend->checks_while_profiling;
+    if (!options->trust_input && !problem.unchecked)
+        TRY(backend->validate(g->device->handle, options->stream, threads, S));
     if (S->format == TAMIS_CSR && S->offset_base == 0) {
         const tamis_row_order as_it_is = {.offset_type = S->offset_type};
         g->rows = order_of(S, false, &as_it_is);
@@ -41,6 +43,7 @@ static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_grap
         g->rows.columns = S->columns;
     } else {
         TRY(backend->order_rows(&problem, S, false, &g->row_order));
+        problem.unchecked = false;
         g->rows = order_of(S, false, &g->row_order);
     }
     TRY(prepare(g->device, options->stream, &g->rows));

@@ -67,33 +67,43 @@ failed:
 
 /* ------------------------------------------------------------------------------------------ COO and CSR */
 
-static tamis_status gather(const tamis_problem *p, const tamis_sparse *S, const void *from, const void *permutation,
-                           void *to) {
-    return tamis_gpu_utility(p->device, p->stream, structure_file, "gather_indices", kinds_of(S->index_type, TAMIS_I32),
-                             tamis_gpu_groups(S->nnz),
+/* What brings entries into the order of rows. */
+typedef struct entry_sort {
+    tamis_index_type order_type, row_type; /* row_type: TAMIS_I32 where all rows fit it, whatever S has */
+    void *order, *rows;
+} entry_sort;
+
+static tamis_status gather(const tamis_problem *p, const tamis_sparse *S, const entry_sort *sorted, const void *from,
+                           void *permutation, void *to) {
+    return tamis_gpu_utility(p->device, p->stream, structure_file, "gather_entries",
+                             kinds_of(S->index_type, sorted->order_type), tamis_gpu_groups(S->nnz),
                              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", S->nnz), tamis_gpu_memory("from", from),
+                                                 tamis_gpu_memory("order", sorted->order),
                                                  tamis_gpu_memory("permutation", permutation),
                                                  tamis_gpu_memory("to", to)));
 }
 
-static tamis_status count_offsets(const tamis_problem *p, const tamis_sparse *S, const void *row_indices,
-                                  tamis_row_order *order) {
+static tamis_status count_offsets(const tamis_problem *p, const tamis_sparse *S, tamis_index_type row_type,
+                                  const void *row_indices, const tamis_row_order *order) {
     return tamis_gpu_utility(p->device, p->stream, structure_file, "count_offsets",
-                             kinds_of(S->index_type, order->offset_type), tamis_gpu_groups(S->rows + 1),
+                             kinds_of(row_type, order->offset_type), tamis_gpu_groups(S->rows + 1),
                              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", S->rows), tamis_gpu_integer("nnz", S->nnz),
                                                  tamis_gpu_memory("row_indices", row_indices),
                                                  tamis_gpu_memory("offsets", order->offsets)));
 }
 
-/* The permutation that brings entries into row order, stably. */
-static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, void **permutation) {
-    const tamis_gpu_sorting what = {.count = S->nnz,
-                                    .of = S->row_indices,
-                                    .by = 1,
-                                    .limit = S->rows,
-                                    .index_type = S->index_type,
-                                    .order_type = TAMIS_I64};
-    return tamis_gpu_sort(p->device, p->stream, &what, permutation, tamis_kept_stream(p));
+/* Stably. Rows that fit 32 bits are what is sorted by, and come with the order. */
+static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, entry_sort *sorted) {
+    tamis_gpu_sorting what = {.count = S->nnz,
+                              .of = S->row_indices,
+                              .by = 1,
+                              .limit = S->rows,
+                              .index_type = S->index_type,
+                              .order_type = sorted->order_type};
+    TRY(tamis_gpu_allocate(p->device, p->stream, (size_t)S->nnz * tamis_index_size(sorted->row_type),
+                           "sorted row indices", &sorted->rows));
+    if (sorted->row_type == TAMIS_I32) what.sorted_keys = sorted->rows;
+    return tamis_gpu_sort(p->device, p->stream, &what, &sorted->order, p->stream);
 }
 
 /* The COO view of S^T, its rows being S's columns. The rows of a CSR are written out into *rows. */
@@ -124,29 +134,37 @@ static void forget(const tamis_problem *p, tamis_row_order *order) {
     *order = (tamis_row_order){.offset_type = order->offset_type};
 }
 
-/* The CSR of a COO view. Entries that are in row order already only need offsets. */
-static tamis_status order_entries(const tamis_problem *p, const tamis_sparse *S, bool in_order,
-                                  tamis_row_order *order) {
+/* The CSR of a COO view whose entries are in any order. */
+static tamis_status order_entries(const tamis_problem *p, const tamis_sparse *S, tamis_row_order *order) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_device *const device = p->device;
-    void *sorted_rows = NULL, *const kept = tamis_kept_stream(p);
-    const size_t index_bytes = (size_t)S->nnz * tamis_index_size(S->index_type);
-    TRY(tamis_gpu_allocate(device, kept, (size_t)(S->rows + 1) * tamis_index_size(order->offset_type),
-                           "row offsets in the order of rows", &order->offsets));
-    order->columns = S->columns;
-    if (!in_order) {
-        TRY_GOTO(done, sort_rows(p, S, &order->permutation));
-        TRY_GOTO(done, tamis_gpu_allocate(device, p->stream, index_bytes, "sorted row indices", &sorted_rows));
-        TRY_GOTO(done,
-                 tamis_gpu_allocate(device, kept, index_bytes, "columns in the order of rows", &order->own_columns));
-        TRY_GOTO(done, gather(p, S, S->row_indices, order->permutation, sorted_rows));
-        TRY_GOTO(done, gather(p, S, S->columns, order->permutation, order->own_columns));
-        order->columns = order->own_columns;
-    }
-    TRY_GOTO(done, count_offsets(p, S, in_order ? S->row_indices : sorted_rows, order));
+    void *const kept = tamis_kept_stream(p);
+    entry_sort sorted = {.order_type = order->offset_type,
+                         .row_type = S->rows <= INT32_MAX ? TAMIS_I32 : S->index_type};
+    TRY_GOTO(done, sort_rows(p, S, &sorted));
+    TRY_GOTO(done, tamis_gpu_allocate(device, kept, (size_t)S->nnz * tamis_index_size(S->index_type),
+                                      "columns in the order of rows", &order->own_columns));
+    TRY_GOTO(done,
+             tamis_gpu_allocate(device, kept, (size_t)S->nnz * 8, "a permutation of entries", &order->permutation));
+    if (sorted.row_type != TAMIS_I32)
+        TRY_GOTO(done, gather(p, S, &sorted, S->row_indices, order->permutation, sorted.rows));
+    TRY_GOTO(done, gather(p, S, &sorted, S->columns, order->permutation, order->own_columns));
+    order->columns = order->own_columns;
+    TRY_GOTO(done, count_offsets(p, S, sorted.row_type, sorted.rows, order));
 done:
-    tamis_gpu_release(device, p->stream, sorted_rows);
+    tamis_gpu_release(device, p->stream, sorted.order);
+    tamis_gpu_release(device, p->stream, sorted.rows);
     return status;
+}
+
+/* The CSR of a COO view. Entries that are in row order already only need offsets. */
+static tamis_status make_csr(const tamis_problem *p, const tamis_sparse *S, bool in_order, tamis_row_order *order) {
+    TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(p),
+                           (size_t)(S->rows + 1) * tamis_index_size(order->offset_type),
+                           "row offsets in the order of rows", &order->offsets));
+    if (!in_order) return order_entries(p, S, order);
+    order->columns = S->columns;
+    return count_offsets(p, S, S->index_type, S->row_indices, order);
 }
 
 tamis_status tamis_gpu_order_rows(const tamis_problem *p, const tamis_sparse *S, bool transpose,
@@ -177,10 +195,10 @@ tamis_status tamis_gpu_order_rows(const tamis_problem *p, const tamis_sparse *S,
     TRY_GOTO(done, tamis_gpu_rebase(device, p->stream, p->stream, S, &rebased));
     if (transpose) {
         TRY_GOTO(done, turn(p, &rebased.view, &turned, &rows));
-        TRY_GOTO(done, order_entries(p, &turned, S->nnz == 0, order));
+        TRY_GOTO(done, make_csr(p, &turned, S->nnz == 0, order));
     } else {
         if (S->nnz > 1 || (S->nnz > 0 && p->unchecked)) TRY_GOTO(done, tamis_gpu_check_entries(p, S, &in_order));
-        TRY_GOTO(done, order_entries(p, S, in_order, order));
+        TRY_GOTO(done, make_csr(p, S, in_order, order));
     }
 done:
     tamis_gpu_release(device, p->stream, rows);

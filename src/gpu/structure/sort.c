@@ -8,6 +8,7 @@
 static const char *const sort_file = "sort.simt";
 enum { SCAN_TILE = TAMIS_GPU_GROUP * 8, SCAN_LEVELS = 6 };
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, SORT_CHUNK = TAMIS_GPU_GROUP * 16 }; /* as in sort.simt */
+enum { KEY_BITS = 32, PASSES_OF_KEYS = KEY_BITS / DIGIT_BITS, ALIGNMENT = 256 };
 
 static tamis_gpu_kinds kinds_of(tamis_index_type index, tamis_index_type offset) {
     return (tamis_gpu_kinds){TAMIS_F32, index, offset};
@@ -27,9 +28,10 @@ size_t tamis_gpu_scan_scratch(int64_t count) {
     return bytes + sizeof(int64_t);
 }
 
-tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values, int64_t count, tamis_place scratch) {
+static tamis_status scan(tamis_gpu_device *device, void *stream, tamis_place values, int64_t count,
+                         tamis_place scratch) {
     const tamis_gpu_kinds kinds = kinds_of(TAMIS_I32, TAMIS_I32);
-    tamis_place level[SCAN_LEVELS + 1] = {{values, 0}};
+    tamis_place level[SCAN_LEVELS + 1] = {values};
     int64_t size[SCAN_LEVELS + 1] = {count};
     int levels = 0;
     if (count <= 0) return TAMIS_OK;
@@ -52,80 +54,122 @@ tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values
     return TAMIS_OK;
 }
 
+tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values, int64_t count, tamis_place scratch) {
+    return scan(device, stream, place_of(values), count, scratch);
+}
+
 /* How a sort is launched: its items in chunks, none across the bounds of segments. */
 typedef struct sorting {
     tamis_gpu_device *device;
     void *stream;
     const tamis_gpu_sorting *what;
     int64_t segments, groups;
-    void *chunks, *digits, *counts, *scratch;
+    int passes;
+    void *memory; /* of all that follows; keys[p % 2]: what pass p sorts by */
+    tamis_place keys[2], order, counts, sums, chunks;
 } sorting;
 
-/* `own`: up to five arguments, ended. */
-static tamis_status launch(const sorting *s, const char *kernel, const void *order, const tamis_gpu_named *own) {
+/* `own`: up to six arguments, ended. */
+static tamis_status launch(const sorting *s, const char *kernel, tamis_place order, const tamis_gpu_named *own) {
     const tamis_gpu_sorting *const x = s->what;
-    tamis_gpu_named all[16] = {tamis_gpu_integer("count", x->count),       tamis_gpu_integer("segments", s->segments),
-                               tamis_gpu_integer("rows", x->rows),         tamis_gpu_integer("height", x->height),
-                               tamis_gpu_memory("offsets", x->offsets),    tamis_gpu_memory("chunks", s->chunks),
-                               tamis_gpu_memory("digits", s->digits),      tamis_gpu_memory("order", order),
-                               tamis_gpu_integer("ordered", order != NULL)};
-    for (int i = 0; own[i].name; i++) all[9 + i] = own[i];
+    tamis_gpu_named all[16] = {
+        tamis_gpu_integer("count", x->count),    tamis_gpu_integer("segments", s->segments),
+        tamis_gpu_integer("rows", x->rows),      tamis_gpu_integer("height", x->height),
+        tamis_gpu_memory("offsets", x->offsets), tamis_gpu_place("chunks", s->chunks),
+        tamis_gpu_place("order", order),         tamis_gpu_integer("ordered", order.base != NULL)};
+    for (int i = 0; own[i].name; i++) all[8 + i] = own[i];
     return tamis_gpu_utility(s->device, s->stream, sort_file, kernel, kinds_of(x->index_type, x->order_type), s->groups,
                              all);
 }
 
-static tamis_status sort_pass(const sorting *s, int shift, const void *from, void *to) {
+/* The first pass looks keys up, and that after the 32 bits which are kept of them. The last one keeps none, unless they
+   are asked for. */
+static tamis_status sort_pass(const sorting *s, int pass, tamis_place from, tamis_place to) {
     const tamis_gpu_sorting *const x = s->what;
+    const bool last = pass == s->passes - 1, looked_up = pass % PASSES_OF_KEYS == 0;
+    const tamis_place new_keys = last ? place_of(x->sorted_keys) : s->keys[(pass + 1) % 2];
+    const bool keep = new_keys.base && (last || (pass + 1) % PASSES_OF_KEYS != 0);
     TRY(launch(s, "sort_count", from,
                TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("of", x->of), tamis_gpu_integer("by", x->by),
-                                   tamis_gpu_integer("shift", shift), tamis_gpu_memory("counts", s->counts))));
-    TRY(tamis_gpu_scan(s->device, s->stream, s->counts, DIGITS * s->groups, place_of(s->scratch)));
+                                   tamis_gpu_integer("first_bit", looked_up ? pass / PASSES_OF_KEYS * KEY_BITS : -1),
+                                   tamis_gpu_integer("shift", pass % PASSES_OF_KEYS * DIGIT_BITS),
+                                   tamis_gpu_place("keys", s->keys[pass % 2]), tamis_gpu_place("counts", s->counts))));
+    TRY(scan(s->device, s->stream, s->counts, DIGITS * s->groups, s->sums));
     return launch(s, "sort_move", from,
-                  TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("starts", s->counts), tamis_gpu_memory("new_order", to)));
+                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("shift", pass % PASSES_OF_KEYS * DIGIT_BITS),
+                                      tamis_gpu_place("keys", s->keys[pass % 2]), tamis_gpu_place("starts", s->counts),
+                                      tamis_gpu_integer("keep", keep), tamis_gpu_place("new_keys", new_keys),
+                                      tamis_gpu_place("new_order", to)));
+}
+
+/* A place behind those that take the first *bytes. */
+static tamis_place behind(int64_t *bytes, int64_t more) {
+    const tamis_place place = {NULL, *bytes};
+    *bytes += (more + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return place;
+}
+
+/* All memory but that of the result, in one piece. */
+static tamis_status allocate(sorting *s, bool needs_order) {
+    const tamis_gpu_sorting *const x = s->what;
+    tamis_place *const places[] = {&s->keys[0], &s->keys[1], &s->order, &s->counts, &s->sums, &s->chunks};
+    int64_t bytes = 0;
+    s->keys[0] = behind(&bytes, x->count * (KEY_BITS / 8));
+    s->keys[1] = behind(&bytes, s->passes > 1 ? x->count * (KEY_BITS / 8) : 0);
+    s->order = behind(&bytes, needs_order ? x->count * (int64_t)tamis_index_size(x->order_type) : 0);
+    s->counts = behind(&bytes, DIGITS * s->groups * 8);
+    s->sums = behind(&bytes, (int64_t)tamis_gpu_scan_scratch(DIGITS * s->groups));
+    s->chunks = behind(&bytes, s->segments ? (s->segments + 1) * 8 : 0);
+    TRY(tamis_gpu_allocate(s->device, s->stream, (size_t)bytes, "a sort", &s->memory));
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) places[i]->base = s->memory;
+    return TAMIS_OK;
 }
 
 /* Where the chunks of each segment begin. There are at most `groups` chunks: how many does not come to the host. */
-static tamis_status cut(sorting *s) {
+static tamis_status cut(const sorting *s) {
     const tamis_gpu_sorting *const x = s->what;
-    const int64_t chunks = (x->count + SORT_CHUNK - 1) / SORT_CHUNK;
-    s->segments = x->offsets ? (x->rows + x->height - 1) / x->height : 0;
-    s->groups = chunks + s->segments;
-    TRY(tamis_gpu_allocate(s->device, s->stream, (size_t)x->count * 2, "digits of a sort", &s->digits));
-    TRY(tamis_gpu_allocate(s->device, s->stream, (size_t)(DIGITS * s->groups) * 8, "counts of a sort", &s->counts));
-    TRY(tamis_gpu_allocate(s->device, s->stream, tamis_gpu_scan_scratch(DIGITS * s->groups), "sums of a sort",
-                           &s->scratch));
     if (s->segments == 0) return TAMIS_OK;
-    TRY(tamis_gpu_allocate(s->device, s->stream, (size_t)(s->segments + 1) * 8, "chunks of a sort", &s->chunks));
     TRY(tamis_gpu_utility(
         s->device, s->stream, sort_file, "sort_chunks", kinds_of(x->index_type, x->order_type),
         tamis_gpu_groups(s->segments + 1),
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("segments", s->segments), tamis_gpu_integer("rows", x->rows),
                             tamis_gpu_integer("height", x->height), tamis_gpu_memory("offsets", x->offsets),
-                            tamis_gpu_memory("chunks", s->chunks))));
-    return tamis_gpu_scan(s->device, s->stream, s->chunks, s->segments + 1, place_of(s->scratch));
+                            tamis_gpu_place("chunks", s->chunks))));
+    return scan(s->device, s->stream, s->chunks, s->segments + 1, s->sums);
 }
 
+/* Passes alternate between where the last one writes and another order: that given, or one that goes when the sort is
+   done. */
 tamis_status tamis_gpu_sort(tamis_gpu_device *device, void *stream, const tamis_gpu_sorting *what, void **order,
                             void *kept) {
     tamis_status status = TAMIS_OK;
-    sorting s = {.device = device, .stream = stream, .what = what};
-    void *orders[2] = {*order, NULL};
-    const size_t bytes = (size_t)what->count * tamis_index_size(what->order_type);
-    int now = 0;
+    sorting s = {.device = device, .stream = stream, .what = what, .passes = 1};
+    tamis_place from = place_of(*order), to[2];
+    void *made = NULL;
     if (what->count <= 0) return TAMIS_OK;
+    s.segments = what->offsets ? (what->rows + what->height - 1) / what->height : 0;
+    s.groups = (what->count + SORT_CHUNK - 1) / SORT_CHUNK + s.segments;
+    while (s.passes < 8 && (uint64_t)(what->limit - 1) >> (s.passes * DIGIT_BITS)) s.passes++;
+    const bool stays = *order && s.passes % 2 == 0; /* the result where the order given was */
+    TRY(allocate(&s, *order ? stays : s.passes > 1));
+    if (!stays)
+        TRY_GOTO(done, tamis_gpu_allocate(device, kept, (size_t)what->count * tamis_index_size(what->order_type),
+                                          "a sorted order", &made));
+    to[0] = place_of(stays ? *order : made);
+    to[1] = *order && !stays ? from : s.order;
     TRY_GOTO(done, cut(&s));
-    for (int shift = 0; shift < 64 && (shift == 0 || (uint64_t)(what->limit - 1) >> shift); shift += DIGIT_BITS) {
-        if (!orders[1 - now])
-            TRY_GOTO(done, tamis_gpu_allocate(device, kept, bytes, "a sorted order", &orders[1 - now]));
-        TRY_GOTO(done, sort_pass(&s, shift, orders[now], orders[1 - now]));
-        now = 1 - now;
+    for (int pass = 0; pass < s.passes; pass++) {
+        const tamis_place next = to[(s.passes - 1 - pass) % 2];
+        TRY_GOTO(done, sort_pass(&s, pass, from, next));
+        from = next;
+    }
+    if (!stays) {
+        tamis_gpu_release(device, kept, *order);
+        *order = made;
+        made = NULL;
     }
 done:
-    tamis_gpu_release(device, stream, s.chunks);
-    tamis_gpu_release(device, stream, s.digits);
-    tamis_gpu_release(device, stream, s.counts);
-    tamis_gpu_release(device, stream, s.scratch);
-    tamis_gpu_release(device, kept, orders[1 - now]);
-    *order = orders[now];
+    tamis_gpu_release(device, kept, made);
+    tamis_gpu_release(device, stream, s.memory);
     return status;
 }

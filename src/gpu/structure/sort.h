@@ -20,6 +20,7 @@ typedef struct tamis_gpu_sorting {
     tamis_index_type index_type, order_type; /* order_type: of order and of offsets */
     const void *offsets;
     int64_t rows, height;
+    void *sorted_keys; /* NULL, or memory for the keys as they are sorted, of 32 bits (limit <= 2^31) */
 } tamis_gpu_sorting;
 
 /*

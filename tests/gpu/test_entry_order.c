@@ -1,0 +1,183 @@
+/*
+ * COO in any order to CSR, and to CSR of the transpose, on a device that computes, against a sort on the host: offsets,
+ * columns and the permutation, in which entries of one row keep their order.
+ *   test_entry_order [DEVICE]      opencl:0 unless told otherwise
+ */
+#include "unit/cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "core/device.h"
+#include "gpu/runtime/memory.h"
+#include "gpu/structure/order.h"
+#include "unit/named_device.h"
+
+static const char *device_name = "opencl:0";
+static tamis_device *device;
+static tamis_random dice;
+static int64_t live; /* before it was opened */
+
+typedef enum arrangement { RANDOM, RISING, FALLING, ONE_ROW, ARRANGEMENTS } arrangement;
+
+typedef struct entry {
+    int64_t row, column, number;
+} entry;
+
+static void *host(int64_t count) {
+    void *const memory = calloc((size_t)count + 1, 8);
+    if (!memory) abort();
+    return memory;
+}
+
+static int64_t integer_at(const void *from, tamis_index_type type, int64_t i) {
+    return type == TAMIS_I64 ? ((const int64_t *)from)[i] : ((const int32_t *)from)[i];
+}
+
+static void *on_device(const int64_t *from, int64_t count, tamis_index_type type) {
+    const size_t bytes = (size_t)(count > 0 ? count : 1) * (type == TAMIS_I64 ? 8 : 4);
+    int32_t *const narrow = host(count);
+    void *memory = NULL;
+    for (int64_t i = 0; i < count; i++) narrow[i] = (int32_t)from[i];
+    if (tamis_device_allocate(device, bytes, &memory) != TAMIS_OK ||
+        tamis_device_upload(device, NULL, memory, 0, type == TAMIS_I64 ? (const void *)from : narrow, bytes) !=
+            TAMIS_OK)
+        fail_msg("%s", tamis_last_error());
+    free(narrow);
+    return memory;
+}
+
+static void *from_device(const void *memory, int64_t count, tamis_index_type type) {
+    void *const got = host(count);
+    if (tamis_device_download(device, NULL, got, memory, 0, (size_t)count * (type == TAMIS_I64 ? 8 : 4)) != TAMIS_OK)
+        fail_msg("%s", tamis_last_error());
+    return got;
+}
+
+static int by_row(const void *x, const void *y) {
+    const entry *const a = x, *const b = y;
+    return a->row != b->row ? (a->row > b->row) - (a->row < b->row) : (a->number > b->number) - (a->number < b->number);
+}
+
+static void expect_offsets(const entry *sorted, int64_t rows, int64_t nnz, const tamis_row_order *order) {
+    void *const got = from_device(order->offsets, rows + 1, order->offset_type);
+    for (int64_t i = 0, t = 0; i <= rows; i++) {
+        while (t < nnz && sorted[t].row < i) t++;
+        if (integer_at(got, order->offset_type, i) != t)
+            fail_msg("row %lld of %lld, %lld entries: begins at %lld, expected %lld", (long long)i, (long long)rows,
+                     (long long)nnz, (long long)integer_at(got, order->offset_type, i), (long long)t);
+    }
+    free(got);
+}
+
+/* `entries` as the order is to have them: of the transpose, rows are S's columns. */
+static void expect_order(const tamis_sparse *S, bool transpose, entry *entries) {
+    enum { ROWS_MOST = 1 << 22 }; /* whose offsets are looked at */
+    const int64_t nnz = S->nnz, rows = transpose ? S->cols : S->rows;
+    const tamis_problem problem = {.device = device->handle, .unchecked = !transpose};
+    tamis_row_order order;
+    bool rise = true;
+    for (int64_t t = 1; t < nnz; t++) rise = rise && entries[t - 1].row <= entries[t].row;
+    qsort(entries, (size_t)nnz, sizeof *entries, by_row);
+    if (tamis_gpu_order_rows(&problem, S, transpose, &order) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_int_equal(order.offset_type, TAMIS_I32);
+    if (rows <= ROWS_MOST) expect_offsets(entries, rows, nnz, &order);
+    if (nnz > 0) {
+        void *const columns = from_device(order.columns, nnz, S->index_type);
+        int64_t *const numbers = order.permutation ? from_device(order.permutation, nnz, TAMIS_I64) : NULL;
+        assert_true(numbers || rise);
+        for (int64_t t = 0; t < nnz; t++)
+            if (integer_at(columns, S->index_type, t) != entries[t].column ||
+                (numbers ? numbers[t] : t) != entries[t].number)
+                fail_msg("%lld rows, %lld entries: place %lld has entry %lld, expected %lld", (long long)rows,
+                         (long long)nnz, (long long)t, (long long)(numbers ? numbers[t] : t),
+                         (long long)entries[t].number);
+        free(columns);
+        free(numbers);
+    }
+    tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.offsets);
+    tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.own_columns);
+    tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.permutation);
+}
+
+static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_type type, arrangement arranged,
+                          bool transposes) {
+    int64_t *const row = host(nnz), *const column = host(nnz);
+    entry *const entries = host(3 * nnz);
+    for (int64_t t = 0; t < nnz; t++) {
+        const int64_t steadily = (int64_t)((double)t / (double)nnz * (double)rows);
+        row[t] = arranged == RANDOM    ? tamis_random_below(&dice, rows)
+                 : arranged == RISING  ? steadily
+                 : arranged == FALLING ? rows - 1 - steadily
+                                       : rows / 2;
+        column[t] = tamis_random_below(&dice, cols);
+    }
+    void *const rows_there = on_device(row, nnz, type), *const columns_there = on_device(column, nnz, type);
+    const tamis_sparse S = {.format = TAMIS_COO,
+                            .location = TAMIS_DEVICE,
+                            .rows = rows,
+                            .cols = cols,
+                            .nnz = nnz,
+                            .index_type = type,
+                            .row_indices = rows_there,
+                            .columns = columns_there};
+    for (int transpose = 0; transpose <= (int)transposes; transpose++) {
+        for (int64_t t = 0; t < nnz; t++)
+            entries[t] = transpose ? (entry){column[t], row[t], t} : (entry){row[t], column[t], t};
+        expect_order(&S, transpose != 0, entries);
+    }
+    tamis_device_free(device, rows_there);
+    tamis_device_free(device, columns_there);
+    free(row);
+    free(column);
+    free(entries);
+}
+
+static void ragged_sizes(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {0, 1, 2, 255, 256, 257, 4095, 4096, 4097, 65535, 65536, 65537};
+    static const int64_t rows[] = {1, 256, 257, 65537};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++)
+            for (int arranged = 0; arranged < ARRANGEMENTS; arranged++)
+                expect_orders(sizes[i], rows[j], arranged % 2 ? 300 : 1 << 17, (i + j) % 2 ? TAMIS_I64 : TAMIS_I32,
+                              (arrangement)arranged, true);
+}
+
+static void many_entries(void **state) {
+    (void)state;
+    expect_orders(1000003, (1 << 24) + 1, 1, TAMIS_I32, RANDOM, true);
+    expect_orders(1000003, 100000, 1 << 20, TAMIS_I64, RANDOM, true);
+}
+
+/* Rows whose numbers need more than 32 bits, on devices with memory for their offsets. */
+static void many_rows(void **state) {
+    (void)state;
+    expect_orders(5000, (1LL << 31) + 9, 70, TAMIS_I64, RANDOM, false);
+    expect_orders(5000, (1LL << 32) + 9, 70, TAMIS_I64, FALLING, false);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    live = tamis_memory_live();
+    return tamis_device_open(device_name, &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() == live ? 0 : -1;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ragged_sizes), cmocka_unit_test(many_entries),
+                                       cmocka_unit_test(many_rows)};
+    const struct CMUnitTest small[] = {cmocka_unit_test(ragged_sizes), cmocka_unit_test(many_entries)};
+    dice = tamis_random_start(8, 0);
+    if (!named_device_is_here(argc, argv, &device_name)) return 77;
+    return strncmp(device_name, "cuda", 4) == 0 ? cmocka_run_group_tests_name(device_name, tests, set_up, tear_down)
+                                                : cmocka_run_group_tests_name(device_name, small, set_up, tear_down);
+}
