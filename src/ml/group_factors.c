@@ -54,7 +54,7 @@ static tamis_status prepare(collection *c) {
     for (int r = 0; r <= rank->ranks; r++) c->receive_starts[r] = whole ? starts[r] * line : 0;
     for (int r = 0; r < rank->ranks; r++)
         c->send_starts[r + 1] = c->send_starts[r] + (r != rank->number && gets(c, r) ? bytes : 0);
-    if (others <= 1 || bytes == 0) return TAMIS_OK;
+    if (others <= 1 || bytes == 0 || !at) return TAMIS_OK;
     TRY(tamis_allocate(others, (size_t)bytes, "factors for other ranks", (void **)&c->copies));
     for (int i = 0; i < others; i++) memcpy(c->copies + i * bytes, at, (size_t)bytes);
     return TAMIS_OK;
