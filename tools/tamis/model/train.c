@@ -30,6 +30,7 @@ typedef struct training {
     tamis_method method;
     const char *data_spec;
     char *checkpoint;            /* its file, NULL for none */
+    bool saved;                  /* the whole model is in it */
     const char *resume;          /* the file to go on with, NULL for none */
     tool_chosen devices;         /* that fit together; none: the one device */
     tool_device device;          /* the first of them */
@@ -385,6 +386,7 @@ static int fit(training *run, double *seconds) {
     if (tool_rank_number() == 0) prepare_last_words(run);
     const tamis_status status = fit_model(run, run->held.view.entries ? &run->held.view : NULL);
     *seconds = tool_seconds() - start;
+    run->saved = status == TAMIS_OK && run->checkpoint;
     tool_interrupt_words_if(NULL, NULL);
     tool_progress_clear();
     if (run->report.written) return run->report.written;
@@ -402,10 +404,18 @@ static void name_devices(const training *run, tool_text *text) {
         tool_text_add(text, "%s", is_alone(run) ? run->device.description.name : names);
 }
 
+/* The last checkpoint becomes the model's file, where there is none of that name and both are on one file system: large
+   models take seconds to write. */
+static tamis_status save_model(const training *run) {
+    const char *const output = run->settings.output;
+    if (run->saved && link(run->checkpoint, output) == 0) return TAMIS_OK;
+    return tamis_model_save(run->model, output);
+}
+
 static int finish(training *run, double seconds) {
     const tool_train_settings *set = &run->settings;
     tamis_model_description description;
-    tamis_status status = tamis_model_save(run->model, set->output);
+    tamis_status status = save_model(run);
     if (status != TAMIS_OK) {
         const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
