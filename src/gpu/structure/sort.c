@@ -28,6 +28,14 @@ size_t tamis_gpu_scan_scratch(int64_t count) {
     return bytes + sizeof(int64_t);
 }
 
+static tamis_status scan_stretches(tamis_gpu_device *device, void *stream, tamis_place values, int64_t count,
+                                   int64_t length, tamis_place totals) {
+    return tamis_gpu_utility(device, stream, sort_file, "scan_stretches", kinds_of(TAMIS_I32, TAMIS_I32),
+                             (count + length - 1) / length,
+                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_integer("length", length),
+                                                 tamis_gpu_place("x", values), tamis_gpu_place("totals", totals)));
+}
+
 static tamis_status scan(tamis_gpu_device *device, void *stream, tamis_place values, int64_t count,
                          tamis_place scratch) {
     const tamis_gpu_kinds kinds = kinds_of(TAMIS_I32, TAMIS_I32);
@@ -40,10 +48,7 @@ static tamis_status scan(tamis_gpu_device *device, void *stream, tamis_place val
         level[levels + 1] = scratch;
         size[levels + 1] = tiles;
         scratch.bytes += tiles * (int64_t)sizeof(int64_t);
-        TRY(tamis_gpu_utility(device, stream, sort_file, "scan_tiles", kinds, tiles,
-                              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", size[levels]),
-                                                  tamis_gpu_place("x", level[levels]),
-                                                  tamis_gpu_place("totals", level[levels + 1]))));
+        TRY(scan_stretches(device, stream, level[levels], size[levels], SCAN_TILE, level[levels + 1]));
         if (tiles == 1) break;
     }
     for (int i = levels - 1; i >= 0; i--) { /* and back down */
@@ -69,7 +74,7 @@ typedef struct sorting {
     tamis_place keys[2], order, counts, sums, chunks;
 } sorting;
 
-/* `own`: up to six arguments, ended. */
+/* `own`: up to seven arguments, ended. */
 static tamis_status launch(const sorting *s, const char *kernel, tamis_place order, const tamis_gpu_named *own) {
     const tamis_gpu_sorting *const x = s->what;
     tamis_gpu_named all[16] = {
@@ -94,12 +99,15 @@ static tamis_status sort_pass(const sorting *s, int pass, tamis_place from, tami
                                    tamis_gpu_integer("first_bit", looked_up ? pass / PASSES_OF_KEYS * KEY_BITS : -1),
                                    tamis_gpu_integer("shift", pass % PASSES_OF_KEYS * DIGIT_BITS),
                                    tamis_gpu_place("keys", s->keys[pass % 2]), tamis_gpu_place("counts", s->counts))));
-    TRY(scan(s->device, s->stream, s->counts, DIGITS * s->groups, s->sums));
+    if (s->segments)
+        TRY(scan(s->device, s->stream, s->counts, DIGITS * s->groups, s->sums));
+    else
+        TRY(scan_stretches(s->device, s->stream, s->counts, DIGITS * s->groups, s->groups, s->sums));
     return launch(s, "sort_move", from,
                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("shift", pass % PASSES_OF_KEYS * DIGIT_BITS),
                                       tamis_gpu_place("keys", s->keys[pass % 2]), tamis_gpu_place("starts", s->counts),
-                                      tamis_gpu_integer("keep", keep), tamis_gpu_place("new_keys", new_keys),
-                                      tamis_gpu_place("new_order", to)));
+                                      tamis_gpu_place("totals", s->sums), tamis_gpu_integer("keep", keep),
+                                      tamis_gpu_place("new_keys", new_keys), tamis_gpu_place("new_order", to)));
 }
 
 /* A place behind those that take the first *bytes. */
@@ -118,7 +126,7 @@ static tamis_status allocate(sorting *s, bool needs_order) {
     s->keys[1] = behind(&bytes, s->passes > 1 ? x->count * (KEY_BITS / 8) : 0);
     s->order = behind(&bytes, needs_order ? x->count * (int64_t)tamis_index_size(x->order_type) : 0);
     s->counts = behind(&bytes, DIGITS * s->groups * 8);
-    s->sums = behind(&bytes, (int64_t)tamis_gpu_scan_scratch(DIGITS * s->groups));
+    s->sums = behind(&bytes, s->segments ? (int64_t)tamis_gpu_scan_scratch(DIGITS * s->groups) : DIGITS * 8);
     s->chunks = behind(&bytes, s->segments ? (s->segments + 1) * 8 : 0);
     TRY(tamis_gpu_allocate(s->device, s->stream, (size_t)bytes, "a sort", &s->memory));
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) places[i]->base = s->memory;
