@@ -64,10 +64,11 @@ typedef struct tamis_problem {
     const tamis_evidence *evidence; /* not part of the problem: predictions and choices read it */
     const tamis_backend *backend;   /* solves it; measuring executes through its table */
     void *device;                   /* the backend's handle of it */
-    void *stream;   /* in which the plan is made; core waits for it once, at the end, if the plan is kept */
-    bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
-    bool unchecked; /* the pattern has not been checked: order_rows (COO) or profile (CSR) does */
-    bool may_guess; /* the profile may be guessed from the sizes, so that nobody waits for the device */
+    void *stream;      /* in which the plan is made; core waits for it once, at the end, if the plan is kept */
+    bool once;         /* for one call in that stream: nothing may be prepared that only later calls would use */
+    bool unchecked;    /* the pattern has not been checked: order_rows (COO) or profile (CSR) does */
+    bool columns_rise; /* those of COO that is to be transposed do; false: it is not known */
+    bool may_guess;    /* the profile may be guessed from the sizes, so that nobody waits for the device */
 } tamis_problem;
 
 /* The stream for memory that lives as long as the plan: a plan that is kept may be executed in any stream. */
@@ -155,6 +156,7 @@ typedef struct tamis_row_order {
     void *own_columns;
     void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: the same */
     tamis_index_type offset_type;
+    bool columns_rise; /* those of COO do; false: it is not known */
 } tamis_row_order;
 
 /* A column-major matrix on its way in or out: `packed` is row-major rows x cols without padding. */

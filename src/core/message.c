@@ -44,6 +44,7 @@ static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_grap
     } else {
         TRY(backend->order_rows(&problem, S, false, &g->row_order));
         problem.unchecked = false;
+        problem.columns_rise = g->row_order.columns_rise;
         g->rows = order_of(S, false, &g->row_order);
     }
     TRY(prepare(g->device, options->stream, &g->rows));

@@ -20,7 +20,7 @@ static tamis_device *device;
 static tamis_random dice;
 static int64_t live; /* before it was opened */
 
-typedef enum arrangement { RANDOM, RISING, FALLING, ONE_ROW, ARRANGEMENTS } arrangement;
+typedef enum arrangement { RANDOM, RISING, FALLING, ONE_ROW, COLUMNS_RISE, ARRANGEMENTS } arrangement;
 
 typedef struct entry {
     int64_t row, column, number;
@@ -73,21 +73,25 @@ static void expect_offsets(const entry *sorted, int64_t rows, int64_t nnz, const
 }
 
 /* `entries` as the order is to have them: of the transpose, rows are S's columns. */
-static void expect_order(const tamis_sparse *S, bool transpose, entry *entries) {
+static bool expect_order(const tamis_sparse *S, bool transpose, bool columns_rise, entry *entries) {
     enum { ROWS_MOST = 1 << 22 }; /* whose offsets are looked at */
     const int64_t nnz = S->nnz, rows = transpose ? S->cols : S->rows;
-    const tamis_problem problem = {.device = device->handle, .unchecked = !transpose};
+    const tamis_problem problem = {.device = device->handle, .unchecked = !transpose, .columns_rise = columns_rise};
     tamis_row_order order;
-    bool rise = true;
-    for (int64_t t = 1; t < nnz; t++) rise = rise && entries[t - 1].row <= entries[t].row;
+    bool rise = true, across = true;
+    for (int64_t t = 1; t < nnz; t++) {
+        rise = rise && entries[t - 1].row <= entries[t].row;
+        across = across && entries[t - 1].column <= entries[t].column;
+    }
     qsort(entries, (size_t)nnz, sizeof *entries, by_row);
     if (tamis_gpu_order_rows(&problem, S, transpose, &order) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     assert_int_equal(order.offset_type, TAMIS_I32);
+    assert_true(transpose || order.columns_rise == across);
     if (rows <= ROWS_MOST) expect_offsets(entries, rows, nnz, &order);
     if (nnz > 0) {
         void *const columns = from_device(order.columns, nnz, S->index_type);
         int64_t *const numbers = order.permutation ? from_device(order.permutation, nnz, TAMIS_I64) : NULL;
-        assert_true(numbers || rise);
+        assert_true(!numbers == (rise && (!transpose || columns_rise)));
         for (int64_t t = 0; t < nnz; t++)
             if (integer_at(columns, S->index_type, t) != entries[t].column ||
                 (numbers ? numbers[t] : t) != entries[t].number)
@@ -100,6 +104,7 @@ static void expect_order(const tamis_sparse *S, bool transpose, entry *entries) 
     tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.offsets);
     tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.own_columns);
     tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.permutation);
+    return order.columns_rise;
 }
 
 static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_type type, arrangement arranged,
@@ -108,11 +113,11 @@ static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_t
     entry *const entries = host(3 * nnz);
     for (int64_t t = 0; t < nnz; t++) {
         const int64_t steadily = (int64_t)((double)t / (double)nnz * (double)rows);
-        row[t] = arranged == RANDOM    ? tamis_random_below(&dice, rows)
-                 : arranged == RISING  ? steadily
+        row[t] = arranged == RISING    ? steadily
                  : arranged == FALLING ? rows - 1 - steadily
-                                       : rows / 2;
-        column[t] = tamis_random_below(&dice, cols);
+                 : arranged == ONE_ROW ? rows / 2
+                                       : tamis_random_below(&dice, rows);
+        column[t] = arranged == COLUMNS_RISE ? t * cols / nnz : tamis_random_below(&dice, cols);
     }
     void *const rows_there = on_device(row, nnz, type), *const columns_there = on_device(column, nnz, type);
     const tamis_sparse S = {.format = TAMIS_COO,
@@ -123,10 +128,11 @@ static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_t
                             .index_type = type,
                             .row_indices = rows_there,
                             .columns = columns_there};
+    bool rise = false; /* columns, as the first order says to the second */
     for (int transpose = 0; transpose <= (int)transposes; transpose++) {
         for (int64_t t = 0; t < nnz; t++)
             entries[t] = transpose ? (entry){column[t], row[t], t} : (entry){row[t], column[t], t};
-        expect_order(&S, transpose != 0, entries);
+        rise = expect_order(&S, transpose != 0, rise, entries);
     }
     tamis_device_free(device, rows_there);
     tamis_device_free(device, columns_there);

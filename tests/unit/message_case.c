@@ -67,6 +67,8 @@ graph_case graph_case_make(graph_kind kind) {
         if (kind == GRAPH_HUB && t % 2) row[t] = 11;
         if (kind == GRAPH_HUB && t % 2 == 0) column[t] = 5;
     }
+    if (kind == GRAPH_BY_COLUMN)
+        for (int64_t t = 0; t < count; t++) column[t] = t * g.S.cols / count;
     for (int64_t t = 0; t < count; t++) {
         of_row[row[t]]++;
         of_column[column[t]]++;
@@ -80,7 +82,7 @@ graph_case graph_case_make(graph_kind kind) {
     g.S.offset_type = kind == GRAPH_SLICE ? TAMIS_I64 : TAMIS_I32;
     g.columns = array_of(column, count, g.S.index_type);
     g.S.columns = g.columns;
-    if (kind == GRAPH_COO || kind == GRAPH_HUB) {
+    if (kind == GRAPH_COO || kind == GRAPH_BY_COLUMN || kind == GRAPH_HUB) {
         g.rows = array_of(row, count, g.S.index_type);
         g.S.format = TAMIS_COO;
         g.S.row_indices = g.rows;

@@ -9,11 +9,12 @@
 double *numbers(int64_t count); /* zeros, to be freed */
 
 typedef enum graph_kind {
-    GRAPH_CSR,   /* int32; rectangular, with empty rows, columns out of order and repeated */
-    GRAPH_COO,   /* int64, in no order */
-    GRAPH_SLICE, /* rows of a larger CSR, int64 offsets */
-    GRAPH_EMPTY, /* no entries */
-    GRAPH_HUB,   /* COO with a row and a column of 1300 entries */
+    GRAPH_CSR,       /* int32; rectangular, with empty rows, columns out of order and repeated */
+    GRAPH_COO,       /* int64, in no order */
+    GRAPH_SLICE,     /* rows of a larger CSR, int64 offsets */
+    GRAPH_EMPTY,     /* no entries */
+    GRAPH_BY_COLUMN, /* COO whose columns rise */
+    GRAPH_HUB,       /* COO with a row and a column of 1300 entries */
     GRAPH_KINDS
 } graph_kind;
 

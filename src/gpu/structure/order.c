@@ -175,7 +175,7 @@ tamis_status tamis_gpu_order_rows(const tamis_problem *p, const tamis_sparse *S,
     tamis_sparse turned;
     void *rows = NULL;
     const int64_t groups = transpose ? S->cols : S->rows;
-    bool in_order = true;
+    tamis_gpu_rising rise = {true, true};
     *order = (tamis_row_order){.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32};
     if (groups >= INT64_MAX / 16)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s = %lld: their offsets exceed every memory",
@@ -195,10 +195,11 @@ tamis_status tamis_gpu_order_rows(const tamis_problem *p, const tamis_sparse *S,
     TRY_GOTO(done, tamis_gpu_rebase(device, p->stream, p->stream, S, &rebased));
     if (transpose) {
         TRY_GOTO(done, turn(p, &rebased.view, &turned, &rows));
-        TRY_GOTO(done, make_csr(p, &turned, S->nnz == 0, order));
+        TRY_GOTO(done, make_csr(p, &turned, S->nnz == 0 || (S->format == TAMIS_COO && p->columns_rise), order));
     } else {
-        if (S->nnz > 1 || (S->nnz > 0 && p->unchecked)) TRY_GOTO(done, tamis_gpu_check_entries(p, S, &in_order));
-        TRY_GOTO(done, make_csr(p, S, in_order, order));
+        if (S->nnz > 1 || (S->nnz > 0 && p->unchecked)) TRY_GOTO(done, tamis_gpu_check_entries(p, S, &rise));
+        TRY_GOTO(done, make_csr(p, S, rise.rows, order));
+        order->columns_rise = rise.columns;
     }
 done:
     tamis_gpu_release(device, p->stream, rows);

@@ -298,14 +298,14 @@ tamis_status tamis_gpu_profile(const tamis_problem *p, tamis_evidence *evidence)
 
 /* ------------------------------------------------------------------------------------------ COO */
 
-tamis_status tamis_gpu_check_entries(const tamis_problem *p, const tamis_sparse *S, bool *rise) {
+tamis_status tamis_gpu_check_entries(const tamis_problem *p, const tamis_sparse *S, tamis_gpu_rising *rise) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_device *const device = p->device;
     const tamis_gpu_kinds kinds = {TAMIS_F32, S->index_type, TAMIS_I32};
     tamis_gpu_workspace *workspace = NULL;
     TRY(tamis_gpu_workspace_acquire(device, &workspace));
     const int32_t *const flags = workspace->host;
-    TRY_GOTO(done, device->runtime->fill(device, p->stream, place_of(workspace->memory), 0, 2 * sizeof *flags));
+    TRY_GOTO(done, device->runtime->fill(device, p->stream, place_of(workspace->memory), 0, 3 * sizeof *flags));
     TRY_GOTO(done, tamis_gpu_utility(
                        device, p->stream, "order.simt", "check_entries", kinds, tamis_gpu_groups(S->nnz),
                        TAMIS_GPU_ARGUMENTS(
@@ -313,8 +313,8 @@ tamis_status tamis_gpu_check_entries(const tamis_problem *p, const tamis_sparse 
                            tamis_gpu_integer("nnz", S->nnz), tamis_gpu_memory("row_indices", S->row_indices),
                            tamis_gpu_memory("columns", S->columns), tamis_gpu_memory("flags", workspace->memory))));
     TRY_GOTO(done,
-             device->runtime->read(device, p->stream, workspace->host, place_of(workspace->memory), 2 * sizeof *flags));
-    *rise = !flags[1];
+             device->runtime->read(device, p->stream, workspace->host, place_of(workspace->memory), 3 * sizeof *flags));
+    *rise = (tamis_gpu_rising){.rows = !flags[1], .columns = !flags[2]};
     if (flags[0] && p->unchecked) TRY_GOTO(done, say_what(device, p->stream, S));
 done:
     tamis_gpu_workspace_release(workspace, p->stream, status);

@@ -13,7 +13,11 @@ tamis_status tamis_gpu_profile(const tamis_problem *problem, tamis_evidence *evi
 /* The same, by the host or by the device. */
 tamis_status tamis_gpu_profile_by(const tamis_problem *problem, bool host, tamis_evidence *evidence);
 
-/* Tells whether the rows of a COO matrix rise; where it is `unchecked`, checks that its indices are in range. */
-tamis_status tamis_gpu_check_entries(const tamis_problem *problem, const tamis_sparse *S, bool *rise);
+/* Tells which indices of a COO matrix rise; where it is `unchecked`, checks that they are in range. */
+typedef struct tamis_gpu_rising {
+    bool rows, columns;
+} tamis_gpu_rising;
+
+tamis_status tamis_gpu_check_entries(const tamis_problem *problem, const tamis_sparse *S, tamis_gpu_rising *rise);
 
 #endif

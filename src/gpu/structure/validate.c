@@ -21,7 +21,7 @@ static tamis_status check_csr(const tamis_problem *asked, const tamis_sparse *S)
 tamis_status tamis_gpu_validate(void *device, void *stream, int threads, const tamis_sparse *S) {
     const tamis_problem problem = {.device = device, .stream = stream, .once = true, .unchecked = true};
     tamis_gpu_rebased rebased;
-    bool rise;
+    tamis_gpu_rising rise;
     (void)threads;
     if (S->format == TAMIS_COO) return S->nnz > 0 ? tamis_gpu_check_entries(&problem, S, &rise) : TAMIS_OK;
     TRY(tamis_gpu_rebase(device, stream, stream, S, &rebased));
