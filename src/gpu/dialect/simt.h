@@ -18,6 +18,8 @@
  *   SIMT_KHRONOS   they shuffle by cl_khr_subgroup_shuffle, in which lanes of a team may take part alone; 0: by Intel's
  *               extension. SIMT_REQUIRED: lanes of a subgroup that kernels ask for; 0: they cannot
  *
+ * warp_barrier() is between 32 consecutive work-items, of which all reach it; elsewhere than on CUDA it is the group's.
+ *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
  * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0
  * (the host says so by ONE_TEAM): where there are no shuffles a collective is a barrier of the group. A branch with
@@ -66,6 +68,7 @@ typedef uint uint32;
 typedef ulong uint64;
 
 FUNCTION void group_barrier(void) { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
+FUNCTION void warp_barrier(void) { group_barrier(); }
 FUNCTION float float_of_bits(uint32 bits) { return as_float(bits); }
 FUNCTION uint32 bits_of_float(float x) { return as_uint(x); }
 FUNCTION float half_to_float(ushort bits) { return vload_half(0, (const half *)&bits); }
@@ -116,6 +119,7 @@ typedef unsigned long long uint64;
 typedef unsigned short ushort;
 
 FUNCTION void group_barrier(void) { __syncthreads(); }
+FUNCTION void warp_barrier(void) { __syncwarp(); }
 FUNCTION float float_of_bits(uint32 bits) { return __uint_as_float(bits); }
 FUNCTION uint32 bits_of_float(float x) { return __float_as_uint(x); }
 FUNCTION float half_to_float(ushort bits) {

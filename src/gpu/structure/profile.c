@@ -307,7 +307,7 @@ tamis_status tamis_gpu_check_entries(const tamis_problem *p, const tamis_sparse 
     const int32_t *const flags = workspace->host;
     TRY_GOTO(done, device->runtime->fill(device, p->stream, place_of(workspace->memory), 0, 3 * sizeof *flags));
     TRY_GOTO(done, tamis_gpu_utility(
-                       device, p->stream, "order.simt", "check_entries", kinds, tamis_gpu_groups(S->nnz),
+                       device, p->stream, "order.simt", "check_entries", kinds, tamis_gpu_groups((S->nnz + 7) / 8),
                        TAMIS_GPU_ARGUMENTS(
                            tamis_gpu_integer("rows", S->rows), tamis_gpu_integer("cols", S->cols),
                            tamis_gpu_integer("nnz", S->nnz), tamis_gpu_memory("row_indices", S->row_indices),
