@@ -60,7 +60,7 @@ ONLY=${ONLY:+build,$ONLY}
 begin build 180
 if build_here "$build" "$top/build.log" "$limit" tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls test_gpu_cross \
     test_dense test_device_memory test_mask test_gradient test_gradient_whole test_softmax_rows test_batches test_two_devices test_sums \
-    test_d_is_b test_message test_graph_attention test_segment test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics; then
+    test_d_is_b test_entry_order test_message test_graph_attention test_segment test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -186,7 +186,7 @@ start_units() {
         shift 3
         begun=$(date +%s)
         log=$top/units.$name.$test.$started
-        TAMIS_TEST_SEED=$((start + started)) timeout -k 5 "$units_limit" "$build/tests/unit/$test" "$device" "$@" >"$log.log" 2>&1
+        TAMIS_TEST_SEED=$((start + started)) timeout -k 5 "$units_limit" "$build"/tests/*/"$test" "$device" "$@" >"$log.log" 2>&1
         echo $? $(($(date +%s) - begun)) >"$log.code"
     ) &
     units_running="$units_running $!"
@@ -219,6 +219,7 @@ if begin units 430; then
     start_units two-devices 100 test_two_devices
     start_units sums 200 test_sums gpu-tensor
     start_units d-is-b 200 test_d_is_b
+    start_units graphs 60 test_entry_order
     # of their calls every so manieth
     start_units graphs 330 test_message 31
     start_units graphs 330 test_graph_attention 3
@@ -234,7 +235,7 @@ if begin units 430; then
     units batches 'batches, and fp32 results of 16-bit operands'
     units two-devices "streams, events and copies: $(head -1 "$top"/units.two-devices.*.log)"
     units sums 'gpu-tensor in fp32 no farther from double than sums in order: spread, huge, tiny and infinite operands'
-    units graphs 'messages, graph attention and segments, calls drawn from all'
+    units graphs 'the order of entries, messages, graph attention and segments, calls drawn from all'
     units d-is-b 'fused where D is B, promised or found'
     units models 'every model of include/tamis/ml.h against plain restatements'
 fi
