@@ -120,7 +120,15 @@ rest() { least_one $((piece_start + limit - $(date +%s))); }
 least_one() { if [ "$1" -lt 1 ]; then echo 1; else echo "$1"; fi; }
 within() { timeout -k 5 "$(rest)" "$@"; }
 
-check() { OUT=$work/evidence-$commit TOTAL=$(rest) ONLY=$1 scripts/gpu-check.sh && mkdir -p "$evidence" && cp "$work/evidence-$commit"/*.json "$evidence"; }
+# check STEPS: what evidence of this commit has of other pieces stays, also where another machine has measured them
+check() {
+    out=$work/evidence-$commit
+    if [ ! -d "$out" ]; then
+        mkdir -p "$out"
+        grep -ls "^ \"commit\": \"$commit\"" "$evidence"/*.json | while read -r file; do cp "$file" "$out"; done
+    fi
+    OUT=$out TOTAL=$(rest) ONLY=$1 scripts/gpu-check.sh && mkdir -p "$evidence" && cp "$out"/*.json "$evidence"
+}
 
 # bench_each OUT FILE... -- OPTION...: a matrix a run, so that one that was measured is not measured again; OUT is whole when all are
 bench_each() {

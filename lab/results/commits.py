@@ -14,6 +14,16 @@ from pathlib import Path
 APART = ("quality", "language-model")
 
 
+def pieces_of(path):
+    return [line.split()[:2] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def commit_of_piece(path):
+    """The commit of the piece that a file without records of runs is named after, as the fits of two-devices-models are."""
+    pieces = path.with_name("pieces.txt")
+    return next((commit for piece, commit in pieces_of(pieces) if path.name.startswith(f"{piece}-")), "none") if pieces.exists() else "none"
+
+
 def commits_of(results, evidence):
     """Each commit and what says to be of it."""
     found = collections.defaultdict(set)
@@ -21,11 +31,10 @@ def commits_of(results, evidence):
         if path.parent.name not in APART:
             with lzma.open(path, "rt", encoding="utf-8") as lines:
                 runs = [run for run in map(json.loads, lines) if run.get("record") == "run"]
-            for commit in {run.get("commit") or "none" for run in runs} or {"none"}:
+            for commit in {run.get("commit") or "none" for run in runs} or {commit_of_piece(path)}:
                 found[commit].add(str(path))
     for path in sorted(results.glob("*/pieces.txt")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            piece, commit, *_ = line.split()
+        for piece, commit in pieces_of(path):
             found[commit].add(f"{path}: {piece}")
     for path in sorted(evidence.glob("*.json")):
         made = json.loads(path.read_text(encoding="utf-8"))

@@ -69,6 +69,9 @@ def test_results_of_several_commits_are_refused(tmp_path: pathlib.Path) -> None:
     write("study.jsonl.xz", commit=OTHER)
     assert refused(f"of commit {OTHER}:\n    {results}/chip/study.jsonl.xz\n")
     write("study.jsonl.xz", commit=ONE)
+    with lzma.open(results / "chip/training-models.jsonl.xz", "wt", encoding="utf-8") as file:
+        file.write(json.dumps({"record": "iteration"}) + "\n")
+    assert refused("of no commit that they tell:\n")
     (results / "chip/pieces.txt").write_text(f"training {OTHER} 2026-01-02 3\n")
     assert refused("pieces.txt: training")
     (results / "chip/pieces.txt").write_text(f"training {ONE} 2026-01-02 3\n")
