@@ -95,10 +95,11 @@ static tamis_status set_rows(tamis_group_plan *plan) {
     tamis_row_exchange *const e = &plan->exchange;
     const tamis_options *const o = &plan->options;
     const tamis_shard_description *const is = tamis_row_lists(e);
+    const bool once = o->operation == TAMIS_OP_FUSED && o->d_is_b; /* rows of D are those of B */
     if (o->transpose)
         tamis_row_exchange_set_widths(e, o->inner, o->width + (tamis_is_softmax(o) ? 2 : 0));
     else
-        tamis_row_exchange_set_widths(e, o->inner + o->width, 0);
+        tamis_row_exchange_set_widths(e, once ? o->inner : o->inner + o->width, 0);
     plan->report.row_bytes = e->row_bytes;
     plan->report.back_bytes = e->back_bytes;
     e->copied[0][1] = is->own_rows;

@@ -220,8 +220,12 @@ static tamis_status choose(joining *j) {
     const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
     ml_sample sample = {0};
     ml_choice choice;
+    int32_t chooses =
+        ml_chooses(j->model, data->cols); /* what a model was asked for is not compared: rank 0's counts */
     ml_choose_nothing(j->model, &choice);
-    if (ml_chooses(j->model, data->cols)) {
+    TRY(tamis_group_share(group, TAMIS_OK, &chooses, sizeof chooses));
+    memcpy(&chooses, tamis_group_shared(group, 0, sizeof chooses), sizeof chooses);
+    if (chooses) {
         tamis_status status = ml_group_sample(&j->rank, data, &sample);
         if (status == TAMIS_OK) {
             if (j->rank.number == 0) status = ml_choose(j->model, &sample.view, &choice);

@@ -404,18 +404,20 @@ static void name_devices(const training *run, tool_text *text) {
         tool_text_add(text, "%s", is_alone(run) ? run->device.description.name : names);
 }
 
-/* The last checkpoint becomes the model's file, where there is none of that name and both are on one file system: large
-   models take seconds to write. */
-static tamis_status save_model(const training *run) {
+/* Whether the last checkpoint has become the model's file: where there is none of that name, both are on one file
+   system, and the checkpoint is a file that this training made, with the rights of a new one. Large models take seconds
+   to write. */
+static bool takes_checkpoint(const training *run) {
     const char *const output = run->settings.output;
-    if (run->saved && link(run->checkpoint, output) == 0) return TAMIS_OK;
-    return tamis_model_save(run->model, output);
+    struct stat is;
+    return run->saved && !run->resume && strcmp(output, "-") != 0 && lstat(run->checkpoint, &is) == 0 &&
+           S_ISREG(is.st_mode) && link(run->checkpoint, output) == 0;
 }
 
 static int finish(training *run, double seconds) {
     const tool_train_settings *set = &run->settings;
     tamis_model_description description;
-    tamis_status status = save_model(run);
+    tamis_status status = takes_checkpoint(run) ? TAMIS_OK : tamis_model_save(run->model, set->output);
     if (status != TAMIS_OK) {
         const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
