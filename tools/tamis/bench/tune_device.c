@@ -3,6 +3,8 @@
  *
  * The factor of an algorithm, operation, type and width is the geometric mean of measured over predicted times. Nothing
  * is fitted beyond that: the cost model knows how time grows with a matrix, a factor how fast this device does it.
+ * Cases that other processes disturbed are left out, and where these are many nothing is kept: a factor stays until the
+ * next one, and a wrong one makes every plan choose wrongly.
  */
 #include <tamis/ceilings.h>
 
@@ -63,7 +65,7 @@ typedef struct timing {
 
 /* The factors under way: sums of logarithms. */
 typedef struct tally {
-    int count, cases, timed;
+    int count, cases, timed, disturbed;
     tamis_correction rows[TAMIS_CORRECTIONS_MOST];
     double logs[TAMIS_CORRECTIONS_MOST], squares[TAMIS_CORRECTIONS_MOST];
     timing *timings;
@@ -90,7 +92,8 @@ static tamis_correction *row_of(tally *t, const tool_problem *problem, const cha
 static void observe(void *context, const tool_bench_case *one, const tool_bench_results *results) {
     tally *const t = context;
     const int before = t->timed;
-    for (int i = 0; i < results->count; i++) {
+    t->disturbed += results->load.disturbed;
+    for (int i = 0; i < results->count && !results->load.disturbed; i++) {
         const tool_bench_result *const result = &results->at[i];
         if (result->predicted <= 0 || result->time.median <= 0) continue;
         tamis_correction *const row = row_of(t, &one->problem, result->algorithm);
@@ -216,7 +219,8 @@ static int tune(const settings *set, tool_device *device) {
     if (code == 0 && !set->reset) {
         code = measure(set, device, t);
         finish(t);
-        const bool whole = code == 0 && !tool_interrupted();
+        const bool quiet = 4 * t->disturbed <= t->cases; /* at most a fifth is left out */
+        const bool whole = code == 0 && !tool_interrupted() && quiet;
         const bool better = whole && regret(t, true) < regret(t, false);
         status = tamis_device_correct(device->device, whole ? t->rows : before, !whole ? kept : better ? t->count : 0);
         if (status != TAMIS_OK) code = tool_library_error(status, device->description.name);
@@ -224,6 +228,10 @@ static int tune(const settings *set, tool_device *device) {
             tool_error("interrupted: what was known before is kept");
             code = TOOL_INTERRUPTED;
         }
+        if (t->disturbed > 0)
+            tool_warning("other processes used processors during %d of %d cases: %s", t->disturbed,
+                         t->cases + t->disturbed,
+                         quiet ? "these are left out" : "what was known before is kept; measure when they have ended");
         if (whole && !better) tool_warning("the factors do not choose better than the model alone: none is kept");
         if (t->full) tool_warning("only %d corrections are kept: name fewer types or widths", TAMIS_CORRECTIONS_MOST);
     }
