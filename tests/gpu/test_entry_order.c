@@ -8,17 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "core/device.h"
 #include "gpu/runtime/memory.h"
 #include "gpu/structure/order.h"
-#include "unit/named_device.h"
-
-static const char *device_name = "opencl:0";
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live; /* before it was opened */
+#include "opened_device.h"
 
 typedef enum arrangement { RANDOM, RISING, FALLING, ONE_ROW, COLUMNS_RISE, ARRANGEMENTS } arrangement;
 
@@ -163,18 +155,6 @@ static void many_rows(void **state) {
     (void)state;
     expect_orders(5000, (1LL << 31) + 9, 70, TAMIS_I64, RANDOM, false);
     expect_orders(5000, (1LL << 32) + 9, 70, TAMIS_I64, FALLING, false);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
 }
 
 int main(int argc, char **argv) {

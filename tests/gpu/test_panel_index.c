@@ -9,17 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "core/device.h"
 #include "gpu/structure/panel_index.h"
+#include "opened_device.h"
 #include "sparse/index.h"
-#include "unit/named_device.h"
-
-static const char *device_name = "opencl:0";
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live; /* before it was opened */
 
 typedef struct pattern {
     int64_t rows, cols, nnz, bandwidth;
@@ -247,18 +239,6 @@ static void expect_index(const test *t) {
 static void indices(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) expect_index(&tests[i]);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
 }
 
 int main(int argc, char **argv) {

@@ -10,19 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "core/device.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
-#include "unit/named_device.h"
+#include "opened_device.h"
 
-static const char *device_name = "opencl:0";
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live; /* before it was opened */
-static bool brief;   /* what takes an interpreter seconds is left out */
+static bool brief; /* what takes an interpreter seconds is left out */
 
 enum { TILE = TAMIS_GPU_GROUP * 8, CHUNK = TAMIS_GPU_GROUP * 16 }; /* of sort.simt */
 
@@ -442,18 +435,6 @@ static void alike_rows(void **state) {
         {.rows = 4097, .length = 3, .height = 4, .step = 1, .fresh = 1},             /* too many to look at */
     };
     for (size_t i = 0; i < sizeof overlaps / sizeof overlaps[0]; i++) expect_row_fresh(&overlaps[i]);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
 }
 
 int main(int argc, char **argv) {
