@@ -36,6 +36,18 @@ static double bytes_of_a_second_piece(const tamis_group_plan *plan) {
     return batch * rows * (2 * (double)o->width * out + (double)o->inner * size);
 }
 
+/* The bytes per second of the device's memory; 0: not known. */
+static double memory_rate(const tamis_group_plan *plan) {
+    tamis_ceilings ceilings;
+    if (tamis_device_ceilings(plan->exchange.group->device, &ceilings) != TAMIS_OK) return 0;
+    return 1e9 * ceilings.memory_gbs[1];
+}
+
+/* What a copy of the own rows of B and D reads and writes. */
+static double bytes_of_own_rows(const tamis_group_plan *plan) {
+    return 2 * (double)tamis_row_lists(&plan->exchange)->own_rows * (double)plan->exchange.row_bytes;
+}
+
 static double kernel_seconds(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     const double places = (double)is->local.rows * (double)(is->own_rows + is->ghost_rows);
@@ -49,12 +61,8 @@ static double kernel_seconds(const tamis_group_plan *plan) {
 static bool worth_it(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     const double hidden = HIDDEN_MOST * tamis_group_seconds_of_rows(&plan->exchange, is->ghost_rows, 0);
-    const double copied = 2 * (double)is->own_rows * (double)plan->exchange.row_bytes;
-    tamis_ceilings ceilings;
-    if (tamis_device_ceilings(plan->exchange.group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0))
-        return false;
-    const double more = bytes_of_a_second_piece(plan) - copied;
-    return hidden > kernel_seconds(plan) + more / (1e9 * ceilings.memory_gbs[1]);
+    const double more = bytes_of_a_second_piece(plan) - bytes_of_own_rows(plan), rate = memory_rate(plan);
+    return rate > 0 && hidden > kernel_seconds(plan) + more / rate;
 }
 
 /* A plan of S^T does not overlap: what it exchanges comes after the computation. Softmax needs a whole row at once, and
@@ -73,17 +81,14 @@ bool tamis_group_overlaps(const tamis_group_plan *plan) {
 bool tamis_group_has_interior(const tamis_group_plan *plan, tamis_interior *interior) {
     const tamis_options *const o = &plan->options;
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
-    tamis_ceilings ceilings;
     if (o->transpose || o->overlap == TAMIS_OVERLAP_NEVER || is->ghost_rows == 0 || plan->cover.used ||
         o->keep_softmax || o->no_workspace)
         return false;
     *interior = tamis_interior_find(is);
     if (interior->nnz == 0 || 2 * interior->nnz < is->local.nnz) return false;
     if (o->overlap == TAMIS_OVERLAP_ALWAYS) return true;
-    if (tamis_device_ceilings(plan->exchange.group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0))
-        return false;
-    const double copied = 2 * (double)is->own_rows * (double)plan->exchange.row_bytes;
-    return copied / (1e9 * ceilings.memory_gbs[1]) > 2 * KERNEL_SECONDS;
+    const double rate = memory_rate(plan);
+    return rate > 0 && bytes_of_own_rows(plan) / rate > 2 * KERNEL_SECONDS;
 }
 
 static double local_seconds(const tamis_plan *plan) {
