@@ -214,29 +214,26 @@ static tamis_status run(joining *j) {
     return ml_group_take_whole(model);
 }
 
-/* Rank 0 chooses, by the rows that one device would choose by. */
+/* Rank 0 chooses, by the rows that one device would choose by. What models were asked for is not compared: whether
+   there is anything to choose is rank 0's to say, too. */
 static tamis_status choose(joining *j) {
     tamis_group *const group = j->rank.group;
     const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
+    tamis_status status = TAMIS_OK;
     ml_sample sample = {0};
     ml_choice choice;
-    int32_t chooses =
-        ml_chooses(j->model, data->cols); /* what a model was asked for is not compared: rank 0's counts */
-    ml_choose_nothing(j->model, &choice);
+    int32_t chooses = ml_chooses(j->model, data->cols);
     TRY(tamis_group_share(group, TAMIS_OK, &chooses, sizeof chooses));
     memcpy(&chooses, tamis_group_shared(group, 0, sizeof chooses), sizeof chooses);
-    if (chooses) {
-        tamis_status status = ml_group_sample(&j->rank, data, &sample);
-        if (status == TAMIS_OK) {
-            if (j->rank.number == 0) status = ml_choose(j->model, &sample.view, &choice);
-            status = tamis_group_share(group, status, &choice, sizeof choice);
-        }
-        ml_sample_free(&sample);
-        TRY(status);
-        memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
-    }
+    ml_choose_nothing(j->model, &choice);
+    if (chooses) TRY_GOTO(done, ml_group_sample(&j->rank, data, &sample));
+    if (chooses && j->rank.number == 0) status = ml_choose(j->model, &sample.view, &choice);
+    TRY_GOTO(done, tamis_group_share(group, status, &choice, sizeof choice));
+    memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
     ml_take_choice(j->model, &choice);
-    return TAMIS_OK;
+done:
+    ml_sample_free(&sample);
+    return status;
 }
 
 /* Rewrites the values as the method wants them. */

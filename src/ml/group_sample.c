@@ -62,11 +62,11 @@ static tamis_status take_rows(sample_trip *t) {
 
 /* Where each rank's part begins. Only rank 0 receives. */
 static void place_parts(const sample_trip *t, int64_t rows) {
+    const bool comes = t->rank->number == 0;
     int64_t entries;
     t->rows_from[0] = t->entries_from[0] = 0;
     for (int r = 0; r < t->rank->ranks; r++) {
         memcpy(&entries, tamis_group_shared(t->rank->group, r, sizeof entries), sizeof entries);
-        const bool comes = t->rank->number == 0;
         t->rows_from[r + 1] = t->rows_from[r] + (comes ? rows_among(t->rank, r, rows) : 0);
         t->entries_from[r + 1] = t->entries_from[r] + (comes ? entries : 0);
     }
@@ -82,14 +82,12 @@ static tamis_status make_room(const sample_trip *t, ml_sample *sample) {
 /* Sends an array of `count` elements to rank 0, where those of rank r go from from[r] on. */
 static tamis_status send(const sample_trip *t, const void *array, int64_t count, size_t size, const int64_t *from,
                          void *to) {
-    const bool comes = t->rank->number == 0;
-    t->sent[0] = 0;
-    t->received[0] = 0;
+    t->sent[0] = t->received[0] = 0;
     for (int r = 0; r < t->rank->ranks; r++) {
         t->sent[r + 1] = count * (int64_t)size; /* all of it is rank 0's */
         t->received[r + 1] = from[r + 1] * (int64_t)size;
     }
-    if (comes && count > 0) memcpy(to, array, (size_t)count * size);
+    if (t->rank->number == 0 && count > 0) memcpy(to, array, (size_t)count * size);
     const tamis_transfer transfer = {
         .send = array, .send_starts = t->sent, .receive = to, .receive_starts = t->received};
     return tamis_group_exchange(t->rank->group, &transfer);
