@@ -60,7 +60,8 @@ ONLY=${ONLY:+build,$ONLY}
 begin build 180
 if build_here "$build" "$top/build.log" "$limit" tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls test_gpu_cross \
     test_dense test_device_memory test_mask test_gradient test_gradient_whole test_softmax_rows test_batches test_two_devices test_sums \
-    test_d_is_b test_entry_order test_message test_graph_attention test_segment test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics; then
+    test_d_is_b test_ceilings test_entry_order test_message test_graph_attention test_segment test_ml_fit test_ml_memory test_ml_recommenders \
+    test_ml_topics; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -209,6 +210,7 @@ if begin units 430; then
     units_running=''
     start_units dense 60 test_dense
     start_units dense 60 test_device_memory
+    start_units dense 60 test_ceilings
     start_units masks 60 test_mask
     # a round a process: two in one took 201 s on an H100
     start_units gradients 330 test_gradient 1
@@ -227,7 +229,7 @@ if begin units 430; then
     for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running
-    units dense 'include/tamis/dense.h against plain loops; copies of memory'
+    units dense 'include/tamis/dense.h against plain loops; copies of memory; probes'
     units masks 'include/tamis/mask.h against its definition read column by column'
     units gradients "include/tamis/gradient.h against the oracle's gradients"
     units gradients-whole 'the gradients of attention in one plan'

@@ -59,4 +59,4 @@ cp -r tests/python "$work"
 cp lab/python/tests/test_*.py "$work"
 cd "$work"
 unset PYTHONPATH TAMIS_LIBRARY
-TAMIS_SOURCE=${PWD%/build/*} "$folder/bin/python" -m pytest -q -p no:cacheprovider -rs "$@" .
+TAMIS_SOURCE=${PWD%/build/*} "$folder/bin/python" -m pytest -q -p no:cacheprovider -rsfE "$@" .

@@ -91,7 +91,7 @@ suite() {
     wait $!
     result=$?
     if [ "$result" -ne 0 ]; then
-        grep -E '\[  FAILED  \]|ERROR|runtime error|SUMMARY|^Assertion|Test  *#.*(Failed|Timeout|Exception)' "$log" | head -60
+        grep -E '\[  FAILED  \]|^FAILED |^E  |ERROR|runtime error|SUMMARY|^Assertion|Test  *#.*(Failed|Timeout|Exception)' "$log" | head -60
     fi
     count build/"$preset"/tests.xml "$preset" "$result"
 }

@@ -2,7 +2,8 @@
  * Corrections of predictions. The cost model was fitted on few chips; on another one its times are off by a factor that
  * differs between algorithms. `tamis tune-device` measures these factors, and each prediction is multiplied by its own.
  *
- * The file of a device has one line for each: algorithm, operation, type, columns, factor, cases.
+ * The file of a device has one line for each: algorithm, operation, type, columns, factor, cases. Its first line names
+ * the version, whose predictions and kernels they are of: another version takes nothing of it.
  */
 #include "select/corrections.h"
 
@@ -12,13 +13,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tamis/version.h>
 
 #include "base/cache_folder.h"
 #include "base/fork_lock.h"
 #include "select/device_key.h"
 
 enum { DEVICES = 8, ROWS = TAMIS_CORRECTIONS_MOST, PATH_BYTES = 1400 };
-static const char *const format_version = "tamis corrections 1", *const prefix = "corrections-";
+#ifdef TAMIS_SLOW_KERNELS
+#define BUILD ", kernels for tests"
+#else
+#define BUILD ""
+#endif
+static const char *const format_version = "tamis corrections 2 of " TAMIS_VERSION_STRING BUILD;
+static const char *const prefix = "corrections-";
 
 typedef struct list {
     char key[TAMIS_DEVICE_KEY];
@@ -41,15 +49,19 @@ bool tamis_correction_is_sound(const tamis_correction *row) {
            row->type <= TAMIS_BF16;
 }
 
+static bool is_line(const char *line, const char *text) {
+    const size_t length = strlen(text);
+    return strncmp(line, text, length) == 0 && line[length] == '\n';
+}
+
 static void load(list *to) {
     char path[PATH_BYTES], line[TAMIS_DEVICE_KEY + 64];
     to->count = 0;
     if (!tamis_device_file(prefix, to->key, path, sizeof path)) return;
     FILE *const file = tamis_cache_open(path);
     if (!file) return;
-    bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
-                fgets(line, sizeof line, file) && strncmp(line, to->key, strlen(to->key)) == 0 &&
-                line[strlen(to->key)] == '\n';
+    bool good = fgets(line, sizeof line, file) && is_line(line, format_version) && fgets(line, sizeof line, file) &&
+                is_line(line, to->key);
     while (good && to->count < ROWS && fgets(line, sizeof line, file)) {
         tamis_correction *const row = &to->rows[to->count];
         int operation, type;

@@ -79,6 +79,9 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
                    step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]), step(e->row_fresh));
     if (p->d_is_b) tamis_text_add(&text, "|D is B");
     if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* whose methods another build may have chosen */
+#ifdef TAMIS_SLOW_KERNELS
+    tamis_text_add(&text, "|kernels for tests");
+#endif
     if (text.used >= TAMIS_REMEMBERED_KEY) return false;
     for (char *c = key; *c; c++)
         if (*c == '\t' || *c == '\n' || *c == '\r') *c = ' ';

@@ -6,7 +6,7 @@ source=$1
 export PYTHONPATH="$source/python:$source/lab/python" TAMIS_LIBRARY="$2" TAMIS_SOURCE="$source" PYTHONDONTWRITEBYTECODE=1
 for python in "$source/build/python/bin/python" python3; do
     if "$python" -c 'import pytest, hypothesis, numpy, scipy' 2>/dev/null; then
-        exec "$python" -m pytest -q -rs -m 'not long' "$source/tests/python" "$source/lab/python/tests"
+        exec "$python" -m pytest -q -rsfE -m 'not long' "$source/tests/python" "$source/lab/python/tests"
     fi
 done
 echo 'skipped: no Python with numpy, scipy, pytest and hypothesis: scripts/install-python-packages.sh'

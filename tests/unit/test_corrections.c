@@ -1,4 +1,7 @@
-/* Corrections of predictions: what they change, that they are kept, and that a damaged file corrects nothing. */
+/*
+ * Corrections of predictions: what they change, that they are kept, and that a file that is damaged or of another
+ * version corrects nothing.
+ */
 #include "cmocka_first.h"
 
 #include <dirent.h>
@@ -8,6 +11,7 @@
 #include <string.h>
 #include <tamis/cache.h>
 #include <tamis/ceilings.h>
+#include <tamis/version.h>
 
 #include "small.h"
 
@@ -73,8 +77,9 @@ static void test_predictions(void **state) {
     assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), before[0], 1);
 }
 
-/* The file of one number of threads as that of another one, its first `bytes` bytes. */
-static void copy_file(const char *threads, const char *other, long bytes) {
+/* The file of one number of threads as that of another one, its first `bytes` bytes; or as another version writes it.
+ */
+static void copy_file(const char *threads, const char *other, long bytes, bool of_other_version) {
     char path[512], text[4096] = "", *place;
     snprintf(path, sizeof path, "%s/tamis", folder);
     DIR *const listing = opendir(path);
@@ -94,6 +99,10 @@ static void copy_file(const char *threads, const char *other, long bytes) {
     assert_true(read > 0);
     assert_non_null(place = strstr(text, wanted));
     place[1] = other[0];
+    if (of_other_version) {
+        assert_non_null(place = strstr(text, TAMIS_VERSION_STRING));
+        place[0] = '9';
+    }
     assert_non_null(place = strstr(path, name_wanted));
     place[1] = other[0];
     assert_non_null(file = fopen(path, "w"));
@@ -109,8 +118,9 @@ static void test_files(void **state) {
     int64_t count = 0, removed = 0;
     assert_int_equal(tamis_device_set_threads(device, 2), TAMIS_OK);
     assert_int_equal(tamis_device_correct(device, rows, 2), TAMIS_OK);
-    copy_file("2", "3", 0);
-    copy_file("2", "4", 60);
+    copy_file("2", "3", 0, false);
+    copy_file("2", "4", 60, false);
+    copy_file("2", "5", 0, true);
     assert_int_equal(tamis_device_set_threads(device, 3), TAMIS_OK);
     assert_int_equal(tamis_device_corrections(device, back, 2, &count), TAMIS_OK);
     assert_int_equal(count, 2);
@@ -119,8 +129,10 @@ static void test_files(void **state) {
         assert_true(back[i].operation == rows[i].operation && back[i].columns == rows[i].columns);
         assert_true(back[i].factor == rows[i].factor && back[i].cases == 1);
     }
-    assert_int_equal(tamis_device_set_threads(device, 4), TAMIS_OK);
-    assert_int_equal(count_of(), 0);
+    for (int threads = 4; threads <= 5; threads++) {
+        assert_int_equal(tamis_device_set_threads(device, threads), TAMIS_OK);
+        assert_int_equal(count_of(), 0);
+    }
     assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
     assert_true(removed >= 3);
     assert_int_equal(tamis_device_set_threads(device, 3), TAMIS_OK);

@@ -68,7 +68,9 @@ static tamis_status multiply_rate(probe *p, tamis_type type, double *rate) {
 
 static tamis_status measure(probe *p, tamis_ceilings *c) {
     const tamis_gpu_limits *const l = &p->device->limits;
-    const int64_t l2 = l->cache_l2 > 0 ? l->cache_l2 : 4 << 20;
+    /* all that is read lies in the table, which some processors' last cache is larger than */
+    const int64_t cache = l->cache_l2 >= 64 << 10 ? l->cache_l2 : 4 << 20,
+                  l2 = cache < p->bytes / 8 ? cache : p->bytes / 8;
     const int64_t tables[TABLES] = {l2 / 16, l2 / 2, l2, 2 * l2, p->bytes / 2, p->bytes};
     double rate = 0;
     *c = (tamis_ceilings){.measured = true, .threads = 1};
@@ -94,7 +96,7 @@ tamis_status tamis_gpu_measure_ceilings(const tamis_gpu_runtime *runtime, int nu
     probe p = {.device = NULL};
     TRY(runtime->open(number, &p.device));
     const tamis_gpu_limits *const l = &p.device->limits;
-    p.bytes = l->is_cpu ? 64 << 20 : 1 << 30; /* well past any cache */
+    p.bytes = l->is_cpu ? 64 << 20 : 1 << 30; /* past the caches, but for some processors' last one */
     if (p.bytes > l->memory_most / 8) p.bytes = l->memory_most / 8 / 4096 * 4096;
     p.groups = (int64_t)l->multiprocessors * (l->is_cpu ? 1 : 8);
     TRY_GOTO(done, tamis_gpu_allocate(p.device, NULL, (size_t)p.bytes, "a probe's table", &p.table));
