@@ -82,10 +82,10 @@ static double best_rate(measurement *m, int threads, double seconds) {
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns so many bytes that these caches keep little of them. */
+/* Returns so many bytes that these caches keep less than half of them, and of a stream nothing. */
 static int64_t beyond(int64_t caches, const tamis_cpu_machine *machine) {
     const int64_t most = greater(machine->memory / 8, MEMORY_LEAST);
-    return less(greater(4 * caches, MEMORY_LEAST), most);
+    return less(greater(2 * caches, MEMORY_LEAST), most);
 }
 
 /* The rates of `threads` threads, into index `many`; `all` threads are the most that are measured. */
