@@ -35,6 +35,14 @@ failed:
     return status;
 }
 
+tamis_status ml_exchange(const ml_rank *rank, const tamis_transfer *transfer) {
+    const int64_t mine = transfer->send_starts[rank->number], bytes = transfer->send_starts[rank->number + 1] - mine;
+    if (bytes > 0)
+        memcpy((char *)transfer->receive + transfer->receive_starts[rank->number], (const char *)transfer->send + mine,
+               (size_t)bytes);
+    return tamis_group_exchange(rank->group, transfer);
+}
+
 tamis_status ml_gather(const tamis_model *model, const ml_sparse *half, const tamis_dense *Y, tamis_dense *all) {
     *all = *Y;
     if (!half->others) return TAMIS_OK;

@@ -44,6 +44,9 @@ void ml_changed(tamis_model *model);
 /* Adds up the numbers of all ranks; on one device they stay as they are. */
 tamis_status ml_add_ranks(const tamis_model *model, double *numbers, int64_t count);
 
+/* Exchanges host memory, this rank's own part too, which a transport leaves where it is. */
+tamis_status ml_exchange(const ml_rank *rank, const tamis_transfer *transfer);
+
 /* Computes G = Y^T Y + diagonal from the Y of all ranks. */
 tamis_status ml_gram(const tamis_model *model, const tamis_dense *Y, double diagonal, const tamis_dense *G);
 

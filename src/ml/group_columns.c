@@ -95,9 +95,7 @@ static tamis_status exchange(const columns_trip *t, const void *send, void *rece
     }
     const tamis_transfer transfer = {
         .send = send, .send_starts = t->send_starts, .receive = receive, .receive_starts = t->receive_starts};
-    const int64_t mine = t->send_starts[rank->number], bytes = t->send_starts[rank->number + 1] - mine;
-    if (bytes > 0) memcpy((char *)receive + t->receive_starts[rank->number], (const char *)send + mine, (size_t)bytes);
-    return tamis_group_exchange(rank->group, &transfer);
+    return ml_exchange(rank, &transfer);
 }
 
 static tamis_status make_room(columns_trip *t) {

@@ -87,10 +87,9 @@ static tamis_status send(const sample_trip *t, const void *array, int64_t count,
         t->sent[r + 1] = count * (int64_t)size; /* all of it is rank 0's */
         t->received[r + 1] = from[r + 1] * (int64_t)size;
     }
-    if (t->rank->number == 0 && count > 0) memcpy(to, array, (size_t)count * size);
     const tamis_transfer transfer = {
         .send = array, .send_starts = t->sent, .receive = to, .receive_starts = t->received};
-    return tamis_group_exchange(t->rank->group, &transfer);
+    return ml_exchange(t->rank, &transfer);
 }
 
 static tamis_status travel(sample_trip *t, ml_sample *sample) {
