@@ -4,12 +4,12 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-import weakref
 from typing import Any
 
 from . import _declarations as c
 from . import _device
 from ._library import lib, must
+from ._living import Living
 from ._mask import Host, make, only_true
 from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
@@ -219,19 +219,19 @@ def _restored(shape: tuple[int, int], transposed: bool, coo: bool, other: Any, c
     return Pattern._of(Sparse("S", shape, transposed, None if coo else other, other if coo else None, columns, values, lambda result: result))
 
 
-_living: weakref.WeakSet[Pattern] = weakref.WeakSet()
+_living: Living[Pattern] = Living()
 
 
 def _threads_changed() -> None:
     """Drops all plans, which have the number of threads that was set when they were made."""
-    for pattern in list(_living):
+    for pattern in _living:
         if pattern.device == "cpu":
             pattern._forget_plans()
 
 
 def _after_fork() -> None:
     """Makes new locks, since another thread of the parent may have held a pattern's lock."""
-    for pattern in list(_living):
+    for pattern in _living:
         pattern._lock = threading.Lock()
 
 

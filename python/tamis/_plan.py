@@ -6,7 +6,6 @@ import ctypes
 import functools
 import operator
 import os
-import weakref
 from ctypes import byref
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from . import _errors, _types
 from ._device import opened
 from ._kinds import kind_of
 from ._library import lib, must, named, text
+from ._living import Living
 from ._registry import OPERATIONS
 from ._sparse import Sparse
 
@@ -126,12 +126,12 @@ class Handle:
         return memory
 
 
-alive: weakref.WeakSet[Handle] = weakref.WeakSet()
+alive: Living[Handle] = Living()
 
 
 def _after_fork() -> None:
     """Forgets plans on GPUs without freeing them, since GPUs do not survive a fork."""
-    for handle in list(alive):
+    for handle in alive:
         if handle.keep[0].device != "cpu":
             handle.value = None
             if handle.owned is not None:
@@ -144,7 +144,7 @@ os.register_at_fork(after_in_child=_after_fork)
 @atexit.register
 def _at_exit() -> None:
     """Frees plans on GPUs while Python, whose allocators they use, still runs."""
-    for handle in list(alive):
+    for handle in alive:
         if handle.keep[2] is not None:
             handle.free()
 

@@ -7,6 +7,7 @@ changed in place are noticed. It is forgotten with the caller's arrays. Plans ar
 from __future__ import annotations
 
 import ctypes
+import functools
 import weakref
 from typing import Any, NamedTuple, Optional
 
@@ -57,7 +58,8 @@ class _Entry:
     __slots__ = ("alive", "known")
 
     def __init__(self, key: tuple, arrays: tuple):
-        self.alive = [weakref.ref(array, lambda _: _entries.pop(key, None)) for array in arrays]
+        forget = functools.partial(_entries.pop, key)  # no Python code, in which an interrupt would be lost
+        self.alive = [weakref.ref(array, forget) for array in arrays]
         self.known: Optional[tuple[Pattern, _Copy, _Copy]] = None
 
     def pattern_of(self, S: Any, transposed: bool, offsets: numpy.ndarray, columns: numpy.ndarray) -> Pattern:

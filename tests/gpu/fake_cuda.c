@@ -1,7 +1,8 @@
 /*
- * A CUDA driver and a run-time compiler in one library, over the host's memory: kernels are taken and launched without
- * effect. TAMIS_CUDA_DRIVER and TAMIS_NVRTC name it, so that what stands on the real ones can be tested where there are
- * none. The environment says what it is and what goes wrong, read at every call:
+ * A CUDA driver, in one library with the run-time compiler of fake_nvrtc.c, over the host's memory: kernels are taken
+ * and launched without effect. TAMIS_CUDA_DRIVER and TAMIS_NVRTC name it, so that what stands on the real ones can be
+ * tested where there are none. The environment says what it is and what goes wrong, read at every call:
+ *
  *   FAKE_CUDA_CHIP    capability of its devices, 90 unless set; 0: it has none
  *   FAKE_CUDA_VERSION the driver's, 13000 unless set
  *   FAKE_CUDA_DEVICES how many there are, 1 unless set
@@ -22,96 +23,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "fake_library.h"
 #include "gpu/runtime/cuda_api.h"
 
 #ifdef EMULATED /* kernels run, one thread after another: emulated/emulate.h */
 #include "emulated/emulate.h"
 #endif
 
-#define EXPORT(name, ...)                                                                                              \
-    __attribute__((visibility("default"))) int name(__VA_ARGS__);                                                      \
-    int name(__VA_ARGS__)
-
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, REFUSED_BY_CAPTURE = 900 };
-
-static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static int fault_locked(const char *function) {
-    static char last[96], which[64];
-    static int code, number, calls;
-    static bool on;
-    const char *const text = getenv("FAKE_CUDA_FAULT");
-    if (strcmp(text ? text : "", last) != 0) { /* another fault: counted from here */
-        char plus = 0;
-        snprintf(last, sizeof last, "%s", text ? text : "");
-        number = calls = 0;
-        if (sscanf(last, "%63[^=]=%d@%d%c", which, &code, &number, &plus) < 2) which[0] = 0;
-        on = plus == '+' || number == 0;
-    }
-    if (!which[0] || (strcmp(which, "*") != 0 && strcmp(which, function) != 0)) return SUCCESS;
-    calls++;
-    return (on ? calls >= number : calls == number) ? code : SUCCESS;
-}
-
-static int fault(const char *function) { /* kernels are compiled by several threads */
-    pthread_mutex_lock(&fault_lock);
-    const int code = fault_locked(function);
-    pthread_mutex_unlock(&fault_lock);
-    return code;
-}
-
-/* ------------------------------------------------------------------------------------------ counts */
-
-static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    const char *function;
-    long calls;
-} counts[64];
-
-static void count_call(const char *function) {
-    size_t at = 0;
-    pthread_mutex_lock(&counts_lock);
-    while (at < 63 && counts[at].function && strcmp(counts[at].function, function) != 0) at++;
-    counts[at].function = function;
-    counts[at].calls++;
-    pthread_mutex_unlock(&counts_lock);
-}
-
-/* Calls of the function so far, of all that are counted for "*". */
-__attribute__((visibility("default"))) long fake_calls(const char *function);
-long fake_calls(const char *function) {
-    long calls = 0;
-    pthread_mutex_lock(&counts_lock);
-    for (size_t i = 0; i < 64 && counts[i].function; i++)
-        if (strcmp(function, "*") == 0 || strcmp(function, counts[i].function) == 0) calls += counts[i].calls;
-    pthread_mutex_unlock(&counts_lock);
-    return calls;
-}
-
-#define COUNTED count_call(__func__)
-
-#define MAY_FAIL                                                                                                       \
-    do {                                                                                                               \
-        COUNTED;                                                                                                       \
-        const int wrong = fault(__func__);                                                                             \
-        if (wrong != SUCCESS) return wrong;                                                                            \
-    } while (0)
-
-/* Clean-up: fails where it is named, not with all the others. */
-#define MAY_FAIL_ALONE                                                                                                 \
-    do {                                                                                                               \
-        COUNTED;                                                                                                       \
-        const char *const text = getenv("FAKE_CUDA_FAULT");                                                            \
-        const int wrong = text && text[0] == '*' ? SUCCESS : fault(__func__);                                          \
-        if (wrong != SUCCESS) return wrong;                                                                            \
-    } while (0)
-
-static int chip(void) {
-    const char *const text = getenv("FAKE_CUDA_CHIP");
-    return text ? atoi(text) : 90;
-}
+static int chip(void) { return fake_number("FAKE_CUDA_CHIP", 90); }
 
 /* ------------------------------------------------------------------------------------------ devices */
 
@@ -121,19 +41,14 @@ EXPORT(cuInit, unsigned flags) {
     return SUCCESS;
 }
 
-static int number_set(const char *variable, int otherwise) {
-    const char *const text = getenv(variable);
-    return text ? atoi(text) : otherwise;
-}
-
 EXPORT(cuDriverGetVersion, int *version) {
-    *version = number_set("FAKE_CUDA_VERSION", 13000);
+    *version = fake_number("FAKE_CUDA_VERSION", 13000);
     return SUCCESS;
 }
 
 EXPORT(cuDeviceGetCount, int *count) {
     MAY_FAIL;
-    *count = chip() > 0 ? number_set("FAKE_CUDA_DEVICES", 1) : 0;
+    *count = chip() > 0 ? fake_number("FAKE_CUDA_DEVICES", 1) : 0;
     return SUCCESS;
 }
 
@@ -169,11 +84,11 @@ EXPORT(cuDeviceGetAttribute, int *value, int attribute, int device) {
         return SUCCESS;
     }
     if (attribute == 88) {
-        *value = number_set("FAKE_CUDA_PAGEABLE", 0);
+        *value = fake_number("FAKE_CUDA_PAGEABLE", 0);
         return SUCCESS;
     }
     if (attribute == 115) {
-        *value = number_set("FAKE_CUDA_POOLS", 1);
+        *value = fake_number("FAKE_CUDA_POOLS", 1);
         return SUCCESS;
     }
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
@@ -674,129 +589,5 @@ EXPORT(cuLinkComplete, void *state, void **cubin, size_t *bytes) {
 
 EXPORT(cuLinkDestroy, void *state) {
     (void)state;
-    return SUCCESS;
-}
-
-/* ------------------------------------------------------------------------------------------ the compiler */
-
-EXPORT(nvrtcVersion, int *major, int *minor) {
-    *major = 13;
-    *minor = 0;
-    return SUCCESS;
-}
-
-__attribute__((visibility("default"))) const char *nvrtcGetErrorString(int error);
-const char *nvrtcGetErrorString(int error) { return error == 6 ? "NVRTC_ERROR_COMPILATION" : "an error of NVRTC"; }
-
-typedef struct program {
-    char *source, *code;
-    size_t bytes; /* of the code */
-} program;
-
-EXPORT(nvrtcCreateProgram, program **made, const char *source, const char *name, int headers, const char *const *texts,
-       const char *const *names) {
-    (void)headers;
-    (void)texts;
-    (void)names;
-    MAY_FAIL;
-    *made = source && name ? calloc(1, sizeof **made) : NULL;
-    if (*made) (*made)->source = strdup(source);
-    return *made ? SUCCESS : INVALID_VALUE;
-}
-
-EXPORT(nvrtcDestroyProgram, program **made) {
-    free((*made)->source);
-    free((*made)->code);
-    free(*made);
-    *made = NULL;
-    return SUCCESS;
-}
-
-/* FAKE_NVRTC_TOGETHER compilations wait for each other; one that waits too long fails. */
-static int meet(void) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static pthread_cond_t all = PTHREAD_COND_INITIALIZER;
-    static int here, met;
-    const int wanted = number_set("FAKE_NVRTC_TOGETHER", 1);
-    struct timespec until;
-    int late = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 20;
-    pthread_mutex_lock(&lock);
-    const int round = met;
-    if (++here >= wanted) {
-        here = 0;
-        met++;
-        pthread_cond_broadcast(&all);
-    }
-    while (met == round && !late) late = pthread_cond_timedwait(&all, &lock, &until);
-    pthread_mutex_unlock(&lock);
-    return !late;
-}
-
-/* "code", the number of bytes, and what was compiled. */
-static int compile(program *p, int options, const char *const *texts) {
-    char *made = NULL;
-    size_t bytes = 0;
-#ifdef EMULATED
-    const int status = emulate_compile(p->source, options, texts, &made, &bytes);
-    if (status != SUCCESS) return status;
-#else
-    (void)options;
-    (void)texts;
-#endif
-    p->bytes = 16 + bytes;
-    p->code = calloc(1, p->bytes);
-    if (!p->code) return 1;
-    memcpy(p->code, "code", 4);
-    memcpy(p->code + 8, &bytes, sizeof bytes);
-    if (made) memcpy(p->code + 16, made, bytes);
-    free(made);
-    return SUCCESS;
-}
-
-EXPORT(nvrtcCompileProgram, program *p, int options, const char *const *texts) {
-    MAY_FAIL;
-    for (int i = 0; i < options; i++)
-        if ((strcmp(texts[i], "--minimal") == 0 && number_set("FAKE_NVRTC_OLD", 0) > 1) ||
-            (strncmp(texts[i], "--Ofast", 7) == 0 && number_set("FAKE_NVRTC_OLD", 0) > 0))
-            return 5;
-    if (!meet()) return 6;
-    return options > 0 && strncmp(texts[0], "--gpu-architecture=", 19) == 0 ? compile(p, options, texts)
-                                                                            : INVALID_VALUE;
-}
-
-static const char log_text[] = "kernel(1): error: what it is told to say\n";
-
-EXPORT(nvrtcGetProgramLogSize, void *p, size_t *bytes) {
-    (void)p;
-    *bytes = sizeof log_text;
-    return SUCCESS;
-}
-
-EXPORT(nvrtcGetProgramLog, void *p, char *text) {
-    (void)p;
-    memcpy(text, log_text, sizeof log_text);
-    return SUCCESS;
-}
-
-EXPORT(nvrtcGetCUBINSize, const program *p, size_t *bytes) {
-    MAY_FAIL;
-    *bytes = p->bytes;
-    return SUCCESS;
-}
-
-EXPORT(nvrtcGetCUBIN, const program *p, char *code) {
-    memcpy(code, p->code, p->bytes);
-    return SUCCESS;
-}
-
-EXPORT(nvrtcGetNumSupportedArchs, int *count) {
-    *count = 6;
-    return SUCCESS;
-}
-
-EXPORT(nvrtcGetSupportedArchs, int *numbers) {
-    memcpy(numbers, (const int[]){80, 86, 89, 90, 100, 120}, 6 * sizeof *numbers);
     return SUCCESS;
 }

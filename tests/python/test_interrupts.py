@@ -74,13 +74,20 @@ for call, was in zip(calls, before):
 print("intact", flush=True)
 """
 
+DEATHS = """
+B = np.ones((25, 8), "float32")
+for turn in range(int(sys.argv[1])):
+    interrupted(lambda: tamis.spmm(tamis.Pattern(X), B))
+print("intact", flush=True)
+"""
+
 
 def run(code, *arguments):
     """The lines that the child prints besides "go", for each of which it gets SIGINT a little later; and what it writes to stderr."""
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(tamis.__file__).resolve().parents[1])}
     child = subprocess.Popen([sys.executable, "-c", CHILD + code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              env=environment)
-    watch = threading.Timer(100, child.kill)  # of a child that has lost a signal and goes on for ever
+    watch = threading.Timer(300, child.kill)  # of a child that has lost a signal and goes on for ever
     watch.start()
     draw, lines = numbers.Random(7), []
     for line in child.stdout:
@@ -108,6 +115,11 @@ def test_a_fit(name, more):
 
 def test_other_calls():
     check(*run(CALLS, 4))
+
+
+def test_patterns_that_die():
+    """Each call's pattern and its plan are freed, where an interrupt must not be lost."""
+    check(*run(DEATHS, 60))
 
 
 def test_what_is_raised_before_the_work_begins(monkeypatch):

@@ -14,7 +14,7 @@ import tamis
 
 def python(code, **environment):
     folder = str(pathlib.Path(tamis.__file__).resolve().parents[1])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60,
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300,
                           env={**os.environ, "PYTHONPATH": folder, **environment})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -70,7 +70,7 @@ def work(seed):
     return tamis.spmm(pattern, np.ones((2000, 8), "f4")).shape[0]
 assert work(0) == 2000
 with multiprocessing.get_context("fork").Pool(2) as pool:
-    assert pool.map_async(work, range(4)).get(timeout=50) == [2000] * 4
+    assert pool.map_async(work, range(4)).get(timeout=250) == [2000] * 4
 """
 
 

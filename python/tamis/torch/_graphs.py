@@ -1,6 +1,7 @@
 """Graphs of PyTorch Geometric's edge lists: a pattern for each, kept with its tensor, and graphs with an edge from each node to itself."""
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any, Callable, NamedTuple, Optional, Union
 
@@ -38,7 +39,7 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     number = id(edge_index)
     known = _patterns.get(number)
     if known is None or known[0]() is not edge_index or any(other[:2] != now for other in known[1]):  # new, or changed in place
-        known = _patterns[number] = weakref.ref(edge_index, lambda _: _patterns.pop(number, None)), {}
+        known = _patterns[number] = weakref.ref(edge_index, functools.partial(_patterns.pop, number)), {}  # no Python code: _living.py
     if key not in known[1]:
         plain = edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)
         known[1][key] = Pattern.from_coo(plain[target].clone(), plain[source].clone(), (targets, sources))  # not views, which would keep the tensor

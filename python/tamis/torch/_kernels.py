@@ -9,7 +9,6 @@ import collections
 import functools
 import os
 import threading
-import weakref
 from ctypes import byref, pointer
 from typing import Any, Optional
 
@@ -20,13 +19,14 @@ from .. import _declarations as c
 from .._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
 from .._kinds import Torch
 from .._library import lib, must
+from .._living import Living
 from .._pattern import Pattern
 from .._sparse import Sparse
 from .._views import dense, torch_view, uneven, vector
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
 MOST_UNNAMED = 16  # kept patterns of operators called with bare tensors; the oldest goes first
-_alive: weakref.WeakValueDictionary[tuple, Pattern] = weakref.WeakValueDictionary()
+_alive: Living[Pattern] = Living()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
 _lock = threading.Lock()
 
