@@ -8,7 +8,8 @@
 
 #include "base/clock.h"
 
-static const double BUSY = 0.15;         /* times are doubtful from so many processors of others on */
+static const double BUSY = 0.15,
+                    SHARE = 0.02;        /* times are doubtful from so many processors of others on, or this share */
 static const double LEAST_SECONDS = 0.1; /* shorter times are lost in the kernel's clock ticks */
 
 static double children; /* processor time of processes that we started */
@@ -46,6 +47,7 @@ tamis_load tamis_load_since(const tamis_load_point *begin, int threads) {
         load.stolen = (now.stolen - begin->stolen) / seconds;
     }
     const bool crowded = load.others + threads > (double)sysconf(_SC_NPROCESSORS_ONLN);
-    load.disturbed = threads > 0 && ((crowded && load.others > BUSY) || load.stolen > BUSY);
+    const double much = fmax(BUSY, SHARE * threads);
+    load.disturbed = threads > 0 && ((crowded && load.others > much) || load.stolen > much);
     return load;
 }

@@ -6,8 +6,8 @@
    run on, or fewer if a control group limits the processor time. */
 int tamis_threads_default(void);
 
-/* Returns the processors that the control groups of a file like /proc/self/cgroup leave, rounded up; 0 if none limits
-   them. The groups' folders are under `root`. */
-int tamis_processors_quota(const char *groups, const char *root);
+/* Returns the processors that this thread may run on, or fewer if a control group limits the processor time; at least
+   1. */
+int tamis_processors(void);
 
 #endif

@@ -67,6 +67,8 @@ static tamis_ceilings default_ceilings(int number, int threads) {
         .gather_bytes = {l1 / 2, l2 / 2, 4 * l2, 16 << 20, 64 << 20, 128 << 20}};
 }
 
+static int processors(void) { return tamis_cpu_machine_read()->at_once; }
+
 const tamis_backend tamis_cpu_backend = {
     .name = "cpu",
     .algorithm = tamis_cpu_algorithm,
@@ -79,6 +81,7 @@ const tamis_backend tamis_cpu_backend = {
     .why_absent = why_absent,
     .ceilings = ceilings,
     .default_ceilings = default_ceilings,
+    .processors = processors,
     .execute = tamis_cpu_execute,
     .sizes = tamis_cpu_sizes,
     .call_bytes = tamis_cpu_call_bytes,

@@ -82,9 +82,10 @@ static double best_rate(measurement *m, int threads, double seconds) {
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns so many bytes that these caches keep less than half of them, and of a stream nothing. */
+/* Returns so many bytes that these caches keep less than half of them, and of a stream nothing; at most an eighth of
+   the memory. */
 static int64_t beyond(int64_t caches, const tamis_cpu_machine *machine) {
-    const int64_t most = greater(machine->memory / 8, MEMORY_LEAST);
+    const int64_t most = machine->memory > 0 ? greater(machine->memory / 8, MEMORY_LEAST / 16) : MEMORY_LEAST;
     return less(greater(2 * caches, MEMORY_LEAST), most);
 }
 
@@ -115,7 +116,7 @@ static tamis_status measure(const tamis_cpu_variant *variant, int threads, int a
     m.bytes = l2 / 2;
     ceilings->l2_gbs[many] = best_rate(&m, threads, 0.006);
     m.task = READ_ALL;
-    m.bytes = less(greater(l3 / 4, 4 * l2), l3 / 2);
+    m.bytes = less(less(greater(l3 / 4, 4 * l2), l3 / 2), memory);
     ceilings->l3_gbs[many] = best_rate(&m, threads, 0.006);
     m.task = READ_PARTS;
     m.bytes = memory;
@@ -124,7 +125,7 @@ static tamis_status measure(const tamis_cpu_variant *variant, int threads, int a
     m.task = GATHER;
     m.rows = rows;
     for (int i = 0; i < TABLES; i++) {
-        m.bytes = i > 0 ? greater(tables[i], ceilings->gather_bytes[i - 1]) : greater(tables[i], 16384);
+        m.bytes = less(i > 0 ? greater(tables[i], ceilings->gather_bytes[i - 1]) : greater(tables[i], 16384), memory);
         m.count = less(greater(m.bytes / 512, ROWS_LEAST), ROWS_MOST);
         for (int64_t k = 0; k < m.count; k++)
             rows[k] = (uint32_t)(tamis_random_at(1, (uint64_t)i, (uint64_t)k) % (uint64_t)(m.bytes / 512));
@@ -142,7 +143,7 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
     if (threads > TAMIS_CEILING_THREADS) threads = TAMIS_CEILING_THREADS;
     *ceilings = (tamis_ceilings){.measured = true, .threads = threads};
     /* threads that take turns on a processor have no more than one */
-    const int busy = (int)less(threads, tamis_cpu_machine_read()->processors);
+    const int busy = (int)less(threads, tamis_cpu_machine_read()->at_once);
     TRY(measure(variant, 1, busy, 0, ceilings));
     if (busy > 1) TRY(measure(variant, busy, busy, 1, ceilings));
     /* other work can only lower a rate, and all threads together are not slower than one */

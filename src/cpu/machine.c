@@ -6,38 +6,55 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include "base/control_groups.h"
+#include "base/processors.h"
 
 static tamis_cpu_machine machine;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Reads what stands behind the colon of the first line that begins with `name`; false if there is none. */
+static bool read_line(FILE *file, const char *name, char *value, size_t bytes) {
+    char line[256];
+    rewind(file);
+    while (fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, name, strlen(name)) != 0 || !colon) continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        snprintf(value, bytes, "%.*s", (int)strcspn(colon, "\n"), colon);
+        return true;
+    }
+    return false;
+}
+
+/* On ARM the kernel tells numbers in the place of a name. */
 static void read_model(char *model, size_t bytes) {
     FILE *const file = fopen("/proc/cpuinfo", "re");
-    char line[256];
+    char maker[24], part[24];
     snprintf(model, bytes, "unknown CPU");
     if (!file) return;
-    while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, "model name", 10) != 0) continue;
-        const char *value = strchr(line, ':');
-        if (!value) continue;
-        value += 1 + strspn(value + 1, " \t");
-        snprintf(model, bytes, "%.*s", (int)strcspn(value, "\n"), value);
-        break;
-    }
+    if (!read_line(file, "model name", model, bytes) && read_line(file, "CPU implementer", maker, sizeof maker) &&
+        read_line(file, "CPU part", part, sizeof part))
+        snprintf(model, bytes, "CPU part %s of implementer %s", part, maker);
     fclose(file);
 }
 
-/* Processors that this process may use; of more than 1024, the first of them. */
-static cpu_set_t allowed;
+/* Processors that this process may use, of at most so many. */
+enum { PROCESSORS_MOST = 1 << 16 };
+static cpu_set_t allowed[PROCESSORS_MOST / CPU_SETSIZE];
+
+static bool is_allowed(long processor) { return CPU_ISSET_S((size_t)processor, sizeof allowed, allowed) != 0; }
 
 static void read_allowed(void) {
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0) return;
-    CPU_ZERO(&allowed);
-    CPU_SET(0, &allowed);
+    if (sched_getaffinity(0, sizeof allowed, allowed) == 0 && CPU_COUNT_S(sizeof allowed, allowed) > 0) return;
+    CPU_ZERO_S(sizeof allowed, allowed);
+    CPU_SET_S(0, sizeof allowed, allowed);
 }
 
 static int next_allowed(int processor) {
-    while (processor < CPU_SETSIZE && !CPU_ISSET((size_t)processor, &allowed)) processor++;
+    while (processor < PROCESSORS_MOST && !is_allowed(processor)) processor++;
     return processor;
 }
 
@@ -76,31 +93,44 @@ static int count_listed(const char *list) {
     int count = 0;
     for (char *end; *list >= '0' && *list <= '9'; list = *end == ',' ? end + 1 : end) {
         const long first = strtol(list, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        for (long i = first; i <= last && i < CPU_SETSIZE; i++) count += CPU_ISSET((size_t)i, &allowed) != 0;
+        for (long i = first; i <= last && i < PROCESSORS_MOST; i++) count += is_allowed(i);
     }
     return count;
 }
 
-static int read_sharers(int level) {
+/* Returns how many processors share the first one's cache; `usual` if the system does not say. */
+static int read_sharers(int level, int usual) {
     const int processor = next_allowed(0), index = find_cache(processor, level);
     char list[512];
-    const bool read = index >= 0 && read_about(processor, index, "shared_cpu_list", list, sizeof list);
-    const int count = read ? count_listed(list) : 1;
+    if (index < 0 || !read_about(processor, index, "shared_cpu_list", list, sizeof list)) return usual;
+    const int count = count_listed(list);
     return count < 1 ? 1 : count;
+}
+
+/* Bytes of memory that this process may have; 0 if nobody says. */
+static int64_t read_memory(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const int64_t limit = tamis_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+    int64_t memory = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
+    struct rlimit space;
+    if (limit > 0 && (memory == 0 || limit < memory)) memory = limit;
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY && (int64_t)space.rlim_cur < memory)
+        memory = (int64_t)space.rlim_cur;
+    return memory;
 }
 
 static void read_machine(void) {
     read_model(machine.model, sizeof machine.model);
     read_allowed();
-    machine.processors = CPU_COUNT(&allowed);
+    machine.processors = CPU_COUNT_S(sizeof allowed, allowed);
+    machine.at_once = tamis_processors();
     machine.cache_l1 = read_size(1, 32 << 10);
     machine.cache_l2 = read_size(2, 512 << 10);
     machine.cache_l3 = read_size(3, 8 << 20);
-    machine.sharers_l1 = read_sharers(1);
-    machine.sharers_l2 = read_sharers(2);
-    machine.sharers_l3 = read_sharers(3);
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    machine.memory = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
+    machine.sharers_l1 = read_sharers(1, 1);
+    machine.sharers_l2 = read_sharers(2, 1);
+    machine.sharers_l3 = read_sharers(3, machine.processors);
+    machine.memory = read_memory();
 }
 
 const tamis_cpu_machine *tamis_cpu_machine_read(void) {

@@ -13,7 +13,7 @@ static inline char *tamis_cpu_address(tamis_place place) {
 }
 
 /* ceilings.c: fills *ceilings for one thread and for `threads`, of which each touches its own part of the memory. It
-   takes about half a second and four times the L3 caches, 128 MiB at least. */
+   takes about half a second and twice the L3 caches, 128 MiB at least, an eighth of the memory at most. */
 enum { TAMIS_CEILING_THREADS = 256 };
 tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, tamis_ceilings *ceilings);
 
@@ -35,10 +35,10 @@ tamis_status tamis_cpu_check_places(const tamis_message_order *order);
    usual values. */
 typedef struct tamis_cpu_machine {
     char model[96];
-    int processors;                         /* that this process may use */
+    int processors, at_once; /* that this process may use; that its share of the time makes, if it is limited */
     int64_t cache_l1, cache_l2, cache_l3;   /* bytes of one cache */
     int sharers_l1, sharers_l2, sharers_l3; /* processors that share it */
-    int64_t memory;
+    int64_t memory;                         /* bytes that this process may have; 0 if unknown */
 } tamis_cpu_machine;
 const tamis_cpu_machine *tamis_cpu_machine_read(void);
 

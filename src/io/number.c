@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "io/number.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,8 @@
 #if defined(__APPLE__)
 #include <xlocale.h>
 #endif
+
+#include "base/c_locale.h"
 
 /* A decimal number taken apart: (-1)^negative * digits * 10^exponent, digits cut to 19. */
 typedef struct decimal {
@@ -128,16 +129,6 @@ static bool round_short(const decimal *number, int64_t exponent, double *value) 
     return true;
 }
 
-static locale_t c_locale(void) {
-    static _Atomic(locale_t) cached;
-    locale_t locale = cached;
-    if (!locale) {
-        locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a constant object of the C library: nothing to free */
-        cached = locale;
-    }
-    return locale;
-}
-
 /* Reads all digits of p .. end as one integer, times 10^exponent, by strtod. Digits beyond the 800th only matter as
    "not zero": a point between two doubles has at most 768. */
 static double round_by_library(const char *p, const char *end, int64_t exponent) {
@@ -162,7 +153,7 @@ static double round_by_library(const char *p, const char *end, int64_t exponent)
     text[count++] = 'e';
     count += tamis_format_integer(text + count, exponent);
     text[count] = '\0';
-    const locale_t locale = c_locale();
+    const locale_t locale = tamis_c_locale();
     return locale ? strtod_l(text, NULL, locale) : strtod(text, NULL);
 }
 
@@ -257,10 +248,9 @@ int tamis_format_integer(char *text, int64_t value) {
 
 /* Prints as printf does in the C locale, whatever the thread's locale. */
 static int print_real(char *text, int precision, double value) {
-    const locale_t locale = c_locale();
-    const locale_t before = locale ? uselocale(locale) : (locale_t)0;
+    const locale_t before = tamis_c_locale_enter();
     const int length = snprintf(text, TAMIS_REAL_TEXT, "%.*g", precision, value);
-    if (before) uselocale(before);
+    tamis_c_locale_leave(before);
     return length;
 }
 

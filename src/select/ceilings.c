@@ -17,16 +17,18 @@
 #include "select/corrections.h"
 #include "select/device_key.h"
 
-enum { KEPT = 8, PROBES_MOST = 4 };
-static const double APART = 1.25;         /* probes agree within this factor of the best rate */
-static const double DOUBTED_SECONDS = 60; /* doubtful ceilings of this age are measured again */
+enum { KEPT = 64, PROBES_MOST = 4 };
+static const double APART = 1.25; /* probes agree within this factor of the best rate */
+
+/* Doubtful ceilings of this age are measured again; of four times this age after the second time, and so on up to a
+   day, for a machine that is always busy. */
+static const double DOUBTED_SECONDS = 60, DAY = 86400;
 
 typedef struct entry {
     char key[TAMIS_DEVICE_KEY];
     const tamis_backend *backend;
     int number, threads;
-    int corrections; /* a handle: see select/corrections.h */
-    bool measured;   /* else nothing is on disk, and the call that found that out could not measure */
+    bool measured; /* else nothing is on disk, and the call that found that out could not measure */
     tamis_ceilings ceilings;
 } entry;
 
@@ -34,6 +36,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 TAMIS_FORK_LOCK(lock)
 static entry kept[KEPT];
 static int kept_count;
+
+/* One thread measures at a time, without `lock`, which a fork waits for. In a child nobody does. */
+static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER;
+static void nobody_measures(void) { measuring = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; }
+__attribute__((constructor)) static void watch_forks_of_probes(void) { pthread_atfork(NULL, NULL, nobody_measures); }
 
 /* ------------------------------------------------------------------------------------------ probing */
 
@@ -69,66 +76,80 @@ static tamis_status probe(const tamis_backend *backend, int number, int threads,
 
 /* ------------------------------------------------------------------------------------------ known ceilings */
 
-/* A GPU does not change, so its number identifies it. The processor's instruction set may have changed. */
-static entry *find_quickly(const tamis_backend *backend, int number, int threads) {
-    for (int i = 0; backend->location == TAMIS_DEVICE && i < kept_count; i++)
-        if (kept[i].backend == backend && kept[i].number == number && kept[i].threads == threads) return &kept[i];
-    return NULL;
+/* Copies the entry of a device, by its number or by its key; false if there is none. A GPU does not change, so its
+   number identifies it. The processor's instruction set may have changed. */
+static bool look_up(const tamis_backend *backend, int number, int threads, const char *key, entry *copy) {
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < kept_count && !found; i++) {
+        const entry *const one = &kept[i];
+        found = key ? strcmp(one->key, key) == 0
+                    : backend->location == TAMIS_DEVICE && one->backend == backend && one->number == number &&
+                          one->threads == threads;
+        if (found) *copy = *one;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
-static entry *find(const char *key) {
-    for (int i = 0; i < kept_count; i++)
-        if (strcmp(kept[i].key, key) == 0) return &kept[i];
-    return NULL;
+static void keep(const entry *made) {
+    pthread_mutex_lock(&lock);
+    int at = 0;
+    while (at < kept_count && strcmp(kept[at].key, made->key) != 0) at++;
+    if (at == kept_count && kept_count < KEPT) kept_count++;
+    kept[at < KEPT ? at : KEPT - 1] = *made;
+    pthread_mutex_unlock(&lock);
 }
 
-/* Makes the entry of ceilings that are not known, not measured, or to be measured anew. Doubtful ceilings are measured
+static bool is_old(double age, int tries) { return age >= fmin(DAY, DOUBTED_SECONDS * pow(4, fmin(tries, 16) - 1)); }
+
+/* Fills in an entry whose ceilings are not known, not measured, or to be measured anew. Doubtful ceilings are measured
    again; their best numbers still count. */
-static entry *make(entry *known, const char *key, const tamis_backend *backend, int number, int threads,
-                   tamis_probing probing) {
+static void make(entry *e, tamis_probing probing) {
     tamis_ceilings fresh = {.measured = false};
     double age = 0;
-    bool found = probing != TAMIS_PROBE_ANEW && tamis_ceilings_load(key, &fresh, &age);
-    const bool doubted = found && fresh.doubtful && age >= DOUBTED_SECONDS;
-    if (probing != TAMIS_PROBE_NEVER && (!found || doubted) && probe(backend, number, threads, &fresh) == TAMIS_OK) {
+    int tries = 0; /* that ended in doubt */
+    bool found = probing != TAMIS_PROBE_ANEW && tamis_ceilings_load(e->key, &fresh, &tries, &age);
+    const bool doubted = found && tries > 0 && is_old(age, tries);
+    if (probing != TAMIS_PROBE_NEVER && (!found || doubted) &&
+        probe(e->backend, e->number, e->threads, &fresh) == TAMIS_OK) {
         found = true;
-        tamis_ceilings_save(key, &fresh);
+        tamis_ceilings_save(e->key, &fresh, fresh.doubtful ? tries + 1 : 0);
     }
-    entry *const to = known ? known : &kept[kept_count < KEPT ? kept_count++ : KEPT - 1];
-    *to = (entry){.backend = backend,
-                  .number = number,
-                  .threads = threads,
-                  .corrections = tamis_corrections_of(key),
-                  .measured = found};
-    snprintf(to->key, sizeof to->key, "%s", key);
-    if (found) to->ceilings = fresh;
-    return to;
+    e->measured = found;
+    if (found) e->ceilings = fresh;
+    keep(e);
+}
+
+static bool is_missing(bool known, const entry *e, tamis_probing probing) {
+    return !known || (!e->measured && probing != TAMIS_PROBE_NEVER);
 }
 
 /* ------------------------------------------------------------------------------------------ public functions */
 
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
                         tamis_ceilings *ceilings, int *corrections) {
-    char key[sizeof kept[0].key];
+    entry e = {.backend = backend, .number = number, .threads = threads};
     *ceilings = backend->default_ceilings(number, threads);
     *corrections = 0;
     const char *const wish = getenv("TAMIS_PROBE");
     if (wish && strcmp(wish, "0") == 0) return;
 
-    pthread_mutex_lock(&lock);
-    entry *known = find_quickly(backend, number, threads);
-    bool named = known != NULL;
-    if (named) {
-        memcpy(key, known->key, sizeof key);
-    } else if (tamis_device_key(backend, number, threads, key)) {
-        named = true;
-        known = find(key);
+    bool known = look_up(backend, number, threads, NULL, &e);
+    if (!known && tamis_device_key(backend, number, threads, e.key))
+        known = look_up(backend, number, threads, e.key, &e);
+    if (e.key[0] && (probing == TAMIS_PROBE_ANEW || is_missing(known, &e, probing))) {
+        if (probing == TAMIS_PROBE_NEVER) {
+            make(&e, probing);
+        } else {
+            pthread_mutex_lock(&measuring);
+            known = look_up(backend, number, threads, e.key, &e); /* by another thread, meanwhile */
+            if (probing == TAMIS_PROBE_ANEW || is_missing(known, &e, probing)) make(&e, probing);
+            pthread_mutex_unlock(&measuring);
+        }
     }
-    if (named && (!known || probing == TAMIS_PROBE_ANEW || (!known->measured && probing != TAMIS_PROBE_NEVER)))
-        known = make(known, key, backend, number, threads, probing);
-    if (known && known->measured) *ceilings = known->ceilings;
-    if (known) *corrections = known->corrections;
-    pthread_mutex_unlock(&lock);
+    if (e.measured) *ceilings = e.ceilings;
+    if (e.key[0]) *corrections = tamis_corrections_of(e.key);
     tamis_clear_error(); /* a probe that cannot run is not an error for the caller */
 }
 

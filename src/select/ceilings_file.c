@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/c_locale.h"
 #include "base/cache_folder.h"
 #include "select/device_key.h"
 
@@ -26,7 +27,7 @@ void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *c) {
     memcpy(c->gather_gbs, numbers + SIZES_FROM + SIZES, sizeof c->gather_gbs);
 }
 
-bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, double *age) {
+bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
     char path[PATH_BYTES + 256], line[TAMIS_DEVICE_KEY + 64];
     double numbers[TAMIS_CEILING_NUMBERS], others = 0;
     struct stat written;
@@ -34,30 +35,35 @@ bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, double *age)
     if (!tamis_device_file(prefix, key, path, sizeof path)) return false;
     FILE *const file = tamis_cache_open(path);
     if (!file) return false;
+    const locale_t before = tamis_c_locale_enter();
     bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
                 line[strlen(format_version)] == '\n' && fgets(line, sizeof line, file) &&
                 strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == '\n' &&
                 fscanf(file, "%d threads, %lf others, %d doubtful", &threads, &others, &doubtful) == 3 && threads > 0;
     for (int i = 0; good && i < TAMIS_CEILING_NUMBERS; i++)
         good = fscanf(file, "%lf", &numbers[i]) == 1 && numbers[i] > 0 && numbers[i] < 1e18;
+    tamis_c_locale_leave(before);
     *age = fstat(fileno(file), &written) == 0 ? difftime(time(NULL), written.st_mtime) : 0;
     fclose(file);
     if (!good) return false;
     *ceilings =
         (tamis_ceilings){.measured = true, .threads = threads, .others_processors = others, .doubtful = doubtful != 0};
     tamis_ceilings_from_numbers(numbers, ceilings);
+    *tries = doubtful;
     return true;
 }
 
-void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings) {
+void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings, int tries) {
     char path[PATH_BYTES + 256];
     double numbers[TAMIS_CEILING_NUMBERS];
     tamis_cache_draft draft;
     if (!tamis_device_file(prefix, key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return;
     tamis_ceilings_to_numbers(ceilings, numbers);
+    const locale_t before = tamis_c_locale_enter();
     fprintf(draft.file, "%s\n%s\n%d threads, %.3f others, %d doubtful\n", format_version, key, ceilings->threads,
-            ceilings->others_processors, ceilings->doubtful);
+            ceilings->others_processors, tries);
     for (int i = 0; i < TAMIS_CEILING_NUMBERS; i++) fprintf(draft.file, "%.17g\n", numbers[i]);
+    tamis_c_locale_leave(before);
     tamis_cache_draft_close(&draft);
 }
 

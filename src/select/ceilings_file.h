@@ -11,10 +11,10 @@ enum { TAMIS_CEILING_NUMBERS = 2 * 6 + 6 + 2 * 6 };
 void tamis_ceilings_to_numbers(const tamis_ceilings *ceilings, double *numbers);
 void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *ceilings);
 
-/* False if there is no file for this key, or a damaged one, or one of another version. *age: seconds since it was
-   written. */
-bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, double *age);
-void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings);
+/* False if there is no file for this key, or a damaged one, or one of another version. *tries: how often
+   they were measured and stayed doubtful; *age: seconds since it was written. */
+bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, double *age);
+void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings, int tries);
 
 /* Returns how many files there are; with `remove`, removes them. */
 int64_t tamis_ceilings_files(bool remove);

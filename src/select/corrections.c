@@ -15,11 +15,12 @@
 #include <string.h>
 #include <tamis/version.h>
 
+#include "base/c_locale.h"
 #include "base/cache_folder.h"
 #include "base/fork_lock.h"
 #include "select/device_key.h"
 
-enum { DEVICES = 8, ROWS = TAMIS_CORRECTIONS_MOST, PATH_BYTES = 1400 };
+enum { DEVICES = 64, ROWS = TAMIS_CORRECTIONS_MOST, PATH_BYTES = 1400 };
 #ifdef TAMIS_SLOW_KERNELS
 #define BUILD ", kernels for tests"
 #else
@@ -60,6 +61,7 @@ static void load(list *to) {
     if (!tamis_device_file(prefix, to->key, path, sizeof path)) return;
     FILE *const file = tamis_cache_open(path);
     if (!file) return;
+    const locale_t before = tamis_c_locale_enter();
     bool good = fgets(line, sizeof line, file) && is_line(line, format_version) && fgets(line, sizeof line, file) &&
                 is_line(line, to->key);
     while (good && to->count < ROWS && fgets(line, sizeof line, file)) {
@@ -76,6 +78,7 @@ static void load(list *to) {
         good = good && tamis_correction_is_sound(row);
         if (good) to->count++;
     }
+    tamis_c_locale_leave(before);
     fclose(file);
     if (!good) to->count = 0; /* a damaged file corrects nothing */
 }
@@ -84,12 +87,14 @@ static bool save(const list *from) {
     char path[PATH_BYTES];
     tamis_cache_draft draft;
     if (!tamis_device_file(prefix, from->key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return false;
+    const locale_t before = tamis_c_locale_enter();
     fprintf(draft.file, "%s\n%s\n", format_version, from->key);
     for (int i = 0; i < from->count; i++) {
         const tamis_correction *const row = &from->rows[i];
         fprintf(draft.file, "%s %d %d %lld %.6g %lld\n", row->algorithm, (int)row->operation, (int)row->type,
                 (long long)row->columns, row->factor, (long long)row->cases);
     }
+    tamis_c_locale_leave(before);
     return tamis_cache_draft_close(&draft);
 }
 

@@ -13,8 +13,11 @@ enum { PATH_BYTES = 1024 };
 bool tamis_device_key(const tamis_backend *backend, int number, int threads, char key[TAMIS_DEVICE_KEY]) {
     tamis_device_description device;
     if (backend->describe(number, &device) != TAMIS_OK) return false;
-    snprintf(key, TAMIS_DEVICE_KEY, "%s %s %s %d threads %lld %lld %lld", device.name, device.model,
-             device.instruction_set, threads, (long long)device.cache_l1, (long long)device.cache_l2,
+    const int processors = backend->processors ? backend->processors() : threads;
+    char fewer[32] = ""; /* what is measured of threads that take turns holds for no others */
+    if (processors < threads) snprintf(fewer, sizeof fewer, " on %d processors", processors);
+    snprintf(key, TAMIS_DEVICE_KEY, "%s %s %s %d threads%s %lld %lld %lld", device.name, device.model,
+             device.instruction_set, threads, fewer, (long long)device.cache_l1, (long long)device.cache_l2,
              (long long)device.cache_l3);
     return true;
 }

@@ -6,7 +6,8 @@
 
 enum { TAMIS_DEVICE_KEY = 256 };
 
-/* A line that names a device, its instruction set, threads and caches. False if the device cannot be described. */
+/* A line that names a device, its instruction set, threads, the processors that they run on if those are fewer, and
+   caches. False if the device cannot be described. */
 bool tamis_device_key(const tamis_backend *backend, int number, int threads, char key[TAMIS_DEVICE_KEY]);
 
 /* The path of the device's file; its name begins with `prefix`. False if there is no folder. */

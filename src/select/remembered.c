@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/c_locale.h"
 #include "base/cache_folder.h"
 #include "base/fork_lock.h"
 
@@ -49,7 +50,9 @@ static bool parse(char *line, tamis_remembered *plan, const char **key) {
     *end = *doubt = *name = *rest = 0;
     plan->doubtful = strcmp(doubt + 1, "doubtful") == 0;
     if (!plan->doubtful && strcmp(doubt + 1, "sure") != 0) return false;
+    const locale_t before = tamis_c_locale_enter();
     plan->seconds = strtod(line, &end);
+    tamis_c_locale_leave(before);
     if (end == line || *end || !(plan->seconds > 0) || plan->seconds > 1e9) return false;
     snprintf(plan->algorithm, sizeof plan->algorithm, "%s", name + 1);
     *key = rest + 1;
@@ -75,7 +78,9 @@ bool tamis_remembered_find(const char *key, tamis_remembered *plan) {
 }
 
 static void write_plan(FILE *file, const tamis_remembered *plan, const char *key) {
+    const locale_t before = tamis_c_locale_enter();
     fprintf(file, "%.6g\t%s\t%s\t%s\n", plan->seconds, plan->doubtful ? "doubtful" : "sure", plan->algorithm, key);
+    tamis_c_locale_leave(before);
 }
 
 void tamis_remembered_keep(const char *key, const tamis_remembered *plan) {

@@ -4,15 +4,19 @@
  */
 #include "cmocka_first.h"
 
-#include <dirent.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <tamis/cache.h>
 #include <tamis/ceilings.h>
 #include <tamis/version.h>
+#include <unistd.h>
 
+#include "cpu/backend.h"
+#include "select/device_key.h"
 #include "small.h"
 
 static tamis_device *device;
@@ -77,36 +81,26 @@ static void test_predictions(void **state) {
     assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), before[0], 1);
 }
 
-/* The file of one number of threads as that of another one, its first `bytes` bytes; or as another version writes it.
- */
-static void copy_file(const char *threads, const char *other, long bytes, bool of_other_version) {
-    char path[512], text[4096] = "", *place;
-    snprintf(path, sizeof path, "%s/tamis", folder);
-    DIR *const listing = opendir(path);
-    assert_non_null(listing);
-    char name[300] = "", wanted[32], name_wanted[32];
-    snprintf(wanted, sizeof wanted, " %s threads", threads);
-    snprintf(name_wanted, sizeof name_wanted, "-%s-threads", threads);
-    for (const struct dirent *at = readdir(listing); at; at = readdir(listing))
-        if (strncmp(at->d_name, "corrections-", 12) == 0 && strstr(at->d_name, name_wanted))
-            snprintf(name, sizeof name, "%s", at->d_name);
-    closedir(listing);
-    snprintf(path, sizeof path, "%s/tamis/%s", folder, name);
+/* Writes the file of one number of threads as that of another one, its first `bytes` bytes (0: all), or as another
+   version would. */
+static void copy_file(int threads, int other, size_t bytes, bool of_other_version) {
+    char key[TAMIS_DEVICE_KEY], other_key[TAMIS_DEVICE_KEY], path[1400], text[4096] = "", copy[4096], *place;
+    assert_true(tamis_device_key(&tamis_cpu_backend, 0, threads, key));
+    assert_true(tamis_device_key(&tamis_cpu_backend, 0, other, other_key));
+    assert_true(tamis_device_file("corrections-", key, path, sizeof path));
     FILE *file = fopen(path, "r");
     assert_non_null(file);
-    const size_t read = fread(text, 1, sizeof text - 1, file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
     fclose(file);
-    assert_true(read > 0);
-    assert_non_null(place = strstr(text, wanted));
-    place[1] = other[0];
+    assert_non_null(place = strstr(text, key));
+    snprintf(copy, sizeof copy, "%.*s%s%s", (int)(place - text), text, other_key, place + strlen(key));
     if (of_other_version) {
-        assert_non_null(place = strstr(text, TAMIS_VERSION_STRING));
+        assert_non_null(place = strstr(copy, TAMIS_VERSION_STRING));
         place[0] = '9';
     }
-    assert_non_null(place = strstr(path, name_wanted));
-    place[1] = other[0];
+    assert_true(tamis_device_file("corrections-", other_key, path, sizeof path));
     assert_non_null(file = fopen(path, "w"));
-    fwrite(text, 1, bytes > 0 ? (size_t)bytes : strlen(text), file);
+    fwrite(copy, 1, bytes > 0 ? bytes : strlen(copy), file);
     fclose(file);
 }
 
@@ -118,9 +112,9 @@ static void test_files(void **state) {
     int64_t count = 0, removed = 0;
     assert_int_equal(tamis_device_set_threads(device, 2), TAMIS_OK);
     assert_int_equal(tamis_device_correct(device, rows, 2), TAMIS_OK);
-    copy_file("2", "3", 0, false);
-    copy_file("2", "4", 60, false);
-    copy_file("2", "5", 0, true);
+    copy_file(2, 3, 0, false);
+    copy_file(2, 4, 60, false);
+    copy_file(2, 5, 0, true);
     assert_int_equal(tamis_device_set_threads(device, 3), TAMIS_OK);
     assert_int_equal(tamis_device_corrections(device, back, 2, &count), TAMIS_OK);
     assert_int_equal(count, 2);
@@ -138,6 +132,31 @@ static void test_files(void **state) {
     assert_int_equal(tamis_device_set_threads(device, 3), TAMIS_OK);
     assert_int_equal(count_of(), 0);
     assert_int_equal(tamis_device_set_threads(device, 1), TAMIS_OK);
+}
+
+static void *probe_device(void *unused) {
+    tamis_ceilings ceilings;
+    (void)unused;
+    return tamis_device_probe(device, &ceilings) == TAMIS_OK ? device : NULL;
+}
+
+/* A fork waits for no probe, and a child whose parent was measuring measures. */
+static void test_fork_beside_a_probe(void **state) {
+    (void)state;
+    pthread_t prober;
+    void *probed = NULL;
+    int ended = -1;
+    alarm(200); /* instead of a hang */
+    assert_int_equal(pthread_create(&prober, NULL, probe_device, NULL), 0);
+    usleep(50000);
+    const pid_t child = fork();
+    if (child == 0) _exit(count_of() == 0 && probe_device(NULL) ? 0 : 1);
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    assert_int_equal(pthread_join(prober, &probed), 0);
+    assert_ptr_equal(probed, device);
+    alarm(0);
 }
 
 static void test_arguments(void **state) {
@@ -176,6 +195,6 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_predictions), cmocka_unit_test(test_files),
-                                       cmocka_unit_test(test_arguments)};
+                                       cmocka_unit_test(test_fork_beside_a_probe), cmocka_unit_test(test_arguments)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

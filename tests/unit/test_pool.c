@@ -15,6 +15,7 @@
 #include <tamis/tamis.h>
 #include <unistd.h>
 
+#include "base/control_groups.h"
 #include "base/float_mode.h"
 #include "base/threads.h"
 #include "support/brief.h"
@@ -315,20 +316,29 @@ static void write_file(const char *folder, const char *name, const char *text) {
     fclose(file);
 }
 
-static void control_groups_limit_processors(void **state) {
+static void control_groups_limit_processors_and_memory(void **state) {
     (void)state;
     static const struct {
         const char *groups, *folder, *name, *text, *name_2, *text_2;
         int processors;
+        int64_t memory;
     } cases[] = {
-        {"0::/a/b\n", "/a/b", "cpu.max", "150000 100000\n", NULL, NULL, 2},
-        {"0::/a/b\n", "/a", "cpu.max", "100000 100000\n", NULL, NULL, 1},
-        {"0::/a/b\n", "/a/b", "cpu.max", "max 100000\n", NULL, NULL, 0},
-        {"0::/elsewhere\n", "", "cpu.max", "50000 100000\n", NULL, NULL, 1},
-        {"4:cpu,cpuacct:/x\n3:memory:/y\n", "/cpu/x", "cpu.cfs_quota_us", "350000", "cpu.cfs_period_us", "100000", 4},
-        {"4:cpu,cpuacct:/x\n", "/cpu/x", "cpu.cfs_quota_us", "-1", "cpu.cfs_period_us", "100000", 0},
-        {"9:cpuset:/x\n", "/cpu/x", "cpu.cfs_quota_us", "100000", "cpu.cfs_period_us", "100000", 0},
-        {"nonsense\n", "", "cpu.max", "100000 100000\n", NULL, NULL, 0},
+        {"0::/a/b\n", "/a/b", "cpu.max", "150000 100000\n", NULL, NULL, 2, 0},
+        {"0::/a/b\n", "/a", "cpu.max", "100000 100000\n", NULL, NULL, 1, 0},
+        {"0::/a/b\n", "/a/b", "cpu.max", "max 100000\n", NULL, NULL, 0, 0},
+        {"0::/elsewhere\n", "", "cpu.max", "50000 100000\n", NULL, NULL, 1, 0},
+        {"4:cpu,cpuacct:/x\n3:memory:/y\n", "/cpu/x", "cpu.cfs_quota_us", "350000", "cpu.cfs_period_us", "100000", 4,
+         0},
+        {"4:cpu,cpuacct:/x\n", "/cpu/x", "cpu.cfs_quota_us", "-1", "cpu.cfs_period_us", "100000", 0, 0},
+        {"9:cpuset:/x\n", "/cpu/x", "cpu.cfs_quota_us", "100000", "cpu.cfs_period_us", "100000", 0, 0},
+        {"nonsense\n", "", "cpu.max", "100000 100000\n", NULL, NULL, 0, 0},
+        {"4:cpuacct,cpu:/x\n", "/cpu/x", "cpu.cfs_quota_us", "200000", "cpu.cfs_period_us", "100000", 2, 0},
+        {"4:cpuacct:/x\n", "/cpu/x", "cpu.cfs_quota_us", "200000", "cpu.cfs_period_us", "100000", 0, 0},
+        {"0::/a/b\n", "/a/b", "memory.max", "max\n", "cpu.max", "250000 100000\n", 3, 0},
+        {"0::/a/b\n", "/a", "memory.max", "536870912\n", NULL, NULL, 0, 512 << 20},
+        {"3:memory:/y\n", "/memory/y", "memory.limit_in_bytes", "1048576\n", NULL, NULL, 0, 1 << 20},
+        {"3:memory:/y\n", "/memory/y", "memory.limit_in_bytes", "9223372036854771712\n", NULL, NULL, 0, 0},
+        {"3:cpu:/y\n", "/memory/y", "memory.limit_in_bytes", "1048576\n", NULL, NULL, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char root[] = "/tmp/tamis-groups-XXXXXX", folder[300], command[400], groups[300];
@@ -341,10 +351,12 @@ static void control_groups_limit_processors(void **state) {
         write_file(root, "groups", cases[i].groups);
         snprintf(groups, sizeof groups, "%s/groups", root);
         assert_int_equal(tamis_processors_quota(groups, root), cases[i].processors);
+        assert_int_equal(tamis_memory_limit(groups, root), cases[i].memory);
         snprintf(command, sizeof command, "rm -rf '%s'", root);
         assert_int_equal(system(command), 0);
     }
     assert_int_equal(tamis_processors_quota("/nowhere/at/all", "/nowhere"), 0);
+    assert_int_equal(tamis_memory_limit("/nowhere/at/all", "/nowhere"), 0);
 }
 
 static int one_processor(void) {
@@ -388,7 +400,7 @@ enum { MAY_FORK = 1, MAY_FORK_AT_WILL = 1 };
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(control_groups_limit_processors),
+        cmocka_unit_test(control_groups_limit_processors_and_memory),
         cmocka_unit_test(each_share_runs_once),
         cmocka_unit_test(bodies_may_call_it),
         cmocka_unit_test(callers_at_once_advance),

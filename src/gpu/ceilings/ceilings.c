@@ -1,6 +1,7 @@
 /* Measures a GPU's ceilings with the kernels of probe.simt, by device events, the best of three. */
 #include "gpu/ceilings/ceilings.h"
 
+#include "base/memory_source.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 
@@ -91,24 +92,39 @@ static tamis_status measure(probe *p, tamis_ceilings *c) {
     return TAMIS_OK;
 }
 
+/* The table is as large as the device has room for beside what others have: it is past the caches, but for some
+   processors' last one. */
+static tamis_status allocate_table(probe *p) {
+    const tamis_gpu_limits *const l = &p->device->limits;
+    const int64_t least = 1 << 20;
+    p->bytes = l->is_cpu ? 64 << 20 : 1 << 30;
+    if (l->memory_most > 0 && p->bytes > l->memory_most / 8) p->bytes = l->memory_most / 8 / 4096 * 4096;
+    if (p->bytes < least) p->bytes = least;
+    for (;; p->bytes /= 2) {
+        const tamis_status status = tamis_gpu_allocate(p->device, NULL, (size_t)p->bytes, "a probe's table", &p->table);
+        if (status == TAMIS_OK || p->bytes / 2 < least) return status;
+    }
+}
+
+static tamis_status run(probe *p, tamis_ceilings *ceilings) {
+    const size_t sums = (size_t)p->groups * TAMIS_GPU_GROUP * 8;
+    TRY(allocate_table(p));
+    TRY(tamis_gpu_allocate(p->device, NULL, sums, "a probe's sums", &p->sums));
+    TRY(p->device->runtime->fill(p->device, NULL, (tamis_place){p->table, 0}, 0x5a, (size_t)p->bytes));
+    return measure(p, ceilings);
+}
+
 tamis_status tamis_gpu_measure_ceilings(const tamis_gpu_runtime *runtime, int number, tamis_ceilings *ceilings) {
-    tamis_status status = TAMIS_OK;
     probe p = {.device = NULL};
     TRY(runtime->open(number, &p.device));
-    const tamis_gpu_limits *const l = &p.device->limits;
-    p.bytes = l->is_cpu ? 64 << 20 : 1 << 30; /* past the caches, but for some processors' last one */
-    if (p.bytes > l->memory_most / 8) p.bytes = l->memory_most / 8 / 4096 * 4096;
-    p.groups = (int64_t)l->multiprocessors * (l->is_cpu ? 1 : 8);
-    TRY_GOTO(done, tamis_gpu_allocate(p.device, NULL, (size_t)p.bytes, "a probe's table", &p.table));
-    TRY_GOTO(done,
-             tamis_gpu_allocate(p.device, NULL, (size_t)p.groups * TAMIS_GPU_GROUP * 8, "a probe's sums", &p.sums));
-    TRY_GOTO(done, runtime->fill(p.device, NULL, (tamis_place){p.table, 0}, 0x5a, (size_t)p.bytes));
-    TRY_GOTO(done, measure(&p, ceilings));
-done:
+    p.groups = (int64_t)p.device->limits.multiprocessors * (p.device->limits.is_cpu ? 1 : 8);
+    tamis_memory_source *const before = tamis_memory_source_enter(NULL); /* not the memory of the plan that asks */
+    const tamis_status status = run(&p, ceilings);
     runtime->release_event(p.device, p.start);
     runtime->release_event(p.device, p.end);
     tamis_gpu_release(p.device, NULL, p.table);
     tamis_gpu_release(p.device, NULL, p.sums);
+    tamis_memory_source_leave(before);
     return status;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "gpu/runtime/library.h"
 #include "gpu/runtime/opencl_api.h"
 #include "gpu/runtime/runtime.h"
@@ -117,6 +118,10 @@ static int count(const char **why) {
 static uint64_t number_of(ocl_device handle, uint32_t what) {
     uint64_t value = 0; /* little-endian: narrower answers fill its low bytes */
     return api.device_information(handle, what, sizeof value, &value, NULL) == OCL_SUCCESS ? value : 0;
+}
+
+static uint64_t within(uint64_t value, uint64_t least, uint64_t most) {
+    return value < least ? least : value > most ? most : value;
 }
 
 static void text_of(ocl_device handle, uint32_t what, char *text, size_t bytes) {
@@ -229,9 +234,8 @@ static void read_limits(opencl_device *device) {
     const shuffles by = shuffles_of(device, is_pocl, extensions, standard);
     device->looks = by.any && !by.required;
     l->subgroup = by.any ? LANES : 0;
-    l->multiprocessors = (int)number_of(handle, OCL_DEVICE_MAX_COMPUTE_UNITS);
-    l->group_most = (int)number_of(handle, OCL_DEVICE_MAX_WORK_GROUP_SIZE);
-    if (l->group_most > 1024) l->group_most = 1024;
+    l->multiprocessors = (int)within(number_of(handle, OCL_DEVICE_MAX_COMPUTE_UNITS), 1, 1 << 16);
+    l->group_most = (int)within(number_of(handle, OCL_DEVICE_MAX_WORK_GROUP_SIZE), 1, 1024);
     l->shared_most = (int64_t)number_of(handle, OCL_DEVICE_LOCAL_MEM_SIZE);
     if (l->shared_most > 48 << 10) l->shared_most = 48 << 10; /* on a processor it is only its cache */
     if (!l->subgroup) l->shared_most -= l->group_most * (int64_t)sizeof(double); /* teams exchange through it */
@@ -258,7 +262,9 @@ static void read_limits(opencl_device *device) {
 
 /* Some implementations take themselves apart at exit while threads of theirs still work: they have nothing left to do
    when this, registered after they were loaded, runs before. */
+static unsigned opened_in; /* tamis_fork_count() then: a child has none of their threads, and would wait for ever */
 static void leave_quiet(void) {
+    if (tamis_fork_count() != opened_in) return;
     for (int i = 0; i < found; i++)
         if (devices[i].opened) api.finish(devices[i].queue);
 }
@@ -277,6 +283,7 @@ static tamis_status open_locked(opencl_device *device, int number) {
     device->opened = true;
     static bool registered;
     if (!registered) atexit(leave_quiet);
+    opened_in = tamis_fork_count();
     registered = true;
     return TAMIS_OK;
 }
