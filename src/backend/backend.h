@@ -254,6 +254,7 @@ struct tamis_backend {
     tamis_status (*ceilings)(int number, int threads, tamis_ceilings *ceilings);
     tamis_ceilings (*default_ceilings)(int number, int threads); /* if nothing can be measured */
     int (*processors)(void); /* how many of its threads run at once; NULL: that is no matter of threads */
+    int64_t (*allocation_most)(void *device); /* bytes of one allocation; NULL: all of its memory */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
     void (*sizes)(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
     /* the most that any algorithm takes that single calls choose from; the problem has no pattern and no evidence yet

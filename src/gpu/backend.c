@@ -137,6 +137,11 @@ static tamis_status host_allocate(void *device, size_t bytes, void **memory) {
     return runtime_of(device)->host_allocate(device, bytes, memory);
 }
 static void host_release(void *device, void *memory) { runtime_of(device)->host_release(device, memory); }
+static int64_t allocation_most(void *device) {
+    const int64_t most = ((const tamis_gpu_device *)device)->limits.memory_most;
+    return most > 0 ? most : INT64_MAX;
+}
+
 static tamis_status stream_create(void *device, bool urgent, void **stream) {
     return runtime_of(device)->stream_create(device, urgent, stream);
 }
@@ -168,16 +173,17 @@ static tamis_status check_place(void *device, const void *pointer, const char *n
     .algorithm = tamis_gpu_catalogue, .accepts = tamis_gpu_accepts, .predict = tamis_gpu_predict,                      \
     .prepare = tamis_gpu_make, .default_ceilings = default_ceilings, .execute = tamis_gpu_execute,                     \
     .sizes = tamis_gpu_sizes, .call_bytes = tamis_gpu_call_bytes, .release = tamis_gpu_prepared_release,               \
-    .location = TAMIS_DEVICE, .allocate = allocate, .release_memory = release_memory, .copy_in = copy_in,              \
-    .copy_out = copy_out, .copy_in_async = copy_in_async, .copy_out_async = copy_out_async, .copy_from = copy_from,    \
-    .copy_within = copy_within, .host_allocate = host_allocate, .host_release = host_release,                          \
-    .stream_create = stream_create, .stream_destroy = stream_destroy, .stream_wait = stream_wait, .finish = finish,    \
-    .record = record, .elapsed = elapsed, .release_event = release_event, .event_passed = event_passed,                \
-    .check_stream = check_stream, .checks_while_profiling = true, .validate = tamis_gpu_validate,                      \
-    .order_rows = tamis_gpu_order_rows, .profile = tamis_gpu_profile, .mask_offsets = tamis_gpu_mask_offsets,          \
-    .mask_columns = tamis_gpu_mask_columns, .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose,                \
-    .permute = tamis_gpu_permute, .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows,                          \
-    .dense = &tamis_gpu_dense_functions, .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions, \
+    .location = TAMIS_DEVICE, .allocation_most = allocation_most, .allocate = allocate,                                \
+    .release_memory = release_memory, .copy_in = copy_in, .copy_out = copy_out, .copy_in_async = copy_in_async,        \
+    .copy_out_async = copy_out_async, .copy_from = copy_from, .copy_within = copy_within,                              \
+    .host_allocate = host_allocate, .host_release = host_release, .stream_create = stream_create,                      \
+    .stream_destroy = stream_destroy, .stream_wait = stream_wait, .finish = finish, .record = record,                  \
+    .elapsed = elapsed, .release_event = release_event, .event_passed = event_passed, .check_stream = check_stream,    \
+    .checks_while_profiling = true, .validate = tamis_gpu_validate, .order_rows = tamis_gpu_order_rows,                \
+    .profile = tamis_gpu_profile, .mask_offsets = tamis_gpu_mask_offsets, .mask_columns = tamis_gpu_mask_columns,      \
+    .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose, .permute = tamis_gpu_permute,                          \
+    .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows, .dense = &tamis_gpu_dense_functions,                   \
+    .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions,                                      \
     .attention = &tamis_gpu_attention_functions, .cached_attend = tamis_gpu_cached_attend
 
 const tamis_backend tamis_cuda_backend = {

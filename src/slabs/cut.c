@@ -58,12 +58,20 @@ static int64_t bytes_of_b(const tamis_slab_plan *plan) {
     return __builtin_mul_overflow(plan->S.cols, plan->bytes.b_row, &bytes) ? -1 : bytes;
 }
 
+static int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Returns the bytes that one allocation may have, which with OpenCL is often a quarter of the memory. */
+static int64_t allocation_most(const tamis_slab_plan *plan) {
+    const tamis_device *const device = plan->device;
+    return device->backend->allocation_most ? device->backend->allocation_most(device->handle) : INT64_MAX;
+}
+
 /* Bytes of one set's share of the memory; less if that makes more slabs. */
 static int64_t share_of(const tamis_slab_plan *plan, int64_t room) {
     const double all = (double)plan->S.rows * (double)(plan->bytes.row + plan->bytes.piece_row) +
                        (double)plan->S.nnz * (double)plan->bytes.whole_entry;
     const double wanted = all / SLABS_WANTED < SLAB_LEAST ? SLAB_LEAST : all / SLABS_WANTED;
-    const int64_t most = room / TAMIS_SLAB_SETS;
+    const int64_t most = less(room / TAMIS_SLAB_SETS, allocation_most(plan)); /* which no buffer of the set exceeds */
     return wanted < (double)most ? (int64_t)wanted : most;
 }
 
@@ -89,14 +97,14 @@ static tamis_status cut_rows(tamis_slab_plan *plan, const limits *l) {
 tamis_status tamis_slab_cut(tamis_slab_plan *plan) {
     const tamis_options *const o = &plan->options;
     const bool softmax = tamis_is_softmax(o);
-    const int64_t budget = plan->report.device_memory / 16 * 15;
+    const int64_t budget = plan->report.device_memory / 16 * 15, one = allocation_most(plan);
     plan->out_type = o->output_type;
     TRY(tamis_slab_count_bytes(plan));
     const int64_t of_b = bytes_of_b(plan);
-    const bool stays = of_b >= 0 && of_b <= budget / 4 * 3;
+    const bool stays = of_b >= 0 && of_b <= less(budget / 4 * 3, one);
     limits l;
-    if (stays &&
-        (limits_of(plan, share_of(plan, budget - of_b), &l) || limits_of(plan, (budget - of_b) / TAMIS_SLAB_SETS, &l)))
+    if (stays && (limits_of(plan, share_of(plan, budget - of_b), &l) ||
+                  limits_of(plan, less((budget - of_b) / TAMIS_SLAB_SETS, one), &l)))
         return cut_rows(plan, &l);
     /* pieces of one slab add up on the device: 16 bits would be rounded once more by each */
     if (!softmax && o->operation != TAMIS_OP_SDDMM && tamis_type_size(o->output_type) == 2) {
@@ -105,6 +113,6 @@ tamis_status tamis_slab_cut(tamis_slab_plan *plan) {
     }
     /* Large slabs bring B's rows seldom; tiles need to be only so large that a call is worth it. But a slab of softmax
        has one tile, with more rows of B than it has itself. */
-    const int64_t tile = softmax ? budget / 8 * 3 : budget / 8;
-    return tamis_slab_cut_tiles(plan, budget / TAMIS_SLAB_SETS - tile, tile);
+    const int64_t tile = less(softmax ? budget / 8 * 3 : budget / 8, one);
+    return tamis_slab_cut_tiles(plan, less(budget / TAMIS_SLAB_SETS - tile, one), tile);
 }

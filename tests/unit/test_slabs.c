@@ -10,6 +10,7 @@
 
 #include "base/edges.h"
 #include "base/memory.h"
+#include "core/device.h"
 #include "named_device.h"
 #include "support/brief.h"
 #include "support/expect.h"
@@ -20,7 +21,7 @@ static tamis_device *device;
 /* ------------------------------------------------------------------------------------------ memory that counts */
 
 typedef struct counted {
-    _Atomic int64_t live, most;
+    _Atomic int64_t live, most, largest;
 } counted;
 
 static void *count_in(void *context, size_t bytes, void *stream) {
@@ -29,6 +30,7 @@ static void *count_in(void *context, size_t bytes, void *stream) {
     if (tamis_device_allocate(device, bytes, &memory) != TAMIS_OK) return NULL;
     const int64_t live = atomic_fetch_add(&c->live, (int64_t)bytes) + (int64_t)bytes;
     if (live > c->most) c->most = live;
+    if ((int64_t)bytes > c->largest) c->largest = (int64_t)bytes;
     (void)stream;
     return memory;
 }
@@ -54,7 +56,8 @@ enum {
     IN_ORDER = 256,
     PADDED = 512,
     INTEGERS = 1024,
-    LARGE = 2048 /* so that what kernels take for each thread is nothing beside the matrices: the limit is kept */
+    PIECES = 4096, /* one allocation has a sixth of the memory at most, as on many devices of OpenCL */
+    LARGE = 2048   /* so that what kernels take for each thread is nothing beside the matrices: the limit is kept */
 };
 
 typedef struct row {
@@ -80,6 +83,7 @@ static const row cases[] = {
     {"integers in tiles", 300, 700, 4000, 24, 20, SHAPE_UNIFORM, 2, false, INTEGERS | BETA},
     {"large, B stays", 20000, 2000, 90000, 16, 16, SHAPE_UNIFORM, 2, true, LARGE},
     {"large, B in tiles", 5000, 12000, 40000, 32, 32, SHAPE_UNIFORM, 2, false, LARGE},
+    {"large, B in tiles, in pieces", 5000, 12000, 40000, 32, 32, SHAPE_UNIFORM, 1, false, LARGE | PIECES},
     {"integers, B stays", 900, 60, 9000, 16, 16, SHAPE_UNIFORM, 2, true, INTEGERS},
 };
 
@@ -236,6 +240,12 @@ static void check_report(const trial *t, const tamis_slab_report *r) {
         assert_true(r->compute_seconds == 0 && r->transfer_seconds == 0);
 }
 
+static int64_t piece_most;
+static int64_t allocation_most(void *handle) {
+    (void)handle;
+    return piece_most;
+}
+
 static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, tamis_type type) {
     trial t = {.c = c, .operation = operation, .edge = edge, .type = type};
     counted memory = {0};
@@ -249,6 +259,11 @@ static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, 
     o.allocator = &allocator;
     const tamis_slab_options limit = {.device_memory = operand_bytes(&t, &o) / c->share};
     for (int64_t m = 0; m < o.batch; m++) old[m] = outputs_of(&t, m);
+    const tamis_backend *const backend = device->backend;
+    tamis_backend in_pieces = *backend;
+    in_pieces.allocation_most = allocation_most;
+    piece_most = limit.device_memory / 6;
+    if (c->flags & PIECES) device->backend = &in_pieces;
     if (tamis_slab_plan_create(device, &t.S, &o, &limit, &plan) != TAMIS_OK || execute(&t, plan) != TAMIS_OK)
         fail_msg("%s, %s, %s: %s", c->name, tamis_operation_name(operation), tamis_edge_name(edge), tamis_last_error());
     for (int64_t m = 0; m < o.batch; m++) compare(&t, m, old[m]);
@@ -258,7 +273,9 @@ static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, 
     if (c->flags & LARGE && memory.most > limit.device_memory)
         fail_msg("%s, %s: %lld bytes in use, %lld allowed", c->name, tamis_operation_name(operation),
                  (long long)memory.most, (long long)limit.device_memory);
+    if (c->flags & PIECES) assert_in_range(memory.largest, 1, piece_most);
     tamis_slab_plan_destroy(plan);
+    device->backend = backend;
     assert_int_equal(memory.live, 0);
     for (int64_t m = 0; m < o.batch; m++) free(old[m]);
     free(t.samples);
