@@ -1,6 +1,7 @@
 """Ctrl-C is a KeyboardInterrupt wherever it comes: in a child process, which gets SIGINT while it computes."""
 from __future__ import annotations
 
+import ctypes
 import os
 import pathlib
 import random as numbers
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import tamis
@@ -167,3 +169,57 @@ def test_an_allocator_that_is_interrupted():
     assert isinstance(_interrupts.memory.failure(said), KeyboardInterrupt)  # one that was interrupted before its first step has noted nothing
     other = OutOfMemoryError("the row offsets: 8 bytes")
     assert _interrupts.memory.failure(other) is other
+
+
+def test_each_thread_has_an_allocator_of_its_own():
+    """What another thread's allocator answers meanwhile changes nothing: out of memory stays that, and is no KeyboardInterrupt."""
+    from tamis._kinds import _table
+    said, room = OutOfMemoryError("options.allocator returned NULL for workspace: 8 bytes"), []
+
+    def allocate(size, stream):
+        if not room:
+            raise MemoryError("no room")
+        return room[0]
+
+    table = _table(allocate, lambda memory: None).contents
+    assert not table.allocate(None, 8, None)
+    room.append(64)
+    other = threading.Thread(target=table.allocate, args=(None, 8, None))
+    other.start()
+    other.join()
+    assert _interrupts.memory.failure(said) is said and str(said.__cause__) == "no room"
+
+
+def test_an_interrupt_that_costs_a_candidate_alone(monkeypatch, tmp_path):
+    """A plan that measures does without a candidate that gets no memory: the plan is made, and the interrupt is raised all the same."""
+    from tamis import _declarations as c
+    from tamis import _plan
+    from tamis._device import opened
+    from tamis._kinds import _table
+    from tamis._library import lib, must
+    libc = ctypes.CDLL(None)
+    libc.aligned_alloc.restype, libc.aligned_alloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 2, [ctypes.c_void_p]
+    draw, made = np.random.default_rng(0), 0
+    for which in range(1, 7):
+        answers = []
+
+        def allocate(size, stream):
+            answers.append(size)
+            if len(answers) == which:
+                raise KeyboardInterrupt(f"number {which}")
+            return libc.aligned_alloc(64, -(-size // 64) * 64)
+
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / str(which)))  # what is measured is remembered there, and by the process
+        rows = 1000 + 100 * which
+        S = tamis.Pattern((np.arange(0, rows * 20 + 1, 20), draw.integers(0, rows, rows * 20)), shape=(rows, rows))
+        given = _plan.options(operation=c.TAMIS_OP_SPMM, type=c.TAMIS_F32, output_type=c.TAMIS_F32, width=64, batch=1, expected_calls=10**6,
+                              effort=c.TAMIS_EFFORT_MEASURE, edge=c.TAMIS_EDGE_MASK, allocator=_table(allocate, libc.free))
+        plan = ctypes.c_void_p()
+        status = lib.tamis_plan_create(opened("cpu").handle, ctypes.byref(S.sparse.struct), ctypes.byref(given), plan)
+        if len(answers) >= which:
+            with pytest.raises(KeyboardInterrupt, match=f"number {which}"):
+                must(status)
+            made += status == 0
+        must(0)  # it is raised once
+        lib.tamis_plan_destroy(plan)
+    assert made > 0
