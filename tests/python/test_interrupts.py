@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import importlib
 import os
 import pathlib
 import random as numbers
@@ -19,6 +21,7 @@ from tamis import _interrupts
 from tamis._errors import ArgumentError, OutOfMemoryError
 
 pytest.importorskip("scipy.sparse")
+from tamis import ml  # noqa: E402
 
 CHILD = """
 import signal, sys, numpy as np, scipy.sparse, tamis
@@ -223,3 +226,66 @@ def test_an_interrupt_that_costs_a_candidate_alone(monkeypatch, tmp_path):
         must(0)  # it is raised once
         lib.tamis_plan_destroy(plan)
     assert made > 0
+
+
+def made_plan(folder):
+    tamis.plan("spmm", tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3)), width=4)
+
+
+def made_graph(folder):
+    torch = pytest.importorskip("torch")
+    import tamis.torch
+    tamis.torch.message(tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1], [1, 0]]), num_nodes=2), "copy_u", torch.ones(2, 3))
+
+
+def fitted(**more):
+    return ml.ALS(factors=2, iterations=1, **more).fit(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+
+
+def loaded(folder):
+    ml.ALS.load(folder / "a.model")
+
+
+def read(folder):
+    (folder / "a.csv").write_text("userId,movieId,rating\nann,Alien,5\n")
+    ml.read(folder / "a.csv", ml.ALS)
+
+
+@pytest.mark.parametrize("make, where, create, destroy, count", [
+    (made_plan, "tamis._plan", "tamis_plan_create", "tamis_plan_destroy", 1),
+    (made_graph, "tamis.torch._messages", "tamis_graph_create", "tamis_graph_destroy", 1),
+    (lambda folder: fitted(), "tamis.ml._fitting", "tamis_model_create", "tamis_model_free", 1),
+    (lambda folder: fitted(devices=["cpu", "cpu"]), "tamis._group", "tamis_group_open_local", "tamis_group_close", 2),
+    (loaded, "tamis.ml._estimator", "tamis_model_load", "tamis_model_free", 1),
+    (lambda folder: fitted().components_, "tamis.ml._using", "tamis_model_column_factors", "tamis_owned_dense_free", 1),
+    (read, "tamis.ml._read", "tamis_read_data", "tamis_names_free", 2)])
+def test_what_is_made_by_an_interrupted_call(monkeypatch, tmp_path, make, where, create, destroy, count):
+    """Python raises Ctrl-C right after the library's function has returned: what it has made has an owner then, and is freed."""
+    fitted().save(tmp_path / "a.model")
+    gc.collect()
+    module = importlib.import_module(where)
+    library = next(one for one in (tamis._library.lib, tamis._library.models()) if create in vars(one))
+    its_own = next(one for one in (tamis._library.lib, tamis._library.models()) if destroy in vars(one))
+    call, free, freed, must, now = getattr(library, create), getattr(its_own, destroy), [], module.must, []
+
+    def created(*arguments):
+        now.append(True)
+        return call(*arguments)
+
+    def returned(status):
+        must(status)
+        if now:
+            now.clear()
+            raise KeyboardInterrupt
+
+    def destroyed(value):
+        freed.append(value.value)
+        free(value)
+
+    monkeypatch.setattr(library, create, created)
+    monkeypatch.setattr(module, "must", returned)
+    monkeypatch.setattr(its_own, destroy, destroyed)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path)
+    gc.collect()  # the exception has had the frames of the call
+    assert len([value for value in freed if value]) >= count

@@ -38,9 +38,9 @@ class Estimator(Using):
         must(models().tamis_model_save(self._fitted(), os.fsencode(path)))
 
     def _load(self, path: Any) -> None:
-        model = ctypes.c_void_p()
-        must(models().tamis_model_load(opened(self._home()).handle, os.fsencode(path), model))
-        self._model = Model(model.value)
+        model = Model()
+        must(models().tamis_model_load(opened(self._home()).handle, os.fsencode(path), model.value))
+        self._model = model
         self._describe()
 
     @classmethod

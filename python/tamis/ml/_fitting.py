@@ -64,7 +64,7 @@ class Fitting(Parameters):
             if part is not None and part.struct.rows != s.shape[0]:
                 raise _errors.ArgumentError(f"{name} has {part.struct.rows} rows and X {s.shape[0]}: each device has the same rows of both")
         devices = [opened(name).handle for name in _group.checked(self.devices)]
-        others = [Model(self._made(handle, self._options())) for handle in devices[1:]]
+        others = [self._made(handle, self._options()) for handle in devices[1:]]
         self._start()
         assert whole[0] is not None
         ranks = _group.Ranks(devices, whole[0], *whole[1:])
@@ -133,7 +133,7 @@ class Fitting(Parameters):
             must(models().tamis_model_continue_with(self._fitted(), byref(options)))
             must(models().tamis_model_renew(self._fitted()))
         else:
-            self._model = Model(self._made(opened(self._home()).handle, options))
+            self._model = self._made(opened(self._home()).handle, options)
 
     def _check_same(self, options: c.tamis_model_options) -> None:
         """Refuses parameters with which the model cannot go on."""
@@ -149,10 +149,10 @@ class Fitting(Parameters):
                 raise _errors.ArgumentError(f"{name} = {getattr(self, name)!r} is not what the model was fitted with: a warm start goes on with the same parameters")
 
     @staticmethod
-    def _made(device: int, options: c.tamis_model_options) -> Optional[int]:
-        model = ctypes.c_void_p()
-        must(models().tamis_model_create(device, byref(options), model))
-        return model.value
+    def _made(device: int, options: c.tamis_model_options) -> Model:
+        model = Model()
+        must(models().tamis_model_create(device, byref(options), model.value))
+        return model
 
     def _home(self) -> str:
         """The device on which the model is."""
@@ -172,10 +172,9 @@ class Fitting(Parameters):
         self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"
         self._model.known = True
 
-    def _fitted(self) -> int:
+    def _fitted(self) -> ctypes.c_void_p:
         if not self.__sklearn_is_fitted__():
             raise not_fitted(type(self).__name__)
-        assert self._model.value is not None
         return self._model.value
 
     def _note_names(self, X: Any) -> None:
