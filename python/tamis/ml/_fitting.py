@@ -74,8 +74,13 @@ class Fitting(Parameters):
 
     def _learn(self: Self, function: Any, first: bool = True) -> Self:
         """A call that learns, in a thread of its own: its callback is Python code, in which no signal is to be handled."""
-        status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
-        return self._ended(status, message, first)
+        self._model.stale = True
+        try:
+            status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
+            return self._ended(status, message, first)
+        finally:
+            if not first and self._model.stale:  # an error, or an interrupt before the end
+                self._describe()
 
     def _ended(self: Self, status: int, message: str, first: bool = True) -> Self:
         """After a call that learns. first: the model was made for it, and is nothing if it fails. One that was stopped is as it was after its last
@@ -130,8 +135,10 @@ class Fitting(Parameters):
         options.callback = self._callback
         if warm:
             self._check_same(options)
-            must(models().tamis_model_continue_with(self._fitted(), byref(options)))
-            must(models().tamis_model_renew(self._fitted()))
+            model = self._fitted()
+            self._model.stale = True
+            must(models().tamis_model_continue_with(model, byref(options)))
+            must(models().tamis_model_renew(model))
         else:
             self._model = self._made(opened(self._home()).handle, options)
 
@@ -170,11 +177,13 @@ class Fitting(Parameters):
         self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
         self._width, self._rows = described.width, described.rows
         self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"
-        self._model.known = True
+        self._model.known, self._model.stale = True, False
 
     def _fitted(self) -> ctypes.c_void_p:
         if not self.__sklearn_is_fitted__():
             raise not_fitted(type(self).__name__)
+        if self._model.stale:
+            self._describe()
         return self._model.value
 
     def _note_names(self, X: Any) -> None:

@@ -46,10 +46,10 @@ def lent(array: Optional[numpy.ndarray], kind: Any) -> Any:
 
 
 class Model(Owned):
-    """The library's model, freed with its last user. known: it has learnt, and the estimator has noted its sizes."""
+    """The library's model, freed with its last user. known: it has learnt, and the estimator has noted its sizes. stale: they may have changed since."""
 
-    __slots__ = ("known",)
+    __slots__ = ("known", "stale")
 
     def __init__(self) -> None:
         super().__init__(models().tamis_model_free)
-        self.known = False
+        self.known = self.stale = False
