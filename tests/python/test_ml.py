@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import pickle
 import signal
@@ -240,6 +241,26 @@ def test_an_interrupted_fit_leaves_no_earlier_sizes():
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :20])
     assert model.n_features_in_ == 20 and model.n_iter_ == 1 and model.transform(X[:3, :20]).shape == (3, 6)
+
+
+@pytest.mark.parametrize("more", [{}, {"devices": ["cpu", "cpu"]}])
+def test_a_model_is_freed_with_its_estimator(monkeypatch, more):
+    """At once, not when Python looks for cycles: it may have a GPU's memory."""
+    freed, free = [], models().tamis_model_free
+    monkeypatch.setattr(models(), "tamis_model_free", lambda value: (freed.append(value.value), free(value)))
+    gc.disable()
+    try:
+        model = ml.ALS(factors=2, iterations=2, **more).fit(data())
+        if not more:
+            model.fit(data(), warm_start=True).partial_fit(data()[:3])
+            with pytest.raises(ValueError, match="nan"):
+                model.partial_fit(data() * np.float32("nan"))
+        value = model._model.value.value
+        assert value not in freed
+        del model
+        assert value in freed
+    finally:
+        gc.enable()
 
 
 def test_an_interrupt_after_rows_were_put(monkeypatch):

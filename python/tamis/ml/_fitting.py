@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from ctypes import byref
 from typing import Any, Optional, TypeVar
 
@@ -85,15 +86,20 @@ class Fitting(Parameters):
     def _ended(self: Self, status: int, message: str, first: bool = True) -> Self:
         """After a call that learns. first: the model was made for it, and is nothing if it fails. One that was stopped is as it was after its last
         mini-batch or iteration, and may be used."""
-        stopped, self._stopped = self._stopped, None
-        if status not in (c.TAMIS_OK, c.TAMIS_ERROR_CANCELLED):
-            if first:
-                del self._model
-            error = _errors.renamed(_errors.of_status(status, message), {"S": "X"})
-            raise error if stopped is None else stopped from error
-        self._describe()
-        if stopped is not None:
-            raise stopped
+        stopped, self._stopped, error = self._stopped, None, None
+        try:
+            if status not in (c.TAMIS_OK, c.TAMIS_ERROR_CANCELLED):
+                if first:
+                    del self._model
+                error = _errors.renamed(_errors.of_status(status, message), {"S": "X"})
+                if stopped is None:
+                    raise error
+            else:
+                self._describe()
+            if stopped is not None:
+                raise stopped from error
+        finally:
+            del stopped, error  # whose tracebacks have this frame: a cycle, in which the model would live on
         if status:  # the callback stops for nothing else than what is raised in it
             raise KeyboardInterrupt
         return self
@@ -117,18 +123,20 @@ class Fitting(Parameters):
         """Makes the model of a fit. warm: the one that is there goes on."""
         self.history_: list[dict[str, Any]] = []
         self._stopped = None
-        options = self._options()
+        options, learning = self._options(), weakref.ref(self)  # which has the callback: no cycle, in which the model would live on after it
 
         def after(_: Any, iteration: Any) -> bool:
+            me = learning()
+            assert me is not None
             try:
                 i = iteration.contents
-                if self._stopped is not None:
+                if me._stopped is not None:
                     return False
                 if i.batch == i.batches:
-                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
+                    me.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
                 return True
             except BaseException as error:  # noqa: BLE001  no exception passes through C
-                self._stop(error)
+                me._stop(error)
                 return False
 
         self._callback = c.tamis_iteration_callback(after)
