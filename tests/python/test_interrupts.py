@@ -289,3 +289,35 @@ def test_what_is_made_by_an_interrupted_call(monkeypatch, tmp_path, make, where,
         make(tmp_path)
     gc.collect()  # the exception has had the frames of the call
     assert len([value for value in freed if value]) >= count
+
+
+def test_a_number_of_threads_is_set_for_all_patterns(monkeypatch):
+    """Also if Ctrl-C comes meanwhile, and if another thread is making a plan, which is not waited for."""
+    from tamis import _device
+    patterns = [tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3)) for _ in range(3)]
+    B = np.ones((3, 4), "float32")
+
+    def interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+
+    monkeypatch.setattr(_device, "threads_changed", [interrupts, *_device.threads_changed])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for S in patterns:
+            tamis.spmm(S, B)
+            assert S._plans and S.recipes
+        making = threading.Timer(60, patterns[0]._lock.release)
+        patterns[0]._lock.acquire()
+        making.start()
+        with pytest.raises(KeyboardInterrupt):
+            tamis.set_threads(3)
+        assert patterns[0]._lock.locked()
+        making.cancel()
+        making.join()
+        patterns[0]._lock.release()
+        assert tamis.devices()[0].threads == 3 and not any(S._plans or S.recipes for S in patterns)
+    finally:
+        monkeypatch.undo()
+        signal.signal(signal.SIGINT, before)
+        tamis.set_threads(0)
