@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from . import _declarations as c
-from . import _errors
+from . import _errors, _interrupts
 from ._library import lib, must, text
 
 _opened: dict[str, OpenDevice] = {}
@@ -123,9 +123,17 @@ def set_threads(threads: int) -> None:
         threads = operator.index(threads)
     except TypeError:
         raise TypeError(f"threads = {threads!r}: expected an integer") from None
-    must(lib.tamis_device_set_threads(opened("cpu").handle, _errors.fits("threads", threads, ctypes.c_int)))
-    for tell in threads_changed:
-        tell()
+    cpu, number = opened("cpu").handle, _errors.fits("threads", threads, ctypes.c_int)
+
+    def change() -> None:
+        must(lib.tamis_device_set_threads(cpu, number))
+        for tell in threads_changed:
+            tell()
+
+    interrupts: list[BaseException] = []
+    _interrupts.apart(change, interrupts.append)  # all of it or nothing
+    if interrupts:
+        raise interrupts[0]
 
 
 # ------------------------------------------------------------------------------ NVIDIA's packages from PyPI

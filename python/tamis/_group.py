@@ -10,6 +10,7 @@ import numpy
 from . import _declarations as c
 from . import _errors, _interrupts, _types
 from ._library import lib, models, must, text
+from ._owned import Owned
 from ._sparse import Sparse
 
 
@@ -56,13 +57,15 @@ class Ranks:
     def __init__(self, devices: list[int], s: Rows, entries: Optional[Rows], observed: Optional[Rows]):
         self._count = len(devices)
         self._groups = (ctypes.c_void_p * self._count)()
+        self._ends = [Owned(lib.tamis_group_close, value=ctypes.c_void_p.from_buffer(self._groups, place * ctypes.sizeof(ctypes.c_void_p)))
+                      for place in range(self._count)]
         starts = (ctypes.c_int64 * (self._count + 1))()
         must(lib.tamis_partition(byref(s.struct), self._count, starts))
         self._parts = [[None if rows is None else rows.slice(first, end) for rows in (s, entries, observed)] for first, end in zip(starts, starts[1:])]
         self._held = [c.tamis_held_out(*(None if part is None else ctypes.pointer(part) for part in parts[1:])) for parts in self._parts]
         must(lib.tamis_group_open_local((ctypes.c_void_p * self._count)(*devices), self._count, None, self._groups))
 
-    def fit(self, fitted: list[Optional[int]], keep: Any, stop: Callable[[BaseException], None]) -> tuple[int, str]:
+    def fit(self, fitted: list[ctypes.c_void_p], keep: Any, stop: Callable[[BaseException], None]) -> tuple[int, str]:
         """The status of the fit of these models, one per rank, and its message. keep: objects that live until it has ended.
 
         The library starts the threads of the ranks and waits for them in a thread of ours, which closes the group; the caller's tells `stop` of Ctrl-C.
@@ -78,11 +81,7 @@ class Ranks:
                 status = lib.tamis_group_run(self._count, work, None)
                 return status, text(lib.tamis_last_error())  # messages belong to a thread
             finally:
-                self._close()
+                self._ends.clear()
                 owned.clear()
 
-        return _interrupts.apart(run, stop, self._close)
-
-    def _close(self) -> None:
-        for group in self._groups:
-            lib.tamis_group_close(group)
+        return _interrupts.apart(run, stop, self._ends.clear)

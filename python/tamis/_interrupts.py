@@ -67,31 +67,46 @@ def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abando
     return result
 
 
-class Memory:
-    """The answers of an allocator in Python to the library, which calls it while it computes."""
+class Memory(threading.local):
+    """The answers of an allocator in Python to the library, which calls it while it computes, in the thread that has called the library.
 
-    def __init__(self) -> None:
-        self._refused: Optional[BaseException] = None
+    What is raised in it is noted until the library's call has ended, not longer: it keeps the frames of the caller and what is in them.
+    """
+
+    refused: Optional[BaseException] = None
 
     def asked(self, allocate: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls `allocate`; an exception becomes None for the library."""
+        """Calls `allocate`; an exception becomes None for the library. An interrupt stays noted if the library asks again: it tries something else."""
         try:
             memory = allocate(*arguments)
-            self._refused = None if memory else MemoryError("the allocator returned no memory")
+            self._note(None if memory else MemoryError("the allocator returned no memory"))
             return memory
         except BaseException as error:  # noqa: BLE001  no exception passes through C
-            self._refused = error
+            self._note(error)
             return None
+
+    def _note(self, refused: Optional[BaseException]) -> None:
+        if self.refused is None or isinstance(self.refused, Exception):
+            self.refused = refused
+
+    def succeeded(self) -> None:
+        """After a call that has needed none of the memory that was refused: an interrupt is raised all the same."""
+        refused, self.refused = self.refused, None
+        try:
+            if refused is not None and not isinstance(refused, Exception):
+                raise refused
+        finally:
+            del refused  # its traceback has this frame
 
     def failure(self, error: _errors.Error) -> BaseException:
         """The exception for the library's error: an allocator that gave no answer was interrupted before it began."""
+        refused, self.refused = self.refused, None
+        if refused is not None and not isinstance(refused, Exception):
+            return refused
         if not isinstance(error, MemoryError) or "allocator returned NULL" not in str(error):
             return error
-        refused, self._refused = self._refused, None
         if refused is None:
             return KeyboardInterrupt() if threading.current_thread() is threading.main_thread() else error
-        if not isinstance(refused, Exception):
-            return refused
         error.__cause__ = refused
         return error
 

@@ -57,9 +57,11 @@ def handlers() -> ctypes.CDLL:
 
 
 def must(status: int) -> None:
-    """Raises the exception for a status that is not TAMIS_OK."""
+    """Raises the exception for a status that is not TAMIS_OK, and an interrupt that came in an allocator."""
     if status:
         raise _interrupts.memory.failure(_errors.of_status(status, text(lib.tamis_last_error())))
+    if _interrupts.memory.refused is not None:
+        _interrupts.memory.succeeded()
 
 
 def text(value: bytes | None) -> str:

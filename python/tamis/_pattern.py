@@ -173,21 +173,24 @@ class Pattern:
             return handle
         self.sparse.check_memory()
         with self._lock:
-            handle = self._plans.get(key)
+            plans = self._plans  # where set_threads puts others meanwhile, this plan has the earlier number, and later calls do not find it
+            handle = plans.get(key)
             if handle is None or handle.value is None:
                 struct = self.sparse.with_values(used.pointer, used.type if used.pointer else form[1], used.apart)
                 handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=self.expected_calls), gradient)
-                if len(self._plans) >= MOST_PLANS:
+                if len(plans) >= MOST_PLANS:
                     self.recipes.clear()
-                while len(self._plans) >= MOST_PLANS:
-                    del self._plans[next(iter(self._plans))]
-                self._plans[key] = handle
+                while len(plans) >= MOST_PLANS:
+                    del plans[next(iter(plans))]
+                plans[key] = handle
         return handle
 
     def _forget_plans(self) -> None:
-        """Makes later calls make new plans. Calls that other threads are in keep their old plans."""
-        with self._lock:
-            self._plans, self.recipes = {}, {}
+        """Makes later calls make new plans. Calls that other threads are in keep their old plans, which are not waited for.
+
+        Calls look for recipes first: new recipes are of new plans, which are there before them."""
+        self._plans = {}
+        self.recipes = {}
 
     def explain(self) -> str:
         """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why.

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import functools
-import operator
 import os
 from ctypes import byref
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from ._device import opened
 from ._kinds import kind_of
 from ._library import lib, must, named, text
 from ._living import Living
+from ._owned import Owned
 from ._registry import OPERATIONS
 from ._sparse import Sparse
 
@@ -77,17 +76,6 @@ class Report:
     measuring: float
 
 
-class _Owned:
-    """An object of the library, destroyed with its last user. No Python code runs then: an interrupt within a `__del__` would be lost."""
-
-    __slots__ = ("free", "keep")
-    __del__ = property(operator.attrgetter("free"))
-
-    def __init__(self, destroy: Any, value: int | None, keep: Any):
-        self.free: Any = functools.partial(destroy, value)
-        self.keep = keep  # until it is destroyed
-
-
 class Handle:
     """The library's plan, destroyed when the last user is gone: a plan that one thread closes ends after the calls of others."""
 
@@ -104,11 +92,11 @@ class Handle:
                 given.allocator = allocator
         self.gradient = gradient
         self.keep = (S, struct, allocator)
-        handle, size = ctypes.c_void_p(), ctypes.c_size_t()
-        must((lib.tamis_gradient_create if gradient else lib.tamis_plan_create)(device.handle, byref(struct), byref(given), handle))
-        self.owned: _Owned | None = _Owned(lib.tamis_gradient_destroy if gradient else lib.tamis_plan_destroy, handle.value, self.keep)
-        self.value = handle.value
-        must((lib.tamis_gradient_workspace_size if gradient else lib.tamis_plan_workspace_size)(handle, size))
+        owned, size = Owned(lib.tamis_gradient_destroy if gradient else lib.tamis_plan_destroy, self.keep), ctypes.c_size_t()
+        must((lib.tamis_gradient_create if gradient else lib.tamis_plan_create)(device.handle, byref(struct), byref(given), owned.value))
+        self.owned: Owned | None = owned
+        self.value = owned.value.value
+        must((lib.tamis_gradient_workspace_size if gradient else lib.tamis_plan_workspace_size)(owned.value, size))
         self.workspace = size.value if device.on_gpu else 0
         alive.add(self)
 

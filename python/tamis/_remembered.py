@@ -92,7 +92,7 @@ def remembered(S: Any) -> Optional[Known]:
     if entry is None or entry.alive[0]() is not offsets or entry.alive[1]() is not columns:
         if offsets.flags.c_contiguous and columns.flags.c_contiguous and offsets.dtype.isnative and columns.dtype.isnative and len(S.shape) == 2:
             _entries[key] = _Entry(key, arrays)
-            while len(_entries) > MOST:
-                _entries.pop(next(iter(_entries)), None)
+            for old in list(_entries)[:-MOST]:  # one step, between whose parts no other thread adds an entry
+                _entries.pop(old, None)
         return None
     return Known(entry.pattern_of(S, form == "csc", offsets, columns), S)

@@ -5,11 +5,13 @@ sees the results, and changes no operand that is still read. The host waits for 
 """
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+import functools
+from ctypes import byref
 from typing import Iterable, Optional
 
 from ._device import opened
 from ._library import lib, must
+from ._owned import Owned
 from ._views import View
 
 _LEGACY = (None, 0, 1)  # CUDA's default stream, in the library's numbers and in CUDA's
@@ -23,12 +25,10 @@ def others(views: Iterable[Optional[View]], stream: Optional[int]) -> list[int]:
 
 def wait(device: str, waiting: Optional[int], for_stream: Optional[int]) -> None:
     """Later work in one stream begins when what another one has been given until now is done."""
-    handle, event = opened(device).handle, c_void_p()
-    must(lib.tamis_event_record(handle, for_stream, byref(event)))
-    try:
-        must(lib.tamis_stream_wait(handle, waiting, event))
-    finally:
-        lib.tamis_event_destroy(handle, event)
+    handle = opened(device).handle
+    event = Owned(functools.partial(lib.tamis_event_destroy, handle))
+    must(lib.tamis_event_record(handle, for_stream, byref(event.value)))
+    must(lib.tamis_stream_wait(handle, waiting, event.value))
 
 
 def settle(view: View) -> View:

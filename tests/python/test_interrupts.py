@@ -1,6 +1,9 @@
 """Ctrl-C is a KeyboardInterrupt wherever it comes: in a child process, which gets SIGINT while it computes."""
 from __future__ import annotations
 
+import ctypes
+import gc
+import importlib
 import os
 import pathlib
 import random as numbers
@@ -10,6 +13,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import tamis
@@ -17,6 +21,7 @@ from tamis import _interrupts
 from tamis._errors import ArgumentError, OutOfMemoryError
 
 pytest.importorskip("scipy.sparse")
+from tamis import ml  # noqa: E402
 
 CHILD = """
 import signal, sys, numpy as np, scipy.sparse, tamis
@@ -167,3 +172,152 @@ def test_an_allocator_that_is_interrupted():
     assert isinstance(_interrupts.memory.failure(said), KeyboardInterrupt)  # one that was interrupted before its first step has noted nothing
     other = OutOfMemoryError("the row offsets: 8 bytes")
     assert _interrupts.memory.failure(other) is other
+
+
+def test_each_thread_has_an_allocator_of_its_own():
+    """What another thread's allocator answers meanwhile changes nothing: out of memory stays that, and is no KeyboardInterrupt."""
+    from tamis._kinds import _table
+    said, room = OutOfMemoryError("options.allocator returned NULL for workspace: 8 bytes"), []
+
+    def allocate(size, stream):
+        if not room:
+            raise MemoryError("no room")
+        return room[0]
+
+    table = _table(allocate, lambda memory: None).contents
+    assert not table.allocate(None, 8, None)
+    room.append(64)
+    other = threading.Thread(target=table.allocate, args=(None, 8, None))
+    other.start()
+    other.join()
+    assert _interrupts.memory.failure(said) is said and str(said.__cause__) == "no room"
+
+
+def test_an_interrupt_that_costs_a_candidate_alone(monkeypatch, tmp_path):
+    """A plan that measures does without a candidate that gets no memory: the plan is made, and the interrupt is raised all the same."""
+    from tamis import _declarations as c
+    from tamis import _plan
+    from tamis._device import opened
+    from tamis._kinds import _table
+    from tamis._library import lib, must
+    libc = ctypes.CDLL(None)
+    libc.aligned_alloc.restype, libc.aligned_alloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 2, [ctypes.c_void_p]
+    draw, made = np.random.default_rng(0), 0
+    for which in range(1, 7):
+        answers = []
+
+        def allocate(size, stream):
+            answers.append(size)
+            if len(answers) == which:
+                raise KeyboardInterrupt(f"number {which}")
+            return libc.aligned_alloc(64, -(-size // 64) * 64)
+
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / str(which)))  # what is measured is remembered there, and by the process
+        rows = 1000 + 100 * which
+        S = tamis.Pattern((np.arange(0, rows * 20 + 1, 20), draw.integers(0, rows, rows * 20)), shape=(rows, rows))
+        given = _plan.options(operation=c.TAMIS_OP_SPMM, type=c.TAMIS_F32, output_type=c.TAMIS_F32, width=64, batch=1, expected_calls=10**6,
+                              effort=c.TAMIS_EFFORT_MEASURE, edge=c.TAMIS_EDGE_MASK, allocator=_table(allocate, libc.free))
+        plan = ctypes.c_void_p()
+        status = lib.tamis_plan_create(opened("cpu").handle, ctypes.byref(S.sparse.struct), ctypes.byref(given), plan)
+        if len(answers) >= which:
+            with pytest.raises(KeyboardInterrupt, match=f"number {which}"):
+                must(status)
+            made += status == 0
+        must(0)  # it is raised once
+        lib.tamis_plan_destroy(plan)
+    assert made > 0
+
+
+def made_plan(folder):
+    tamis.plan("spmm", tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3)), width=4)
+
+
+def made_graph(folder):
+    torch = pytest.importorskip("torch")
+    import tamis.torch
+    tamis.torch.message(tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1], [1, 0]]), num_nodes=2), "copy_u", torch.ones(2, 3))
+
+
+def fitted(**more):
+    return ml.ALS(factors=2, iterations=1, **more).fit(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+
+
+def loaded(folder):
+    ml.ALS.load(folder / "a.model")
+
+
+def read(folder):
+    (folder / "a.csv").write_text("userId,movieId,rating\nann,Alien,5\n")
+    ml.read(folder / "a.csv", ml.ALS)
+
+
+@pytest.mark.parametrize("make, where, create, destroy, count", [
+    (made_plan, "tamis._plan", "tamis_plan_create", "tamis_plan_destroy", 1),
+    (made_graph, "tamis.torch._messages", "tamis_graph_create", "tamis_graph_destroy", 1),
+    (lambda folder: fitted(), "tamis.ml._fitting", "tamis_model_create", "tamis_model_free", 1),
+    (lambda folder: fitted(devices=["cpu", "cpu"]), "tamis._group", "tamis_group_open_local", "tamis_group_close", 2),
+    (loaded, "tamis.ml._estimator", "tamis_model_load", "tamis_model_free", 1),
+    (lambda folder: fitted().components_, "tamis.ml._using", "tamis_model_column_factors", "tamis_owned_dense_free", 1),
+    (read, "tamis.ml._read", "tamis_read_data", "tamis_names_free", 2)])
+def test_what_is_made_by_an_interrupted_call(monkeypatch, tmp_path, make, where, create, destroy, count):
+    """Python raises Ctrl-C right after the library's function has returned: what it has made has an owner then, and is freed."""
+    fitted().save(tmp_path / "a.model")
+    gc.collect()
+    module = importlib.import_module(where)
+    library = next(one for one in (tamis._library.lib, tamis._library.models()) if create in vars(one))
+    its_own = next(one for one in (tamis._library.lib, tamis._library.models()) if destroy in vars(one))
+    call, free, freed, must, now = getattr(library, create), getattr(its_own, destroy), [], module.must, []
+
+    def created(*arguments):
+        now.append(True)
+        return call(*arguments)
+
+    def returned(status):
+        must(status)
+        if now:
+            now.clear()
+            raise KeyboardInterrupt
+
+    def destroyed(value):
+        freed.append(value.value)
+        free(value)
+
+    monkeypatch.setattr(library, create, created)
+    monkeypatch.setattr(module, "must", returned)
+    monkeypatch.setattr(its_own, destroy, destroyed)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path)
+    gc.collect()  # the exception has had the frames of the call
+    assert len([value for value in freed if value]) >= count
+
+
+def test_a_number_of_threads_is_set_for_all_patterns(monkeypatch):
+    """Also if Ctrl-C comes meanwhile, and if another thread is making a plan, which is not waited for."""
+    from tamis import _device
+    patterns = [tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3)) for _ in range(3)]
+    B = np.ones((3, 4), "float32")
+
+    def interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+
+    monkeypatch.setattr(_device, "threads_changed", [interrupts, *_device.threads_changed])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for S in patterns:
+            tamis.spmm(S, B)
+            assert S._plans and S.recipes
+        making = threading.Timer(60, patterns[0]._lock.release)
+        patterns[0]._lock.acquire()
+        making.start()
+        with pytest.raises(KeyboardInterrupt):
+            tamis.set_threads(3)
+        assert patterns[0]._lock.locked()
+        making.cancel()
+        making.join()
+        patterns[0]._lock.release()
+        assert tamis.devices()[0].threads == 3 and not any(S._plans or S.recipes for S in patterns)
+    finally:
+        monkeypatch.undo()
+        signal.signal(signal.SIGINT, before)
+        tamis.set_threads(0)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import pickle
 import signal
@@ -240,6 +241,75 @@ def test_an_interrupted_fit_leaves_no_earlier_sizes():
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :20])
     assert model.n_features_in_ == 20 and model.n_iter_ == 1 and model.transform(X[:3, :20]).shape == (3, 6)
+
+
+@pytest.mark.parametrize("more", [{}, {"devices": ["cpu", "cpu"]}])
+def test_a_model_is_freed_with_its_estimator(monkeypatch, more):
+    """At once, not when Python looks for cycles: it may have a GPU's memory."""
+    freed, free = [], models().tamis_model_free
+    monkeypatch.setattr(models(), "tamis_model_free", lambda value: (freed.append(value.value), free(value)))
+    gc.disable()
+    try:
+        model = ml.ALS(factors=2, iterations=2, **more).fit(data())
+        if not more:
+            model.fit(data(), warm_start=True).partial_fit(data()[:3])
+            with pytest.raises(ValueError, match="nan"):
+                model.partial_fit(data() * np.float32("nan"))
+        value = model._model.value.value
+        assert value not in freed
+        del model
+        assert value in freed
+    finally:
+        gc.enable()
+
+
+def test_an_interrupt_after_rows_were_put(monkeypatch):
+    """The estimator knows what the model has, though Ctrl-C comes as soon as the library's function has returned, and once more meanwhile."""
+    from tamis.ml import _estimator
+    X = data()
+    model, must = ml.ALS(factors=2, iterations=2).fit(X), _estimator.must
+    with pytest.raises(ValueError, match="nan"):
+        model.partial_fit(X[:2] * np.float32("nan"))
+    assert model._remembered is not None
+
+    def returned(status):
+        must(status)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_estimator, "must", returned)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[:3])
+    assert model._rows == 43 and len(model.recommend(n=2)[0]) == 43 and model._remembered is None
+
+    def again():
+        del model._describe
+        raise KeyboardInterrupt
+
+    model._describe = again
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[:3])
+    assert len(model.recommend(n=2)[0]) == 46 and model._rows == 46
+
+
+def test_an_interrupt_after_a_warm_start(monkeypatch):
+    """The same where columns are more than before: masks of the columns have the model's length."""
+    import scipy.sparse
+    from tamis.ml import _fitting
+    X = data()
+    wider, apart = scipy.sparse.hstack([X, X], format="csr"), _fitting._interrupts.apart
+    model = ml.ALS(factors=2, iterations=2).fit(X)
+
+    def returned(*arguments):
+        apart(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(_fitting._interrupts, "apart", returned)
+        model.fit(wider, warm_start=True)
+    assert model.n_features_in_ == 50 and model.recommend([0], n=1, without=range(49))[0] == 49
+    with pytest.raises(ValueError, match="nan"):
+        model.fit(wider * np.float32("nan"), warm_start=True)
+    assert model.n_features_in_ == model.components_.shape[1] == 50
 
 
 def test_held_out_and_score():

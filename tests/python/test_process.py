@@ -20,10 +20,19 @@ def python(code, **environment):
     return done.stdout
 
 
-def test_import_is_quick():
-    """Under 150 ms of CPU without what NumPy itself takes, in the best of five."""
-    code = "import numpy, time; start = time.process_time(); import tamis; tamis.sddmm; print(time.process_time() - start)"
-    assert min(float(python(code)) for _ in range(5)) < 0.15
+def test_import_is_quick(tmp_path):
+    """It takes less CPU time than the import of NumPy in the same process (a third of it), in the best of five, once the bytecode is cached."""
+    code = """
+import time
+times = [time.process_time()]
+import numpy
+times.append(time.process_time())
+import tamis; tamis.sddmm
+print((time.process_time() - times[1]) / (times[1] - times[0]))
+"""
+    cache = {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+    python(code, **cache)
+    assert min(float(python(code, **cache)) for _ in range(5)) < 1
 
 
 def test_import_opens_no_gpu_and_no_heavy_package():

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -99,3 +100,18 @@ def test_threads_may_share_a_matrix():
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: tamis.spmm(S, B), range(200)):
             assert np.array_equal(found, want)
+
+
+def test_threads_may_have_matrices_of_their_own():
+    """The oldest matrix goes while other threads add theirs."""
+    from concurrent.futures import ThreadPoolExecutor
+    S, turns = made()[0], 100
+    many = [[S.copy() for _ in range(100)] for _ in range(4)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda own: [_remembered.remembered(one) for _ in range(turns) for one in own], many))
+    finally:
+        sys.setswitchinterval(before)
+    assert len(_remembered._entries) <= _remembered.MOST + 4

@@ -38,9 +38,9 @@ class Estimator(Using):
         must(models().tamis_model_save(self._fitted(), os.fsencode(path)))
 
     def _load(self, path: Any) -> None:
-        model = ctypes.c_void_p()
-        must(models().tamis_model_load(opened(self._home()).handle, os.fsencode(path), model))
-        self._model = Model(model.value)
+        model = Model()
+        must(models().tamis_model_load(opened(self._home()).handle, os.fsencode(path), model.value))
+        self._model = model
         self._describe()
 
     @classmethod
@@ -114,9 +114,15 @@ class RowEstimator(Estimator):
         s, numbers = self._samples(X), None if rows is None else places(rows, "rows")
         if numbers is not None and len(numbers) != s.shape[0]:
             raise _errors.ArgumentError(f"rows has {len(numbers)} numbers, X {s.shape[0]} rows: expected one for each")
-        must(models().tamis_model_put_rows(self._fitted(), byref(s.struct), None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))))
-        self._remembered = None
-        self._describe()
+        model, remembered = self._fitted(), self._remembered
+        self._remembered, self._model.stale = None, True  # Ctrl-C may come before what has changed is noted
+        try:
+            must(models().tamis_model_put_rows(model, byref(s.struct), None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))))
+        except _errors.Error:
+            self._remembered = remembered
+            raise
+        finally:
+            self._describe()
         return self
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from ctypes import byref
 from typing import Any, Optional, TypeVar
 
@@ -64,7 +65,7 @@ class Fitting(Parameters):
             if part is not None and part.struct.rows != s.shape[0]:
                 raise _errors.ArgumentError(f"{name} has {part.struct.rows} rows and X {s.shape[0]}: each device has the same rows of both")
         devices = [opened(name).handle for name in _group.checked(self.devices)]
-        others = [Model(self._made(handle, self._options())) for handle in devices[1:]]
+        others = [self._made(handle, self._options()) for handle in devices[1:]]
         self._start()
         assert whole[0] is not None
         ranks = _group.Ranks(devices, whole[0], *whole[1:])
@@ -74,21 +75,31 @@ class Fitting(Parameters):
 
     def _learn(self: Self, function: Any, first: bool = True) -> Self:
         """A call that learns, in a thread of its own: its callback is Python code, in which no signal is to be handled."""
-        status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
-        return self._ended(status, message, first)
+        self._model.stale = True
+        try:
+            status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
+            return self._ended(status, message, first)
+        finally:
+            if not first and self._model.stale:  # an error, or an interrupt before the end
+                self._describe()
 
     def _ended(self: Self, status: int, message: str, first: bool = True) -> Self:
         """After a call that learns. first: the model was made for it, and is nothing if it fails. One that was stopped is as it was after its last
         mini-batch or iteration, and may be used."""
-        stopped, self._stopped = self._stopped, None
-        if status not in (c.TAMIS_OK, c.TAMIS_ERROR_CANCELLED):
-            if first:
-                del self._model
-            error = _errors.renamed(_errors.of_status(status, message), {"S": "X"})
-            raise error if stopped is None else stopped from error
-        self._describe()
-        if stopped is not None:
-            raise stopped
+        stopped, self._stopped, error = self._stopped, None, None
+        try:
+            if status not in (c.TAMIS_OK, c.TAMIS_ERROR_CANCELLED):
+                if first:
+                    del self._model
+                error = _errors.renamed(_errors.of_status(status, message), {"S": "X"})
+                if stopped is None:
+                    raise error
+            else:
+                self._describe()
+            if stopped is not None:
+                raise stopped from error
+        finally:
+            del stopped, error  # whose tracebacks have this frame: a cycle, in which the model would live on
         if status:  # the callback stops for nothing else than what is raised in it
             raise KeyboardInterrupt
         return self
@@ -112,28 +123,32 @@ class Fitting(Parameters):
         """Makes the model of a fit. warm: the one that is there goes on."""
         self.history_: list[dict[str, Any]] = []
         self._stopped = None
-        options = self._options()
+        options, learning = self._options(), weakref.ref(self)  # which has the callback: no cycle, in which the model would live on after it
 
         def after(_: Any, iteration: Any) -> bool:
+            me = learning()
+            assert me is not None
             try:
                 i = iteration.contents
-                if self._stopped is not None:
+                if me._stopped is not None:
                     return False
                 if i.batch == i.batches:
-                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
+                    me.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
                 return True
             except BaseException as error:  # noqa: BLE001  no exception passes through C
-                self._stop(error)
+                me._stop(error)
                 return False
 
         self._callback = c.tamis_iteration_callback(after)
         options.callback = self._callback
         if warm:
             self._check_same(options)
-            must(models().tamis_model_continue_with(self._fitted(), byref(options)))
-            must(models().tamis_model_renew(self._fitted()))
+            model = self._fitted()
+            self._model.stale = True
+            must(models().tamis_model_continue_with(model, byref(options)))
+            must(models().tamis_model_renew(model))
         else:
-            self._model = Model(self._made(opened(self._home()).handle, options))
+            self._model = self._made(opened(self._home()).handle, options)
 
     def _check_same(self, options: c.tamis_model_options) -> None:
         """Refuses parameters with which the model cannot go on."""
@@ -149,10 +164,10 @@ class Fitting(Parameters):
                 raise _errors.ArgumentError(f"{name} = {getattr(self, name)!r} is not what the model was fitted with: a warm start goes on with the same parameters")
 
     @staticmethod
-    def _made(device: int, options: c.tamis_model_options) -> Optional[int]:
-        model = ctypes.c_void_p()
-        must(models().tamis_model_create(device, byref(options), model))
-        return model.value
+    def _made(device: int, options: c.tamis_model_options) -> Model:
+        model = Model()
+        must(models().tamis_model_create(device, byref(options), model.value))
+        return model
 
     def _home(self) -> str:
         """The device on which the model is."""
@@ -170,12 +185,13 @@ class Fitting(Parameters):
         self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
         self._width, self._rows = described.width, described.rows
         self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"
-        self._model.known = True
+        self._model.known, self._model.stale = True, False
 
-    def _fitted(self) -> int:
+    def _fitted(self) -> ctypes.c_void_p:
         if not self.__sklearn_is_fitted__():
             raise not_fitted(type(self).__name__)
-        assert self._model.value is not None
+        if self._model.stale:
+            self._describe()
         return self._model.value
 
     def _note_names(self, X: Any) -> None:

@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
-import operator
 import sys
 from typing import Any, Optional
 
@@ -12,6 +10,7 @@ import numpy
 from .. import _errors
 from .._library import models
 from .._library import must as _must
+from .._owned import Owned
 
 
 def must(status: int) -> None:
@@ -46,15 +45,11 @@ def lent(array: Optional[numpy.ndarray], kind: Any) -> Any:
     return ctypes.byref(kind.from_buffer(array)) if array.flags.writeable else array.ctypes.data_as(ctypes.POINTER(kind))
 
 
-class Model:
-    """The library's model, freed with its last user. known: it has learnt, and the estimator has noted its sizes.
+class Model(Owned):
+    """The library's model, freed with its last user. known: it has learnt, and the estimator has noted its sizes. stale: they may have changed since."""
 
-    Freeing runs no step of Python code: an interrupt within a `__del__` would be printed and lost.
-    """
+    __slots__ = ("known", "stale")
 
-    __slots__ = ("value", "known", "free")
-    __del__ = property(operator.attrgetter("free"))
-
-    def __init__(self, value: Optional[int]):
-        self.value, self.known = value, False
-        self.free = functools.partial(models().tamis_model_free, value)
+    def __init__(self) -> None:
+        super().__init__(models().tamis_model_free)
+        self.known = self.stale = False

@@ -9,33 +9,31 @@ import numpy
 
 from .. import _declarations as c
 from .._library import lib, models, must
+from .._owned import Owned
 
 
-def _names(names: ctypes.c_void_p) -> Optional[list[str]]:
-    if not names:
+def _names(names: Owned) -> Optional[list[str]]:
+    if not names.value:
         return None
     call = models()
-    found = [call.tamis_names_at(names, number).decode(errors="surrogateescape") for number in range(call.tamis_names_count(names))]
-    call.tamis_names_free(names)
-    return found
+    return [call.tamis_names_at(names.value, number).decode(errors="surrogateescape") for number in range(call.tamis_names_count(names.value))]
 
 
-def _matrix(owned: ctypes.c_void_p) -> Any:
-    """The matrix as one of SciPy, in memory of its own; the library's is freed."""
+def _matrix(owned: Owned) -> Any:
+    """The matrix as one of SciPy, in memory of its own."""
     import scipy.sparse
-    try:
-        s = lib.tamis_owned_sparse_view(owned).contents
+    if not owned.value:
+        return None
+    s = lib.tamis_owned_sparse_view(owned.value).contents
 
-        def array(address: Any, count: int, kind: Any) -> numpy.ndarray:
-            if count == 0:
-                return numpy.empty(0, kind)
-            return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (count,)).copy()
-        index = {c.TAMIS_I32: ctypes.c_int32, c.TAMIS_I64: ctypes.c_int64}
-        value = ctypes.c_double if s.value_type == c.TAMIS_F64 else ctypes.c_float
-        return scipy.sparse.csr_matrix((array(s.values, s.nnz, value), array(s.columns, s.nnz, index[s.index_type]),
-                                        array(s.offsets, s.rows + 1, index[s.offset_type])), shape=(s.rows, s.cols))
-    finally:
-        lib.tamis_owned_sparse_free(owned)
+    def array(address: Any, count: int, kind: Any) -> numpy.ndarray:
+        if count == 0:
+            return numpy.empty(0, kind)
+        return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (count,)).copy()
+    index = {c.TAMIS_I32: ctypes.c_int32, c.TAMIS_I64: ctypes.c_int64}
+    value = ctypes.c_double if s.value_type == c.TAMIS_F64 else ctypes.c_float
+    return scipy.sparse.csr_matrix((array(s.values, s.nnz, value), array(s.columns, s.nnz, index[s.index_type]),
+                                    array(s.offsets, s.rows + 1, index[s.offset_type])), shape=(s.rows, s.cols))
 
 
 class Data(NamedTuple):
@@ -68,7 +66,8 @@ def read(path: Any, method: Any, *, columns: Optional[str] = None) -> Data:
     >>> data.X.shape, data.rows, data.columns
     ((2, 1), ['ann', 'bob'], ['Alien'])
     """
-    owned, rows, names, times = (ctypes.c_void_p() for _ in range(4))
+    call = models()
+    made = [Owned(free) for free in (lib.tamis_owned_sparse_free, call.tamis_names_free, call.tamis_names_free, lib.tamis_owned_sparse_free)]
     where = "/dev/stdin" if path == "-" else os.fspath(path)
-    must(models().tamis_read_data(method._method, os.fsencode(where), None if columns is None else columns.encode(), owned, rows, names, times))
-    return Data(_matrix(owned), _names(rows), _names(names), _matrix(times) if times else None)
+    must(call.tamis_read_data(method._method, os.fsencode(where), None if columns is None else columns.encode(), *(one.value for one in made)))
+    return Data(*(take(made.pop(0)) for take in (_matrix, _names, _names, _matrix)))  # each is freed as soon as it is copied

@@ -10,6 +10,7 @@ import numpy
 from .. import _declarations as c
 from .. import _errors
 from .._library import lib, models
+from .._owned import Owned
 from .._samples import in_order
 from .._sparse import Sparse
 from .._streams import settle
@@ -175,18 +176,15 @@ class Using(Fitting):
         return result.recall if self._uses else result.log_likelihood if self._counts else -result.rmse
 
     def _factors(self, function: Any) -> numpy.ndarray:
-        owned = ctypes.c_void_p()
-        must(function(self._fitted(), owned))
-        try:
-            d = lib.tamis_owned_dense_view(owned).contents
-            kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
-            stride = d.stride or d.cols
-            if d.rows == 0 or d.cols == 0:
-                return numpy.empty((d.rows, d.cols), self._type)
-            lent = numpy.ctypeslib.as_array(ctypes.cast(d.data, ctypes.POINTER(kind)), (d.rows, stride))
-            return lent[:, :d.cols].copy()  # the library's memory ends with `owned`
-        finally:
-            lib.tamis_owned_dense_free(owned)
+        owned = Owned(lib.tamis_owned_dense_free)
+        must(function(self._fitted(), owned.value))
+        d = lib.tamis_owned_dense_view(owned.value).contents
+        kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
+        stride = d.stride or d.cols
+        if d.rows == 0 or d.cols == 0:
+            return numpy.empty((d.rows, d.cols), self._type)
+        lent = numpy.ctypeslib.as_array(ctypes.cast(d.data, ctypes.POINTER(kind)), (d.rows, stride))
+        return lent[:, :d.cols].copy()  # the library's memory ends with `owned`
 
     @property
     def components_(self) -> numpy.ndarray:

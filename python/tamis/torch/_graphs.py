@@ -38,7 +38,7 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     key = (*now, sources, targets, reverse)
     number = id(edge_index)
     known = _patterns.get(number)
-    if known is None or known[0]() is not edge_index or any(other[:2] != now for other in known[1]):  # new, or changed in place
+    if known is None or known[0]() is not edge_index or any(other[:2] != now for other in list(known[1])):  # new, or changed in place
         known = _patterns[number] = weakref.ref(edge_index, functools.partial(_patterns.pop, number)), {}  # no Python code: _living.py
     if key not in known[1]:
         plain = edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)

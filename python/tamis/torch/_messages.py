@@ -4,7 +4,6 @@ The operators take matrices: a row for each node or edge, heads side by side. `m
 """
 from __future__ import annotations
 
-import ctypes
 import functools
 from ctypes import addressof, byref
 from typing import Any, Optional
@@ -17,7 +16,7 @@ from .. import _errors
 from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
-from .._plan import _Owned
+from .._owned import Owned
 from .._recipe import _of_addresses
 from .._views import dense, torch_type, torch_view
 from . import _graph_formulas, _graph_vmap, _ops
@@ -48,27 +47,16 @@ def _stream(x: Tensor) -> Optional[int]:
     return _raw_stream(x.get_device()) if _raw_stream is not None else Torch.stream(x)
 
 
-class _Graph(_Owned):
-    """The library's graph."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Optional[int], keep: Any):
-        super().__init__(lib.tamis_graph_destroy, value, keep)
-        self.value = value
-
-
-def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> _Graph:
+def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
     """The library's graph of a pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
     kept = "graph_of_places" if places else "graph"
     graph = getattr(pattern, kept, None)
     if graph is None:
         pattern.sparse.check_memory()
-        value = ctypes.c_void_p()
+        graph = Owned(lib.tamis_graph_destroy, pattern.sparse)
         options = c.tamis_graph_options(trust_input=pattern.checked, column_places=places, stream=_stream(columns))
-        must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(options), value))
+        must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(options), graph.value))
         pattern.checked = True
-        graph = _Graph(value.value, pattern.sparse)
         setattr(pattern, kept, graph)
     return graph
 
@@ -124,7 +112,7 @@ def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
     return columns.new_empty((rows, width) if reduce in EXTREME else (0,), dtype=kind)
 
 
-def _run_message(graph: _Graph, rows: int, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], op: int, reduce: int, data: int, heads: int,
+def _run_message(graph: Owned, rows: int, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], op: int, reduce: int, data: int, heads: int,
                  keep: bool) -> tuple[Tensor, Optional[Tensor]]:
     """The result, and the entries that max and min take if they are to be kept."""
     like = x if x is not None else e
@@ -141,7 +129,7 @@ def _run_message(graph: _Graph, rows: int, columns: Tensor, x: Optional[Tensor],
     return out, argument
 
 
-def _run_message_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Optional[Tensor], dx: Optional[Tensor],
+def _run_message_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Optional[Tensor], dx: Optional[Tensor],
                           de: Optional[Tensor], op: int, reduce: int, data: int, heads: int) -> None:
     room(dx, de)
     views = _described(grad, "grad"), _described(x, "x"), _described(e, "e"), _described(dx, "dx"), _described(de, "de")
@@ -152,7 +140,7 @@ def _run_message_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], e: O
         must(status)
 
 
-def _run_edge_op(graph: _Graph, x: Tensor, y: Tensor, out: Tensor, op: int, heads: int) -> None:
+def _run_edge_op(graph: Owned, x: Tensor, y: Tensor, out: Tensor, op: int, heads: int) -> None:
     room(out)
     views = _described(x, "x"), _described(y, "y"), _described(out, "out")
     options = _pair_options(op, heads, _width(x, heads), x.dtype)
@@ -161,7 +149,7 @@ def _run_edge_op(graph: _Graph, x: Tensor, y: Tensor, out: Tensor, op: int, head
         must(status)
 
 
-def _run_edge_op_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], y: Optional[Tensor], dx: Optional[Tensor], dy: Optional[Tensor], op: int,
+def _run_edge_op_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], y: Optional[Tensor], dx: Optional[Tensor], dy: Optional[Tensor], op: int,
                           heads: int, width: int) -> None:
     room(dx, dy)
     views = _described(grad, "grad"), _described(x, "x"), _described(y, "y"), _described(dx, "dx"), _described(dy, "dy")
@@ -174,7 +162,7 @@ def _run_edge_op_backward(graph: _Graph, grad: Tensor, x: Optional[Tensor], y: O
 # ------------------------------------------------------------------------------ operators
 
 
-def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, places: bool = False) -> _Graph:
+def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, places: bool = False) -> Owned:
     return _graph_of(pattern_of(index, columns, rows, cols, coo), columns, places)
 
 
