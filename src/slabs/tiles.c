@@ -184,6 +184,7 @@ static void decide(cutting *c) {
     tamis_slab_raise(&c->nnz, c->nnz_least);
     if (b->b_row > 0 && c->nnz * b->entry + c->b_least * b->b_row > room)
         c->nnz = (room - c->b_least * b->b_row) / b->entry;
+    if (c->nnz > INT32_MAX) c->nnz = INT32_MAX; /* as offsets within a piece count */
     c->b_rows = b->b_row > 0 ? (room - c->nnz * b->entry) / b->b_row : INT32_MAX;
     if (c->b_rows > INT32_MAX) c->b_rows = INT32_MAX;
     plan->report.slabs = plan->report.pieces = plan->report.rows_most = plan->report.nnz_most = plan->tiles.count = 0;

@@ -94,6 +94,11 @@ static tamis_status run(const tamis_edge_job *job) {
     const int64_t stretches = tamis_edge_stretches(job->nnz) * job->batch;
     tamis_gpu_named arguments[ARGUMENTS_MOST];
     if (stretches == 0) return TAMIS_OK;
+    if (stretches > (int64_t)UINT32_MAX - LAUNCH_MOST)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "%lld members of %lld nonzeros are more than a gradient on a GPU counts: "
+                          "give it a part of the batch at a time",
+                          (long long)job->batch, (long long)job->nnz);
     if (job->edge == TAMIS_EDGE_SOFTMAX) return softmax(job, stretches);
     add_job(job, arguments);
     return start(job, file, all, TAMIS_I32, stretches, arguments);

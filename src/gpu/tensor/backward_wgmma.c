@@ -16,6 +16,7 @@
 #include "gpu/tensor/form.h"
 #include "gpu/tensor/split.h"
 #include "gpu/tensor/wgmma.h"
+#include "sparse/index.h"
 
 enum { BACK, SUMS, SECOND = SUMS /* by columns */, KNOWN, SPLIT_ROWS }; /* kernels */
 enum { SIDE = 64, LINE = 128 /* bytes */, TILE = SIDE * LINE, GROUP = 128, MULTIPLIERS = 4 /* warps */ };
@@ -52,12 +53,18 @@ static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : 1; }
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
+/* Places of entries have the type of indices; columns and rows of narrow cells 32 bits. */
+static bool fits(const tamis_problem *p) {
+    return tamis_index_spans(p->index_type, p->nnz) &&
+           (!is_narrow(p) || (p->rows <= UINT32_MAX && p->cols <= UINT32_MAX));
+}
+
 static bool takes(const tamis_problem *p) {
     const tamis_profile *const profile = &p->evidence->profile;
     const tamis_tensor_form form = tamis_tensor_of(p->device).form;
     const int64_t most = (is_narrow(p) ? 2 : 1) * (form == TAMIS_TENSOR_WGMMA ? 2 : 1) * SIDE;
-    return form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 && p->edge == TAMIS_EDGE_SOFTMAX && p->nnz > 0 &&
-           p->inner > 0 && p->inner <= most && p->width > 0 && p->width <= most && profile->sorted &&
+    return fits(p) && form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 && p->edge == TAMIS_EDGE_SOFTMAX &&
+           p->nnz > 0 && p->inner > 0 && p->inner <= most && p->width > 0 && p->width <= most && profile->sorted &&
            profile->duplicates == 0;
 }
 

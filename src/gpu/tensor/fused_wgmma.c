@@ -43,6 +43,8 @@ static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->col
 bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
     const bool longest = is_narrow(problem) && tamis_tensor_of(problem->device).form == TAMIS_TENSOR_WGMMA;
     const int64_t most = (longest ? 4 : 2) * BLOCK;
+    /* narrow cells keep columns and rows in 32 bits */
+    if (is_narrow(problem) && (problem->rows > UINT32_MAX || problem->cols > UINT32_MAX)) return false;
     return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= most && problem->width > 0 &&
            problem->width <= most && problem->nnz > 0;
 }

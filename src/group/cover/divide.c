@@ -141,7 +141,8 @@ static tamis_status cover_pair(const tamis_shard_description *is, const tamis_co
     const int64_t first = is->receive_starts[rank], last = is->receive_starts[rank + 1];
     const int64_t begin = c->starts[first], end = c->starts[last];
     tamis_bipartite graph = {.left = (int32_t)(last - first), .starts = c->own_starts, .ends = c->rows + begin};
-    if (last - first > INT32_MAX || end - begin > INT32_MAX || first == last) return TAMIS_OK;
+    /* a graph numbers columns and rows together */
+    if (last - first > INT32_MAX - is->local.rows || end - begin > INT32_MAX || first == last) return TAMIS_OK;
     for (int64_t t = begin; t < end; t++) {
         const int32_t row = c->rows[t];
         if (c->pair[row] != rank + 1) {
