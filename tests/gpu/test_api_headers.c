@@ -81,6 +81,7 @@ SAME_FUNCTION(platform_information, clGetPlatformInfo);
 SAME_FUNCTION(devices, clGetDeviceIDs);
 SAME_FUNCTION(device_information, clGetDeviceInfo);
 SAME_FUNCTION(context_create, clCreateContext);
+SAME_FUNCTION(context_release, clReleaseContext);
 SAME_FUNCTION(queue_create, clCreateCommandQueue);
 SAME_FUNCTION(buffer_create, clCreateBuffer);
 SAME_FUNCTION(memory_release, clReleaseMemObject);

@@ -54,6 +54,7 @@ static void find_library(void) {
                                     {"clGetDeviceIDs", (void (**)(void)) & api.devices},
                                     {"clGetDeviceInfo", (void (**)(void)) & api.device_information},
                                     {"clCreateContext", (void (**)(void)) & api.context_create},
+                                    {"clReleaseContext", (void (**)(void)) & api.context_release},
                                     {"clCreateCommandQueue", (void (**)(void)) & api.queue_create},
                                     {"clCreateBuffer", (void (**)(void)) & api.buffer_create},
                                     {"clReleaseMemObject", (void (**)(void)) & api.memory_release},
@@ -279,6 +280,7 @@ static tamis_status open_locked(opencl_device *device, int number) {
     TRY(check(&device->shared, error, "creating a context"));
     read_limits(device);
     device->queue = api.queue_create(device->context, device->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
+    if (error != OCL_SUCCESS) api.context_release(device->context);
     TRY(check(&device->shared, error, "creating a queue"));
     device->opened = true;
     static bool registered;

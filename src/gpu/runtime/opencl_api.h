@@ -69,6 +69,7 @@ typedef struct opencl_api {
     ocl_context (*context_create)(const intptr_t *properties, uint32_t count, const ocl_device *devices,
                                   void (*notify)(const char *, const void *, size_t, void *), void *user,
                                   int32_t *error);
+    int32_t (*context_release)(ocl_context context);
     ocl_queue (*queue_create)(ocl_context context, ocl_device device, uint64_t properties, int32_t *error);
     ocl_memory (*buffer_create)(ocl_context context, uint64_t flags, size_t bytes, void *host, int32_t *error);
     int32_t (*memory_release)(ocl_memory memory);
