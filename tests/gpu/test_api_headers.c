@@ -103,6 +103,7 @@ SAME_FUNCTION(marker, clEnqueueMarkerWithWaitList);
 SAME(OCL_EVENT_COMMAND_EXECUTION_STATUS, CL_EVENT_COMMAND_EXECUTION_STATUS);
 SAME_FUNCTION(event_information, clGetEventInfo);
 SAME_FUNCTION(barrier, clEnqueueBarrierWithWaitList);
+SAME_FUNCTION(queue_retain, clRetainCommandQueue);
 SAME_FUNCTION(queue_release, clReleaseCommandQueue);
 SAME_FUNCTION(finish, clFinish);
 SAME_FUNCTION(flush, clFlush);

@@ -97,6 +97,7 @@ typedef struct opencl_api {
     int32_t (*fill)(ocl_queue queue, ocl_memory memory, const void *pattern, size_t pattern_bytes, size_t offset,
                     size_t bytes, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*barrier)(ocl_queue queue, uint32_t waits, const ocl_event *wait, ocl_event *event);
+    int32_t (*queue_retain)(ocl_queue queue);
     int32_t (*queue_release)(ocl_queue queue);
     int32_t (*marker)(ocl_queue queue, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*finish)(ocl_queue queue);
