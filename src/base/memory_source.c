@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/fork_lock.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -18,9 +19,12 @@ struct tamis_memory_source {
     tamis_allocator table;
     void *stream;
     bool handles;
-    pthread_mutex_t lock; /* executions of several threads may need memory */
     block *blocks;
 };
+
+/* Executions of several threads may need memory. One lock for all sources: a child of fork() finds it open. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+TAMIS_FORK_LOCK(lock)
 
 static _Thread_local tamis_memory_source *in_force;
 
@@ -32,15 +36,10 @@ tamis_status tamis_memory_source_create(const tamis_options *options, bool handl
     (*source)->table = *table;
     (*source)->stream = options->stream;
     (*source)->handles = handles;
-    pthread_mutex_init(&(*source)->lock, NULL);
     return TAMIS_OK;
 }
 
-void tamis_memory_source_destroy(tamis_memory_source *source) {
-    if (!source) return;
-    pthread_mutex_destroy(&source->lock);
-    tamis_release(source);
-}
+void tamis_memory_source_destroy(tamis_memory_source *source) { tamis_release(source); }
 
 tamis_memory_source *tamis_memory_source_enter(tamis_memory_source *source) {
     tamis_memory_source *const before = in_force;
@@ -53,19 +52,19 @@ void tamis_memory_source_leave(tamis_memory_source *before) { in_force = before;
 tamis_memory_source *tamis_memory_source_now(void) { return in_force; }
 
 static void keep(tamis_memory_source *source, block *made) {
-    pthread_mutex_lock(&source->lock);
+    pthread_mutex_lock(&lock);
     made->next = source->blocks;
     source->blocks = made;
-    pthread_mutex_unlock(&source->lock);
+    pthread_mutex_unlock(&lock);
 }
 
 static block *take(tamis_memory_source *source, const void *memory) {
-    pthread_mutex_lock(&source->lock);
+    pthread_mutex_lock(&lock);
     block **at = &source->blocks;
     while (*at && (*at)->memory != memory) at = &(*at)->next;
     block *const found = *at;
     if (found) *at = found->next;
-    pthread_mutex_unlock(&source->lock);
+    pthread_mutex_unlock(&lock);
     return found;
 }
 

@@ -1,7 +1,8 @@
 /*
  * Destroying what a GPU may still use. tamis_plan_destroy waits. The _async calls record an event at the end of their
- * stream and put the object on a list; a later call on the same device destroys it once the event has passed. On the
- * CPU no work is pending when a call returns.
+ * stream and put the object on a list; a later call on the same device object destroys it once the event has passed. On
+ * the CPU no work is pending when a call returns. A child of fork() has none of its parent's work, and never waits for
+ * it.
  */
 #include "core/destroy.h"
 
@@ -11,6 +12,7 @@
 #include "base/fork_lock.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/threads.h"
 
 typedef struct leaving {
     struct leaving *next;
@@ -25,13 +27,22 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 TAMIS_FORK_LOCK(lock)
 static int waiting; /* entries of the list, read without the lock */
 
+/* Whether this process can wait for the device: not on the CPU, and not in a child of the process that opened it. */
+static bool has_work(const tamis_device *device) {
+    return device->backend->location == TAMIS_DEVICE && device->forks == tamis_fork_count();
+}
+
+/* Waits for what is in a stream, or in all of them. Destroying does not change the last error. */
+static void wait_for_stream(const tamis_device *device, void *stream) {
+    tamis_message said;
+    tamis_message_keep(&said);
+    device->backend->finish(device->handle, stream);
+    tamis_message_restore(&said);
+}
+
 /* The platform releases its own memory only after the work that uses it. Only a caller's allocator needs the wait. */
 void tamis_destroy_wait(const tamis_device *device, const tamis_memory_source *source) {
-    tamis_message said;
-    if (!source || device->backend->location == TAMIS_HOST) return;
-    tamis_message_keep(&said);
-    device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
-    tamis_message_restore(&said); /* destroying does not change the last error */
+    if (source && has_work(device)) wait_for_stream(device, TAMIS_ALL_STREAMS);
 }
 
 static void let_go(leaving *entry) {
@@ -40,48 +51,75 @@ static void let_go(leaving *entry) {
     free(entry);
 }
 
-/* Takes from the list an entry of this device whose event has passed or, with `any`, the first one. */
+/* Waits for the entry's event, as `elapsed` does. Its stream may be one that the device does not know as its own. */
+static void wait_for(const leaving *entry) {
+    const tamis_device *const device = entry->device;
+    double seconds;
+    tamis_message said;
+    tamis_message_keep(&said);
+    if (device->backend->elapsed(device->handle, entry->event, entry->event, &seconds) != TAMIS_OK)
+        device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
+    tamis_message_restore(&said);
+}
+
+/* Takes from the list an entry of this device object whose event has passed or, with `any`, the first one. Another
+   object of the same device may be closed while its entry is let go. */
 static leaving *take_one(const tamis_device *device, bool any) {
     leaving *found = NULL;
     pthread_mutex_lock(&lock);
     for (leaving **at = &list; *at && !found; at = found ? at : &(*at)->next) {
-        const tamis_backend *const backend = (*at)->device->backend;
-        if ((*at)->device->handle != device->handle || backend != device->backend) continue;
-        if (any || backend->event_passed(device->handle, (*at)->event)) {
+        if ((*at)->device != device) continue;
+        if (any || device->backend->event_passed(device->handle, (*at)->event)) {
             found = *at;
             *at = found->next;
+            __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
         }
     }
     pthread_mutex_unlock(&lock);
-    if (found) __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
     return found;
 }
 
 void tamis_destroy_passed(const tamis_device *device) {
-    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) == 0 || device->backend->location == TAMIS_HOST) return;
+    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) == 0 || !has_work(device)) return;
     for (leaving *entry = take_one(device, false); entry; entry = take_one(device, false)) let_go(entry);
 }
 
+/* Makes an entry with an event at the end of the stream; NULL: there is no memory, or the device refuses. */
+static leaving *make_entry(const tamis_device *device, void *stream) {
+    leaving *const entry = calloc(1, sizeof *entry);
+    tamis_message said;
+    if (!entry) return NULL;
+    tamis_message_keep(&said);
+    entry->device = device;
+    const tamis_status status = device->backend->record(device->handle, stream, &entry->event);
+    tamis_message_restore(&said);
+    if (status == TAMIS_OK) return entry;
+    device->backend->release_event(device->handle, entry->event); /* made, but not recorded */
+    free(entry);
+    return NULL;
+}
+
 void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object) {
-    leaving *const entry = device->backend->location == TAMIS_DEVICE ? malloc(sizeof *entry) : NULL;
-    void *event = NULL;
-    if (!entry || device->backend->record(device->handle, stream, &event) != TAMIS_OK) { /* release it now */
-        free(entry);
+    leaving *const entry = has_work(device) ? make_entry(device, stream) : NULL;
+    if (!entry) {
+        if (has_work(device)) wait_for_stream(device, stream);
         release(object);
         return;
     }
-    *entry = (leaving){.device = device, .event = event, .release = release, .object = object};
+    entry->release = release;
+    entry->object = object;
     pthread_mutex_lock(&lock);
     entry->next = list;
     list = entry;
-    pthread_mutex_unlock(&lock);
     __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
 }
 
 void tamis_device_close(tamis_device *device) {
-    if (device && device->backend->location == TAMIS_DEVICE && __atomic_load_n(&waiting, __ATOMIC_RELAXED) > 0) {
-        device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
-        for (leaving *entry = take_one(device, true); entry; entry = take_one(device, true)) let_go(entry);
-    }
+    if (device && device->backend->location == TAMIS_DEVICE && __atomic_load_n(&waiting, __ATOMIC_RELAXED) > 0)
+        for (leaving *entry = take_one(device, true); entry; entry = take_one(device, true)) {
+            if (has_work(device)) wait_for(entry);
+            let_go(entry);
+        }
     tamis_release(device);
 }

@@ -27,6 +27,7 @@ struct barrier;
 typedef struct member {
     struct barrier *barrier;
     int rank;
+    bool counted;   /* in `copying`, for an exchange of device memory */
     int64_t rounds; /* this rank has entered so many */
     const tamis_transfer *transfer;
     tamis_device *device; /* of the exchange of device memory under way, with its stream; the events last */
@@ -238,18 +239,26 @@ static tamis_status wait_for_copies(member *m) {
     return TAMIS_OK;
 }
 
+/* This rank reads others' memory and waits for their events, or does so no more. The caller holds the lock. */
+static void count(member *m, bool copies) {
+    barrier *const b = m->barrier;
+    if (m->counted == copies) return;
+    m->counted = copies;
+    b->copying += copies ? 1 : -1;
+    if (b->failed) pthread_cond_broadcast(&b->arrival);
+}
+
 /* After an error: waits until this rank's device and the others have ended their copies. Keeps the message. */
-static void fail_on_device(member *m, bool counted) {
+static void fail_on_device(member *m) {
     barrier *const b = m->barrier;
     tamis_message kept;
     char reason[TEXT];
     tamis_message_keep(&kept);
     snprintf(reason, sizeof reason, "rank %d: %.400s", m->rank, kept.text);
-    if (counted) (void)tamis_stream_synchronize(m->device, m->stream);
+    if (m->counted) (void)tamis_stream_synchronize(m->device, m->stream);
     pthread_mutex_lock(&b->lock);
     fail_barrier(b, reason);
-    if (counted) b->copying--;
-    pthread_cond_broadcast(&b->arrival);
+    count(m, false);
     wait_for_readers(b);
     pthread_mutex_unlock(&b->lock);
     tamis_message_restore(&kept);
@@ -259,7 +268,6 @@ static tamis_status device_begin(void *context, tamis_device *device, void *stre
     member *const m = context;
     barrier *const b = m->barrier;
     tamis_status status = TAMIS_OK;
-    bool counted = false;
     m->transfer = transfer;
     m->device = device;
     m->stream = stream;
@@ -267,14 +275,13 @@ static tamis_status device_begin(void *context, tamis_device *device, void *stre
     pthread_mutex_lock(&b->lock);
     status = meet_on_devices(m);
     if (status == TAMIS_OK && b->failed) status = give_up(m); /* who failed since then has not waited for this rank */
-    counted = status == TAMIS_OK;
-    b->copying += counted; /* until device_end */
+    if (status == TAMIS_OK) count(m, true);                   /* until device_end */
     pthread_mutex_unlock(&b->lock);
     TRY_GOTO(failed, status);
     TRY_GOTO(failed, copy_from_devices(m));
     return TAMIS_OK;
 failed:
-    fail_on_device(m, counted);
+    fail_on_device(m);
     return status;
 }
 
@@ -287,12 +294,11 @@ static tamis_status device_end(void *context) {
     TRY_GOTO(failed, status);
     TRY_GOTO(failed, wait_for_copies(m));
     pthread_mutex_lock(&b->lock);
-    b->copying--;
-    if (b->failed) pthread_cond_broadcast(&b->arrival);
+    count(m, false);
     pthread_mutex_unlock(&b->lock);
     return TAMIS_OK;
 failed:
-    fail_on_device(m, true);
+    fail_on_device(m);
     return status;
 }
 
@@ -305,15 +311,26 @@ static void release(barrier *b) {
     tamis_release(b);
 }
 
+/* Others may not have had their streams wait for this rank's events yet, though the exchange is over for this one. A
+   rank that has died within an exchange stays a reader, so there is a limit. The caller holds the lock. */
+static void wait_for_last_readers(barrier *b) {
+    const struct timespec deadline = deadline_of(b->time_limit);
+    while (b->copying > 0 && pthread_cond_timedwait(&b->arrival, &b->lock, &deadline) != ETIMEDOUT) continue;
+}
+
 void tamis_threads_close(void *context) {
     member *const m = context;
     barrier *const b = m->barrier;
     char reason[TEXT];
     snprintf(reason, sizeof reason, "rank %d has closed its group", m->rank);
+    pthread_mutex_lock(&b->lock);
+    fail_barrier(b, reason);
+    count(m, false);
+    wait_for_last_readers(b);
+    pthread_mutex_unlock(&b->lock);
     tamis_event_destroy(m->device, m->ready);
     tamis_event_destroy(m->device, m->copied);
     pthread_mutex_lock(&b->lock);
-    fail_barrier(b, reason);
     const bool last = --b->open == 0;
     pthread_mutex_unlock(&b->lock);
     if (last) release(b);

@@ -12,6 +12,7 @@
  *                     without @ all. "*" stands for every call that a program may see fail.
  *   FAKE_CUDA_CAPTURE the stream that is being captured, as a number: waiting for it, and using the legacy stream, is
  *                     refused, and so is, in a thread whose mode is not relaxed, what is unsafe beside a capture
+ *   FAKE_CUDA_SLOW    milliseconds that having a stream wait for an event takes, 0 unless set
  *   FAKE_NVRTC_OLD    1: a compiler that does not know --Ofast-compile; 2: nor --minimal
  *   FAKE_NVRTC_TOGETHER so many compilations wait for each other, and fail where the others do not come
  * fake_calls tells how often a function was called, fake_note what memory there is and what was done wrongly.
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fake_library.h"
 #include "gpu/runtime/cuda_api.h"
@@ -159,15 +161,17 @@ typedef struct piece {
 
 static piece *pieces;
 static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
-static long wrong_releases, invalidated;
+static long wrong_releases, invalidated, gone_events;
 
-/* "live": pieces of memory; "wrong": releases of what is none; "invalidated": calls that spoil a capture. */
+/* "live": pieces of memory; "wrong": releases of what is none, uses of events that are gone; "gone": events that were
+   destroyed; "invalidated": calls that spoil a capture. */
 __attribute__((visibility("default"))) long fake_note(const char *what);
 long fake_note(const char *what) {
     long count = 0;
     pthread_mutex_lock(&pieces_lock);
     for (const piece *p = pieces; p; p = p->next) count++;
     pthread_mutex_unlock(&pieces_lock);
+    if (strcmp(what, "gone") == 0) return gone_events;
     return strcmp(what, "live") == 0 ? count : strcmp(what, "wrong") == 0 ? wrong_releases : invalidated;
 }
 
@@ -359,9 +363,26 @@ EXPORT(cuCtxEnablePeerAccess, void *other, unsigned flags) {
     return __atomic_fetch_add(&given[device_now()][to], 1, __ATOMIC_RELAXED) ? 704 : SUCCESS;
 }
 
+/* None is ever freed, so that uses of those that are gone are noticed. */
+typedef struct moment {
+    struct moment *next;
+    int gone;
+} moment;
+
+static moment *moments;
+
+static int look_at(const moment *e) {
+    if (!e) return INVALID_VALUE;
+    pthread_mutex_lock(&pieces_lock);
+    const int gone = e->gone;
+    wrong_releases += gone;
+    pthread_mutex_unlock(&pieces_lock);
+    return gone ? INVALID_VALUE : SUCCESS;
+}
+
 EXPORT(cuEventQuery, void *event) {
-    (void)event;
-    return SUCCESS;
+    UNSAFE;
+    return look_at(event);
 }
 
 EXPORT(cuMemHostAlloc, void **memory, size_t bytes, unsigned flags) {
@@ -401,9 +422,11 @@ EXPORT(cuStreamDestroy_v2, void *stream) {
 }
 
 EXPORT(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
+    const struct timespec slow = {.tv_nsec = 1000000L * fake_number("FAKE_CUDA_SLOW", 0)};
     (void)stream;
     MAY_FAIL;
-    return event && flags == 0 ? SUCCESS : INVALID_VALUE;
+    if (slow.tv_nsec > 0) nanosleep(&slow, NULL);
+    return flags == 0 ? look_at(event) : INVALID_VALUE;
 }
 
 EXPORT(cuMemsetD8Async, void *to, unsigned char byte, size_t bytes, void *stream) {
@@ -516,24 +539,29 @@ EXPORT(cuLaunchKernelEx, const cu_launch_config *config, void *function, void **
                   arguments, config->attributes[0].value != 0);
 }
 
-EXPORT(cuEventCreate, void **event, unsigned flags) {
+EXPORT(cuEventCreate, void **made, unsigned flags) {
     (void)flags;
     MAY_FAIL;
-    *event = calloc(1, 1);
+    moment *const e = calloc(1, sizeof *e);
+    if (!e) return OUT_OF_MEMORY;
+    pthread_mutex_lock(&pieces_lock);
+    e->next = moments;
+    moments = e;
+    pthread_mutex_unlock(&pieces_lock);
+    *made = e;
     return SUCCESS;
 }
 
 EXPORT(cuEventRecord, void *event, void *stream) {
-    (void)event;
     (void)stream;
     MAY_FAIL;
-    return SUCCESS;
+    return look_at(event);
 }
 
 EXPORT(cuEventSynchronize, void *event) {
-    (void)event;
     MAY_FAIL;
-    return SUCCESS;
+    UNSAFE;
+    return look_at(event);
 }
 
 EXPORT(cuEventElapsedTime, float *milliseconds, void *start, void *end) {
@@ -544,8 +572,13 @@ EXPORT(cuEventElapsedTime, float *milliseconds, void *start, void *end) {
     return SUCCESS;
 }
 
-EXPORT(cuEventDestroy_v2, void *event) {
-    free(event);
+EXPORT(cuEventDestroy_v2, moment *e) {
+    const int result = look_at(e);
+    if (result != SUCCESS) return result;
+    pthread_mutex_lock(&pieces_lock);
+    e->gone = 1;
+    gone_events++;
+    pthread_mutex_unlock(&pieces_lock);
     return SUCCESS;
 }
 

@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <tamis/cached_attention.h>
+#include <tamis/stream.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "gpu/algorithms.h"
@@ -145,6 +148,39 @@ static void captures(const void *unused) {
     CHECK(tamis_memory_live() == 0);
 }
 
+/* Nor does what waits to be destroyed, or to be taken back by the driver. */
+static void captures_beside_what_waits(const void *unused) {
+    void *const stream = (void *)(uintptr_t)0x1234;
+    setting s;
+    tamis_plan *plan = NULL;
+    void *memory = NULL, *more = NULL;
+    (void)unused;
+    setting_open(&s, "cuda:0");
+    CHECK(tamis_device_allocate_async(s.device, stream, 100, &memory) == TAMIS_OK);
+    setenv("FAKE_CUDA_FAULT", "cuMemFreeAsync=900", 1);
+    tamis_device_free_async(s.device, stream, memory); /* refused */
+    setenv("FAKE_CUDA_FAULT", "", 1);
+    CHECK(make_plan(&s, &plan) == TAMIS_OK);
+    CHECK(tamis_device_allocate_async(s.device, stream, 100, &memory) == TAMIS_OK);
+    setenv("FAKE_CUDA_FAULT", "cuMemFreeAsync=900", 1);
+    tamis_device_free_async(s.device, stream, memory);
+    setenv("FAKE_CUDA_FAULT", "", 1);
+    tamis_plan_destroy_async(plan, NULL);
+    const int64_t live = tamis_memory_live();
+    setenv("FAKE_CUDA_CAPTURE", "0x1234", 1);
+    CHECK(make_plan(&s, &plan) == TAMIS_ERROR_ARGUMENT && error_has("captured"));
+    CHECK(note("invalidated") == 0);
+    CHECK(tamis_memory_live() < live); /* the plan has gone */
+    CHECK(tamis_device_allocate(s.device, 100, &more) == TAMIS_OK && !*tamis_last_error());
+    tamis_device_free(s.device, more);
+    CHECK(note("invalidated") == 0);
+    setenv("FAKE_CUDA_CAPTURE", "", 1);
+    CHECK(tamis_device_allocate(s.device, 100, &more) == TAMIS_OK); /* the next opportunity */
+    tamis_device_free(s.device, more);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
 static tamis_status sample(const setting *s, const void *a, void *p) {
     tamis_dense A = s->m.A;
     const tamis_dense P = samples_of(&s->m.S, p, TAMIS_F32);
@@ -157,6 +193,102 @@ static tamis_status sample_with(const setting *s, const tamis_plan *plan, const 
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     execution.values = values;
     return tamis_plan_sddmm(plan, &s->m.A, &s->m.B, &P, &execution);
+}
+
+/* ------------------------------------------------------------------------------------------ destroying */
+
+/* What one object of a device has yet to destroy, a call on another one leaves alone; closing waits for its event. */
+static void two_objects(const void *unused) {
+    setting s;
+    tamis_plan *plan = NULL, *others = NULL;
+    tamis_device *other = NULL;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    (void)unused;
+    setting_open(&s, "cuda:0");
+    CHECK(tamis_device_open("cuda:0", &other) == TAMIS_OK);
+    o.operation = TAMIS_OP_SDDMM;
+    o.inner = s.p.options.inner;
+    const int64_t before = tamis_memory_live();
+    CHECK(tamis_plan_create(other, &s.m.S, &o, &others) == TAMIS_OK);
+    const int64_t plans = tamis_memory_live() - before;
+    CHECK(plans > 0);
+    tamis_plan_destroy_async(others, NULL);
+    CHECK(make_plan(&s, &plan) == TAMIS_OK);
+    tamis_plan_destroy(plan);
+    CHECK(tamis_memory_live() >= before + plans);
+    const long waited = calls("cuEventSynchronize");
+    tamis_device_close(other);
+    CHECK(calls("cuEventSynchronize") == waited + 1);
+    CHECK(make_plan(&s, &plan) == TAMIS_OK);
+    tamis_plan_destroy(plan);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+/* Where the device records no event, the plan is destroyed after the work of the stream. */
+static void no_event(const void *function) {
+    char fault[64];
+    setting s;
+    tamis_plan *plan = NULL;
+    setting_open(&s, "cuda:0");
+    CHECK(make_plan(&s, &plan) == TAMIS_OK);
+    const long waited = calls("cuStreamSynchronize"), gone = note("gone");
+    snprintf(fault, sizeof fault, "%s=700", (const char *)function);
+    setenv("FAKE_CUDA_FAULT", fault, 1);
+    tamis_plan_destroy_async(plan, NULL);
+    setenv("FAKE_CUDA_FAULT", "", 1);
+    CHECK(calls("cuStreamSynchronize") == waited + 1);
+    CHECK(note("gone") - gone == (strcmp(function, "cuEventRecord") == 0)); /* the event that was made */
+    CHECK(!*tamis_last_error());
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+static long looks_and_waits(void) {
+    return calls("cuEventQuery") + calls("cuEventRecord") + calls("cuEventSynchronize") + calls("cuStreamSynchronize") +
+           calls("cuCtxSynchronize");
+}
+
+/* Memory of the caller's, which is given back after the device's work alone. */
+static void *take(void *device, size_t bytes, void *stream) {
+    void *memory = NULL;
+    (void)stream;
+    return tamis_device_allocate(device, bytes, &memory) == TAMIS_OK ? memory : NULL;
+}
+
+static void give_back(void *device, void *memory, size_t bytes, void *stream) {
+    (void)bytes;
+    (void)stream;
+    tamis_device_free(device, memory);
+}
+
+/* A child of fork() destroys what its parent has made, and waits for nothing. */
+static void in_a_child(const void *unused) {
+    setting s;
+    tamis_plan *plans[3] = {NULL, NULL, NULL}, *none = NULL;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    int status = -1;
+    (void)unused;
+    setting_open(&s, "cuda:0");
+    const tamis_allocator allocator = {.context = s.device, .allocate = take, .release = give_back};
+    o.operation = TAMIS_OP_SDDMM;
+    o.inner = s.p.options.inner;
+    o.allocator = &allocator;
+    for (int i = 0; i < 3; i++) CHECK(tamis_plan_create(s.device, &s.m.S, &o, &plans[i]) == TAMIS_OK);
+    tamis_plan_destroy_async(plans[0], NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const long before = looks_and_waits();
+        const bool refused = make_plan(&s, &none) == TAMIS_ERROR_DEVICE && error_has("fork");
+        tamis_plan_destroy_async(plans[1], NULL);
+        tamis_plan_destroy(plans[2]);
+        tamis_device_close(s.device);
+        _exit(!(refused && looks_and_waits() == before));
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    for (int i = 1; i < 3; i++) tamis_plan_destroy(plans[i]);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ places */
@@ -558,6 +690,11 @@ int main(int argc, char **argv) {
     failures += !process_run("memory that is refused", refused_memory, NULL);
     failures += !process_run("memory that is refused, with pools", refused_memory, "");
     failures += !process_run("captures", captures, NULL);
+    failures += !process_run("captures beside what waits", captures_beside_what_waits, NULL);
+    failures += !process_run("two objects of a device", two_objects, NULL);
+    failures += !process_run("no event is made", no_event, "cuEventCreate");
+    failures += !process_run("no event is recorded", no_event, "cuEventRecord");
+    failures += !process_run("a child", in_a_child, NULL);
     failures += !process_run("arrays that lie elsewhere", places, NULL);
     failures += !process_run("arrays that lie elsewhere, on a device that reads the host's", places, "");
     failures += !process_run("modules that nobody uses", modules, NULL);

@@ -223,6 +223,44 @@ static void sums_between_devices(const void *nothing) {
     CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
+/* Rank 1 sends, rank 0 receives, and each closes as soon as its exchange is over. */
+static void *exchange_and_close(void *memory) {
+    static const int64_t none[RANKS + 1] = {0, 0, 0}, some[RANKS + 1] = {0, 64, 64}, from_1[RANKS + 1] = {0, 0, 64};
+    member *const m = memory;
+    void *const context = m->transport->context;
+    const tamis_transfer transfer = {.send = m->memory[0],
+                                     .send_starts = m->rank == 1 ? some : none,
+                                     .receive = m->memory[1],
+                                     .receive_starts = m->rank == 0 ? from_1 : none};
+    m->made = m->transport->device_begin(context, m->device, NULL, &transfer);
+    if (m->made == TAMIS_OK) m->made = m->transport->device_end(context);
+    tamis_threads_close(context);
+    return NULL;
+}
+
+/* A rank's events stay until the others have had their streams wait for them. */
+static void closing_early(const void *nothing) {
+    member members[RANKS];
+    pthread_t threads[RANKS];
+    tamis_transport transports[RANKS];
+    const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    (void)nothing;
+    use_fake();
+    members_open(members, TAMIS_OVERLAP_AUTO);
+    CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
+    setenv("FAKE_CUDA_SLOW", "200", 1);
+    for (int r = 0; r < RANKS; r++) {
+        members[r].transport = &transports[r];
+        if (pthread_create(&threads[r], NULL, exchange_and_close, &members[r]) != 0) abort();
+    }
+    for (int r = 0; r < RANKS; r++) {
+        pthread_join(threads[r], NULL);
+        CHECK(members[r].made == TAMIS_OK);
+    }
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
 /* ------------------------------------------------------------------------------------------ NCCL */
 
 /* Messages instead of copies. */
@@ -358,6 +396,7 @@ int main(int argc, char **argv) {
     failures += !process_run("copies through the host", copies_through_the_host, NULL);
     failures += !process_run("copies through the host, while computing", copies_through_the_host, "");
     failures += !process_run("sums between devices", sums_between_devices, NULL);
+    failures += !process_run("a rank closes while others end", closing_early, NULL);
     failures += !process_run("messages by NCCL", messages_by_nccl, NULL);
     failures += !process_run("messages by NCCL, while computing", messages_by_nccl, "");
     failures += !process_run("NCCL is missing", nccl_is_missing, "/nowhere/libnccl.so.2");

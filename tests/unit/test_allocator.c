@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <tamis/stream.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "core/plan.h"
@@ -340,10 +342,11 @@ static gradient_case *make_long(void) {
 
 enum { UNDER_WAY = 10 };
 
+typedef enum ending { WAITING, LATER, CLOSING } ending; /* by the call, by a later one, as the device is closed */
+
 /* Executions end as they would have: the memory of their plan, poisoned as soon as it is given back, is given back when
-   they have ended. */
-static void destroy(bool later, bool pooled) {
-    void *const executing = NULL; /* another stream than the plan was made in */
+   they have ended. `executing`: another stream than the plan was made in. */
+static void destroy(ending how, bool pooled, void *executing) {
     gradient_case *const c = make_long();
     const kept k = kept_make(c);
     void *const want = expected(c, &k, NULL);
@@ -352,18 +355,25 @@ static void destroy(bool later, bool pooled) {
     const int64_t before = tamis_memory_live();
     for (int round = 0; round < test_rounds(3, 1); round++) {
         tamis_plan *plan = NULL;
+        tamis_device *object = device;
+        if (how == CLOSING) gradient_works(tamis_device_open(name, &object));
         c->options.allocator = pooled ? &table : NULL;
         c->options.stream = stream; /* where memory goes back */
-        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        c->there.stream = executing;
+        gradient_works(tamis_plan_create(object, &c->S_there, &c->options, &plan));
         kept_poison(c, &k);
         for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++) gradient_works(kept_forward(c, plan, &k, &c->there));
-        if (later)
-            tamis_plan_destroy_async(plan, executing);
-        else
+        if (how == WAITING)
             tamis_plan_destroy(plan);
+        else
+            tamis_plan_destroy_async(plan, executing);
+        if (how == CLOSING) tamis_device_close(object);
+        if (how != LATER) all_is_back(&p);
+        gradient_works(tamis_stream_synchronize(device, executing));
         same_output(c, &k, want);
     }
     c->options.allocator = NULL;
+    c->there.stream = NULL;
     free(expected(c, &k, NULL)); /* a call on the device, which lets go of what has been passed */
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);
@@ -372,18 +382,85 @@ static void destroy(bool later, bool pooled) {
     gradient_case_free(c);
 }
 
+/* In the default stream and in one that Tamis has made. */
+static void destroy_in_streams(ending how) {
+    void *made = NULL;
+    gradient_works(tamis_stream_create(device, &made));
+    if (how != CLOSING) destroy(how, false, NULL);
+    if (how != CLOSING) destroy(how, true, NULL);
+    if (made) destroy(how, true, made);
+    tamis_stream_destroy(device, made);
+}
+
 static void test_destroyed(void **state) {
     (void)state;
-    destroy(false, false);
-    destroy(false, true);
+    destroy_in_streams(WAITING);
 }
 
 static void test_destroyed_later(void **state) {
     (void)state;
-    destroy(true, false);
-    destroy(true, true);
+    destroy_in_streams(LATER);
     tamis_plan_destroy_async(NULL, stream);
     tamis_gradient_destroy_async(NULL, stream);
+}
+
+static void test_destroyed_by_closing(void **state) {
+    (void)state;
+    destroy_in_streams(CLOSING);
+}
+
+/* A child of fork() has none of the threads that its parent's device works with: it must not wait for them. */
+static void test_child(void **state) {
+    int ended = -1;
+    void *made = NULL;
+    (void)state;
+    if (is_cpu) skip_because("of GPUs alone: the CPU has no streams");
+    gradient_case *const c = make_long();
+    const kept k = kept_make(c);
+    tamis_plan *plan = NULL;
+    gradient_works(tamis_stream_create(device, &made));
+    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    c->there.stream = made;
+    gradient_works(kept_forward(c, plan, &k, &c->there));
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        tamis_stream_destroy(device, made);
+        _exit(0);
+    }
+    assert_true(child > 0 && waitpid(child, &ended, 0) == child);
+    assert_int_equal(ended, 0);
+    gradient_works(tamis_stream_synchronize(device, made));
+    tamis_stream_destroy(device, made);
+    tamis_plan_destroy(plan);
+    kept_free(c, &k);
+    gradient_case_free(c);
+}
+
+/* What one object of a device has yet to destroy, a call on another one leaves alone: meanwhile the first one may be
+   closed. */
+static void test_two_objects(void **state) {
+    (void)state;
+    if (is_cpu) skip_because("of GPUs alone: the CPU destroys at once");
+    gradient_case *const c = make(TAMIS_OP_FUSED, 4);
+    tamis_device *other = NULL;
+    tamis_plan *plan = NULL;
+    pool p = pool_of(1000);
+    const tamis_allocator table = table_of(&p);
+    gradient_works(tamis_device_open(name, &other));
+    c->options.allocator = &table;
+    gradient_works(tamis_plan_create(other, &c->S_there, &c->options, &plan));
+    tamis_plan_destroy_async(plan, stream);
+    gradient_works(tamis_stream_synchronize(device, stream));
+    const int64_t lent = p.lent;
+    assert_true(lent > 0);
+    c->options.allocator = NULL;
+    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    tamis_plan_destroy(plan);
+    assert_int_equal(p.lent, lent);
+    tamis_device_close(other);
+    all_is_back(&p);
+    gradient_case_free(c);
 }
 
 static void test_gradient_destroyed_later(void **state) {
@@ -439,6 +516,9 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_gradients),
                                        cmocka_unit_test(test_destroyed),
                                        cmocka_unit_test(test_destroyed_later),
+                                       cmocka_unit_test(test_destroyed_by_closing),
+                                       cmocka_unit_test(test_child),
+                                       cmocka_unit_test(test_two_objects),
                                        cmocka_unit_test(test_gradient_destroyed_later)};
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);

@@ -38,11 +38,21 @@ static refused *take_one(const tamis_gpu_device *device) {
     return found;
 }
 
+/* Waits for all streams, which a capture in any of them forbids, and which would spoil it. The default stream says
+   whether a stream that it waits for is being captured. The caller's message stays. */
+static bool finish_all(tamis_gpu_device *device) {
+    tamis_message said;
+    tamis_message_keep(&said);
+    const bool finished = device->runtime->check_stream(device, NULL) == TAMIS_OK &&
+                          device->runtime->finish(device, TAMIS_ALL_STREAMS) == TAMIS_OK;
+    tamis_message_restore(&said);
+    return finished;
+}
+
 /* The stream of then may be gone: what was of one waits for all of them. */
 static bool try_again(const refused *entry) {
     tamis_gpu_device *const device = entry->device;
-    if (entry->stream != TAMIS_ALL_STREAMS && device->runtime->finish(device, TAMIS_ALL_STREAMS) != TAMIS_OK)
-        return false;
+    if (entry->stream != TAMIS_ALL_STREAMS && !finish_all(device)) return false;
     return device->runtime->release(device, TAMIS_ALL_STREAMS, entry->memory);
 }
 

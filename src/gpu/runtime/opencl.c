@@ -54,7 +54,9 @@ static void find_library(void) {
                                     {"clGetDeviceIDs", (void (**)(void)) & api.devices},
                                     {"clGetDeviceInfo", (void (**)(void)) & api.device_information},
                                     {"clCreateContext", (void (**)(void)) & api.context_create},
+                                    {"clReleaseContext", (void (**)(void)) & api.context_release},
                                     {"clCreateCommandQueue", (void (**)(void)) & api.queue_create},
+                                    {"clRetainCommandQueue", (void (**)(void)) & api.queue_retain},
                                     {"clCreateBuffer", (void (**)(void)) & api.buffer_create},
                                     {"clReleaseMemObject", (void (**)(void)) & api.memory_release},
                                     {"clCreateProgramWithSource", (void (**)(void)) & api.program_source},
@@ -263,8 +265,10 @@ static void read_limits(opencl_device *device) {
 /* Some implementations take themselves apart at exit while threads of theirs still work: they have nothing left to do
    when this, registered after they were loaded, runs before. */
 static unsigned opened_in; /* tamis_fork_count() then: a child has none of their threads, and would wait for ever */
+static bool is_child(void) { return tamis_fork_count() != __atomic_load_n(&opened_in, __ATOMIC_RELAXED); }
+
 static void leave_quiet(void) {
-    if (tamis_fork_count() != opened_in) return;
+    if (is_child()) return;
     for (int i = 0; i < found; i++)
         if (devices[i].opened) api.finish(devices[i].queue);
 }
@@ -279,11 +283,12 @@ static tamis_status open_locked(opencl_device *device, int number) {
     TRY(check(&device->shared, error, "creating a context"));
     read_limits(device);
     device->queue = api.queue_create(device->context, device->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
+    if (error != OCL_SUCCESS) api.context_release(device->context);
     TRY(check(&device->shared, error, "creating a queue"));
     device->opened = true;
     static bool registered;
     if (!registered) atexit(leave_quiet);
-    opened_in = tamis_fork_count();
+    __atomic_store_n(&opened_in, tamis_fork_count(), __ATOMIC_RELAXED);
     registered = true;
     return TAMIS_OK;
 }
@@ -300,7 +305,7 @@ static tamis_status open_device(int number, tamis_gpu_device **device) {
 
 static opencl_device *own(tamis_gpu_device *device) { return (opencl_device *)device; }
 
-/* Queues of the caller's are not known: of all streams, the default one. */
+/* Queues of the caller's are not known: of all streams, the default one. `finish` knows more of them. */
 static ocl_queue queue_of(tamis_gpu_device *device, void *stream) {
     return stream && stream != TAMIS_ALL_STREAMS ? stream : own(device)->queue;
 }
@@ -528,8 +533,70 @@ static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to,
                  "filling memory");
 }
 
+/* Queues that stream_create has made, the latest first: all streams are these and the device's own. */
+typedef struct made_queue {
+    struct made_queue *next;
+    const tamis_gpu_device *device;
+    ocl_queue queue;
+    int64_t number;
+} made_queue;
+
+static made_queue *made_queues;
+static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER; /* not taken by a child */
+
+static tamis_status note_queue(const tamis_gpu_device *device, ocl_queue queue) {
+    static int64_t number;
+    made_queue *made = NULL;
+    TRY(tamis_allocate(1, sizeof *made, "a note of a queue", (void **)&made));
+    *made = (made_queue){.device = device, .queue = queue};
+    pthread_mutex_lock(&queues_lock);
+    made->number = ++number;
+    made->next = made_queues;
+    made_queues = made;
+    pthread_mutex_unlock(&queues_lock);
+    return TAMIS_OK;
+}
+
+static void forget_queue(ocl_queue queue) {
+    pthread_mutex_lock(&queues_lock);
+    made_queue **at = &made_queues;
+    while (*at && (*at)->queue != queue) at = &(*at)->next;
+    made_queue *const found_one = *at;
+    if (found_one) *at = found_one->next;
+    pthread_mutex_unlock(&queues_lock);
+    tamis_release(found_one);
+}
+
+/* The latest queue of the device with a smaller number, retained: another thread may destroy it. NULL: none. */
+static ocl_queue queue_before(const tamis_gpu_device *device, int64_t *number) {
+    pthread_mutex_lock(&queues_lock);
+    const made_queue *at = made_queues;
+    while (at && (at->device != device || at->number >= *number)) at = at->next;
+    ocl_queue queue = at ? at->queue : NULL;
+    if (at) {
+        api.queue_retain(queue);
+        *number = at->number;
+    }
+    pthread_mutex_unlock(&queues_lock);
+    return queue;
+}
+
+/* Nobody holds the lock meanwhile: streams come and go while others are waited for. */
+static int32_t finish_made_queues(const tamis_gpu_device *device) {
+    int32_t result = OCL_SUCCESS;
+    int64_t number = INT64_MAX;
+    for (ocl_queue queue = queue_before(device, &number); queue; queue = queue_before(device, &number)) {
+        const int32_t finished = api.finish(queue);
+        if (result == OCL_SUCCESS) result = finished;
+        api.queue_release(queue);
+    }
+    return result;
+}
+
 static tamis_status finish(tamis_gpu_device *device, void *stream) {
-    return check(device, api.finish(queue_of(device, stream)), "waiting for its work");
+    const int32_t made = stream == TAMIS_ALL_STREAMS ? finish_made_queues(device) : OCL_SUCCESS;
+    const int32_t result = api.finish(queue_of(device, stream));
+    return check(device, result ? result : made, "waiting for its work");
 }
 
 static tamis_status check_stream(tamis_gpu_device *device, void *stream) {
@@ -549,12 +616,22 @@ static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
 static tamis_status stream_create(tamis_gpu_device *device, bool urgent, void **stream) {
     (void)urgent; /* priorities of queues are an extension */
     int32_t error = OCL_SUCCESS;
-    *stream = api.queue_create(own(device)->context, own(device)->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
-    return check(device, error, "making a command queue");
+    ocl_queue queue = api.queue_create(own(device)->context, own(device)->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
+    TRY(check(device, error, "making a command queue"));
+    const tamis_status status = note_queue(device, queue);
+    if (status != TAMIS_OK) {
+        api.queue_release(queue);
+        return status;
+    }
+    *stream = queue;
+    return TAMIS_OK;
 }
 
+/* A child of fork() leaves the parent's queue alone: it would wait for ever. */
 static void stream_destroy(tamis_gpu_device *device, void *stream) {
     (void)device;
+    if (is_child()) return;
+    forget_queue(stream);
     api.finish(stream);
     api.queue_release(stream);
 }

@@ -69,6 +69,7 @@ typedef struct opencl_api {
     ocl_context (*context_create)(const intptr_t *properties, uint32_t count, const ocl_device *devices,
                                   void (*notify)(const char *, const void *, size_t, void *), void *user,
                                   int32_t *error);
+    int32_t (*context_release)(ocl_context context);
     ocl_queue (*queue_create)(ocl_context context, ocl_device device, uint64_t properties, int32_t *error);
     ocl_memory (*buffer_create)(ocl_context context, uint64_t flags, size_t bytes, void *host, int32_t *error);
     int32_t (*memory_release)(ocl_memory memory);
@@ -96,6 +97,7 @@ typedef struct opencl_api {
     int32_t (*fill)(ocl_queue queue, ocl_memory memory, const void *pattern, size_t pattern_bytes, size_t offset,
                     size_t bytes, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*barrier)(ocl_queue queue, uint32_t waits, const ocl_event *wait, ocl_event *event);
+    int32_t (*queue_retain)(ocl_queue queue);
     int32_t (*queue_release)(ocl_queue queue);
     int32_t (*marker)(ocl_queue queue, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*finish)(ocl_queue queue);
