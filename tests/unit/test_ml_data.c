@@ -159,6 +159,12 @@ static void columns_may_be_named(void **state) {
     } wrong[] = {
         {"user=who,item=film", ":1: found 'who', expected a line of titles with 'film', as the columns are named"},
         {"user=who", "columns = \"user=who\": item= is missing"},
+        {"user=1,item=1",
+         "columns = \"user=1,item=1\": user= and item= are both column 1: name a column of its own for each"},
+        {"user=2,item=who,rating=3,time=stars",
+         "columns = \"user=2,item=who,rating=3,time=stars\": rating= and time= are both column 3: name a column of its "
+         "own for each"},
+        {"user=1,item=2,user=2", "columns = \"user=1,item=2,user=2\": user= is given twice: name one column for it"},
         {"user=1,item=2,rating=4", ":1: found the end of the line, expected a rating"},
         {"user=1,item=0", ":1: found 'who', expected a line of titles with '0', as the columns are named"},
         {"who=1",
