@@ -4,6 +4,7 @@
  */
 #include "ml/rating_columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +204,7 @@ static bool take_mark(const char **p, const char *end, const char *marks) {
 }
 
 bool ml_rating_time(const ml_rating_form *form, const ml_rating_field *f, double *seconds) {
-    if (ml_rating_number(form, f, seconds)) return true;
+    if (ml_rating_number(form, f, seconds)) return isfinite(*seconds);
     const char *p = f->begin, *const end = f->begin + f->length;
     int year, month, day, hour = 0, minute = 0, second = 0;
     if (!take_digits(&p, end, 4, 9999, &year) || !take_mark(&p, end, "-/") || !take_digits(&p, end, 2, 12, &month) ||
