@@ -17,6 +17,7 @@
 #include "cli/visible.h"
 #include "group/join.h"
 #include "group/ranks.h"
+#include "io/output.h"
 #include "model/choice.h"
 #include "model/data.h"
 #include "model/options.h"
@@ -91,8 +92,11 @@ static int choose_checkpoint(training *run) {
         run->checkpoint = tool_allocate(bytes, 1);
         snprintf(run->checkpoint, bytes, "%s%s", base, set->checkpoint ? "" : ".part");
     }
-    if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
+    if (run->checkpoint && tamis_output_same(run->checkpoint, set->output)) {
         return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
+    }
+    if (run->checkpoint && set->json && tamis_output_same(run->checkpoint, set->json)) {
+        return tool_usage_error("--json: %s is the checkpoint of the training; use another name", set->json);
     }
     const int code = run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0;
     if (code) return code;
@@ -104,7 +108,7 @@ static int choose_checkpoint(training *run) {
     }
     run->resume = *set->resume ? set->resume : run->checkpoint;
     if (!run->resume) return tool_usage_error("--resume: FILE is missing");
-    if (run->checkpoint && strcmp(run->resume, run->checkpoint) != 0 && is_file(run->checkpoint)) {
+    if (run->checkpoint && !tamis_output_same(run->resume, run->checkpoint) && is_file(run->checkpoint)) {
         return tool_usage_error(
             "%s exists, from another unfinished training: continue that training, or remove the file", run->checkpoint);
     }
@@ -417,7 +421,8 @@ static bool takes_checkpoint(const training *run) {
 static int finish(training *run, double seconds) {
     const tool_train_settings *set = &run->settings;
     tamis_model_description description;
-    tamis_status status = takes_checkpoint(run) ? TAMIS_OK : tamis_model_save(run->model, set->output);
+    const bool taken = takes_checkpoint(run);
+    tamis_status status = taken ? TAMIS_OK : tamis_model_save(run->model, set->output);
     if (status != TAMIS_OK) {
         const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
@@ -425,7 +430,8 @@ static int finish(training *run, double seconds) {
         }
         return code;
     }
-    if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
+    if (run->checkpoint && is_file(run->checkpoint) && (taken || !tamis_output_same(run->checkpoint, set->output)))
+        unlink(run->checkpoint);
     status = tamis_model_describe(run->model, &description);
     double baseline = (double)NAN;
     if (status == TAMIS_OK && run->held.view.entries && !set->stream)
