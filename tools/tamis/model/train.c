@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <tamis/structure.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -39,7 +40,8 @@ typedef struct training {
     tamis_model *model;
     tool_data data; /* without --stream */
     tamis_batches *batches;
-    tamis_sparse batch; /* of the stream, as wide as the vocabulary */
+    tamis_sparse batch;         /* of the stream, as wide as the vocabulary */
+    tamis_owned_sparse *unique; /* the same without ratings that a later one replaces, NULL where there are none */
     int64_t columns;
     tamis_names *vocabulary;
     tool_held_out held;
@@ -72,6 +74,15 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     }
     if (set->stream && set->from != TAMIS_FILE_AUTO) {
         return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
+    }
+    if (set->stream && set->columns) {
+        return tool_usage_error(
+            "--columns: not with --stream, which reads a matrix: train without --stream, or convert "
+            "the file");
+    }
+    if (set->stream && set->duplicates != tool_method_of_counts(method)) { /* the default */
+        return tool_usage_error("--duplicates: not with --stream, where a row's repeated entries %s",
+                                tool_method_of_counts(method) ? "add up" : "are replaced by the last");
     }
     if (set->base && set->stream) return tool_usage_error("--continue: not with --stream");
     if (set->base && set->devices.count > 0) return tool_usage_error("--continue: not with --devices");
@@ -177,15 +188,31 @@ static int check_names(const training *run) {
     return TOOL_FILE;
 }
 
+/* Of the ratings at one place of a batch the last stays, as in data that are read whole: a fit would add them up. */
+static tamis_status replace_repeated(training *run, const tamis_sparse **batch) {
+    tamis_profile profile;
+    tamis_status status = tamis_row_profile(*batch, &profile);
+    if (status != TAMIS_OK || profile.duplicates == 0) return status;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.offset_type = TAMIS_I64;
+    options.sort = true;
+    options.duplicates = TAMIS_DUPLICATES_LAST;
+    status = tamis_convert(*batch, &options, &run->unique);
+    if (status == TAMIS_OK) *batch = tamis_owned_sparse_view(run->unique);
+    return status;
+}
+
 /* Widens the batches of a stream to the vocabulary. */
 static tamis_status next_batch(void *context, const tamis_sparse **batch) {
     training *run = context;
+    tamis_owned_sparse_free(run->unique);
+    run->unique = NULL;
     const tamis_status status = tamis_batches_next(run->batches, batch);
     if (status != TAMIS_OK || !*batch) return status;
     run->batch = **batch;
     run->batch.cols = run->columns;
     *batch = &run->batch;
-    return TAMIS_OK;
+    return tool_method_of_counts(run->method) ? TAMIS_OK : replace_repeated(run, batch);
 }
 
 /* Pairs without ratings are uses: with ratings that are all 1 a model of ratings has nothing to learn. */
@@ -512,6 +539,7 @@ static int run_train(const void *given, int count, char **operands) {
     tool_data_close(&run.data);
     tamis_names_free(run.vocabulary);
     tamis_batches_close(run.batches);
+    tamis_owned_sparse_free(run.unique);
     tamis_model_free(run.model);
     tool_device_close(&run.device);
     tool_text_free(&run.last_words);
