@@ -89,6 +89,7 @@ static tamis_status pass(tamis_model *model, tamis_batch_source source, void *co
 
 static tamis_status run(tamis_model *model, tamis_batch_source source, void *context, int64_t cols,
                         const tamis_held_out *held_out) {
+    TRY(ml_measure_done(model, held_out));
     while (model->iterations_done < model->options.iterations && !model->stopped && !model->converged) {
         ml_begin_iteration(model);
         int64_t rows;
