@@ -120,6 +120,31 @@ tamis_status tamis_output_check(const char *path, int64_t bytes) {
     return status;
 }
 
+/* Whether two files that are not there yet would have one name in one folder. Cuts the names. */
+static bool is_same_place(char *a, char *b) {
+    const char *const slashes[] = {strrchr(a, '/'), strrchr(b, '/')};
+    if (strcmp(slashes[0] ? slashes[0] + 1 : a, slashes[1] ? slashes[1] + 1 : b) != 0) return false;
+    struct stat folders[2];
+    return stat(folder_of(a), &folders[0]) == 0 && stat(folder_of(b), &folders[1]) == 0 &&
+           folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino;
+}
+
+bool tamis_output_same(const char *a, const char *b) {
+    struct stat files[2];
+    char *targets[2] = {NULL, NULL};
+    const int there[] = {stat(a, &files[0]) == 0, stat(b, &files[1]) == 0};
+    if (there[0] != there[1]) return false;
+    if (there[0]) return files[0].st_dev == files[1].st_dev && files[0].st_ino == files[1].st_ino;
+    bool same = false;
+    if (find_target(a, &targets[0]) == TAMIS_OK && find_target(b, &targets[1]) == TAMIS_OK)
+        same = is_same_place(targets[0], targets[1]);
+    else
+        tamis_clear_error(); /* writing them says what is wrong */
+    tamis_release(targets[0]);
+    tamis_release(targets[1]);
+    return same;
+}
+
 /* Makes a file without a name, of which nothing stays if the process is killed; false if the file system has none. */
 static bool open_nameless(tamis_output *output, mode_t mode) {
 #ifdef O_TMPFILE

@@ -29,6 +29,9 @@ typedef struct tamis_output {
    this message. */
 TAMIS_PRIVATE_API tamis_status tamis_output_check(const char *path, int64_t bytes);
 
+/* Whether two paths lead to one file, through links, which need not be there yet. */
+TAMIS_PRIVATE_API bool tamis_output_same(const char *a, const char *b);
+
 /* Opens an output. gzip: pack on the way. */
 TAMIS_PRIVATE_API tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);
 TAMIS_PRIVATE_API tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t bytes);

@@ -69,30 +69,50 @@ done:
 
 /* ------------------------------------------------------------------------------------------ implicit data */
 
-static bool has_column(const tamis_sparse *S, int64_t row, int64_t requested) {
+/* Finds the entry of a row in a column; -1: there is none. */
+static int64_t entry_at(const tamis_sparse *S, int64_t row, int64_t requested) {
     const int64_t end = ml_offset(S, row + 1);
     const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, requested);
-    return at < end && ml_column(S, at) == requested;
+    return at < end && ml_column(S, at) == requested ? at : -1;
 }
 
+/* Counts the held-out uses of a row, to which zeros and dislikes do not belong (score.c). */
+static int64_t relevant_in(const tamis_sparse *held, int64_t row) {
+    int64_t relevant = 0;
+    for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) relevant += value(held, at) > 0;
+    return relevant;
+}
+
+/* Counts how many of a row's held-out uses are among the first columns of an order that the row does not have. */
+static int64_t hits_in(const tamis_sparse *trained, const tamis_sparse *held, int64_t row, const int64_t *order) {
+    int64_t hits = 0;
+    for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
+        if (entry_at(trained, row, order[i]) >= 0) continue;
+        listed++;
+        const int64_t at = entry_at(held, row, order[i]);
+        hits += at >= 0 && value(held, at) > 0;
+    }
+    return hits;
+}
+
+/* Finds the mean over rows of the share of their held-out uses that is found, as models are scored. */
 static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
     double *counts;
-    int64_t *order, hits = 0;
+    int64_t *order, rows = 0;
+    double recall = 0;
     TRY(tamis_allocate_zeroed(trained->cols, sizeof *counts, "the popularity of columns", (void **)&counts));
     for (int64_t at = 0; at < trained->nnz; at++) counts[ml_column(trained, at)]++;
     const tamis_status status = ml_order_by_count(counts, trained->cols, &order);
     tamis_release(counts);
     TRY(status);
     for (int64_t row = 0; row < held->rows; row++) {
-        if (ml_offset(held, row) == ml_offset(held, row + 1)) continue;
-        for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
-            if (has_column(trained, row, order[i])) continue;
-            listed++;
-            hits += has_column(held, row, order[i]);
-        }
+        const int64_t relevant = relevant_in(held, row);
+        if (relevant == 0) continue;
+        recall += (double)hits_in(trained, held, row, order) / (double)relevant;
+        rows++;
     }
     tamis_release(order);
-    *metric = (double)hits / (double)held->nnz;
+    *metric = rows > 0 ? recall / (double)rows : (double)NAN;
     return TAMIS_OK;
 }
 

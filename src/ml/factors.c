@@ -6,6 +6,7 @@
 
 #include "ml/calls.h"
 #include "ml/kept.h"
+#include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/place.h"
@@ -107,6 +108,10 @@ tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, 
     if (columns && model->cols > 0 && !model->renewed && tamis_names_count(columns) != model->cols)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns has %lld names, the model has %lld columns",
                           (long long)tamis_names_count(columns), (long long)model->cols);
+    const bool fitted = ml_begun(model) || model->steps > 0;
+    if (rows && fitted && !model->renewed && tamis_names_count(rows) > model->rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows has %lld names, the model has %lld rows",
+                          (long long)tamis_names_count(rows), (long long)model->rows);
     tamis_names *own_rows = NULL, *own_columns = NULL;
     if (rows) TRY(tamis_names_copy(rows, &own_rows));
     const tamis_status status = columns ? tamis_names_copy(columns, &own_columns) : TAMIS_OK;

@@ -54,6 +54,24 @@ static int64_t column_width(const tamis_model_options *options, int64_t cols) {
     return 2 * (int64_t)options->neighbours;
 }
 
+/* A neighbour is a column or, where there are no more, -1. */
+static tamis_status check_kept(const char *path, const tamis_dense *kept) {
+    const int64_t n = kept->cols / 2;
+    for (int64_t j = 0; j < kept->rows; j++)
+        for (int64_t k = 0; k < n; k++) {
+            const double number = ml_element(kept, j, k), similarity = ml_element(kept, j, n + k);
+            if (!(number >= -1 && number < (double)kept->rows && number == floor(number)))
+                return tamis_fail(TAMIS_ERROR_FORMAT,
+                                  "%s: neighbour %lld of column %lld is %g, expected -1 or a column of 0 to %lld", path,
+                                  (long long)k, (long long)j, number, (long long)kept->rows - 1);
+            if (!isfinite(similarity))
+                return tamis_fail(TAMIS_ERROR_FORMAT,
+                                  "%s: the similarity of neighbour %lld of column %lld is %g, expected a finite number",
+                                  path, (long long)k, (long long)j, similarity);
+        }
+    return TAMIS_OK;
+}
+
 /* The uses of a row that is scored count as they are with bm25, whose weights are for finding neighbours. */
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
     if (fit) TRY(ml_popular_learn(model, data));
@@ -293,6 +311,7 @@ const ml_method ml_item_knn = {
     .defaults = defaults,
     .check = check,
     .states = states,
+    .check_kept = check_kept,
     .column_width = column_width,
     .prepare = prepare,
     .begin = begin,

@@ -96,6 +96,15 @@ tamis_status ml_check_finite(tamis_model *model) {
                       model->options.type == TAMIS_F32 ? "; or fp64" : "");
 }
 
+/* Computes the metric of the model as it is. */
+static tamis_status measure(tamis_model *model, const tamis_held_out *held_out) {
+    double weight;
+    model->metric = NAN;
+    if (!held_out) return TAMIS_OK;
+    return model->rank ? ml_group_metric(model, held_out, &model->metric)
+                       : ml_metric(model, held_out, &model->metric, &weight);
+}
+
 tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out) {
     tamis_iteration *const report = &model->report;
     TRY(tamis_stream_synchronize(model->device, NULL));
@@ -117,10 +126,7 @@ tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out
     model->iterations_done++;
     model->batches_done = 0;
     for (int i = 0; i < ML_PARTS; i++) model->parts[i] = 0;
-    double weight;
-    if (held_out)
-        TRY(model->rank ? ml_group_metric(model, held_out, &model->metric)
-                        : ml_metric(model, held_out, &model->metric, &weight));
+    TRY(measure(model, held_out));
     report->loss = model->options.skip_loss ? NAN : model->loss;
     report->metric = model->metric;
     report->batch = report->batches = report->batches > 0 ? report->batches : 1;
@@ -140,9 +146,14 @@ tamis_status ml_stopped(const tamis_model *model) {
                       model->options.iterations);
 }
 
+tamis_status ml_measure_done(tamis_model *model, const tamis_held_out *held_out) {
+    return model->iterations_done == 0 || ml_unfinished(model) ? TAMIS_OK : measure(model, held_out);
+}
+
 tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
     ml_forget(model);
     TRY(model->method->begin(model, data));
+    TRY(ml_measure_done(model, held_out));
     while (ml_unfinished(model) && !model->stopped && !model->converged) {
         ml_begin_iteration(model);
         TRY(model->method->iterate(model));

@@ -22,6 +22,8 @@ static inline bool ml_begun(const tamis_model *model) { return model->iterations
 static inline bool ml_unfinished(const tamis_model *model) {
     return model->iterations_done < model->options.iterations;
 }
+/* Computes the metric of a model that has all its iterations: it may be that of other entries, or of none now. */
+tamis_status ml_measure_done(tamis_model *model, const tamis_held_out *held_out);
 /* Calls begin() and does all iterations; the caller calls ml_end(). */
 tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out);
 /* Returns TAMIS_ERROR_CANCELLED, and says where the fit stands. */

@@ -37,6 +37,10 @@ typedef struct ml_method {
        Zeros stand for a state that may be missing or has any size. NULL: there are none. */
     void (*states)(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]);
 
+    /* Checks what a file has of the columns, on the host, where other numbers than factors are kept of them; the
+       message begins with the file's name. NULL: any numbers will do. */
+    tamis_status (*check_kept)(const char *path, const tamis_dense *kept);
+
     /* Returns how many numbers the model keeps of a column, where that is not the factors and a bias. NULL: it is. */
     int64_t (*column_width)(const tamis_model_options *options, int64_t cols);
 

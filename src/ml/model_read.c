@@ -102,6 +102,25 @@ static tamis_status read_section(const tamis_bounded_text *text, int number, con
     return ml_dense_write(model, dense, text->begin + s->begin);
 }
 
+/* Checks what was read as a whole: names are of rows and columns that there are, and what is kept of columns is of the
+   method's kind. */
+static tamis_status check_content(const char *path, const tamis_model *model) {
+    const int64_t rows = tamis_names_count(model->row_names), columns = tamis_names_count(model->column_names);
+    if (rows > model->rows)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: row_names has %lld names, but the model has %lld rows", path,
+                          (long long)rows, (long long)model->rows);
+    if (model->column_names && columns != model->cols)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: column_names has %lld names, but the model has %lld columns", path,
+                          (long long)columns, (long long)model->cols);
+    if (!model->method->check_kept) return TAMIS_OK;
+    tamis_owned_dense *copy;
+    tamis_dense kept;
+    TRY(ml_dense_here(model, &model->column_factors, &copy, &kept));
+    const tamis_status status = model->method->check_kept(path, &kept);
+    tamis_owned_dense_free(copy);
+    return status;
+}
+
 /* Copies the plain fields of a model that a file holds. */
 static void take_over(const tamis_model *from, tamis_model *model) {
     model->rows = from->rows;
@@ -150,6 +169,7 @@ static tamis_status read_model(tamis_device *device, const tamis_bounded_text *t
     take_over(&told, made);
     for (int i = 0; i < ML_FILE_SECTIONS; i++)
         if (sections[i].present) TRY_GOTO(failed, read_section(text, i, &sections[i], made));
+    TRY_GOTO(failed, check_content(text->name, made));
     *model = made;
     return TAMIS_OK;
 failed:

@@ -4,6 +4,7 @@
  */
 #include "ml/rating_columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,17 @@ static tamis_status find_requested(const tamis_bounded_text *text, const ml_rati
     return TAMIS_OK;
 }
 
+/* A line has a field for each role, so that no two roles share one. */
+static tamis_status check_apart(const char *requested, const ml_rating_columns *columns) {
+    for (int role = 1; role < ML_ROLES; role++)
+        for (int other = 0; other < role; other++)
+            if (columns->at[role] >= 0 && columns->at[role] == columns->at[other])
+                return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                                  "columns = \"%s\": %s= and %s= are both column %d: name a column of its own for each",
+                                  requested, roles[other], roles[role], columns->at[role] + 1);
+    return TAMIS_OK;
+}
+
 static tamis_status take_requested(const tamis_bounded_text *text, const ml_rating_field *fields, int count,
                                    const char *line, const char *requested, ml_rating_columns *columns,
                                    bool *by_title) {
@@ -110,6 +122,9 @@ static tamis_status take_requested(const tamis_bounded_text *text, const ml_rati
                 "columns = \"%s\": expected user=NAME,item=NAME and maybe rating=NAME and time=NAME, where "
                 "NAME is a title or a number from 1",
                 requested);
+        if (columns->at[role] >= 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = \"%s\": %s= is given twice: name one column for it",
+                              requested, roles[role]);
         TRY(find_requested(text, fields, count, line, equals + 1, length - (size_t)(equals + 1 - p), &columns->at[role],
                            by_title));
         p += length + (p[length] == ',');
@@ -117,6 +132,7 @@ static tamis_status take_requested(const tamis_bounded_text *text, const ml_rati
     for (int role = 0; role < 2; role++)
         if (columns->at[role] < 0)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = \"%s\": %s= is missing", requested, roles[role]);
+    TRY(check_apart(requested, columns));
     columns->named = true;
     return TAMIS_OK;
 }
@@ -188,7 +204,7 @@ static bool take_mark(const char **p, const char *end, const char *marks) {
 }
 
 bool ml_rating_time(const ml_rating_form *form, const ml_rating_field *f, double *seconds) {
-    if (ml_rating_number(form, f, seconds)) return true;
+    if (ml_rating_number(form, f, seconds)) return isfinite(*seconds);
     const char *p = f->begin, *const end = f->begin + f->length;
     int year, month, day, hour = 0, minute = 0, second = 0;
     if (!take_digits(&p, end, 4, 9999, &year) || !take_mark(&p, end, "-/") || !take_digits(&p, end, 2, 12, &month) ||

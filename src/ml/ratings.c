@@ -17,7 +17,7 @@
 #include "ml/rating_columns.h"
 #include "sparse/element.h"
 
-enum { REPORT_EVERY = 1 << 14, LINE_BYTES_LEAST = 4 };
+enum { REPORT_EVERY = 1 << 14 };
 
 typedef struct rating_reader {
     const tamis_ratings_options *options;
@@ -137,12 +137,11 @@ static tamis_status take_line(rating_reader *reader, const char *line) {
     return TAMIS_OK;
 }
 
-static tamis_status make_room(rating_reader *reader) {
+/* Makes room for an entry of each line of data from `first` on. */
+static tamis_status make_room(rating_reader *reader, const char *first) {
     const tamis_bounded_text *const text = &reader->input.text;
-    int64_t lines = 1;
-    for (const char *p = text->begin; p < text->end; p = tamis_next_line(text, p)) lines++;
-    const int64_t most = (text->end - text->begin) / LINE_BYTES_LEAST + 1; /* many lines may be empty */
-    if (lines > most) lines = most;
+    int64_t lines = 0;
+    for (const char *p = first; p < text->end; p = ml_rating_line_next(text, tamis_next_line(text, p))) lines++;
     void *memory;
     TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
     reader->row_indices = memory;
@@ -162,7 +161,7 @@ static tamis_status take_lines(rating_reader *reader) {
     const char *line;
     int64_t lines = 0;
     TRY(find_first(reader, &line));
-    TRY(make_room(reader));
+    TRY(make_room(reader, line));
     for (; line < text->end; line = ml_rating_line_next(text, tamis_next_line(text, line))) {
         TRY(take_line(reader, line));
         if (++lines % REPORT_EVERY == 0)

@@ -76,6 +76,8 @@ static void ratings_are_read(void **state) {
         {".csv", "a,x,5,2024-02-29\na,x,1,2024-02-28 23:59:59\n", "csr 1x1 1| 0 0 5", "a", "x"},
         {".csv", "a,x,5,7\na,x,1,7\n", "csr 1x1 1| 0 0 1", "a", "x"},
         {".csv", "a,x,5,200\na,x,1,100\nb,x,3,late\n", "csr 2x1 2| 0 0 1| 1 0 3", "a|b", "x"},
+        {".csv", "a,x,5,200\na,x,1,100\nb,x,3,nan\n", "csr 2x1 2| 0 0 1| 1 0 3", "a|b", "x"},
+        {".csv", "a,x,5,inf\na,x,1,100\nb,x,3,-1e999\n", "csr 2x1 2| 0 0 1| 1 0 3", "a|b", "x"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_ratings(cases[i].ending, cases[i].content, NULL, cases[i].matrix, cases[i].users, cases[i].items);
@@ -159,6 +161,12 @@ static void columns_may_be_named(void **state) {
     } wrong[] = {
         {"user=who,item=film", ":1: found 'who', expected a line of titles with 'film', as the columns are named"},
         {"user=who", "columns = \"user=who\": item= is missing"},
+        {"user=1,item=1",
+         "columns = \"user=1,item=1\": user= and item= are both column 1: name a column of its own for each"},
+        {"user=2,item=who,rating=3,time=stars",
+         "columns = \"user=2,item=who,rating=3,time=stars\": rating= and time= are both column 3: name a column of its "
+         "own for each"},
+        {"user=1,item=2,user=2", "columns = \"user=1,item=2,user=2\": user= is given twice: name one column for it"},
         {"user=1,item=2,rating=4", ":1: found the end of the line, expected a rating"},
         {"user=1,item=0", ":1: found 'who', expected a line of titles with '0', as the columns are named"},
         {"who=1",
@@ -191,6 +199,8 @@ static void times_are_told(void **state) {
         {false, "a,x,1,30\na,y,2,10\na,x,3,20\n", "csr 1x2 2| 0 0 30| 0 1 10"},
         {true, "a,x,1,30\na,y,2,10\na,x,3,20\n", "csr 1x2 2| 0 0 30| 0 1 10"},
         {false, "a,x,1,soon\n", NULL},
+        {false, "a,x,1,nan\n", NULL},
+        {false, "a,x,1,inf\n", NULL},
         {false, "a,x,1\n", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -420,6 +420,67 @@ static void refuses_what_cannot_be(void **state) {
     free(good.data);
 }
 
+/* Saves a model whose checksum is right, whatever is in it, and expects that it is refused. */
+static void refuse_saved(const tamis_model *model, const char *words) {
+    EXPECT_OK(tamis_model_save(model, in_folder("crafted")));
+    const bytes b = read_bytes(in_folder("crafted"));
+    unlink(in_folder("crafted"));
+    refuse_bytes(b.data, b.size, words);
+    free(b.data);
+}
+
+/* Programs take names for numbers of rows and columns, and write where those lie. */
+static void refuses_names_of_nothing(void **state) {
+    (void)state;
+    int64_t index;
+    tamis_model *model = whole_model(TAMIS_F32);
+    EXPECT_OK(tamis_names_add(model->column_names, "more", 4, &index));
+    refuse_saved(model, ": column_names has 8 names, but the model has 7 columns");
+    for (int i = 0; i < 6; i++) EXPECT_OK(tamis_names_add(model->row_names, "abcdef" + i, 1, &index));
+    EXPECT_REFUSED(tamis_model_set_names(model, model->row_names, NULL), TAMIS_ERROR_ARGUMENT,
+                   "rows has 6 names, the model has 5 rows");
+    refuse_saved(model, ": row_names has 6 names, but the model has 5 rows");
+    tamis_model_free(model);
+}
+
+/* The neighbours of a column are used as places in an array. */
+static void refuses_neighbours_that_are_none(void **state) {
+    (void)state;
+    static const struct {
+        int at;
+        float number;
+        const char *words;
+    } cases[] = {
+        {4, 31, ": neighbour 0 of column 1 is 31, expected -1 or a column of 0 to 30"},
+        {5, -2, ": neighbour 1 of column 1 is -2, expected -1"},
+        {5, 1.5F, ": neighbour 1 of column 1 is 1.5, expected -1"},
+        {0, NAN, ": neighbour 0 of column 0 is nan, expected -1"},
+        {1, INFINITY, ": neighbour 1 of column 0 is inf, expected -1"},
+        {3, NAN, ": the similarity of neighbour 1 of column 0 is nan, expected a finite number"},
+    };
+    tamis_model_options options;
+    tamis_model *model, *loaded;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ITEM_KNN));
+    options.neighbours = 2;
+    data d = data_make(50, 31, 6, 77);
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+    float *const kept = model->column_factors.data;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const float before = kept[cases[i].at];
+        kept[cases[i].at] = cases[i].number;
+        refuse_saved(model, cases[i].words);
+        kept[cases[i].at] = before;
+    }
+    kept[5] = -1;
+    EXPECT_OK(tamis_model_save(model, in_folder("crafted")));
+    EXPECT_OK(tamis_model_load(device, in_folder("crafted"), &loaded));
+    unlink(in_folder("crafted"));
+    tamis_model_free(loaded);
+    tamis_model_free(model);
+    data_free(&d);
+}
+
 /* Version 4 has no weights of uses, version 3 no lambda by noise, version 2 no rate_offset, version 1 neither scale nor
  * prior_ratings: its ratings
  * were fitted as they are, under lambda times their number.
@@ -631,6 +692,8 @@ int main(void) {
         cmocka_unit_test(notices_every_flip),
         cmocka_unit_test(notices_what_is_missing),
         cmocka_unit_test(refuses_what_cannot_be),
+        cmocka_unit_test(refuses_names_of_nothing),
+        cmocka_unit_test(refuses_neighbours_that_are_none),
         cmocka_unit_test(reads_version_1),
     };
     setenv("TAMIS_PROBE", "0", 1);

@@ -408,6 +408,14 @@ static void wrong_options_are_refused(void **state) {
     options.neighbours = 0;
     EXPECT_REFUSED(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT,
                    "neighbours = 0, expected 1 to 4096");
+    options = options_of(TAMIS_ITEM_KNN, TAMIS_F32);
+    options.iterations = 0;
+    EXPECT_REFUSED(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT,
+                   "iterations = 0: item-knn is made in its first iteration: expected 1");
+    options = options_of(TAMIS_EASE, TAMIS_F32);
+    options.iterations = 0;
+    EXPECT_REFUSED(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT,
+                   "iterations = 0: ease is made in its first iteration: expected 1");
     options = options_of(TAMIS_EASE, TAMIS_F32);
     options.weights = TAMIS_WEIGHTS_BM25;
     EXPECT_REFUSED(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT,

@@ -369,8 +369,52 @@ static void baselines_are_what_they_say(void **state) {
     assert_int_equal(tamis_baseline(TAMIS_ALS, &uses, &left, &metric), TAMIS_ERROR_PATTERN);
 }
 
+/* ------------------------------------------------------------------------------------------ the baseline */
+
+/* Rows of unlike length count the same, and what is not used is not to be found: the metric is that of models. */
+static void baseline_is_the_same_metric(void **state) {
+    (void)state;
+    enum { COLUMNS = 14 };
+    /* column j is in as many of the rows from 5 on as 13 - j; rows 0 to 4 have nothing, but row 0 has column 0 */
+    int64_t known_offsets[5 + COLUMNS + 1] = {0, 1, 1, 1, 1, 1}, nnz = 1;
+    int32_t known_columns[1 + COLUMNS * COLUMNS] = {0};
+    for (int i = 0; i < COLUMNS; i++) {
+        for (int32_t j = 0; j < COLUMNS - 1 - i; j++) known_columns[nnz++] = j;
+        known_offsets[5 + i + 1] = nnz;
+    }
+    /* found: column 10 of row 0, which has column 0; column 9 of row 1; neither 11 nor 12 of rows 1 and 2 */
+    int64_t held_offsets[5 + COLUMNS + 1] = {0, 1, 5, 6, 8, 8};
+    const int32_t held_columns[] = {10, 9, 11, 12, 13, 12, 1, 2};
+    float held_values[] = {1, 2, 1, 1, 1, 3, 0, -1};
+    for (int i = 6; i <= 5 + COLUMNS; i++) held_offsets[i] = 8;
+    const tamis_sparse known = {.rows = 5 + COLUMNS,
+                                .cols = COLUMNS,
+                                .nnz = nnz,
+                                .offset_type = TAMIS_I64,
+                                .offsets = known_offsets,
+                                .columns = known_columns};
+    tamis_sparse held = {.rows = 5 + COLUMNS,
+                         .cols = COLUMNS,
+                         .nnz = 8,
+                         .offset_type = TAMIS_I64,
+                         .offsets = held_offsets,
+                         .columns = held_columns,
+                         .values = held_values};
+    double found;
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &known, &held, &found));
+    same("recall", found, (1 + 1. / 4 + 0) / 3); /* row 3 has a zero and a dislike alone */
+    held.values = NULL;                          /* all are uses */
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &known, &held, &found));
+    same("recall", found, (1 + 1. / 4 + 0 + 1) / 4);
+    for (int i = 0; i < 8; i++) held_values[i] = -1;
+    held.values = held_values;
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &known, &held, &found));
+    assert_true(isnan(found));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(baseline_is_the_same_metric),
         cmocka_unit_test(tells_topics),
         cmocka_unit_test(measures_coherence),
         cmocka_unit_test(scores),

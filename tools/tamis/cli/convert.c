@@ -60,31 +60,38 @@ static bool is_array(const char *path) {
     return strcmp(path, "-") == 0 ? tamis_standard_format() == TAMIS_FILE_NPY : ends_with(path, ".npy");
 }
 
-/* Writes the ids of rows and of columns, each to a file of its own if it is wanted. */
+/* Files of the ids of rows and of columns, each if it is wanted. They are kept once OUT is written. */
 typedef struct id_files {
     const char *path[2];
+    tool_output_file file[2];
     int code;
 } id_files;
 
+/* Returns where the ids go, NULL if they are not wanted or something has failed before. */
+static FILE *open_ids(id_files *files, bool of_columns) {
+    if (!files->path[of_columns] || files->code) return NULL;
+    files->code = tool_output_open(files->path[of_columns], &files->file[of_columns]);
+    return files->code ? NULL : files->file[of_columns].out;
+}
+
+static int close_ids(id_files *files, int code) {
+    for (int i = 0; i < 2; i++) {
+        const int closed = tool_output_close(&files->file[i], code == 0);
+        if (code == 0) code = closed;
+    }
+    return code;
+}
+
 static bool write_ids(void *context, bool of_columns, const int64_t *ids, int64_t count) {
-    id_files *files = context;
-    tool_output_file file;
-    if (!files->path[of_columns] || files->code) return true;
-    files->code = tool_output_open(files->path[of_columns], &file);
-    if (files->code) return true;
-    for (int64_t i = 0; i < count; i++) fprintf(file.out, "%lld\n", (long long)ids[i]);
-    files->code = tool_output_close(&file, true);
+    FILE *const out = open_ids(context, of_columns);
+    for (int64_t i = 0; out && i < count; i++) fprintf(out, "%lld\n", (long long)ids[i]);
     return true; /* a failure is reported afterwards */
 }
 
-/* Writes the names of the rows or columns to a file. */
-static int write_names(const char *path, const tamis_names *names) {
-    tool_output_file file;
-    if (!path) return 0;
-    const int code = tool_output_open(path, &file);
-    if (code) return code;
-    for (int64_t i = 0; i < tamis_names_count(names); i++) fprintf(file.out, "%s\n", tamis_names_at(names, i));
-    return tool_output_close(&file, true);
+/* Writes the names of the rows or columns. */
+static void write_names(id_files *files, bool of_columns, const tamis_names *names) {
+    FILE *const out = open_ids(files, of_columns);
+    for (int64_t i = 0; out && i < tamis_names_count(names); i++) fprintf(out, "%s\n", tamis_names_at(names, i));
 }
 
 /* ---- types that keep the numbers */
@@ -255,28 +262,25 @@ static int run_convert(const void *given, int count, char **operands) {
     }
     tool_source source;
     int code = tool_source_open(in, &reading, &source);
-    if (code) return code;
+    if (code) return close_ids(&files, code);
     const double read = tool_seconds();
     if (source.rows) {
-        files.code = write_names(set->row_ids, source.rows);
-        if (files.code == 0) files.code = write_names(set->column_ids, source.columns);
+        write_names(&files, false, source.rows);
+        write_names(&files, true, source.columns);
     }
     if (files.code == 0) files.code = check_transpose(set, &source);
     code = files.code ? files.code : tool_output_room(out, (double)source.S->nnz, 0, TOOL_ENTRY_CHARACTERS);
     if (code) {
         tool_source_close(&source);
-        return code;
+        return close_ids(&files, code);
     }
     tamis_owned_sparse *arranged = NULL;
     int64_t changed = 0;
     tamis_status status = arrange(set, &reading, source.S, &arranged, &changed);
     const tamis_sparse *S = arranged ? tamis_owned_sparse_view(arranged) : source.S;
     if (status == TAMIS_OK) status = tamis_write_sparse(out, S);
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, NULL);
-    } else {
-        report(set, out, &source, S, changed, tool_seconds() - read);
-    }
+    code = close_ids(&files, status == TAMIS_OK ? 0 : tool_library_error(status, NULL));
+    if (code == 0) report(set, out, &source, S, changed, tool_seconds() - read);
     tamis_owned_sparse_free(arranged);
     tool_source_close(&source);
     return code;

@@ -1,4 +1,5 @@
-/* Rules for all outputs. Files are compared on their device, not by name: a link to an input is that input. */
+/* Rules for all outputs. Files are compared on their device, not by name: a link to an input is that input. Of files
+   that are not there yet the folders are compared. */
 #define _GNU_SOURCE
 #include "cli/outputs.h"
 
@@ -71,7 +72,8 @@ static void find_files(const tool_command *command, const tool_option *option, c
 }
 
 static bool same_file(const named_file *a, const named_file *b) {
-    if (a->now.st_mode == 0 || b->now.st_mode == 0) return a->written && b->written && strcmp(a->path, b->path) == 0;
+    if (a->now.st_mode == 0 || b->now.st_mode == 0)
+        return a->written && b->written && !a->standard && !b->standard && tamis_output_same(a->path, b->path);
     return S_ISREG(a->now.st_mode) && a->now.st_dev == b->now.st_dev && a->now.st_ino == b->now.st_ino;
 }
 

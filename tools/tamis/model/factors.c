@@ -149,7 +149,6 @@ static const tool_option export_options[] = {
 static int write_factors(const tool_use *use, const char *path, bool of_rows) {
     tamis_owned_dense *factors = NULL;
     if (!path) return 0;
-    if (of_rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
     const tamis_status status =
         of_rows ? tamis_model_row_factors(use->model, &factors) : tamis_model_column_factors(use->model, &factors);
     if (status != TAMIS_OK) return tool_library_error(status, use->path);
@@ -166,7 +165,11 @@ static int write_factors(const tool_use *use, const char *path, bool of_rows) {
 static int export_all(const tool_use *use, const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count, (void)operands;
-    int code = write_factors(use, set->rows, true);
+    /* what is not there is said before a file is replaced */
+    if (set->rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
+    int code = check_names("--row-names", set->row_names, use->rows);
+    if (code == 0) code = check_names("--column-names", set->column_names, use->columns);
+    if (code == 0) code = write_factors(use, set->rows, true);
     if (code == 0) code = write_factors(use, set->columns, false);
     if (code == 0) code = write_names(use, "--row-names", set->row_names, use->rows);
     if (code == 0) code = write_names(use, "--column-names", set->column_names, use->columns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <tamis/structure.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -17,6 +18,7 @@
 #include "cli/visible.h"
 #include "group/join.h"
 #include "group/ranks.h"
+#include "io/output.h"
 #include "model/choice.h"
 #include "model/data.h"
 #include "model/options.h"
@@ -38,7 +40,8 @@ typedef struct training {
     tamis_model *model;
     tool_data data; /* without --stream */
     tamis_batches *batches;
-    tamis_sparse batch; /* of the stream, as wide as the vocabulary */
+    tamis_sparse batch;         /* of the stream, as wide as the vocabulary */
+    tamis_owned_sparse *unique; /* the same without ratings that a later one replaces, NULL where there are none */
     int64_t columns;
     tamis_names *vocabulary;
     tool_held_out held;
@@ -72,6 +75,15 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     if (set->stream && set->from != TAMIS_FILE_AUTO) {
         return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
     }
+    if (set->stream && set->columns) {
+        return tool_usage_error(
+            "--columns: not with --stream, which reads a matrix: train without --stream, or convert "
+            "the file");
+    }
+    if (set->stream && set->duplicates != tool_method_of_counts(method)) { /* the default */
+        return tool_usage_error("--duplicates: not with --stream, where a row's repeated entries %s",
+                                tool_method_of_counts(method) ? "add up" : "are replaced by the last");
+    }
     if (set->base && set->stream) return tool_usage_error("--continue: not with --stream");
     if (set->base && set->devices.count > 0) return tool_usage_error("--continue: not with --devices");
     return 0;
@@ -91,8 +103,11 @@ static int choose_checkpoint(training *run) {
         run->checkpoint = tool_allocate(bytes, 1);
         snprintf(run->checkpoint, bytes, "%s%s", base, set->checkpoint ? "" : ".part");
     }
-    if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
+    if (run->checkpoint && tamis_output_same(run->checkpoint, set->output)) {
         return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
+    }
+    if (run->checkpoint && set->json && tamis_output_same(run->checkpoint, set->json)) {
+        return tool_usage_error("--json: %s is the checkpoint of the training; use another name", set->json);
     }
     const int code = run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0;
     if (code) return code;
@@ -104,7 +119,7 @@ static int choose_checkpoint(training *run) {
     }
     run->resume = *set->resume ? set->resume : run->checkpoint;
     if (!run->resume) return tool_usage_error("--resume: FILE is missing");
-    if (run->checkpoint && strcmp(run->resume, run->checkpoint) != 0 && is_file(run->checkpoint)) {
+    if (run->checkpoint && !tamis_output_same(run->resume, run->checkpoint) && is_file(run->checkpoint)) {
         return tool_usage_error(
             "%s exists, from another unfinished training: continue that training, or remove the file", run->checkpoint);
     }
@@ -173,15 +188,31 @@ static int check_names(const training *run) {
     return TOOL_FILE;
 }
 
+/* Of the ratings at one place of a batch the last stays, as in data that are read whole: a fit would add them up. */
+static tamis_status replace_repeated(training *run, const tamis_sparse **batch) {
+    tamis_profile profile;
+    tamis_status status = tamis_row_profile(*batch, &profile);
+    if (status != TAMIS_OK || profile.duplicates == 0) return status;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.offset_type = TAMIS_I64;
+    options.sort = true;
+    options.duplicates = TAMIS_DUPLICATES_LAST;
+    status = tamis_convert(*batch, &options, &run->unique);
+    if (status == TAMIS_OK) *batch = tamis_owned_sparse_view(run->unique);
+    return status;
+}
+
 /* Widens the batches of a stream to the vocabulary. */
 static tamis_status next_batch(void *context, const tamis_sparse **batch) {
     training *run = context;
+    tamis_owned_sparse_free(run->unique);
+    run->unique = NULL;
     const tamis_status status = tamis_batches_next(run->batches, batch);
     if (status != TAMIS_OK || !*batch) return status;
     run->batch = **batch;
     run->batch.cols = run->columns;
     *batch = &run->batch;
-    return TAMIS_OK;
+    return tool_method_of_counts(run->method) ? TAMIS_OK : replace_repeated(run, batch);
 }
 
 /* Pairs without ratings are uses: with ratings that are all 1 a model of ratings has nothing to learn. */
@@ -417,7 +448,8 @@ static bool takes_checkpoint(const training *run) {
 static int finish(training *run, double seconds) {
     const tool_train_settings *set = &run->settings;
     tamis_model_description description;
-    tamis_status status = takes_checkpoint(run) ? TAMIS_OK : tamis_model_save(run->model, set->output);
+    const bool taken = takes_checkpoint(run);
+    tamis_status status = taken ? TAMIS_OK : tamis_model_save(run->model, set->output);
     if (status != TAMIS_OK) {
         const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
@@ -425,7 +457,8 @@ static int finish(training *run, double seconds) {
         }
         return code;
     }
-    if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
+    if (run->checkpoint && is_file(run->checkpoint) && (taken || !tamis_output_same(run->checkpoint, set->output)))
+        unlink(run->checkpoint);
     status = tamis_model_describe(run->model, &description);
     double baseline = (double)NAN;
     if (status == TAMIS_OK && run->held.view.entries && !set->stream)
@@ -506,6 +539,7 @@ static int run_train(const void *given, int count, char **operands) {
     tool_data_close(&run.data);
     tamis_names_free(run.vocabulary);
     tamis_batches_close(run.batches);
+    tamis_owned_sparse_free(run.unique);
     tamis_model_free(run.model);
     tool_device_close(&run.device);
     tool_text_free(&run.last_words);
