@@ -194,7 +194,9 @@ static tamis_status replace_repeated(training *run, const tamis_sparse **batch) 
     tamis_status status = tamis_row_profile(*batch, &profile);
     if (status != TAMIS_OK || profile.duplicates == 0) return status;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = (*batch)->index_type;
     options.offset_type = TAMIS_I64;
+    options.value_type = (*batch)->value_type;
     options.sort = true;
     options.duplicates = TAMIS_DUPLICATES_LAST;
     status = tamis_convert(*batch, &options, &run->unique);
