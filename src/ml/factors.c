@@ -6,7 +6,6 @@
 
 #include "ml/calls.h"
 #include "ml/kept.h"
-#include "ml/loop.h"
 #include "ml/method.h"
 #include "ml/model.h"
 #include "ml/place.h"

@@ -18,7 +18,6 @@ tamis_status ml_check_finite(tamis_model *model);
 void ml_model_empty(tamis_model *model);
 /* Saves the checkpoint, where there is one to be made, when it is due or `now`. */
 tamis_status ml_checkpoint(tamis_model *model, bool now);
-static inline bool ml_begun(const tamis_model *model) { return model->iterations_done > 0 || model->batches_done > 0; }
 static inline bool ml_unfinished(const tamis_model *model) {
     return model->iterations_done < model->options.iterations;
 }

@@ -123,6 +123,8 @@ static inline tamis_sparse ml_with_values(const tamis_sparse *S, const void *val
     return other;
 }
 
+static inline bool ml_begun(const tamis_model *model) { return model->iterations_done > 0 || model->batches_done > 0; }
+
 /* Whether what a fit learns of the data before its first iteration is to be learnt. */
 static inline bool ml_learns_data(const tamis_model *model) { return model->iterations_done == 0 || model->renewed; }
 
