@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 
-static const double BUSY = 0.15,
-                    SHARE = 0.02;        /* times are doubtful from so many processors of others on, or this share */
+/* Times are doubtful from so many processors of others on, or from this share of the threads. */
+static const double BUSY = 0.15, SHARE = 0.02;
 static const double LEAST_SECONDS = 0.1; /* shorter times are lost in the kernel's clock ticks */
 
 static double children; /* processor time of processes that we started */

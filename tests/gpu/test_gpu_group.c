@@ -177,24 +177,29 @@ static void *open_one(void *memory) {
     return NULL;
 }
 
-/* A transport that knows the host's memory alone. */
-static void copies_through_the_host(const void *overlap) {
-    member members[RANKS];
+/* Does the work of each member on its transport, in a thread of its own. */
+static void in_threads(member *members, tamis_transport *transports, void *(*work)(void *member)) {
     pthread_t threads[RANKS];
-    tamis_transport transports[RANKS];
-    const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    use_fake();
-    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
-    CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
     for (int r = 0; r < RANKS; r++) {
-        transports[r].size = offsetof(tamis_transport, device_begin);
         members[r].transport = &transports[r];
-        if (pthread_create(&threads[r], NULL, open_one, &members[r]) != 0) abort();
+        if (pthread_create(&threads[r], NULL, work, &members[r]) != 0) abort();
     }
     for (int r = 0; r < RANKS; r++) {
         pthread_join(threads[r], NULL);
         CHECK(members[r].made == TAMIS_OK);
     }
+}
+
+/* A transport that knows the host's memory alone. */
+static void copies_through_the_host(const void *overlap) {
+    member members[RANKS];
+    tamis_transport transports[RANKS];
+    const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    use_fake();
+    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
+    CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
+    for (int r = 0; r < RANKS; r++) transports[r].size = offsetof(tamis_transport, device_begin);
+    in_threads(members, transports, open_one);
     const long in = calls("cuMemcpyHtoDAsync_v2"), out = calls("cuMemcpyDtoHAsync_v2");
     members_run(members);
     for (int r = 0; r < RANKS; r++) CHECK(members[r].run[2] == TAMIS_OK);
@@ -241,7 +246,6 @@ static void *exchange_and_close(void *memory) {
 /* A rank's events stay until the others have had their streams wait for them. */
 static void closing_early(const void *nothing) {
     member members[RANKS];
-    pthread_t threads[RANKS];
     tamis_transport transports[RANKS];
     const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     (void)nothing;
@@ -249,14 +253,7 @@ static void closing_early(const void *nothing) {
     members_open(members, TAMIS_OVERLAP_AUTO);
     CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
     setenv("FAKE_CUDA_SLOW", "200", 1);
-    for (int r = 0; r < RANKS; r++) {
-        members[r].transport = &transports[r];
-        if (pthread_create(&threads[r], NULL, exchange_and_close, &members[r]) != 0) abort();
-    }
-    for (int r = 0; r < RANKS; r++) {
-        pthread_join(threads[r], NULL);
-        CHECK(members[r].made == TAMIS_OK);
-    }
+    in_threads(members, transports, exchange_and_close);
     members_close(members);
     CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
