@@ -10,10 +10,15 @@
 
 enum { PATH_BYTES = 1024 };
 
+int tamis_processors_of(const tamis_backend *backend, int threads) {
+    const int processors = backend->processors ? backend->processors() : threads;
+    return processors < threads ? processors : threads;
+}
+
 bool tamis_device_key(const tamis_backend *backend, int number, int threads, char key[TAMIS_DEVICE_KEY]) {
     tamis_device_description device;
     if (backend->describe(number, &device) != TAMIS_OK) return false;
-    const int processors = backend->processors ? backend->processors() : threads;
+    const int processors = tamis_processors_of(backend, threads);
     char fewer[32] = ""; /* what is measured of threads that take turns holds for no others */
     if (processors < threads) snprintf(fewer, sizeof fewer, " on %d processors", processors);
     snprintf(key, TAMIS_DEVICE_KEY, "%s %s %s %d threads%s %lld %lld %lld", device.name, device.model,

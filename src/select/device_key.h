@@ -10,6 +10,9 @@ enum { TAMIS_DEVICE_KEY = 256 };
    caches. False if the device cannot be described. */
 bool tamis_device_key(const tamis_backend *backend, int number, int threads, char key[TAMIS_DEVICE_KEY]);
 
+/* Returns how many processors so many threads of a device run on: fewer than threads where they take turns. */
+int tamis_processors_of(const tamis_backend *backend, int threads);
+
 /* The path of the device's file; its name begins with `prefix`. False if there is no folder. */
 bool tamis_device_file(const char *prefix, const char *key, char *path, size_t bytes);
 

@@ -11,6 +11,7 @@
 #include "base/load.h"
 #include "base/status.h"
 #include "base/text_buffer.h"
+#include "select/device_key.h"
 #include "select/laboratory.h"
 #include "select/remembered.h"
 
@@ -77,8 +78,8 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
                    (long long)f->max, (long long)f->empty_rows, f->sorted);
     tamis_text_add(&text, "|%d %d %d|%d %d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
                    step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]), step(e->row_fresh));
-    if (p->backend->processors && p->backend->processors() < p->threads)
-        tamis_text_add(&text, "|on %d processors", p->backend->processors());
+    const int processors = tamis_processors_of(p->backend, p->threads);
+    if (processors < p->threads) tamis_text_add(&text, "|on %d processors", processors);
     if (p->d_is_b) tamis_text_add(&text, "|D is B");
     if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* whose methods another build may have chosen */
 #ifdef TAMIS_SLOW_KERNELS
