@@ -59,7 +59,7 @@ quality: build ## the models beside other libraries (from PyPI) on the same spli
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" lab/bench/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
 
-results-pages: build ## a page in HTML of each file in lab/results; the claims in its README and the tables of speed, if all is of one commit and evidence of these sources
+results-pages: build ## a page in HTML of each file in lab/results; the claims in its README and the tables of speed, if all is of these sources
 	@lab/results/page.sh draw
 	@scripts/gpu-stale.sh refuse
 	@lab/results/page.sh commits

@@ -4,7 +4,7 @@
 # build/demo, which is made in a minute: kernels of fp32 for this processor are optimised, others are not.
 set -eu
 build=build/release
-if [ ! -e build/release/build.ninja ] && [ "$(uname -m)" = x86_64 ]; then
+if [ ! -e build/release/tools/tamis/tamis ] && [ "$(uname -m)" = x86_64 ]; then
     build=build/demo
     isa=v2
     ! grep -qsw avx2 /proc/cpuinfo || isa=v3

@@ -28,7 +28,7 @@ versions() {
 }
 check 'a tree without changes' clean
 check 'evidence of these sources, without failed steps' scripts/gpu-stale.sh refuse
-check 'results and evidence of one commit' lab/results/page.sh commits
+check 'results and evidence of these sources' lab/results/page.sh commits
 check "CHANGELOG.md: a section $version with its date" dated
 check 'the same version everywhere, and a distribution in debian/changelog' versions
 check 'the list of structures has all of them' scripts/freeze-layout.sh check

@@ -39,6 +39,7 @@ def names_of(kit: Path, kind: str) -> list[str]:
     neutral = list(gen_matrices.SPEC)
     if kind == "neutral":
         return neutral
+    sys.argv = ["prepare.py", str(kit), "", "1"]  # so does this
     import prepare
 
     packed = np.load(lzma.open(kit / "data/real.npz.xz"))

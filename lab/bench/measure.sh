@@ -4,7 +4,7 @@
 #
 # A piece that was measured of this commit is not measured again, and one that was interrupted goes on where it can, so that the same
 # command is called until it says that all is done. What is written, into lab/results/<machine> and docs/evidence, carries the commit:
-# in the records of `tamis bench`, in the evidence, and for all in pieces.txt. `make results-pages` refuses results of several.
+# in the records of `tamis bench`, in the evidence, and for all in pieces.txt. `make results-pages` refuses results of other sources.
 #   TIME       seconds: a piece that could end after them is not begun
 #   KIT        a folder with matrices and recorded times (kit.py), ../shared/kit unless set
 #   JESTER, MSWEB, KOS, AP   real files for the models (models.sh)
@@ -122,12 +122,12 @@ rest() { least_one $((piece_start + limit - $(date +%s))); }
 least_one() { if [ "$1" -lt 1 ]; then echo 1; else echo "$1"; fi; }
 within() { timeout -k 5 "$(rest)" "$@"; }
 
-# check STEPS: what evidence of this commit has of other pieces stays, also where another machine has measured them
+# check STEPS: what evidence of these sources has of other pieces stays, also where another machine has measured them
 check() {
     out=$work/evidence-$commit
     if [ ! -d "$out" ]; then
         mkdir -p "$out"
-        grep -ls "^ \"commit\": \"$commit\"" "$evidence"/*.json | while read -r file; do cp "$file" "$out"; done
+        grep -ls "^ \"sources_sha256\": \"$(scripts/gpu-hash.sh)\"" "$evidence"/*.json | while read -r file; do cp "$file" "$out"; done
     fi
     OUT=$out TOTAL=$(rest) ONLY=$1 scripts/gpu-check.sh && mkdir -p "$evidence" && cp "$out"/*.json "$evidence"
 }

@@ -3,7 +3,7 @@
 #   page.sh draw           a page X.html beside each X.jsonl.xz, by tamis_lab.report; git ignores these pages
 #   page.sh claims         lab/results/README.md: what stands above its marker stays, below it come the papers'
 #                                  claims beside the results
-#   page.sh commits        fails unless results and evidence are all of one commit (commits.py)
+#   page.sh commits        fails unless results and evidence are all of these sources (commits.py)
 set -eu
 cd "$(dirname "$0")/../.."
 

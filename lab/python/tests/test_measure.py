@@ -1,4 +1,4 @@
-"""What measures a release, as far as it needs no GPU: the list of pieces, machines without what a piece needs, results of several commits, and the tables
+"""What measures a release, as far as it needs no GPU: the list of pieces, machines without what a piece needs, results of other sources, and the tables
 that are made of results."""
 from __future__ import annotations
 
@@ -48,13 +48,29 @@ def test_no_gpu_and_no_such_piece(tmp_path: pathlib.Path) -> None:
     assert run(MEASURE, "check-all").returncode == 2
 
 
-def test_results_of_several_commits_are_refused(tmp_path: pathlib.Path) -> None:
-    results, evidence = tmp_path / "results", tmp_path / "evidence"
+def commit_of(folder: pathlib.Path, files: dict[str, str]) -> str:
+    """A commit of a repository in `folder` in which these files have these texts."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    git = ("git", "-C", folder, "-c", "user.name=t", "-c", "user.email=t@t.invalid", "-c", "commit.gpgsign=false")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "x")):
+        assert run(*git, *command).returncode == 0
+    return run(*git, "rev-parse", "HEAD").stdout.strip()
+
+
+def test_results_of_other_sources_are_refused(tmp_path: pathlib.Path) -> None:
+    results, evidence, sources = tmp_path / "results", tmp_path / "evidence", tmp_path / "sources"
     (results / "chip").mkdir(parents=True)
     evidence.mkdir()
+    commits = "lab/results/commits.py"
+    old = commit_of(sources, {**dict.fromkeys(("src/gpu/a.c", "src/cpu/a.c", "include/a.h", "lab/gpu/a.cu"), "1"), commits: (SOURCE / commits).read_text()})
+    other_processor = commit_of(sources, {"src/cpu/a.c": "2"})
+    now = commit_of(sources, {"docs/a.md": "text"})
+    assert len({old, other_processor, now}) == 3
 
     def refused(why: str) -> bool:
-        done = run(sys.executable, SOURCE / "lab/results/commits.py", results, evidence)
+        done = run(sys.executable, sources / commits, results, evidence)
         assert why in done.stderr
         return done.returncode != 0
 
@@ -62,26 +78,34 @@ def test_results_of_several_commits_are_refused(tmp_path: pathlib.Path) -> None:
         with lzma.open(results / "chip" / name, "wt", encoding="utf-8") as file:
             file.write(json.dumps({"record": "run", **run_record}) + "\n")
 
-    write("preds.jsonl.xz", commit=ONE)
+    assert refused("")  # nothing was measured
+    write("preds.jsonl.xz", device="cuda:0", commit=now)
     assert not refused("")
-    write("study.jsonl.xz")
+    write("preds.jsonl.xz", device="cuda:0", commit=old)  # a GPU does not run src/cpu
+    assert not refused("")
+    write("study.jsonl.xz", device="cpu", commit=old)
+    assert refused(f"of commit {old}, which has other sources or is not known:\n    {results}/chip/study.jsonl.xz\n")
+    write("study.jsonl.xz", device="cpu", commit=other_processor)
+    assert not refused("")
+    write("study.jsonl.xz", device="cpu")
     assert refused("of no commit that they tell:\n")
-    write("study.jsonl.xz", commit=OTHER)
-    assert refused(f"of commit {OTHER}:\n    {results}/chip/study.jsonl.xz\n")
-    write("study.jsonl.xz", commit=ONE)
-    with lzma.open(results / "chip/training-models.jsonl.xz", "wt", encoding="utf-8") as file:
-        file.write(json.dumps({"record": "iteration"}) + "\n")
+    write("study.jsonl.xz", device="cpu", commit=ONE)
+    assert refused(f"of commit {ONE}")
+    write("study.jsonl.xz", device="cpu", commit=f"{now}-dirty")
+    assert refused("-dirty")
+    write("study.jsonl.xz", device="cpu", commit=now)
+    with lzma.open(results / "chip/training-models.jsonl.xz", "wt", encoding="utf-8") as models:
+        models.write(json.dumps({"record": "iteration"}) + "\n")
     assert refused("of no commit that they tell:\n")
     (results / "chip/pieces.txt").write_text(f"training {OTHER} 2026-01-02 3\n")
     assert refused("pieces.txt: training")
-    (results / "chip/pieces.txt").write_text(f"training {ONE} 2026-01-02 3\n")
-    (evidence / "chip.json").write_text(json.dumps({"commit": ONE, "steps": {"build": {"commit": OTHER}}}))
-    assert refused(f"of commit {OTHER}:\n    {evidence}/chip.json")
-    (evidence / "chip.json").write_text(json.dumps({"commit": ONE, "steps": {"build": {}}}))
+    (results / "chip/pieces.txt").write_text(f"training {old} 2026-01-02 3\ncpu-study {old} 2026-01-02 3\n")
+    assert refused("pieces.txt: cpu-study\n")
+    (results / "chip/pieces.txt").write_text(f"training {old} 2026-01-02 3\n")
+    (evidence / "chip.json").write_text(json.dumps({"commit": old, "steps": {"build": {"commit": OTHER}}}))
+    assert refused(f"of commit {OTHER}")
+    (evidence / "chip.json").write_text(json.dumps({"commit": old, "steps": {"build": {"commit": now}}}))
     assert not refused("")
-    write("preds.jsonl.xz", commit=f"{ONE}-dirty")
-    write("study.jsonl.xz", commit=f"{ONE}-dirty")
-    assert refused("-dirty")
 
 
 def write_results(file: pathlib.Path, device: str, lines: list[dict[str, object]], *, commit: str = ONE) -> None:

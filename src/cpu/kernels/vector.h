@@ -349,7 +349,7 @@ INLINE vector vector_load_tail(const char *p, tamis_type type, int n) {
 #endif
 }
 
-/* Stores the first n lanes and writes nothing else. */
+/* Stores the first n lanes and writes nothing else. n may be 0 to LANES - 1. */
 INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 #if VECTOR_SVE
     lanes_store(lanes_first(n), p, type, x);
@@ -360,7 +360,7 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 #if AVX_BYTES == 64
         _mm256_mask_storeu_epi16(p, (__mmask16)((1u << n) - 1u), (__m256i)h);
 #else
-        memcpy(p, &h, (size_t)n * 2);
+        memcpy(p, &h, (size_t)(n & (LANES - 1)) * 2);
 #endif
         return;
     }
@@ -375,7 +375,7 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 #elif AVX_BYTES == 32
     _mm256_maskstore_ps((float *)(void *)p, tail_mask(n), (__m256)x);
 #else
-    memcpy(p, &x, (size_t)n * sizeof(real));
+    memcpy(p, &x, (size_t)(n & (LANES - 1)) * sizeof(real));
 #endif
 #endif
 }
