@@ -320,7 +320,7 @@ def messages(results):
         text.append(f"| **the best of them** | {len(timed)} | " + " | ".join(spread(found) for found in (
             [pair[0] for pair in best.values()], [pair[1] for pair in best.values()], list(both.values()))) + " |")
         sizes = sorted({key[2] for key in timed})
-        text += ["", "Times as long as ours the best of them takes, forward and backward; behind it how many times the floor ours take:", "",
+        text += ["", "Each entry is the best other time divided by ours, forward and backward. In brackets: our time divided by the floor.", "",
                  "| call | edges | " + " | ".join(f"width {width}" for width in sizes) + " |", "|---|---|" + "---|" * len(sizes)]
         for call, edges in dict.fromkeys(key[:2] for key in timed):
             cells = []
