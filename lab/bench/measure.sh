@@ -85,6 +85,7 @@ tamis=$work/build/tools/tamis/tamis
 # plans choose by what is kept of the machine, which may have been measured beside other work: here it is measured anew
 export XDG_CACHE_HOME="$work/cache"
 export TAMIS_LIBRARY="$work/build/src/libtamis.so" PYTHONPATH=python:lab/python TAMIS_SOURCE="$PWD" PYTHONDONTWRITEBYTECODE=1
+export TAMIS_PYTHON="$python" # the one with PyTorch, for suites that compare with it
 
 # ------------------------------------------------------------------------------------------ the machine
 

@@ -75,4 +75,5 @@ def main():
     sys.exit("commits.py: not all of these sources: `make measure` measures anew what is not")
 
 
-main()
+if __name__ == "__main__":
+    main()

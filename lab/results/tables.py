@@ -13,7 +13,7 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   evidence  a row for each GPU that make gpu-check has seen: geometric means of the ratios to cuSPARSE
   devices   two devices beside one of them: milliseconds and the speed-up of each matrix and operation, and an iteration of models
   machines  a row for each folder of RESULTS, with links for a page there
-  states    the commit and the days of all of them; what stands there is left while there are several commits
+  states    the commit and the days of all of them; what stands there is left while there are other sources among them
 A ratio is the other's time divided by ours. A table without its file is an error that names the piece of `make measure` which writes it."""
 import collections
 import csv
@@ -22,14 +22,17 @@ import math
 import re
 import statistics
 import sys
+import textwrap
 from pathlib import Path
 
 from claims import load, number, open_text
+from commits import sources
 
 OPERATIONS = ("sddmm", "spmm", "fused")
 TITLES = {"sddmm": "SDDMM", "spmm": "SpMM", "fused": "fused"}
 LIBRARIES = {"rode": "RoDe", "sputnik": "Sputnik", "dgsparse": "dgSPARSE", "gespmm": "GE-SpMM", "hp_spmm": "HP-SpMM", "cusparse": "cuSPARSE", "cublas": "cuBLAS",
              "best+best": "the best SDDMM and SpMM"}
+WIDTH = 150  # of a line of text
 LOST, LOST_SMALL, SMALL_MS = 0.95, 0.9, 0.01  # what counts as a loss: below 10 us the launch decides
 
 
@@ -42,7 +45,7 @@ def mean(ratios):
 
 
 def spread(ratios):
-    return f"{mean(ratios):.2f} ({number(min(ratios))} to {number(max(ratios))})" if ratios else ""
+    return f"{number(mean(ratios))} ({number(min(ratios))} to {number(max(ratios))})" if ratios else ""
 
 
 def many(count):
@@ -184,9 +187,10 @@ def speed(results):
         notes.append(f"- *The naive loop* is row-parallel with `omp simd` and compiled for the same instruction set; "
                      f"{counted(found)} stand-ins.")
     return "\n".join(["| compared with | where | SDDMM | SpMM | fused |", "|---|---|---|---|---|", *rows, "",
-                      "Each entry is the other library's time divided by Tamis's: the geometric mean over the matrices, with the smallest and the largest ratio. All are "
-                      "fp32, with the algorithm that the plan chose, and but for the recorded libraries both sides took turns in one run on the same operands.",
-                      "", *notes])
+                      *textwrap.wrap("Each entry is the other library's time divided by Tamis's: the geometric mean over the matrices, with the smallest and the "
+                                     "largest ratio. All are fp32, with the algorithm that the plan chose. Except for the recorded libraries, both sides took turns "
+                                     "in one run on the same operands.", WIDTH),
+                      "", *(line for note in notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ", break_on_hyphens=False))])
 
 
 # ---------------------------------------------------------------------------------------------------- tables of performance.md
@@ -200,9 +204,9 @@ def cusparse(results):
         text += [f"On the {chip}:", "", "| matrix | nonzeros | " + " | ".join(f"{TITLES[operation]}, K = {inner}" for operation, inner in columns) + " |",
                  "|---|---|" + "---|" * len(columns)]
         for matrix, nnz in sorted(matrices.items(), key=lambda one: one[1]):
-            cells = [next((f"{ratio:.2f}" for ratio, line in found[column] if of(line)[0] == matrix), "") for column in columns]
+            cells = [next((number(ratio) for ratio, line in found[column] if of(line)[0] == matrix), "") for column in columns]
             text.append(f"| {matrix} | {many(nnz)} | " + " | ".join(cells) + " |")
-        text += [f"| **geometric mean of {len(matrices)}** | | " + " | ".join(f"{mean([one[0] for one in found[column]]):.2f}" for column in columns) + " |", ""]
+        text += [f"| **geometric mean of {len(matrices)}** | | " + " | ".join(number(mean([one[0] for one in found[column]])) for column in columns) + " |", ""]
     return "\n".join(text[:-1])
 
 
@@ -426,10 +430,12 @@ def machines(results):
 
 def states(results):
     runs = [run for files in all_runs(results).values() for several in files.values() for run in several]
-    commits, days = {run.get("commit") for run in runs}, sorted(run["started"][:10] for run in runs)
-    if len(commits) != 1 or commits == {None}:
-        raise Missing("there are results of several commits: make measure")
-    return f"All of it was measured of commit `{commits.pop()}`, {days[0]} to {days[-1]}."
+    measured = {(run.get("commit"), "cpu" if run["device"] == "cpu" else "gpu") for run in runs}
+    commits, days = {commit for commit, _ in measured}, sorted(run["started"][:10] for run in runs)
+    if None in commits or len(commits) > 1 and any(not sources(*one) or sources(*one) != sources("HEAD", one[1]) for one in measured):
+        raise Missing("there are results of other sources: make measure")
+    named = " and ".join(f"`{commit}`" for commit in sorted(commits))
+    return f"All of it was measured of commit {named}, {days[0]} to {days[-1]}."
 
 
 TABLES = {"machines": machines, "states": states, "speed": speed, "cusparse": cusparse, "widths": widths, "small": small, "naive": naive,

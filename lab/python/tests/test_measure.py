@@ -168,10 +168,10 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
         "On the GPU, 1 matrices, 0 of them below a million nonzeros:", "| SpMM | 0.25 |  |  |  |", "| K = | 48 | 512 |", "| SDDMM | 1.50 | 16.00 |", "| n | 2 (2.50x; 3.0) |  |  |",
         "| `gpu` | GPU, driver 1, gcc | [speed-kit-scale](gpu/speed-kit-scale.jsonl.xz), [speed-kit](gpu/speed-kit.jsonl.xz), ", f"All of it was measured of commit `{ONE}`, 2026-01-02 to 2026-01-02.",
     ):
-        assert line in text, line
+        assert line in " ".join(text.split()) if line.startswith(" ") else line in text, line
     write_results(gpu / "speed-widths.jsonl.xz", "cuda:0", pair("real", "sddmm", 2, 4, "cusparse"), commit=OTHER)
     text, error = made()
-    assert "results of several commits" in error and "as it was" in text
+    assert "results of other sources" in error and "as it was" in text
 
 
 def test_claims_say_once_what_was_not_measured(tmp_path: pathlib.Path) -> None:
