@@ -27,6 +27,16 @@ def sources(commit, kind):
     return "".join(line for line in listed.splitlines(keepends=True) if kind == "cpu" or not line.endswith("\tsrc/cpu\n"))
 
 
+def is_current(commit, kind):
+    """Whether a commit has the sources at hand."""
+    found = sources(commit, kind)
+    return bool(found) and found == sources("HEAD", kind)
+
+
+def kind_of(run):
+    return "cpu" if run.get("device") == "cpu" else "gpu"
+
+
 def pieces_of(path):
     return [line.split()[:2] for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -49,7 +59,7 @@ def commits_of(results, evidence):
         if path.parent.name not in APART:
             with lzma.open(path, "rt", encoding="utf-8") as lines:
                 runs = [run for run in map(json.loads, lines) if run.get("record") == "run"]
-            for key in {(run.get("commit") or "none", "cpu" if run.get("device") == "cpu" else "gpu") for run in runs} or {of_piece(path)}:
+            for key in {(run.get("commit") or "none", kind_of(run)) for run in runs} or {of_piece(path)}:
                 found[key].add(str(path))
     for path in sorted(results.glob("*/pieces.txt")):
         for piece, commit in pieces_of(path):
@@ -65,7 +75,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     found = commits_of(Path(sys.argv[1]), Path(sys.argv[2]))
-    stale = {key: files for key, files in found.items() if not sources(*key) or sources(*key) != sources("HEAD", key[1])}
+    stale = {key: files for key, files in found.items() if not is_current(*key)}
     if found and not stale:
         print("results and evidence: all of these sources; commits", *sorted({commit for commit, _ in found}))
         return

@@ -26,7 +26,7 @@ import textwrap
 from pathlib import Path
 
 from claims import load, number, open_text
-from commits import sources
+from commits import is_current, kind_of
 
 OPERATIONS = ("sddmm", "spmm", "fused")
 TITLES = {"sddmm": "SDDMM", "spmm": "SpMM", "fused": "fused"}
@@ -430,9 +430,9 @@ def machines(results):
 
 def states(results):
     runs = [run for files in all_runs(results).values() for several in files.values() for run in several]
-    measured = {(run.get("commit"), "cpu" if run["device"] == "cpu" else "gpu") for run in runs}
+    measured = {(run.get("commit"), kind_of(run)) for run in runs}
     commits, days = {commit for commit, _ in measured}, sorted(run["started"][:10] for run in runs)
-    if None in commits or len(commits) > 1 and any(not sources(*one) or sources(*one) != sources("HEAD", one[1]) for one in measured):
+    if None in commits or len(commits) > 1 and not all(is_current(*one) for one in measured):
         raise Missing("there are results of other sources: make measure")
     named = " and ".join(f"`{commit}`" for commit in sorted(commits))
     return f"All of it was measured of commit {named}, {days[0]} to {days[-1]}."
