@@ -11,7 +11,7 @@ from typing import Any
 from . import _declarations as c
 from . import _errors, _types
 from ._device import opened
-from ._kinds import kind_of
+from ._kinds import Torch, kind_of
 from ._library import lib, must, named, text
 from ._living import Living
 from ._owned import Owned
@@ -108,8 +108,9 @@ class Handle:
         """Gives an execution on a GPU scratch memory of the caller's allocator, which must stay until the call has returned."""
         if not self.workspace:
             return None
-        memory = kind_of(like).empty((self.workspace + 7) // 8, _types.I64, like)
-        execution.workspace = kind_of(like).view(memory, "workspace").pointer
+        kind = kind_of(like)
+        memory = kind.empty((self.workspace + 7) // 8, _types.I64, like)
+        execution.workspace = memory.data_ptr() if kind is Torch else kind.view(memory, "workspace").pointer
         execution.workspace_bytes = self.workspace
         return memory
 

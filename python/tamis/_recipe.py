@@ -80,10 +80,10 @@ def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -
 
 
 @functools.lru_cache(maxsize=None)
-def _frame(matrices: int) -> Any:
-    """The execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses as fields."""
+def frame_of(matrices: int) -> Any:
+    """The execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses, also of views, as fields."""
     assert c.tamis_dense._fields_[0][0] == "data"
-    fields: list[tuple] = list(c.tamis_execution._fields_)
+    fields: list[tuple] = [(name, ctypes.c_void_p if issubclass(kind, ctypes._Pointer) else kind) for name, kind, *_ in c.tamis_execution._fields_]
     rest = ctypes.c_char * (ctypes.sizeof(c.tamis_dense) - ctypes.sizeof(ctypes.c_void_p))
     for number in range(matrices):
         fields += [(f"data{number}", ctypes.c_void_p), (f"view{number}", rest)]
@@ -93,7 +93,7 @@ def _frame(matrices: int) -> Any:
 
 
 @functools.lru_cache(maxsize=None)
-def _of_addresses(function: str, arguments: int) -> Any:
+def of_addresses(function: str, arguments: int) -> Any:
     """A function of the library that takes plain addresses: conversions to pointers of types cost a microsecond."""
     return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)((function, lib))
 
@@ -107,13 +107,13 @@ class Recipe:
                  own_values: bool):
         self.handle, self.shape, self.type, self.kind, self.own_values = handle, shape, type, kind, own_values
         count = len(operands) + 1
-        made = _frame(count)
+        made = frame_of(count)
         self.template = bytes(execution) + b"".join(bytes(view) for _, view in operands) + bytes(result)
         self.frame = made.from_buffer_copy
         self.operands = [(f"data{number}", place) for number, (place, _) in enumerate(operands)]
         self.out = f"data{count - 1}"
         self.offsets = [getattr(made, f"data{number}").offset for number in range(count)]
-        self.function = _of_addresses(function, count + 2)
+        self.function = of_addresses(function, count + 2)
         self.pointer = _torch_pointer if kind.name == "torch" else pointer
 
     def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:

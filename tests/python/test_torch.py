@@ -103,6 +103,50 @@ def test_values_and_gradients(pattern, device, edge, lead, valued, direct, monke
         for g, w, x in zip(got_gradients, want_gradients, inputs):
             torch.testing.assert_close(torch.zeros_like(x) if g is None else g, torch.zeros_like(x) if w is None else w)
 
+LEADS = {  # of A, B, D and the values; a shape of two dimensions, or one of values, is shared by the members
+    "plain": ((30, 8), (40, 8), (40, 6), (0,)), "batch": ((3, 30, 8), (3, 40, 8), (3, 40, 6), (3, 0)), "shared": ((3, 30, 8), (40, 8), (3, 40, 6), (0,)),
+    "two leading dimensions": ((2, 3, 30, 8), (2, 3, 40, 8), (2, 3, 40, 6), (3, 0))}
+
+
+@pytest.mark.parametrize("columns_first", [False, True])
+@pytest.mark.parametrize("shape", list(LEADS))
+@pytest.mark.parametrize("operation, edge", [("spmm", "scale"), *((operation, edge) for operation in ("sddmm", "fused") for edge in ("scale", "softmax", "mask"))])
+def test_a_gradient_that_repeats_an_earlier_one_reads_the_new_tensors(operation, edge, shape, columns_first, device):
+    """A pattern keeps what its calls have in common besides addresses: the same bits as with a pattern that has seen no call."""
+    made = torch.Generator().manual_seed(3)
+    matrix = (torch.rand(30, 40, generator=made) < 0.2).float().to(device).to_sparse_csr()
+
+    def drawn_operands(pattern):
+        found = []
+        for own in LEADS[shape]:
+            own = own if own[-1] else (*own[:-1], pattern.nnz)
+            x = torch.randn(own, generator=made).to(device)
+            x = x.mT.contiguous().mT if columns_first and x.dim() > 1 and own[-1] != pattern.nnz else x
+            found.append(x.requires_grad_(True))
+        return found
+
+    def found(pattern, a, b, d, values, wanted):
+        if operation == "sddmm":
+            out, operands = tt.sddmm(pattern, a, b, None if edge == "mask" else values, edge=edge), [a, b]
+        elif operation == "spmm":
+            out, operands = tt.spmm(pattern, b, values), [b]
+        else:
+            out, operands = tt.fused(pattern, a, b, d, None if edge == "mask" else values, edge=edge), [a, b, d]
+        operands += [] if edge == "mask" else [values]
+        operands = [x for number, x in enumerate(operands) if number not in wanted]
+        weights = torch.arange(out.numel(), device=device, dtype=out.dtype).reshape(out.shape).sin()
+        return torch.autograd.grad((out * weights).sum() + 2 * out.sum(), operands)
+
+    pattern = tt.Pattern.from_torch(matrix)
+    for wanted in ((), (0,)):
+        for _ in range(3):
+            operands = drawn_operands(pattern)
+            fresh = tt.Pattern.from_torch(matrix)
+            for ours, new in zip(found(pattern, *operands, wanted), found(fresh, *operands, wanted)):
+                assert ours.stride() == new.stride() and torch.equal(ours, new)
+    kept = [key for key in pattern._known.recipes if key[0] == "backward"]
+    assert kept and len(kept) <= 8
+
 
 @pytest.mark.parametrize("edge", ["scale", "softmax", "sigmoid"])
 def test_gradcheck(pattern, device, edge):

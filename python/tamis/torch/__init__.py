@@ -25,7 +25,7 @@ from .._plan import edge_number
 from . import _attention, _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
 from ._cached import cached_attention
-from ._kernels import _how
+from ._kernels import settings_of
 from ._edge_types import messages
 from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message
@@ -99,7 +99,7 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     """
     _check(pattern)
     if plain((A, B, values)) and A is not None and B is not None:
-        return _direct.run((SDDMM, pattern, _how(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
+        return _direct.run((SDDMM, pattern, settings_of(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
     _check_tensors({"A": A, "B": B}, values=values)
     dtype = _autocast_type(A.device.type)
     A, B, values = _autocast(torch.float32 if dtype is not None and edge in _WIDE else dtype, (A, B, values))
@@ -120,7 +120,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     """
     _check(pattern)
     if plain((B, values)) and B is not None:
-        return _direct.run((SPMM, pattern, _how(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
+        return _direct.run((SPMM, pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
     _check_tensors({"B": B}, values=values)
     dtype = _autocast_type(B.device.type)
     B, = _autocast(dtype, (B,))
@@ -144,7 +144,7 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     """
     _check(pattern)
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
-        return _direct.run((FUSED, pattern, _how(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
+        return _direct.run((FUSED, pattern, settings_of(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
     A, B, D, values = _autocast(_autocast_type(A.device.type), (A, B, D, values))
     return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,

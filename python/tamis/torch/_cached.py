@@ -10,10 +10,10 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._device import opened
+from .._kinds import Torch
 from .._library import lib, must
 from .._views import torch_view
 from . import _ops
-from ._messages import _stream
 
 _INDICES = {torch.int32: c.TAMIS_I32, torch.int64: c.TAMIS_I64}
 
@@ -36,7 +36,7 @@ def _run(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tenso
         options.table, options.table_type, options.table_stride = pages.data_ptr() or None, _INDICES[pages.dtype], pages.stride(0)
         options.page, options.pages = k.shape[2], k.shape[0]
     must(lib.tamis_cached_attention(opened(view.device).handle, byref(options), _vectors(q, 0, 1), _vectors(k, 2, 1), _vectors(v, 2, 1),
-                                    _vectors(out, 0, 1), sums.data_ptr() or None, _stream(q)))
+                                    _vectors(out, 0, 1), sums.data_ptr() or None, Torch.stream(q)))
     return out, sums
 
 

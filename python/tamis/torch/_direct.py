@@ -78,13 +78,31 @@ def _computed(operation: int, pattern: Any, how: Settings, values: Optional[Tens
 _strided = torch.strided
 
 
+def _gradients(call: tuple, values: Optional[Tensor], grad: Tensor, operands: list[Tensor], kept: list[Tensor], wanted: list[bool]) -> list:
+    """The gradients of the operands and of the values, None where they are not wanted. kept: softmax's numbers, and the result."""
+    operation, pattern, how = call
+    if operation == SPMM:
+        how = k.settings_of(k.SCALE, 1.0, 0.01, 1e-10, how.transpose, False)
+    else:
+        how = k.settings_of(how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon, operation == FUSED and how.transpose,
+                            bool(kept) and kept[0].numel() > 0)
+    flat = operands[0].dim() == 1  # SpMM's B is a vector
+    if flat:
+        operands, grad = [operands[0].unsqueeze(1)], grad.unsqueeze(-1)
+    found = k.backward(operation, pattern._current(), how, values, grad, tuple(operands), kept[0] if kept else None, wanted,
+                       kept[1] if len(kept) > 1 else None)
+    if flat and found[0] is not None:
+        found[0] = found[0].squeeze(1)
+    return found
+
+
 class _Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, call: tuple, values: Optional[Tensor], *operands: Tensor) -> Tensor:
         operation, pattern, how = call
         ctx.set_materialize_grads(False)
         if how.edge == k.SOFTMAX and operation != SPMM:
-            how = k._how(*how[:5], True)
+            how = k.settings_of(*how[:5], True)
             statistics = k._statistics(True, pattern.cols if how.transpose else pattern.rows, *operands, values)
             ctx.call = operation, pattern, how
             result = _computed(operation, pattern._current(), how, values, operands, statistics.data_ptr())
@@ -104,6 +122,9 @@ class _Recorded(torch.autograd.Function):
             return (None,) * (2 + count)
         need = ctx.needs_input_grad[1:]
         wanted = [*need[1:], need[0]]
+        if not _ops.again() and plain((grad, values, *tensors)) and not _batched(grad):
+            found = _gradients(ctx.call, values, grad, tensors[:count], tensors[count:], wanted)
+            return (None, found[-1], *found[:-1])
         edge = (how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon)
         sizes = (pattern.rows, pattern.cols, pattern.coo)
         numbers = {SDDMM: (*sizes, *edge), SPMM: (*sizes, how.transpose), FUSED: (*sizes, *edge, how.transpose)}[operation]
@@ -112,8 +133,6 @@ class _Recorded(torch.autograd.Function):
             found = _formulas.gradients(calls, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers,
                                         wanted)
             return (None, found[-1], *found[:-1])
-        if plain((grad, values, *tensors)) and not _batched(grad):
-            calls = _ops.KERNELS
         if operation != SPMM and len(tensors) == count:
             tensors.append(tensors[0].new_empty((0,)))  # no statistics
         until = count if operation == SPMM else count + 1

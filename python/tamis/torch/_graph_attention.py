@@ -9,10 +9,11 @@ from torch import Tensor
 
 from .. import _declarations as c
 from .. import _errors
+from .._kinds import Torch
 from .._library import lib, must
 from .._views import dense, torch_view
 from . import _graph_formulas
-from ._messages import _arguments, _check, _graph, _matrix, _number, _stream, _view, _width, _WHERE, register
+from ._messages import _arguments, _check, _graph, _matrix, _number, _view, _width, _WHERE, register
 from ._pattern import Pattern
 from ._room import room
 
@@ -48,7 +49,7 @@ def _attend(index: Tensor, columns: Tensor, q: Tensor, k: Tensor, v: Tensor, e: 
     room(out)
     given = _Matrices(Q=q, K=k, V=v, E=e, B=b)
     must(lib.tamis_graph_attention(graph.value, _options(q, heads, scale), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
-                                   _stream(q)))
+                                   Torch.stream(q)))
     return out, log_sums
 
 
@@ -64,7 +65,7 @@ def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k:
     workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
     room(*made, workspace)
     must(lib.tamis_graph_attention_backward(graph.value, options, byref(given.struct), _view(grad, "grad"), _view(out, "out"),
-                                            _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, _stream(grad)))
+                                            _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, Torch.stream(grad)))
     return made
 
 
@@ -100,7 +101,7 @@ def _segment(index: Tensor, columns: Tensor, x: Tensor, rows: int, cols: int, co
     out, argument = _segment_fake(index, columns, x, rows, cols, coo, op, order)
     room(out, argument)
     must(lib.tamis_segment(graph.value, _segment_options(op, order, x, x.shape[1], argument), _places_view(x, "values"), _places_view(out, "out"),
-                           argument.data_ptr() or None, _stream(x)))
+                           argument.data_ptr() or None, Torch.stream(x)))
     return out, argument
 
 
@@ -111,7 +112,7 @@ def _segment_backward(grad: Tensor, index: Tensor, columns: Tensor, y: Optional[
     dx = _segment_backward_fake(grad, index, columns, y, argument, rows, cols, coo, op, order)
     room(dx)
     must(lib.tamis_segment_backward(graph.value, _segment_options(op, order, grad, grad.shape[1], argument), _places_view(grad, "grad"),
-                                    _places_view(y, "y"), argument.data_ptr() or None, _places_view(dx, "dx"), _stream(grad)))
+                                    _places_view(y, "y"), argument.data_ptr() or None, _places_view(dx, "dx"), Torch.stream(grad)))
     return dx
 
 

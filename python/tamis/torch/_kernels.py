@@ -23,6 +23,7 @@ from .._living import Living
 from .._pattern import Pattern
 from .._sparse import Sparse
 from .._views import dense, torch_view, uneven, vector
+from . import _repeated
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
 MOST_UNNAMED = 16  # kept patterns of operators called with bare tensors; the oldest goes first
@@ -41,7 +42,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 @functools.lru_cache(maxsize=1024)
-def _how(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
+def settings_of(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
     """Settings of operators, for which S is a pattern and its values an operand."""
     check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
@@ -78,13 +79,13 @@ def sddmm(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b
           scale: float, slope: float, epsilon: float, keep: bool) -> tuple[Tensor, Tensor]:
     pattern = pattern_of(index, columns, rows, cols, coo)
     statistics = _statistics(keep and edge == SOFTMAX, rows, a, b, values)
-    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
+    how = settings_of(edge, scale, slope, epsilon, False, statistics.numel() > 0)
     P = compute(SDDMM, pattern, ("A", "B"), (a, b), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
     return P, statistics
 
 
 def spmm(index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool, transpose: bool) -> Tensor:
-    how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
+    how = settings_of(SCALE, 1.0, 0.01, 1e-10, transpose, False)
     return compute(SPMM, pattern_of(index, columns, rows, cols, coo), ("B",), (b,), None, how, 1.0, 0.0, values)[0]
 
 
@@ -92,7 +93,7 @@ def fused(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b
           edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> tuple[Tensor, Tensor]:
     pattern = pattern_of(index, columns, rows, cols, coo)
     statistics = _statistics(keep and edge == SOFTMAX, cols if transpose else rows, a, b, d, values)
-    how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
+    how = settings_of(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
     E = compute(FUSED, pattern, ("A", "B", "D"), (a, b, d), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
     return E, statistics
 
@@ -167,10 +168,14 @@ def _empty(wanted: bool, x: Optional[Tensor], dimensions: int, batch: int) -> Op
     return _like(x.expand(batch, *x.shape)) if batch > 1 and x.dim() == dimensions else _like(x)
 
 
-def _shown(results: list, operands: list, like: Tensor) -> tuple[Tensor, ...]:
-    """Operators return tensors: an empty one stands for a gradient that is not wanted. That of what members shared is their sum."""
-    return tuple(like.new_empty((0,)) if result is None else result.sum(0) if result.dim() > x.dim() else result
-                 for result, x in zip(results, operands))
+def _summed(results: list, operands: tuple) -> list:
+    """The gradient of what members shared is their sum."""
+    return [result.sum(0) if result is not None and result.dim() > x.dim() else result for result, x in zip(results, operands)]
+
+
+def _shown(results: list, like: Tensor) -> tuple[Tensor, ...]:
+    """Operators return tensors: an empty one stands for a gradient that is not wanted."""
+    return tuple(like.new_empty((0,)) if result is None else result for result in results)
 
 
 def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optional[Tensor]) -> bool:
@@ -183,7 +188,7 @@ def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optiona
 
 
 def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
-             statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> tuple[Tensor, ...]:
+             statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> list:
     """The gradients of the members of the first leading dimension one after the other. Those of shared operands are summed."""
     operands = (*matrices, values)
     shared = [x is None or x.dim() == least for x, least in zip(operands, (*[2] * len(matrices), 1))]
@@ -191,32 +196,39 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     for place in range(grad.shape[0]):
         own: list[Any] = [x if x is None or same else x[place] for x, same in zip(operands, shared)]
         kept = statistics[place] if statistics is not None and statistics.numel() else statistics
-        found = _backward(operation, pattern, how, own[-1], grad[place], tuple(own[:-1]), kept, wanted, None if result is None else result[place])
+        found = backward(operation, pattern, how, own[-1], grad[place], tuple(own[:-1]), kept, wanted, None if result is None else result[place])
         for number, (gradient, x) in enumerate(zip(found, operands)):
-            if not wanted[number] or x is None:
-                results[number] = gradient
-            elif shared[number]:
+            if gradient is None or x is None:
+                continue
+            if shared[number]:
                 results[number] = gradient if results[number] is None else results[number].add_(gradient)
             else:
                 if results[number] is None:
                     results[number] = _like(x) if number < len(matrices) else x.new_empty(x.shape)
                 results[number][place].copy_(gradient)
-    return tuple(results)
+    return results
 
 
-def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
-              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor] = None) -> tuple[Tensor, ...]:
-    """Calls the library's backward function: the gradients of the matrices and of the values."""
+def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
+             statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor] = None) -> list:
+    """Calls the library's backward function: the gradients of the matrices and of the values, None where they are not wanted."""
+    kept = how.keep_softmax and statistics is not None
+    if result is not None and (not kept or result.dim() != grad.dim()):
+        result = None
+    key = _repeated.key_of(operation, how, wanted, grad, matrices, values, kept, result)
+    recipe = None if key is None else pattern.recipes.get(key)
+    if recipe is not None and recipe.handle.value is not None:
+        return _summed(recipe.run(grad, matrices, values, statistics if kept else None, result), (*matrices, values))
     lead = lead_of(*matrices, values)
     if values is not None and 1 < values.dim() <= len(lead):  # fewer leading dimensions: their gradient is the sum over the members that share them
-        *found, ds = _backward(operation, pattern, how, values.expand(*lead, values.shape[-1]), grad, matrices, statistics, wanted)
-        return (*found, ds.sum_to_size(values.shape) if wanted[-1] else ds)
+        *found, ds = backward(operation, pattern, how, values.expand(*lead, values.shape[-1]), grad, matrices, statistics, wanted)
+        return [*found, None if ds is None else ds.sum_to_size(values.shape)]
     if _walked(lead, matrices, values):
         return _in_turn(operation, pattern, how, values, grad, matrices, statistics, wanted, result)
     nnz, like, batch = pattern.nnz, matrices[0], _batch(lead)
     grad = grad.contiguous()  # a sum's gradient is one number at every place
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
-    ds = _empty(wanted[-1] and how.edge != MASK, values, 1, batch)
+    results.append(_empty(wanted[-1] and how.edge != MASK, values, 1, batch))
     names = ("B",) if operation == SPMM else ("A", "B", "D")
     views = [_dense(x, name) for x, name in zip(matrices, names)]
     first, last = views[0], views[-1]
@@ -226,25 +238,32 @@ def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[
             used.type if used.pointer else -1)
     handle = pattern.plan_of(form, how, used, True)
     execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
-    if how.keep_softmax and statistics is not None:
+    read = None
+    if kept:
+        assert statistics is not None
         execution.softmax_rows = statistics.data_ptr()
-        if result is not None and result.dim() == grad.dim():
-            execution.result = pointer(_dense(result.contiguous(), "E"))
+        if result is not None:
+            result = result.contiguous()
+            read = _dense(result, "E")
+            execution.result = pointer(read)
     memory = handle.bring_workspace(execution, like)
-    function = {SDDMM: lib.tamis_sddmm_backward, SPMM: lib.tamis_spmm_backward, FUSED: lib.tamis_fused_backward}[operation]
+    name = {SDDMM: "tamis_sddmm_backward", SPMM: "tamis_spmm_backward", FUSED: "tamis_fused_backward"}[operation]
+    ds = results[-1]
     arguments = [_vector(grad, "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
-                 *[_dense(x, f"d{name}") for x, name in zip(results, names)], _vector(ds if nnz else None, "dS", nnz, batch), execution]
-    must(function(handle.value, *[None if x is None else byref(x) for x in arguments]))
-    del memory, handle  # the library used them until here
-    if wanted[-1] and ds is None and values is not None:
-        ds = torch.zeros_like(values)
-    return _shown([*results, ds], [*matrices, values], like)
+                 *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)], _vector(ds if nnz else None, "dS", nnz, batch)]
+    must(getattr(lib, name)(handle.value, *[None if x is None else byref(x) for x in arguments], byref(execution)))
+    del memory  # the library used it until here
+    if wanted[-1] and values is not None and (ds is None or nnz == 0):
+        results[-1] = torch.zeros_like(values) if ds is None else ds
+    elif key is not None:
+        _repeated.keep(pattern.recipes, key, _repeated.Recipe(handle, name, arguments, results, execution, read))
+    return _summed(results, (*matrices, values))
 
 
 def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, statistics: Tensor, rows: int,
                    cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, wanted: list[bool]) -> tuple[Tensor, ...]:
-    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
-    return _backward(SDDMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b), statistics, wanted)
+    how = settings_of(edge, scale, slope, epsilon, False, statistics.numel() > 0)
+    return _shown(backward(SDDMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b), statistics, wanted), a)
 
 
 def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool,
@@ -252,13 +271,13 @@ def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional
     flat = b.dim() == 1
     if flat:
         b, grad = b.unsqueeze(1), grad.unsqueeze(-1)
-    how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
-    db, ds = _backward(SPMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (b,), None, wanted)
+    how = settings_of(SCALE, 1.0, 0.01, 1e-10, transpose, False)
+    db, ds = _shown(backward(SPMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (b,), None, wanted), b)
     return db.squeeze(1) if flat and wanted[0] else db, ds
 
 
 def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, statistics: Tensor,
                    rows: int, cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, transpose: bool,
                    wanted: list[bool], result: Optional[Tensor] = None) -> tuple[Tensor, ...]:
-    how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
-    return _backward(FUSED, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b, d), statistics, wanted, result)
+    how = settings_of(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
+    return _shown(backward(FUSED, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b, d), statistics, wanted, result), a)

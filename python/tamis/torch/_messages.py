@@ -17,7 +17,7 @@ from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
 from .._owned import Owned
-from .._recipe import _of_addresses
+from .._recipe import of_addresses
 from .._views import dense, torch_type, torch_view
 from . import _graph_formulas, _graph_vmap, _ops
 from ._direct import _batched, plain
@@ -35,16 +35,8 @@ READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # of these gradient
 
 # ------------------------------------------------------------------------------ kernels
 
-_forward, _backward = _of_addresses("tamis_message_pass", 7), _of_addresses("tamis_message_backward", 9)
-_edges_forward, _edges_backward = _of_addresses("tamis_edge_vectors", 6), _of_addresses("tamis_edge_vectors_backward", 8)
-_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object, which takes as long as the rest of a small call
-
-
-def _stream(x: Tensor) -> Optional[int]:
-    """The current stream of a tensor's device."""
-    if not x.is_cuda:
-        return None
-    return _raw_stream(x.get_device()) if _raw_stream is not None else Torch.stream(x)
+_forward, _backward = of_addresses("tamis_message_pass", 7), of_addresses("tamis_message_backward", 9)
+_edges_forward, _edges_backward = of_addresses("tamis_edge_vectors", 6), of_addresses("tamis_edge_vectors_backward", 8)
 
 
 def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
@@ -54,7 +46,7 @@ def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
     if graph is None:
         pattern.sparse.check_memory()
         graph = Owned(lib.tamis_graph_destroy, pattern.sparse)
-        options = c.tamis_graph_options(trust_input=pattern.checked, column_places=places, stream=_stream(columns))
+        options = c.tamis_graph_options(trust_input=pattern.checked, column_places=places, stream=Torch.stream(columns))
         must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(options), graph.value))
         pattern.checked = True
         setattr(pattern, kept, graph)
@@ -123,7 +115,7 @@ def _run_message(graph: Owned, rows: int, columns: Tensor, x: Optional[Tensor], 
     room(out, argument)
     views = _described(x, "x"), _described(e, "e"), _described(out, "out")
     options = _message_options(op, reduce, data, heads, width, like.dtype, None if argument is None else argument.dtype)
-    status = _forward(graph.value, addressof(options), *map(_address, views), None if argument is None else argument.data_ptr(), _stream(like))
+    status = _forward(graph.value, addressof(options), *map(_address, views), None if argument is None else argument.data_ptr(), Torch.stream(like))
     if status:
         must(status)
     return out, argument
@@ -135,7 +127,7 @@ def _run_message_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], e: Op
     views = _described(grad, "grad"), _described(x, "x"), _described(e, "e"), _described(dx, "dx"), _described(de, "de")
     options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
     taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
-    status = _backward(graph.value, addressof(options), *map(_address, views[:3]), taken, *map(_address, views[3:]), _stream(grad))
+    status = _backward(graph.value, addressof(options), *map(_address, views[:3]), taken, *map(_address, views[3:]), Torch.stream(grad))
     if status:
         must(status)
 
@@ -144,7 +136,7 @@ def _run_edge_op(graph: Owned, x: Tensor, y: Tensor, out: Tensor, op: int, heads
     room(out)
     views = _described(x, "x"), _described(y, "y"), _described(out, "out")
     options = _pair_options(op, heads, _width(x, heads), x.dtype)
-    status = _edges_forward(graph.value, addressof(options), *map(_address, views), _stream(x))
+    status = _edges_forward(graph.value, addressof(options), *map(_address, views), Torch.stream(x))
     if status:
         must(status)
 
@@ -154,7 +146,7 @@ def _run_edge_op_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], y: Op
     room(dx, dy)
     views = _described(grad, "grad"), _described(x, "x"), _described(y, "y"), _described(dx, "dx"), _described(dy, "dy")
     options = _pair_options(op, heads, width, grad.dtype)
-    status = _edges_backward(graph.value, addressof(options), *map(_address, views), _stream(grad))
+    status = _edges_backward(graph.value, addressof(options), *map(_address, views), Torch.stream(grad))
     if status:
         must(status)
 
