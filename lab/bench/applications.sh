@@ -2,7 +2,8 @@
 # What the sparse kernels are worth to an application: each model trained with the plans' own choice and with other algorithms in turn,
 # a line of Markdown each: applications.sh PROGRAM [DEVICE [OTHERS]]. OTHERS are the algorithms to compare with (naive on the CPU;
 # on a GPU three with commas between, for SDDMM, SpMM and fused: study-nnz-threads,study-spmm-row,study-fused-back-to-back).
-#   RATINGS, DOCUMENTS  data; generated unless set    ITERATIONS (10)    RUNS (3): the least time of so many counts
+#   RATINGS, DOCUMENTS  data; generated unless set, with NONZEROS each (2000k and 1500k)
+#   ITERATIONS (10)     RUNS (3): the least time of so many counts
 set -eu
 program=$1
 device=${2:-cpu}
@@ -11,11 +12,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -z "${RATINGS:-}" ]; then
     RATINGS=$work/ratings.npz
-    "$program" generate rmat --rows 20000 --cols 4000 --nnz 2000k --seed 5 -o "$RATINGS" --quiet
+    "$program" generate rmat --rows 20000 --cols 4000 --nnz "${NONZEROS:-2000k}" --seed 5 -o "$RATINGS" --quiet
 fi
 if [ -z "${DOCUMENTS:-}" ]; then
     DOCUMENTS=$work/documents.npz
-    "$program" generate rmat --rows 20000 --cols 8000 --nnz 1500k --pattern --seed 6 -o "$DOCUMENTS" --quiet
+    "$program" generate rmat --rows 20000 --cols 8000 --nnz "${NONZEROS:-1500k}" --pattern --seed 6 -o "$DOCUMENTS" --quiet
 fi
 echo '| model | K | an iteration, s | SDDMM | SpMM | fused | speed-up |'
 echo '|---|---|---|---|---|---|---|'

@@ -45,6 +45,8 @@ models          gpu   9 the models on the device: the share of the kernels, and 
 two-devices     gpus  9 two devices beside one of them
 cpu-speed       cpu   9 stand-ins beside the naive loop, one and two threads
 cpu-messages    cpu   9 messages beside PyTorch and PyTorch Geometric, plain and compiled, forward and backward, and their memory
+cpu-layers      cpu   8 layers of PyTorch Geometric beside ours, forward and backward, and their memory
+cpu-models      cpu   9 the models beside plain kernels
 cpu-attention   cpu   5 the suite on the CPU
 cpu-cusddmm     cpu   8 the suite on the CPU
 cpu-esimd       cpu   8 the suite on the CPU
@@ -236,6 +238,11 @@ measure() {
                 within "$python" lab/bench/messages.py --edges 100000 1000000 --compile $part --json "$folder/messages.jsonl" || return
             done
             ;;
+        cpu-layers)
+            within "$python" lab/bench/pyg_layers.py --nodes 50000 --rounds 3 >"$folder/pyg-layers.txt" &&
+                within "$python" lab/bench/pyg_layers.py --nodes 50000 --memory >"$folder/pyg-layers-memory.txt"
+            ;;
+        cpu-models) within env NONZEROS=500k lab/bench/applications.sh "$tamis" cpu >"$folder/applications.txt" ;;
         cpu-*) suite "${1#cpu-}" cpu ;;
     esac
 }

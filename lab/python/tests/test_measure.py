@@ -191,3 +191,43 @@ def test_the_table_of_devices_is_what_was_measured(tmp_path: pathlib.Path) -> No
     copy.write_text(re.sub(r"(<!-- devices: .*? -->)\n.*?(<!-- end of devices -->)", r"\1\n\n\2", page.read_text(encoding="utf-8"), flags=re.DOTALL), encoding="utf-8")
     done = run(SOURCE / "lab/results/tables.py", SOURCE / "lab/results", copy)
     assert done.returncode == 0 and copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+
+
+PRINTED = {
+    "attention.csv": "window256,9,attention,generated,attention-fwd,64,bf16,tamis,tamis,0.5,1e-3,ok,4096,4096,,,\n"
+                     "window256,9,attention,generated,attention-fwd,64,bf16,flex_attention,flex_attention,0.75,1e-3,ok,4096,4096,,,\n"
+                     "window256,9,attention,generated,attention-fwd,64,fp32,tamis,tamis,,1e-3,late,4096,4096,,,\n",
+    "language-model.txt": "".join(json.dumps({"method": method, "positions": 8192, "kept_percent": 5.0, "members": 2, "heads": 8, "features": 512, "type": "bfloat16",
+                                              "torch": "2.11.0+x", "median_ms": ms, "peak_bytes": 3 << 20, "loss_difference": 3e-5}) + "\n"
+                                  for method, ms in (("tamis", 4), ("flex", 5.5))),
+    "messages.txt": "copy: 4000 GB/s\n"
+                    " 2000000   16 8 mul-heads-sum        0.200    0.400 ms  floors   0.024   0.045 ms  torch x  8.50  0.75  torch, compiled x  3.25  1.25  apart 2.6e-07\n"
+                    " 2000000 forward  of the best of the others: 3.25 in the geometric mean, least 3.25, 1 calls\n",
+    "graph-attention.txt": "  40000 x  6 16 x  64 float16      0.650    1.066 ms  floors   0.203   0.406 ms  pyg 7.08 8.99 both 8.26  compiled 1.72 1.27 both 1.44"
+                           "  MB ours 852 pyg 3062 compiled 898\n",
+    "pyg-layers.txt": "random: 20000 nodes, 200000 edges, float32, GPU\nGATConv-edges              1.10     1.62 ms   pyg x  1.70  1.17 both  1.38   apart 2e-07 2e-07\n",
+    "pyg-layers-memory.txt": "GATConv-edges           tamis     70.4 MiB  pyg    612.0 MiB\n",
+    "applications.txt": "| model | K | an iteration, s | SDDMM | SpMM | fused | speed-up |\n|---|---|---|---|---|---|---|\n| als | 32 | 0.0015 | 7 % | 8 % | 54 % | 6.46 |\n",
+}
+
+
+def test_tables_of_what_programs_print(tmp_path: pathlib.Path) -> None:
+    names = ("flex", "steps", "messages_gpu", "graph_attention", "layers", "models")
+    page, gpu = tmp_path / "page.md", tmp_path / "lab/results/gpu"
+    page.write_text("".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in names), encoding="utf-8")
+    gpu.mkdir(parents=True)
+    done = run(sys.executable, SOURCE / "lab/results/tables.py", gpu.parent, page)
+    assert done.returncode != 0 and page.read_text(encoding="utf-8").count("as it was") == len(names) and "make measure PIECE=training-graphs" in done.stderr
+    for name, text in PRINTED.items():
+        (gpu / name).write_text(text, encoding="utf-8")
+    done = run(sys.executable, SOURCE / "lab/results/tables.py", gpu.parent, page)
+    text = page.read_text(encoding="utf-8")
+    assert done.returncode == 0 and "as it was" not in text
+    for line in (
+        "| a window of 256, 64, bf16 | 0.5 | 0.75 |  |  |  |  |\n<!-- end of flex", "`gpu`, 8,192 positions, 2 texts, 8 heads of 64 features, bfloat16, PyTorch 2.11.0; ms, and MiB at most:",
+        "| 5 % | 4.00, 3 | 5.50, 3 |  |", "differed by at most 3e-05.", "| 2,000,000 | 1 | 3.25 (3.25 to 3.25) | 0.75 (0.75 to 0.75) |",
+        "- Slower than the best, 2.0M edges, forward: none.", "backward: `mul`, sum, a number a head an edge, 8 heads at width 16 0.75 (torch).",
+        "| 6, float16 | 0.65, 1.07 | 3.2, 2.6 | 8.26x | 1.44x | 852, 3,062, 898 |", "| GATConv, features of edges | 1.10 | 1.62 | 1.70 | 1.17 | 1.38 | 70 | 612 |",
+        "| model | `gpu`, K = 32 |", "| als | 1.5 (6.46) |",
+    ):
+        assert line in text, line
