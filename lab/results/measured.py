@@ -32,6 +32,10 @@ def many(count):
     return str(count)
 
 
+def plain_model(name):
+    return name.replace("(R)", "").removesuffix(" Processor")
+
+
 def library(name):
     return next((title for prefix, title in LIBRARIES.items() if name.startswith(prefix)), name)
 
@@ -55,7 +59,7 @@ class Results:
 
     def machine(self, path):
         one = next(iter(self.problems(path)[0].values()))
-        model = one["model"].replace("(R)", "").removesuffix(" Processor")
+        model = plain_model(one["model"])
         return f"{model}, {max(line['threads'] for of in self.problems(path) for line in of.values())} cores" if on_cpu(self.problems(path)) else model
 
     def peers(self, folder):

@@ -145,7 +145,9 @@ def states(results):
     if None in commits or len(commits) > 1 and not all(is_current(*one) for one in measured):
         raise Missing("there are results of other sources: make measure")
     named = " and ".join(f"`{commit}`" for commit in sorted(commits))
-    return f"All of it was measured of commit {named}{', whose sources are the same' if len(commits) > 1 else ''}, {days[0]} to {days[-1]}."
+    several = len(commits) > 1
+    return (f"All benchmarks were measured of commit{'s' if several else ''} {named}{', whose sources are the same' if several else ''}, "
+            f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
 
 
 TABLES = {**speed_tables.TABLES, **training_tables.TABLES, "evidence": evidence, "calls": calls, "devices": devices, "models": models, "machines": machines,

@@ -5,7 +5,7 @@ import json
 import re
 
 from claims import number, open_text
-from measured import Missing, mean, many, of, runs_of, spread
+from measured import Missing, many, of, plain_model, runs_of, spread
 
 
 def attention(results):
@@ -71,12 +71,13 @@ def steps(results):
         text += [f"`{machine}`, {one['positions']:,} positions, {one['members']} texts, {one['heads']} heads of {one['features'] // one['heads']} features, {one['type']}, "
                  f"PyTorch {one['torch'].split('+')[0]}; ms, and MiB at most:", "", "| pairs kept | " + " | ".join(STEPS.values()) + " |", "|---|" + "---|" * len(STEPS)]
         text += [f"| {kept:g} % | " + " | ".join(row.get(method, "") for method in STEPS) + " |" for kept, row in rows.items()]
-        text += ["", f"The losses of the steps differed by at most {max(record['loss_difference'] for record in records):.1g}.", ""]
+        text += ["", f"The losses of the steps differed by at most {max(record['loss_difference'] for record in records):.2g}.", ""]
     return "\n".join(text[:-1])
 
 
 OTHERS = {"torch": "PyTorch's gather and scatter", "torch, compiled": "the same by torch.compile", "pyg": "PyTorch Geometric's `scatter` and `softmax`",
           "pyg, compiled": "the same by torch.compile", "sparse": "torch.sparse (`copy_u` and sum only)"}
+SHORT = {"torch": "PyTorch", "torch, compiled": "PyTorch, compiled", "pyg": "PyTorch Geometric", "pyg, compiled": "PyTorch Geometric, compiled", "sparse": "torch.sparse"}
 WORDS = {"none": "", "number": "a number", "heads": "a number a head", "vector": "a vector"}
 
 
@@ -98,7 +99,7 @@ def messages(results):
         best = {key: [min(times[part] for name, times in line["ms"].items() if name != "ours") / line["ms"]["ours"][part] for part in (0, 1)]
                 for key, line in timed.items()}
         both = {key: min(sum(times) for name, times in line["ms"].items() if name != "ours") / sum(line["ms"]["ours"]) for key, line in timed.items()}
-        text += [f"On the {run['model']}, {run['threads']} threads, fp32, PyTorch {run['torch'].split('+')[0]}, commit `{run['commit'][:12]}`:", "",
+        text += [f"On the {plain_model(run['model'])}, {run['threads']} threads, fp32, PyTorch {run['torch'].split('+')[0]}, {run['started'][:10]}, commit `{run['commit'][:12]}`:", "",
                  "| compared with | calls | forward | backward | both |", "|---|---|---|---|---|"]
         for other, title in OTHERS.items():
             found = [line["ms"] for line in timed.values() if other in line["ms"]]
@@ -152,7 +153,7 @@ def messages_gpu(results):
             for part in (0, 1):
                 ratio, name = min((other[1 + part], other[0]) for other in others)
                 title = message_call({"call": call, "heads": int(heads)})
-                best[int(edges)][part].append((ratio, f"{title} at width {width} {ratio:.2f} ({name.strip()})"))
+                best[int(edges)][part].append((ratio, f"{title} at width {width} {ratio:.2f} ({SHORT[name.strip()]})"))
         text += [f"`{machine}`, fp32:", "", "| edges | calls | forward | backward |", "|---|---|---|---|"]
         text += [f"| {edges:,} | {len(parts[0])} | " + " | ".join(spread([ratio for ratio, _ in part]) for part in parts) + " |" for edges, parts in best.items()] + [""]
         for edges, parts in best.items():
@@ -188,7 +189,7 @@ def layers(results):
         if measured.exists():
             memory = {name: mib for name, *mib in re.findall(r"(\S+) +tamis +([\d.]+) MiB +pyg +([\d.]+) MiB", measured.read_text(encoding="utf-8"))}
         text += [f"`{machine}`, {lines[0].split(': ', 1)[1]}:", "",
-                 "| layer | forward, ms | backward, ms | times as long, forward | backward | both |" + (" MiB | PyTorch Geometric, MiB |" if memory else ""),
+                 "| layer | forward, ms | backward, ms | times as long, forward | backward | both |" + (" Tamis, MiB | PyTorch Geometric, MiB |" if memory else ""),
                  "|---|---|---|---|---|---|" + ("---|---|" if memory else "")]
         for line in lines[1:]:
             found = re.match(r"(\S+) +([\d.]+) +([\d.]+) ms +pyg x +(\S+) +(\S+) both +(\S+)", line)

@@ -163,10 +163,10 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
         "| SuiteSparse:GraphBLAS, K = 32 | Chip, 2 cores |  | 3.00 (3.00 to 3.00) |  |",
         "| PyTorch, K = 128 | Chip, 2 cores | 2.50 (2.50 to 2.50) |  |  |",
         "| the naive loop, K = 128 | Chip, 2 cores | 2.50 (2.50 to 2.50) |  |  |",
-        " Slower than it at K = 32, SpMM: kit 0.75.", " Slower than the best at K = 32, SpMM: kit 0.25 (Sputnik).", "the best was Sputnik in 3 cases.",
+        " Slower than it at K = 32, SpMM: kit 0.75.", " Slower than the best at K = 32, SpMM: kit 0.25 (Sputnik).", " the best was Sputnik in 3 cases.",
         "| n | 2.5M | 3.00 | 3.00 | 1.00 | 1.00 | 2.00 | 2.00 |", "| kit | 2.5M | 8.00 | 8.00 | 0.75 | 0.75 |  |  |",
         "On the GPU, 1 matrices, 0 of them below a million nonzeros:", "| SpMM | 0.25 |  |  |  |", "| K = | 48 | 512 |", "| SDDMM | 1.50 | 16.00 |", "| n | 2 (2.50x; 3.0) |  |  |",
-        "| `gpu` | GPU, driver 1, gcc | [speed-kit-scale](gpu/speed-kit-scale.jsonl.xz), [speed-kit](gpu/speed-kit.jsonl.xz), ", f"All of it was measured of commit `{ONE}`, 2026-01-02 to 2026-01-02.",
+        "| `gpu` | GPU, driver 1, gcc | [speed-kit-scale](gpu/speed-kit-scale.jsonl.xz), [speed-kit](gpu/speed-kit.jsonl.xz), ", f"All benchmarks were measured of commit `{ONE}`, 2026-01-02.",
     ):
         assert line in " ".join(text.split()) if line.startswith(" ") else line in text, line
     write_results(gpu / "speed-widths.jsonl.xz", "cuda:0", pair("real", "sddmm", 2, 4, "cusparse"), commit=OTHER)
@@ -226,7 +226,7 @@ def test_tables_of_what_programs_print(tmp_path: pathlib.Path) -> None:
     for line in (
         "| a window of 256, 64, bf16 | 0.5 | 0.75 |  |  |  |  |\n<!-- end of flex", "`gpu`, 8,192 positions, 2 texts, 8 heads of 64 features, bfloat16, PyTorch 2.11.0; ms, and MiB at most:",
         "| 5 % | 4.00, 3 | 5.50, 3 |  |", "differed by at most 3e-05.", "| 2,000,000 | 1 | 3.25 (3.25 to 3.25) | 0.75 (0.75 to 0.75) |",
-        "- Slower than the best, 2.0M edges, forward: none.", "backward: `mul`, sum, a number a head an edge, 8 heads at width 16 0.75 (torch).",
+        "- Slower than the best, 2.0M edges, forward: none.", "backward: `mul`, sum, a number a head an edge, 8 heads at width 16 0.75 (PyTorch).",
         "| 6, float16 | 0.65, 1.07 | 3.2, 2.6 | 8.26x | 1.44x | 852, 3,062, 898 |", "| GATConv, features of edges | 1.10 | 1.62 | 1.70 | 1.17 | 1.38 | 70 | 612 |",
         "| model | `gpu`, K = 32 |", "| als | 1.5 (6.46) |",
     ):
