@@ -233,7 +233,7 @@ measure() {
             bench_each speed $files -- --device cpu --inner 128 --algorithm auto --baseline naive --threads 1,2 --repeat 9 --seconds 2
             ;;
         cpu-messages)
-            for part in '' --memory; do
+            for part in '' '--memory --widths 64'; do
                 # shellcheck disable=SC2086
                 within "$python" lab/bench/messages.py --edges 100000 1000000 --compile $part --json "$folder/messages.jsonl" || return
             done

@@ -124,7 +124,7 @@ def messages(results):
                     if least <= ratio < most:
                         found[call, edges].append(f"{part} {ratio:.2f} at width {width}")
             text += ["", f"{title}:{'' if found else ' none.'}", "", *(f"- {call}, {many(edges)} edges: {', '.join(cases)}" for (call, edges), cases in found.items())]
-        kept = [line for line in records if line["record"] == "memory"]
+        kept = [line for line in records if line["record"] == "memory" and line["width"] == sizes[len(sizes) // 2]]
         if kept:
             text += ["", "What a step, forward and backward, needs besides its operands, in MiB:", "",
                      "| call | edges | width | results and gradients | vectors of all edges | Tamis | the least of the others |", "|---|---|---|---|---|---|---|"]
