@@ -242,7 +242,7 @@ measure() {
             within "$python" lab/bench/pyg_layers.py --nodes 50000 --rounds 3 >"$folder/pyg-layers.txt" &&
                 within "$python" lab/bench/pyg_layers.py --nodes 50000 --memory >"$folder/pyg-layers-memory.txt"
             ;;
-        cpu-models) within env NONZEROS=500k lab/bench/applications.sh "$tamis" cpu >"$folder/applications.txt" ;;
+        cpu-models) within env NONZEROS=500k RUNS=1 ITERATIONS=5 lab/bench/applications.sh "$tamis" cpu >"$folder/applications.txt" ;;
         cpu-*) suite "${1#cpu-}" cpu ;;
     esac
 }
