@@ -184,7 +184,7 @@ def arguments() -> argparse.Namespace:
     given.add_argument("--operation", choices=("sddmm", "spmm", "fused"), default="fused")
     given.add_argument("--inner", type=int, default=128, help="K, and L of fused")
     given.add_argument("--ranks", default="4,8,16,32,64,128,256,512,1024")
-    given.add_argument("--results", type=pathlib.Path, default=SOURCE / "lab/results/nvidia-h200/esimd.jsonl.xz",
+    given.add_argument("--results", type=pathlib.Path, default=SOURCE / "lab/results/nvidia-h200/speed-neutral.jsonl.xz",
                        help="records of the kernel")
     given.add_argument("--kernel-ps", type=float, help="picoseconds of a nonzero, instead of records")
     given.add_argument("--launch-us", type=float, default=10, help="what a call takes beside its nonzeros")

@@ -111,7 +111,7 @@ def models(results):
     for path in found:
         for line in path.read_text(encoding="utf-8").splitlines()[2:]:
             model, inner, seconds, *_, ratio = (cell.strip() for cell in line.strip("|").split("|"))
-            cells[model][path.parent.name, int(inner)] = f"{1000 * float(seconds):.3g} ({ratio})"
+            cells[model][path.parent.name, int(inner)] = f"{float(f'{1000 * float(seconds):.3g}'):g} ({ratio})"
     columns = sorted({column for row in cells.values() for column in row})
     return "\n".join(["| model | " + " | ".join(f"`{machine}`, K = {inner}" for machine, inner in columns) + " |", "|---|" + "---|" * len(columns),
                       *(f"| {model} | " + " | ".join(row.get(column, "") for column in columns) + " |" for model, row in cells.items())])
