@@ -52,6 +52,14 @@ class Results:
             raise Missing(f"{self.folder}/*/{name}.jsonl.xz is not there: make measure PIECE={piece}")
         return found
 
+    def texts(self, name, piece):
+        """The files that programs have printed, each as its folder's name and its lines."""
+        found = sorted(self.folder.glob(f"*/{name}"))
+        if not found:
+            raise Missing(f"{self.folder}/*/{name} is not there: make measure PIECE={piece}")
+        for path in found:
+            yield path.parent.name, path.read_text(encoding="utf-8").splitlines()
+
     def problems(self, path):
         if path not in self.loaded:
             self.loaded[path] = list(load([path.as_posix()])[0].values())

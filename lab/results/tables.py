@@ -104,14 +104,11 @@ def devices(results):
 
 def models(results):
     """Of `lab/bench/applications.sh`, whose table has a line for each model and K."""
-    found = sorted(results.folder.glob("*/applications.txt"))
-    if not found:
-        raise Missing(f"{results.folder}/*/applications.txt is not there: make measure PIECE=models")
     cells = collections.defaultdict(dict)
-    for path in found:
-        for line in path.read_text(encoding="utf-8").splitlines()[2:]:
+    for machine, lines in results.texts("applications.txt", "models"):
+        for line in lines[2:]:
             model, inner, seconds, *_, ratio = (cell.strip() for cell in line.strip("|").split("|"))
-            cells[model][path.parent.name, int(inner)] = f"{float(f'{1000 * float(seconds):.3g}'):g} ({ratio})"
+            cells[model][machine, int(inner)] = f"{float(f'{1000 * float(seconds):.3g}'):g} ({ratio})"
     columns = sorted({column for row in cells.values() for column in row})
     return "\n".join(["| model | " + " | ".join(f"`{machine}`, K = {inner}" for machine, inner in columns) + " |", "|---|" + "---|" * len(columns),
                       *(f"| {model} | " + " | ".join(row.get(column, "") for column in columns) + " |" for model, row in cells.items())])

@@ -5,7 +5,7 @@ import json
 import re
 
 from claims import number, open_text
-from measured import Missing, many, of, plain_model, runs_of, spread
+from measured import many, of, plain_model, runs_of, spread
 
 
 def attention(results):
@@ -30,18 +30,14 @@ MASKS = {"attn4096": "a window of 256, 32 global positions, random blocks (12 %)
 
 
 def flex(results):
-    found = sorted(results.folder.glob("*/attention.csv"))
-    if not found:
-        raise Missing(f"{results.folder}/*/attention.csv is not there: make measure PIECE=training-attention")
     text = []
-    for path in found:
+    for machine, lines in results.texts("attention.csv", "training-attention"):
         cells = collections.defaultdict(dict)
-        with open(path, encoding="utf-8", newline="") as lines:
-            for mask, _, _, _, call, inner, kind, peer, _, ms, _, status, *_ in csv.reader(lines):
-                if status == "ok" and ms:
-                    cells[mask, int(inner), kind][call, peer] = f"{float(ms):.3g}"
+        for mask, _, _, _, call, inner, kind, peer, _, ms, _, status, *_ in csv.reader(lines):
+            if status == "ok" and ms:
+                cells[mask, int(inner), kind][call, peer] = f"{float(ms):.3g}"
         columns = [(call, peer) for call in ("attention-fwd", "attention-fwd+bwd") for peer in ("tamis", "flex_attention", "sdpa_mask")]
-        text += [f"`{path.parent.name}`, 16 heads of 4,096 positions, ms:", "",
+        text += [f"`{machine}`, 16 heads of 4,096 positions, ms:", "",
                  "| mask, K = L | Tamis, forward | flex_attention | dense mask | Tamis, with gradients | flex_attention | dense mask |", "|---|---|---|---|---|---|---|"]
         text += [f"| {MASKS.get(mask, mask)}, {inner}, {kind} | " + " | ".join(row.get(column, "") for column in columns) + " |"
                  for (mask, inner, kind), row in cells.items() if ("attention-fwd", "tamis") in row or ("attention-fwd+bwd", "tamis") in row] + [""]
@@ -51,18 +47,9 @@ def flex(results):
 STEPS = {"tamis": "Tamis", "flex": "flex_attention", "sdpa": "PyTorch, dense mask"}
 
 
-def each(results, name, piece):
-    """The files of that name, each with its machine, and its lines."""
-    found = sorted(results.folder.glob(f"*/{name}"))
-    if not found:
-        raise Missing(f"{results.folder}/*/{name} is not there: make measure PIECE={piece}")
-    for path in found:
-        yield path.parent.name, path.read_text(encoding="utf-8").splitlines()
-
-
 def steps(results):
     text = []
-    for machine, lines in each(results, "language-model.txt", "training-attention"):
+    for machine, lines in results.texts("language-model.txt", "training-attention"):
         records = [json.loads(line) for line in lines]
         one = records[0]
         rows = collections.defaultdict(dict)
@@ -142,7 +129,7 @@ BESIDE = re.compile(r"  ([a-z, ]+) x +([\d.]+) +([\d.]+)")
 
 def messages_gpu(results):
     text = []
-    for machine, lines in each(results, "messages.txt", "training-graphs"):
+    for machine, lines in results.texts("messages.txt", "training-graphs"):
         best = collections.defaultdict(lambda: ([], []))
         for line in lines:
             found = LINE.match(line)
@@ -166,7 +153,7 @@ def messages_gpu(results):
 
 def graph_attention(results):
     text = []
-    for machine, lines in each(results, "graph-attention.txt", "training-graphs"):
+    for machine, lines in results.texts("graph-attention.txt", "training-graphs"):
         text += [f"`{machine}`, 40,000 nodes, 16 heads of 64 features:", "",
                  "| edges a node, type | forward, backward, ms | over the floors | PyTorch Geometric, both | compiled, both | MB: Tamis, PyTorch Geometric, compiled |",
                  "|---|---|---|---|---|---|"]
@@ -183,7 +170,7 @@ def graph_attention(results):
 
 def layers(results):
     text = []
-    for machine, lines in each(results, "pyg-layers.txt", "training-graphs"):
+    for machine, lines in results.texts("pyg-layers.txt", "training-graphs"):
         measured = results.folder / machine / "pyg-layers-memory.txt"
         memory = {}
         if measured.exists():

@@ -15,7 +15,7 @@ from ._kinds import NumPy, kind_of
 from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
-from ._recipe import MOST, Recipe, key_of, same_array
+from ._recipe import Recipe, keep_recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
 from ._views import View, converting, dense, refuse_view, uneven, vector, view
@@ -279,10 +279,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         del memory  # the library used it until here
         if key is not None:
             places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
-            if len(recipes) >= MOST:
-                recipes.clear()
-            recipes[key] = Recipe(handle, PLANNED[operation].__name__, list(zip(places, matrices)), P, execution, tuple(result.shape), result.type,
-                                  kind, values is None)
+            keep_recipe(recipes, key, Recipe(handle, PLANNED[operation].__name__, list(zip(places, matrices)), P, execution, tuple(result.shape),
+                                             result.type, kind, values is None))
     else:
         call = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
                        transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)

@@ -79,6 +79,13 @@ def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -
     return tuple(forms)
 
 
+def keep_recipe(recipes: dict, key: tuple, recipe: Any) -> None:
+    """Keeps a recipe of a pattern or plan; where there are too many, all others go."""
+    if len(recipes) >= MOST:
+        recipes.clear()
+    recipes[key] = recipe
+
+
 @functools.lru_cache(maxsize=None)
 def frame_of(matrices: int) -> Any:
     """The execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses, also of views, as fields."""

@@ -86,14 +86,8 @@ def _gradients(call: tuple, values: Optional[Tensor], grad: Tensor, operands: li
     else:
         how = k.settings_of(how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon, operation == FUSED and how.transpose,
                             bool(kept) and kept[0].numel() > 0)
-    flat = operands[0].dim() == 1  # SpMM's B is a vector
-    if flat:
-        operands, grad = [operands[0].unsqueeze(1)], grad.unsqueeze(-1)
-    found = k.backward(operation, pattern._current(), how, values, grad, tuple(operands), kept[0] if kept else None, wanted,
-                       kept[1] if len(kept) > 1 else None)
-    if flat and found[0] is not None:
-        found[0] = found[0].squeeze(1)
-    return found
+    return k.backward(operation, pattern._current(), how, values, grad, tuple(operands), kept[0] if kept else None, wanted,
+                      kept[1] if len(kept) > 1 else None)
 
 
 class _Recorded(torch.autograd.Function):
@@ -122,14 +116,15 @@ class _Recorded(torch.autograd.Function):
             return (None,) * (2 + count)
         need = ctx.needs_input_grad[1:]
         wanted = [*need[1:], need[0]]
-        if not _ops.again() and plain((grad, values, *tensors)) and not _batched(grad):
+        again = _ops.again()
+        if not again and plain((grad, values, *tensors)) and not _batched(grad):
             found = _gradients(ctx.call, values, grad, tensors[:count], tensors[count:], wanted)
             return (None, found[-1], *found[:-1])
         edge = (how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon)
         sizes = (pattern.rows, pattern.cols, pattern.coo)
         numbers = {SDDMM: (*sizes, *edge), SPMM: (*sizes, how.transpose), FUSED: (*sizes, *edge, how.transpose)}[operation]
         calls = _ops.CALLS
-        if _ops.again():
+        if again:
             found = _formulas.gradients(calls, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers,
                                         wanted)
             return (None, found[-1], *found[:-1])

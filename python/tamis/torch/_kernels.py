@@ -21,6 +21,7 @@ from .._kinds import Torch
 from .._library import lib, must
 from .._living import Living
 from .._pattern import Pattern
+from .._recipe import keep_recipe
 from .._sparse import Sparse
 from .._views import dense, torch_view, uneven, vector
 from . import _repeated
@@ -212,6 +213,9 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
 def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor] = None) -> list:
     """Calls the library's backward function: the gradients of the matrices and of the values, None where they are not wanted."""
+    if matrices[0].dim() == 1:  # SpMM's B is a vector
+        db, ds = backward(operation, pattern, how, values, grad.unsqueeze(-1), (matrices[0].unsqueeze(1),), statistics, wanted)
+        return [None if db is None else db.squeeze(1), ds]
     kept = how.keep_softmax and statistics is not None
     if result is not None and (not kept or result.dim() != grad.dim()):
         result = None
@@ -256,7 +260,7 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     if wanted[-1] and values is not None and (ds is None or nnz == 0):
         results[-1] = torch.zeros_like(values) if ds is None else ds
     elif key is not None:
-        _repeated.keep(pattern.recipes, key, _repeated.Recipe(handle, name, arguments, results, execution, read))
+        keep_recipe(pattern.recipes, key, _repeated.Recipe(handle, name, arguments, results, execution, read))
     return _summed(results, (*matrices, values))
 
 
@@ -268,12 +272,8 @@ def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optiona
 
 def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool,
                   transpose: bool, wanted: list[bool]) -> tuple[Tensor, ...]:
-    flat = b.dim() == 1
-    if flat:
-        b, grad = b.unsqueeze(1), grad.unsqueeze(-1)
     how = settings_of(SCALE, 1.0, 0.01, 1e-10, transpose, False)
-    db, ds = _shown(backward(SPMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (b,), None, wanted), b)
-    return db.squeeze(1) if flat and wanted[0] else db, ds
+    return _shown(backward(SPMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (b,), None, wanted), b)
 
 
 def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, statistics: Tensor,

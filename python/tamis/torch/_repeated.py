@@ -13,7 +13,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .._kinds import Torch
 from .._library import must
-from .._recipe import MOST, frame_of, of_addresses
+from .._recipe import frame_of, of_addresses
 
 _strided = torch.strided
 
@@ -30,12 +30,6 @@ def key_of(operation: int, how: tuple, wanted: list[bool], grad: Tensor, matrice
         if x is not grad:
             key += x.dtype, x.shape, x.stride(), x.device
     return tuple(key)
-
-
-def keep(recipes: dict, key: tuple, recipe: Recipe) -> None:
-    if len(recipes) >= MOST:
-        recipes.clear()
-    recipes[key] = recipe
 
 
 class Recipe:
