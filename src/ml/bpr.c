@@ -372,8 +372,8 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     bpr *work;
     TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
-    TRY(ml_model_state(model, OF_ROWS, data->rows, 1, &fresh));
-    TRY(ml_model_state(model, OF_COLUMNS, data->cols, 1, &fresh));
+    TRY(ml_model_state(model, OF_ROWS, &fresh));
+    TRY(ml_model_state(model, OF_COLUMNS, &fresh));
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of bpr", (void **)&work));
     model->work = work;
     work->model = model;
@@ -486,8 +486,9 @@ const ml_method ml_bpr = {
               .sampled = true},
     .biases = true,
     .noise = true,
-    .row_state = OF_ROWS,
-    .column_state = OF_COLUMNS,
+    .states = {[ML_POPULARITY] = ML_POPULARITY_STATE,
+               [OF_ROWS] = {.rows = {ML_ROWS, 0}, .cols = {ML_NONE, 1}, .range = ML_SQUARES},
+               [OF_COLUMNS] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 1}, .range = ML_SQUARES}},
     .defaults = defaults,
     .check = check,
     .prepare = prepare,

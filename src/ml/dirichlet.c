@@ -9,7 +9,8 @@
 static const double FROM = 10;
 
 double ml_log_gamma(double x) {
-    double product = 1; /* at most 10! */
+    if (!(x > 0)) return NAN; /* the loops below are of ten steps at most */
+    double product = 1;       /* at most 10! */
     while (x < FROM) {
         product *= x;
         x += 1;
@@ -21,6 +22,7 @@ double ml_log_gamma(double x) {
 }
 
 double ml_digamma(double x) {
+    if (!(x > 0)) return NAN;
     double sum = 0;
     while (x < FROM) {
         sum -= 1 / x;
@@ -33,6 +35,7 @@ double ml_digamma(double x) {
 }
 
 double ml_trigamma(double x) {
+    if (!(x > 0)) return NAN;
     double sum = 0;
     while (x < FROM) {
         sum += 1 / (x * x);

@@ -212,6 +212,7 @@ const ml_method ml_ease = {
               .pairs = true},
     .noise = true,
     .chosen_most = CHOSEN_MOST,
+    .states = {[ML_POPULARITY] = ML_POPULARITY_STATE},
     .defaults = defaults,
     .check = check,
     .column_width = column_width,

@@ -34,7 +34,8 @@ static tamis_status make_once(const tamis_model *model, int64_t rows, int64_t co
     }
     ml_dense_free(model, dense);
     *fresh = true;
-    return ml_dense_make(model, rows, cols, dense);
+    TRY(ml_dense_make(model, rows, cols, dense));
+    return dense->data ? tamis_dense_fill(model->device, NULL, dense, 0) : TAMIS_OK;
 }
 
 tamis_status ml_model_workspace(tamis_model *model) {
@@ -51,8 +52,33 @@ tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bo
     return TAMIS_OK;
 }
 
-tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_t cols, bool *fresh) {
-    return make_once(model, rows, cols, &model->states[number], fresh);
+bool ml_state_size(const ml_method *method, const tamis_model_options *options, int64_t rows, int64_t cols, int number,
+                   int64_t size[2]) {
+    const ml_state *const state = &method->states[number];
+    const int64_t counts[] = {[ML_NONE] = 0, [ML_ROWS] = rows, [ML_COLUMNS] = cols, [ML_FACTORS] = options->factors};
+    size[0] = counts[state->rows.of] + state->rows.more;
+    size[1] = counts[state->cols.of] + state->cols.more;
+    return size[1] > 0 && (!state->kept || state->kept(options));
+}
+
+tamis_status ml_model_state(tamis_model *model, int number, bool *fresh) {
+    int64_t size[2];
+    if (!ml_state_size(model->method, &model->options, model->rows, model->cols, number, size))
+        return tamis_fail(TAMIS_ERROR_INTERNAL, "%s has no state %d", model->method->about.name, number);
+    return make_once(model, size[0], size[1], &model->states[number], fresh);
+}
+
+tamis_status ml_state_read(const tamis_model *model, int number, double **numbers) {
+    const tamis_dense *const state = &model->states[number];
+    int64_t size[2];
+    *numbers = NULL;
+    if (state->cols == 0 && model->method->states[number].optional) return TAMIS_OK;
+    const bool known = ml_state_size(model->method, &model->options, model->rows, model->cols, number, size);
+    if (!known || state->rows != size[0] || state->cols != size[1])
+        return tamis_fail(TAMIS_ERROR_INTERNAL, "state %d of %s is %lld x %lld, expected %lld x %lld", number,
+                          model->method->about.name, (long long)state->rows, (long long)state->cols,
+                          (long long)(known ? size[0] : 0), (long long)(known ? size[1] : 0));
+    return ml_dense_read_doubles(model, state, numbers);
 }
 
 /* ------------------------------------------------------------------------------------------ looking at it */

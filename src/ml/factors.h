@@ -5,10 +5,15 @@
 #include "ml/model.h"
 
 /* Makes row and column factors of the sizes given that are not there yet (from a checkpoint they are), and the
-   workspace. *fresh: they were made now, and hold nothing yet. */
+   workspace. *fresh: they were made now, and are zeros. */
 tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh);
-/* Does the same for a state. */
-tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_t cols, bool *fresh);
+/* Does the same for a state, whose size follows from the model's rows and columns. */
+tamis_status ml_model_state(tamis_model *model, int number, bool *fresh);
+/* Sets the rows and columns of a state of a model of so many rows and columns. Returns false where it has none. */
+bool ml_state_size(const ml_method *method, const tamis_model_options *options, int64_t rows, int64_t cols, int number,
+                   int64_t size[2]);
+/* Reads a state as doubles, for tamis_release. *numbers is NULL where an optional one is missing. */
+tamis_status ml_state_read(const tamis_model *model, int number, double **numbers);
 /* Makes model->workspace where it is not there yet: a model that was loaded has none. */
 tamis_status ml_model_workspace(tamis_model *model);
 

@@ -225,8 +225,8 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
 
 static tamis_status make_states(tamis_model *model, bool *fresh) {
     bool other;
-    TRY(ml_model_state(model, NUMERATOR, model->column_factors.rows, model->width, fresh));
-    TRY(ml_model_state(model, DENOMINATOR, model->width, 1, &other));
+    TRY(ml_model_state(model, NUMERATOR, fresh));
+    TRY(ml_model_state(model, DENOMINATOR, &other));
     *fresh = *fresh || other;
     return TAMIS_OK;
 }
@@ -382,6 +382,8 @@ const ml_method ml_gap = {
               .options = own_options,
               .row_factors = true,
               .mini_batches = true},
+    .states = {[NUMERATOR] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_FACTORS, 0}, .range = ML_SQUARES, .optional = true},
+               [DENOMINATOR] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_SQUARES, .optional = true}},
     .masses = true,
     .check_new = check_new,
     .defaults = defaults,

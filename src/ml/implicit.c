@@ -67,10 +67,6 @@ static tamis_status check(const tamis_model_options *options) {
     return ml_weights_check(options, TAMIS_WEIGHTS_AUTO);
 }
 
-static void states(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]) {
-    ml_weights_state(options, cols, sizes[0]);
-}
-
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
     if (fit && ml_learns_data(model)) TRY(ml_popular_learn(model, data));
     return ml_weights_apply(model, data, fit);
@@ -309,7 +305,7 @@ const ml_method ml_implicit_als = {
     .weighs = true,
     .defaults = defaults,
     .check = check,
-    .states = states,
+    .states = {ML_WEIGHTS_STATE, [ML_POPULARITY] = ML_POPULARITY_STATE},
     .prepare = prepare,
     .begin = begin,
     .iterate = iterate,

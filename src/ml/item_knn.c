@@ -45,10 +45,6 @@ static tamis_status check(const tamis_model_options *options) {
     return ml_weights_check(options, TAMIS_WEIGHTS_ONES);
 }
 
-static void states(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]) {
-    ml_weights_state(options, cols, sizes[0]);
-}
-
 static int64_t column_width(const tamis_model_options *options, int64_t cols) {
     (void)cols;
     return 2 * (int64_t)options->neighbours;
@@ -310,7 +306,7 @@ const ml_method ml_item_knn = {
               .pairs = true},
     .defaults = defaults,
     .check = check,
-    .states = states,
+    .states = {ML_WEIGHTS_STATE, [ML_POPULARITY] = ML_POPULARITY_STATE},
     .check_kept = check_kept,
     .column_width = column_width,
     .prepare = prepare,

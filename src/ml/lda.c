@@ -115,12 +115,7 @@ static tamis_status check(const tamis_model_options *options) {
     return TAMIS_OK;
 }
 
-static void states(const tamis_model_options *given, int64_t cols, int64_t sizes[ML_STATES][2]) {
-    (void)cols;
-    if (!given->learn_row_prior) return;
-    sizes[ALPHA][0] = given->factors;
-    sizes[ALPHA][1] = 1;
-}
+static bool learns_prior(const tamis_model_options *options) { return options->learn_row_prior; }
 
 static double prior(const tamis_model *model, double given) {
     return given > 0 ? given : 1 / (double)model->options.factors;
@@ -316,7 +311,7 @@ static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows)
     TRY(tamis_allocate(rows * n, tamis_type_size(model->options.type), "topics of documents", &work->posteriors));
     if (model->options.learn_row_prior) {
         double *alpha;
-        TRY(ml_dense_read_doubles(model, &model->states[ALPHA], &alpha));
+        TRY(ml_state_read(model, ALPHA, &alpha));
         for (int64_t k = 0; k < n; k++) work->alpha[k] = alpha[k];
         tamis_release(alpha);
         return TAMIS_OK;
@@ -356,7 +351,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     /* not by `fresh`: one that failed may have left topics without content */
     if (model->steps == 0) TRY(make_topics(model, data, work));
     const bool learned = model->options.learn_row_prior;
-    if (learned) TRY(ml_model_state(model, ALPHA, topics, 1, &fresh));
+    if (learned) TRY(ml_model_state(model, ALPHA, &fresh));
     if (learned && model->steps == 0)
         TRY(tamis_dense_fill(model->device, NULL, &model->states[ALPHA], prior(model, model->options.row_prior)));
     TRY(make_scratch(model, work));
@@ -546,7 +541,7 @@ const ml_method ml_lda = {
               .summary = "topics of documents (latent Dirichlet allocation)",
               .options = own_options,
               .mini_batches = true},
-    .states = states,
+    .states = {[ALPHA] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_POSITIVE, .kept = learns_prior}},
     .defaults = defaults,
     .check = check,
     .begin = begin,

@@ -15,28 +15,43 @@ struct ml_operands;
    many sums during an iteration. */
 enum { ML_STATES = 4, ML_PARTS = 4 };
 
+/* How long a side of a matrix is: a number of the model's, and some more. */
+typedef enum ml_count { ML_NONE = 0, ML_ROWS, ML_COLUMNS, ML_FACTORS } ml_count;
+typedef struct ml_length {
+    ml_count of;
+    int more;
+} ml_length;
+
+/* What the numbers of a matrix may be. Sums of squares may overflow, but are never NaN. */
+typedef enum ml_range { ML_FINITE = 0, ML_NOT_NEGATIVE, ML_SQUARES, ML_POSITIVE } ml_range;
+
+/* A state: a matrix that a model keeps beside its factors, between iterations and in its file. Making, writing and
+   reading go by this row, so that a file has no other state, and none of another size. */
+typedef struct ml_state {
+    ml_length rows, cols; /* no columns: there is no such state */
+    ml_range range;
+    bool optional; /* some models have none: those of older versions, or those that have not needed it yet */
+    bool (*kept)(const tamis_model_options *options); /* whether a model of these options has it; NULL: always */
+} ml_state;
+
 typedef struct ml_method {
     tamis_method_description about;
-    bool biases;                 /* with options.biases the factors end in a bias */
-    bool nonnegative;            /* with options.nonnegative there are no biases, and ratings are not centred */
-    bool noise;                  /* options.regularization = 0 finds lambda by the noise of the data */
-    double lambda;               /* options.regularization = 0 is this times what an inner split chooses; 0: not so */
-    bool as_als;                 /* als minimises the same sum sooner, and is what an inner split is of */
-    bool sizes;                  /* options.factors = 0 chooses their number by an inner split */
-    bool weighs;                 /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
-    int64_t chosen_most;         /* of more columns nothing is chosen by an inner split; 0: no limit */
-    int row_state, column_state; /* of the states, those with a number for each row and column of any model; 0: none */
-    bool masses;                 /* a topic's weights add up to the topic's share of the words, not to 1 */
+    bool biases;                /* with options.biases the factors end in a bias */
+    bool nonnegative;           /* with options.nonnegative there are no biases, and ratings are not centred */
+    bool noise;                 /* options.regularization = 0 finds lambda by the noise of the data */
+    double lambda;              /* options.regularization = 0 is this times what an inner split chooses; 0: not so */
+    bool as_als;                /* als minimises the same sum sooner, and is what an inner split is of */
+    bool sizes;                 /* options.factors = 0 chooses their number by an inner split */
+    bool weighs;                /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
+    int64_t chosen_most;        /* of more columns nothing is chosen by an inner split; 0: no limit */
+    ml_state states[ML_STATES]; /* see factors.h */
+    bool masses;                /* a topic's weights add up to the topic's share of the words, not to 1 */
 
     void (*defaults)(tamis_model_options *options);
     /* Check the method's own options: always, and those of a new model, as files of older versions may have others.
        NULL: nothing to check. */
     tamis_status (*check)(const tamis_model_options *options);
     tamis_status (*check_new)(const tamis_model_options *options);
-    /* Sets rows and columns of the states that every model of the method has in its file, whose columns are `cols`.
-       Zeros stand for a state that may be missing or has any size. NULL: there are none. */
-    void (*states)(const tamis_model_options *options, int64_t cols, int64_t sizes[ML_STATES][2]);
-
     /* Checks what a file has of the columns, on the host, where other numbers than factors are kept of them; the
        message begins with the file's name. NULL: any numbers will do. */
     tamis_status (*check_kept)(const char *path, const tamis_dense *kept);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ml/factors.h"
 #include "ml/method.h"
 #include "ml/model.h"
 
@@ -88,6 +89,41 @@ static tamis_status disagree(tamis_status status, const char *path, int section,
                       (long long)cols);
 }
 
+/* Sets the size that a matrix of a model has. Returns false where the model has none; *optional: where it may have
+ * none.
+ */
+static bool size_expected(const tamis_model *model, int section, int64_t size[2], bool *optional) {
+    const ml_method *const method = model->method;
+    *optional = false;
+    if (section >= 2) {
+        *optional = method->states[section - 2].optional;
+        return ml_state_size(method, &model->options, model->rows, model->cols, section - 2, size);
+    }
+    size[0] = section == 0 ? model->rows : model->cols;
+    size[1] = method->column_width ? method->column_width(&model->options, model->cols) : model->width;
+    *optional = section == 0 && method->about.mini_batches; /* of a stream the rows are not kept */
+    return section == 1 || method->about.row_factors;
+}
+
+static tamis_status check_matrix(tamis_status status, const char *path, const tamis_model *model, int section,
+                                 const ml_section *s) {
+    const char *const name = ml_section_names[section];
+    int64_t size[2];
+    bool optional;
+    const bool expected = size_expected(model, section, size, &optional);
+    if (!s->present && expected && !optional) return tamis_fail(status, "%s: the model has no %s", path, name);
+    if (!s->present) return TAMIS_OK;
+    if (!expected)
+        return tamis_fail(status, "%s: the model has %s, which %s with these options has not", path, name,
+                          model->method->about.name);
+    if (section == 0 && optional && s->rows == 0) size[0] = 0;
+    if (s->rows != size[0] || s->cols != size[1]) return disagree(status, path, section, s, size[0], size[1]);
+    if (s->type != model->options.type)
+        return tamis_fail(status, "%s: %s is %s, but the model is %s", path, name, tamis_type_name(s->type),
+                          tamis_type_name(model->options.type));
+    return TAMIS_OK;
+}
+
 tamis_status ml_sections_check(tamis_status status, const char *path, const tamis_model *model,
                                const ml_section *sections) {
     if (model->rows < 0 || model->cols < 1 || model->nnz < 0 || model->iterations_done < 0 || model->batches_done < 0 ||
@@ -99,6 +135,7 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
                           model->iterations_done, (long long)model->batches_done, (long long)model->steps);
     if (!(model->scale > 0 && isfinite(model->scale)))
         return tamis_fail(status, "%s: scale = %g, expected a positive number", path, model->scale);
+    if (!isfinite(model->mean)) return tamis_fail(status, "%s: mean = %g, expected a finite number", path, model->mean);
     if (!(model->prior_ratings >= 0 && isfinite(model->prior_ratings)))
         return tamis_fail(status, "%s: prior_ratings = %g, expected 0 or more", path, model->prior_ratings);
     const tamis_model_options *const o = &model->options;
@@ -118,22 +155,6 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     if (model->width != width)
         return tamis_fail(status, "%s: width = %lld, but the options make it %lld", path, (long long)model->width,
                           (long long)width);
-    if (!sections[1].present) return tamis_fail(status, "%s: the model has no %s", path, ml_section_names[1]);
-    for (int i = 0; i < 2; i++) {
-        const int64_t lines = i == 0 ? model->rows : model->cols;
-        if (i == 0 && sections[i].rows == 0) continue; /* fitted to a stream: its rows are not kept */
-        const int64_t numbers = pairs ? model->method->column_width(o, model->cols) : width;
-        if (sections[i].present && (sections[i].rows != lines || sections[i].cols != numbers))
-            return disagree(status, path, i, &sections[i], lines, numbers);
-    }
-    int64_t states[ML_STATES][2] = {{0}};
-    if (model->method->states) model->method->states(o, model->cols, states);
-    for (int i = 0; i < ML_STATES; i++)
-        if (states[i][0] > 0 && (sections[2 + i].rows != states[i][0] || sections[2 + i].cols != states[i][1]))
-            return disagree(status, path, 2 + i, &sections[2 + i], states[i][0], states[i][1]);
-    for (int i = 0; i < ML_FILE_SECTIONS; i++)
-        if (sections[i].present && ml_section_kind_of(i) == ML_SECTION_MATRIX && sections[i].type != o->type)
-            return tamis_fail(status, "%s: %s is %s, but the model is %s", path, ml_section_names[i],
-                              tamis_type_name(sections[i].type), tamis_type_name(o->type));
+    for (int i = 0; i < 2 + ML_STATES; i++) TRY(check_matrix(status, path, model, i, &sections[i]));
     return TAMIS_OK;
 }

@@ -2,6 +2,8 @@
  * tamis_model_load. It reads the whole file and compares the checksum first. Then it still checks every number, because
  * a checksum protects from accidents, not from intent. No allocation is larger than the length of the file justifies.
  */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include "ml/model.h"
 #include "ml/model_file.h"
 #include "ml/model_header_read.h"
+#include "ml/numbers.h"
 #include "ml/options.h"
 #include "ml/place.h"
 
@@ -93,11 +96,41 @@ failed:
     return status;
 }
 
+/* Returns what the numbers of a matrix may be. No fit leaves factors that are not finite (ml_check_finite). */
+static ml_range range_of(const tamis_model *model, int section) {
+    if (section >= 2) return model->method->states[section - 2].range;
+    const bool whole =
+        model->method->about.data == TAMIS_DATA_COUNTS || ml_is_nonnegative(model->method, &model->options);
+    return whole ? ML_NOT_NEGATIVE : ML_FINITE;
+}
+
+static tamis_status check_numbers(const tamis_bounded_text *text, int section, const ml_section *s,
+                                  const tamis_model *model) {
+    static const struct {
+        double least, most;
+        const char *words;
+    } ranges[] = {[ML_FINITE] = {-DBL_MAX, DBL_MAX, "a finite number"},
+                  [ML_NOT_NEGATIVE] = {0, DBL_MAX, "a finite number of 0 or more"},
+                  [ML_SQUARES] = {0, INFINITY, "0 or more"},
+                  [ML_POSITIVE] = {5e-324, DBL_MAX, "a finite number above 0"}};
+    const ml_range range = range_of(model, section);
+    if (section == 1 && model->method->check_kept) return TAMIS_OK; /* which knows more of them, and follows */
+    for (int64_t i = 0; i < s->rows * s->cols; i++) {
+        const double number = ml_number(text->begin + s->begin, s->type, i);
+        if (number >= ranges[range].least && number <= ranges[range].most) continue;
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s(%lld, %lld) = %g, expected %s", text->name,
+                          ml_section_names[section], (long long)(i / s->cols), (long long)(i % s->cols), number,
+                          ranges[range].words);
+    }
+    return TAMIS_OK;
+}
+
 static tamis_status read_section(const tamis_bounded_text *text, int number, const ml_section *s, tamis_model *model) {
     if (ml_section_kind_of(number) == ML_SECTION_NAMES)
         return read_names(text, s, ml_section_names[number],
                           number == ML_FILE_SECTIONS - 1 ? &model->column_names : &model->row_names);
     tamis_dense *const dense = ml_section_matrix(model, number);
+    TRY(check_numbers(text, number, s, model));
     TRY(ml_dense_make(model, s->rows, s->cols, dense));
     return ml_dense_write(model, dense, text->begin + s->begin);
 }

@@ -13,7 +13,7 @@
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data) {
     double *counts;
     bool fresh;
-    TRY(ml_model_state(model, ML_POPULARITY, data->cols, 1, &fresh));
+    TRY(ml_model_state(model, ML_POPULARITY, &fresh));
     TRY(tamis_allocate_zeroed(data->cols, sizeof *counts, "the popularity of columns", (void **)&counts));
     for (int64_t t = 0; t < data->nnz; t++) counts[ml_column(data, t)] += ml_value(data, t) > 0;
     tamis_status status = ml_add_ranks(model, counts, data->cols);
@@ -48,12 +48,11 @@ tamis_status ml_order_by_count(const double *counts, int64_t cols, int64_t **ord
 }
 
 tamis_status ml_popular_order(const tamis_model *model, int64_t **order) {
-    const int64_t cols = model->states[ML_POPULARITY].rows;
     double *counts;
     *order = NULL;
-    if (cols == 0) return TAMIS_OK;
-    TRY(ml_dense_read_doubles(model, &model->states[ML_POPULARITY], &counts));
-    const tamis_status status = ml_order_by_count(counts, cols, order);
+    TRY(ml_state_read(model, ML_POPULARITY, &counts));
+    if (!counts) return TAMIS_OK;
+    const tamis_status status = ml_order_by_count(counts, model->cols, order);
     tamis_release(counts);
     return status;
 }
@@ -83,15 +82,15 @@ static void places_to_fill(const ml_operands *operands, int64_t row, int n, cons
 tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operands, const ml_seen *seen,
                              const bool *allowed, int n, int64_t *columns, double *scores) {
     const tamis_dense *const A = &operands->A.host;
-    const int64_t cols = model->states[ML_POPULARITY].rows;
+    const bool known = model->states[ML_POPULARITY].cols > 0;
     int64_t *order = NULL;
-    if (model->method->about.data != TAMIS_DATA_USES || cols == 0 || operands->plain) return TAMIS_OK;
+    if (model->method->about.data != TAMIS_DATA_USES || !known || operands->plain) return TAMIS_OK;
     for (int64_t i = 0; i < A->rows; i++) {
         int at, end;
         places_to_fill(operands, i, n, scores + i * n, &at, &end);
         if (at == end) continue;
         if (!order) TRY(ml_popular_order(model, &order));
-        for (int64_t k = 0; k < cols && at < end; k++) {
+        for (int64_t k = 0; k < model->cols && at < end; k++) {
             const int64_t column = order[k];
             if ((allowed && !allowed[column]) || has_seen(seen, i, column)) continue;
             if (operands->direct && ml_element(A, i, column) != 0) continue;

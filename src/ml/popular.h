@@ -7,6 +7,8 @@
 
 /* The state that has how many rows used each column; files of older versions have none. */
 enum { ML_POPULARITY = 1 };
+#define ML_POPULARITY_STATE                                                                                            \
+    { .rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 1}, .range = ML_NOT_NEGATIVE, .optional = true }
 
 /* Counts them over the data of a fit, on all ranks. */
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data);

@@ -49,6 +49,8 @@ tamis_status tamis_model_renew(tamis_model *model) {
 /* Makes a matrix larger: rows behind those that are there get random numbers of up to `size`, but 0 as their bias. */
 static tamis_status grow(const tamis_model *model, tamis_dense *kept, int64_t rows, uint64_t stream, double size) {
     if (kept->rows == rows) return TAMIS_OK;
+    if (kept->rows > rows)
+        return tamis_fail(TAMIS_ERROR_INTERNAL, "%lld rows are more than %lld", (long long)kept->rows, (long long)rows);
     const bool whole = ml_is_nonnegative(model->method, &model->options);
     const int64_t features = model->options.factors, cols = kept->cols;
     tamis_dense larger = {0};
@@ -74,6 +76,16 @@ done:
     return status;
 }
 
+/* Makes states that go with rows or columns larger, by zeros. */
+static tamis_status grow_states(tamis_model *model, int64_t rows, int64_t cols) {
+    for (int i = 0; i < ML_STATES; i++) {
+        int64_t size[2];
+        const bool known = ml_state_size(model->method, &model->options, rows, cols, i, size);
+        if (known && model->states[i].cols > 0) TRY(grow(model, &model->states[i], size[0], STATE, 0));
+    }
+    return TAMIS_OK;
+}
+
 tamis_status ml_renew(tamis_model *model, const tamis_sparse *data, uint64_t sum) {
     const int64_t had[] = {model->row_factors.rows, model->column_factors.rows}, has[] = {data->rows, data->cols};
     for (int i = 0; i < 2; i++)
@@ -85,11 +97,7 @@ tamis_status ml_renew(tamis_model *model, const tamis_sparse *data, uint64_t sum
     ml_forget(model);
     TRY(grow(model, &model->row_factors, data->rows, NEW_ROWS, size));
     TRY(grow(model, &model->column_factors, data->cols, NEW_COLUMNS, size));
-    for (int i = 0; i < ML_STATES; i++) { /* those with a number for each row or column; others are learnt anew */
-        tamis_dense *const state = &model->states[i];
-        if (model->method->row_state == i && i > 0) TRY(grow(model, state, data->rows, STATE, 0));
-        if (model->method->column_state == i && i > 0) TRY(grow(model, state, data->cols, STATE, 0));
-    }
+    TRY(grow_states(model, data->rows, data->cols)); /* what is learnt of the data is learnt anew */
     const double mean = model->mean, scale = model->scale, least = model->least, most = model->most;
     ml_describe_data(model, data);
     model->least = fmin(model->least, least); /* factors are of the former mean and scale */
@@ -145,8 +153,7 @@ tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, con
         memcpy(to + (size_t)(rows ? rows[i] : had + i) * line, from + (size_t)i * line, line);
     TRY_GOTO(done, ml_dense_make(model, whole, width, &larger));
     TRY_GOTO(done, ml_dense_write(model, &larger, to));
-    if (model->method->row_state > 0) /* steps in them begin anew with the next fit */
-        TRY_GOTO(done, grow(model, &model->states[model->method->row_state], whole, STATE, 0));
+    TRY_GOTO(done, grow_states(model, whole, model->cols)); /* steps in new rows begin anew with the next fit */
     ml_forget(model);
     ml_dense_free(model, &model->row_factors);
     model->row_factors = larger;

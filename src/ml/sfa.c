@@ -121,8 +121,8 @@ static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, b
         TRY_GOTO(done, tamis_allocate_zeroed(cols, 2 * sizeof *base, "the sums of items", (void **)&base));
         TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *biases, "the biases of items", (void **)&biases));
     } else {
-        TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[SUMS], &base));
-        TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[BIASES], &biases));
+        TRY_GOTO(done, ml_state_read(model, SUMS, &base));
+        TRY_GOTO(done, ml_state_read(model, BIASES, &biases));
     }
     TRY_GOTO(done, tamis_allocate(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
     TRY_GOTO(done, tamis_allocate_zeroed(data->rows, sizeof *users, "the biases of users", (void **)&users));
@@ -146,7 +146,7 @@ done:
 static tamis_status centre(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W, void **centred) {
     double *biases = NULL, *users = NULL;
     tamis_status status;
-    TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[BIASES], &biases));
+    TRY_GOTO(done, ml_state_read(model, BIASES, &biases));
     if (ml_biased(model)) {
         TRY_GOTO(done, tamis_allocate(data->rows, sizeof *users, "the biases of users", (void **)&users));
         ml_row_biases(model, data, biases, users);
@@ -238,7 +238,7 @@ static tamis_status make_sums(const tamis_model *model, sfa *work) {
 static tamis_status make_item_lambda(const tamis_model *model, const tamis_dense *item_lambda) {
     double *sums, *lambdas = NULL;
     const double lambda = model->options.column_regularization, users = model->rows > 0 ? (double)model->rows : 1;
-    TRY(ml_dense_read_doubles(model, &model->states[SUMS], &sums));
+    TRY(ml_state_read(model, SUMS, &sums));
     tamis_status status = tamis_allocate(item_lambda->rows, sizeof *lambdas, "the lambda of items", (void **)&lambdas);
     for (int64_t j = 0; status == TAMIS_OK && j < item_lambda->rows; j++)
         lambdas[j] = model->options.weighted ? lambda * (sums[2 * j + 1] + model->prior_ratings) / users : lambda;
@@ -390,21 +390,12 @@ static double share_of(int64_t rows, int64_t cols, int64_t nnz) {
     return nnz > 0 ? (double)nnz / (double)rows / (double)cols : 0;
 }
 
-static void states(const tamis_model_options *given, int64_t cols, int64_t sizes[ML_STATES][2]) {
-    const int64_t width = given->factors;
-    const int64_t all[ML_STATES][2] = {
-        [HISTORY] = {cols, width}, [BIASES] = {cols, 1}, [SUMS] = {cols, 2}, [WHITENING] = {width, width}};
-    memcpy(sizes, all, sizeof all);
-}
-
 /* Makes what the model keeps; a model that has learnt nothing yet gets random items. */
 static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols, width = model->options.factors;
-    int64_t sizes[ML_STATES][2];
     bool fresh;
-    states(&model->options, cols, sizes);
     TRY(ml_model_factors(model, 0, cols, &fresh));
-    for (int i = 0; i < ML_STATES; i++) TRY(ml_model_state(model, i, sizes[i][0], sizes[i][1], &fresh));
+    for (int i = 0; i < ML_STATES; i++) TRY(ml_model_state(model, i, &fresh));
     if (model->steps > 0) return TAMIS_OK;
     const double size = 1 / sqrt((double)width);
     TRY(tamis_dense_fill(model->device, NULL, &model->states[HISTORY], 0));
@@ -533,7 +524,10 @@ const ml_method ml_sfa = {
     .biases = true,
     .lambda = 0.1,
     .sizes = true,
-    .states = states,
+    .states = {[HISTORY] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_FACTORS, 0}, .range = ML_SQUARES},
+               [BIASES] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 1}},
+               [SUMS] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 2}},
+               [WHITENING] = {.rows = {ML_FACTORS, 0}, .cols = {ML_FACTORS, 0}}},
     .defaults = defaults,
     .check = check,
     .begin = begin,

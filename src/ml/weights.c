@@ -24,18 +24,14 @@ tamis_status ml_weights_check(const tamis_model_options *options, tamis_use_weig
                       (int)TAMIS_WEIGHTS_LINEAR, (int)most);
 }
 
-void ml_weights_state(const tamis_model_options *options, int64_t cols, int64_t sizes[2]) {
-    const bool kept = options->weights == TAMIS_WEIGHTS_BM25;
-    sizes[0] = kept ? cols + 1 : 0;
-    sizes[1] = kept ? 1 : 0;
-}
+bool ml_weights_kept(const tamis_model_options *options) { return options->weights == TAMIS_WEIGHTS_BM25; }
 
 /* Makes the state: the idf of each column, and behind them the mean length of a row. */
 static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols;
     double *numbers;
     bool fresh;
-    TRY(ml_model_state(model, 0, cols + 1, 1, &fresh));
+    TRY(ml_model_state(model, 0, &fresh));
     TRY(tamis_allocate_zeroed(cols + 1, sizeof *numbers, "weights of columns", (void **)&numbers));
     for (int64_t t = 0; t < data->nnz; t++) {
         numbers[ml_column(data, t)] += 1;
@@ -53,7 +49,7 @@ static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
 static tamis_status apply_bm25(tamis_model *model, tamis_sparse *data) {
     const int64_t *const offsets = data->offsets, cols = data->cols;
     double *numbers;
-    TRY(ml_dense_read_doubles(model, &model->states[0], &numbers));
+    TRY(ml_state_read(model, 0, &numbers));
     for (int64_t i = 0; i < data->rows; i++) {
         double length = 0;
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) length += fabs(ml_value(data, t));

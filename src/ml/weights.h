@@ -6,8 +6,10 @@
 
 /* Checks options.weights. most: the last of them. */
 tamis_status ml_weights_check(const tamis_model_options *options, tamis_use_weights most);
-/* The sizes of the state that they are computed from, for new rows too; zeros: there is none. */
-void ml_weights_state(const tamis_model_options *options, int64_t cols, int64_t sizes[2]);
+/* Whether a model has the state that they are computed from, for new rows too: a method's ML_WEIGHTS_STATE. */
+bool ml_weights_kept(const tamis_model_options *options);
+#define ML_WEIGHTS_STATE                                                                                               \
+    { .rows = {ML_COLUMNS, 1}, .cols = {ML_NONE, 1}, .range = ML_NOT_NEGATIVE, .kept = ml_weights_kept }
 /* Overwrites the uses of `data` by their weights. fit: they are the data of a fit, of this rank where there are
    several; else the rows are new. */
 tamis_status ml_weights_apply(tamis_model *model, tamis_sparse *data, bool fit);

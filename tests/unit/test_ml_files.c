@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "ml/method.h"
+#include "ml/methods.h"
 #include "ml/model_file.h"
 #include "ml/place.h"
 #include "test_ml_models.h"
@@ -84,6 +85,8 @@ static const char *refuse_bytes(const void *content, size_t size, const char *wo
 static tamis_model *whole_model(tamis_type type) {
     tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 5, 7, 3, type, true);
     tamis_model_options *const o = &model->options;
+    o->method = TAMIS_BPR; /* which has states of rows and of columns */
+    model->method = ml_method_of(TAMIS_BPR);
     o->iterations = 41;
     o->seed = UINT64_MAX;
     o->tolerance = 0x1.123456789abcdp-9;
@@ -115,11 +118,10 @@ static tamis_model *whole_model(tamis_type type) {
     model->steps = 1000000000007;
     for (int i = 0; i < ML_PARTS; i++) model->parts[i] = i == 2 ? NAN : 1. / (i + 7);
     model->loss = 3.25;
-    EXPECT_OK(ml_dense_make(model, 7, 4, &model->states[0]));
-    EXPECT_OK(ml_dense_make(model, 1, 9, &model->states[2]));
-    EXPECT_OK(ml_dense_make(model, 0, 2, &model->states[3]));
-    fill(model, &model->states[0], 21, false);
-    fill(model, &model->states[2], 22, false);
+    for (int i = 1; i < 4; i++) {
+        EXPECT_OK(ml_dense_make(model, i == 2 ? 5 : 7, 1, &model->states[i]));
+        fill(model, &model->states[i], 20 + (unsigned)i, true);
+    }
     static const char *const words[] = {"a", "=", "caf\xc3\xa9", "two words", "\n", "row_factors=1 1 fp32", "Z"};
     tamis_names *names, *none;
     EXPECT_OK(tamis_names_create(&names));
@@ -355,8 +357,8 @@ static void refuses_what_cannot_be(void **state) {
         {"factors=3\n", "factors=4\n", "width = 4, but the options make it 5"},
         {"biases=true\n", "biases=false\n", "width = 4, but the options make it 3"},
         {"biases=true\n", "biases=yes\n", "an invalid value"},
-        {"method=als\n", "method=svd\n", "an invalid value: 'method=svd'"},
-        {"method=als\n", "method=an-extremely-long-name-of-a-method-that-is-none\n", "an invalid value"},
+        {"method=bpr\n", "method=svd\n", "an invalid value: 'method=svd'"},
+        {"method=bpr\n", "method=an-extremely-long-name-of-a-method-that-is-none\n", "an invalid value"},
         {"type=fp32\n", "type=fp16\n", "the model's options are invalid: type = fp16"},
         {"type=fp32\n", "type=fp64\n", "row_factors is fp32, but the model is fp64"},
         {"iterations=41\n", "iterations=2147483648\n", "an invalid value"},
@@ -377,17 +379,22 @@ static void refuses_what_cannot_be(void **state) {
         {"steps=1000000000007\n", "steps=-1\n", "is invalid"},
         {"row_factors=5 4 fp32\n", "row_factors=5 5 fp32\n", "row_factors is 5 x 5"},
         {"row_factors=5 4 fp32\n", "row_factors=5 4 int32\n", "an invalid value"},
-        {"row_factors=5 4 fp32\n", "", "sizes do not match a file"},
+        {"row_factors=5 4 fp32\n", "", "the model has no row_factors"},
         {"row_factors=5 4 fp32\ncolumn_factors=7 4 fp32\n", "column_factors=7 4 fp32\nrow_factors=5 4 fp32\n",
          "an unknown or misplaced line: 'row_factors"},
         {"column_factors=7 4 fp32\n", "", "the model has no column_factors"},
-        {"state0=7 4 fp32\n", "state0=7 5000000 fp32\n", "sizes do not match a file"},
-        {"state0=7 4 fp32\n", "state0=4611686018427387904 4 fp32\n", "sizes do not match a file"},
-        {"state0=7 4 fp32\n", "state0=9223372036854775807 9223372036854775807 fp32\n", "sizes do not match a file"},
-        {"state0=7 4 fp32\n", "state0=2305843009213693945 1 fp32\n", "sizes do not match a file"},
-        {"state0=7 4 fp32\n", "state0=-7 -4 fp32\n", "an invalid value"},
-        {"state0=7 4 fp32\n", "state0=7 4 fp64\n", "state0 is fp64, but the model is fp32"},
-        {"state0=7 4 fp32\n", "state4=7 4 fp32\n", "an unknown or misplaced line"},
+        {"state3=7 1 fp32\n", "state3=7 5000000 fp32\n", "state3 is 7 x 5000000, but the model's sizes make it 7 x 1"},
+        {"state3=7 1 fp32\n", "state3=9223372036854775807 9223372036854775807 fp32\n", "sizes make it 7 x 1"},
+        {"state3=7 1 fp32\n", "state3=6 1 fp32\n", "state3 is 6 x 1, but the model's sizes make it 7 x 1"},
+        {"state2=5 1 fp32\n", "state2=400000 1 fp32\n", "state2 is 400000 x 1, but the model's sizes make it 5 x 1"},
+        {"state2=5 1 fp32\n", "", "the model has no state2"},
+        {"state1=7 1 fp32\n", "state0=8 1 fp32\n", "the model has state0, which bpr with these options has not"},
+        {"state3=7 1 fp32\n", "state3=-7 -1 fp32\n", "an invalid value"},
+        {"state3=7 1 fp32\n", "state3=7 1 fp64\n", "state3 is fp64, but the model is fp32"},
+        {"state3=7 1 fp32\n", "state4=7 1 fp32\n", "an unknown or misplaced line"},
+        {"mean=-0x1.999999999999ap-4\n", "mean=-inf\n", "mean = -inf, expected a finite number"},
+        {"column_names=7 ", "column_names=7 9000", "sizes do not match a file"},
+        {"column_names=7 ", "column_names=7 9223372036854775", "sizes do not match a file"},
         {"column_names=7 ", "column_names=6 ", "column_names has more bytes than names"},
         {"column_names=7 ", "column_names=8 ", "column_names has no name 7"},
         {"column_names=7 ", "column_names=9223372036854775807 ", "column_names has 9223372036854775807 names in"},
@@ -427,6 +434,60 @@ static void refuse_saved(const tamis_model *model, const char *words) {
     unlink(in_folder("crafted"));
     refuse_bytes(b.data, b.size, words);
     free(b.data);
+}
+
+/* What a server computes with is checked as long as it may not be: of each range of numbers, at the ends of matrices.
+ */
+static void refuses_numbers_out_of_range(void **state) {
+    (void)state;
+    tamis_model *const model = whole_model(TAMIS_F64);
+    const struct {
+        tamis_dense *matrix;
+        int64_t at;
+        double number;
+        const char *words;
+    } cases[] = {{&model->row_factors, 19, NAN, ": row_factors(4, 3) = nan, expected a finite number"},
+                 {&model->row_factors, 0, -INFINITY, ": row_factors(0, 0) = -inf, expected a finite number"},
+                 {&model->column_factors, 5, INFINITY, ": column_factors(1, 1) = inf, expected a finite number"},
+                 {&model->states[1], 6, NAN, ": state1(6, 0) = nan, expected a finite number of 0 or more"},
+                 {&model->states[1], 0, INFINITY, ": state1(0, 0) = inf, expected a finite number of 0 or more"},
+                 {&model->states[2], 4, -1e-300, ": state2(4, 0) = -1e-300, expected 0 or more"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double *const at = (double *)cases[i].matrix->data + cases[i].at, before = *at;
+        *at = cases[i].number;
+        refuse_saved(model, cases[i].words);
+        *at = before;
+    }
+    tamis_model_free(model);
+}
+
+/* A learned alpha is a number above 0, as large as there are topics; without learning there is none. */
+static void refuses_priors_that_are_none(void **state) {
+    (void)state;
+    tamis_model_options options;
+    tamis_model *model;
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
+    options.factors = 3;
+    options.learn_row_prior = true;
+    data d = data_make(50, 31, 6, 77);
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+    float *const alpha = model->states[0].data;
+    static const float none[] = {-3e38F, 0, NAN, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        const float before = alpha[1];
+        alpha[1] = none[i];
+        refuse_saved(model, ", expected a finite number above 0");
+        alpha[1] = before;
+    }
+    EXPECT_OK(tamis_model_save(model, in_folder("good")));
+    const bytes good = read_bytes(in_folder("good"));
+    unlink(in_folder("good"));
+    const bytes b = changed(&good, "learn_row_prior=true\n", "learn_row_prior=false\n");
+    refuse_bytes(b.data, b.size, "the model has state0, which lda with these options has not");
+    free(good.data), free(b.data);
+    tamis_model_free(model);
+    data_free(&d);
 }
 
 /* Programs take names for numbers of rows and columns, and write where those lie. */
@@ -692,6 +753,8 @@ int main(void) {
         cmocka_unit_test(notices_every_flip),
         cmocka_unit_test(notices_what_is_missing),
         cmocka_unit_test(refuses_what_cannot_be),
+        cmocka_unit_test(refuses_numbers_out_of_range),
+        cmocka_unit_test(refuses_priors_that_are_none),
         cmocka_unit_test(refuses_names_of_nothing),
         cmocka_unit_test(refuses_neighbours_that_are_none),
         cmocka_unit_test(reads_version_1),
