@@ -142,10 +142,10 @@ typedef struct tamis_model_options {
                            itself, of an item of sfa times the number of users */
     bool biases;        /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors;
                            bpr: of each item (true) */
-    int cg_steps;       /* conjugate-gradient steps per half iteration: als 6, implicit-als 3, sfa 5 */
+    int cg_steps;       /* conjugate-gradient steps per half iteration, 1 to 1000: als 6, implicit-als 3, sfa 5 */
     double confidence;  /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
                            is a known dislike (1) */
-    int inner_rounds;   /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
+    int inner_rounds;   /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1) */
     bool nonnegative;   /* ccd: factors clamped at 0 (false) */
     double row_prior; /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
                          1 or more (1.1), above 1 with a scale alone */

@@ -29,6 +29,7 @@
 #include "ml/model.h"
 #include "ml/noise.h"
 #include "ml/operands.h"
+#include "ml/options.h"
 #include "ml/place.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
@@ -66,8 +67,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    if (options->cg_steps < 1)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
+    TRY(ml_check_rounds("cg_steps", options->cg_steps));
     return TAMIS_OK;
 }
 

@@ -34,6 +34,7 @@
 #include "ml/noise.h"
 #include "ml/numbers.h"
 #include "ml/operands.h"
+#include "ml/options.h"
 #include "ml/place.h"
 #include "ml/sums.h"
 
@@ -74,8 +75,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    if (options->inner_rounds < 1)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
+    TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
     return TAMIS_OK;
 }
 

@@ -28,6 +28,7 @@
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
 #include "ml/model.h"
+#include "ml/options.h"
 #include "ml/place.h"
 
 enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */
@@ -59,8 +60,7 @@ static void defaults(tamis_model_options *options) {
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (options->inner_rounds < 1)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
+    TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
     if (!(options->row_prior > 0) || !isfinite(options->row_prior))
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "row_prior = %g, expected a positive number: it is the shape of a gamma distribution",

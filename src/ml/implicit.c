@@ -28,6 +28,7 @@
 #include "ml/noise.h"
 #include "ml/numbers.h"
 #include "ml/operands.h"
+#include "ml/options.h"
 #include "ml/place.h"
 #include "ml/popular.h"
 #include "ml/weights.h"
@@ -60,8 +61,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    if (options->cg_steps < 1)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
+    TRY(ml_check_rounds("cg_steps", options->cg_steps));
     if (!(options->confidence >= 0) || !isfinite(options->confidence))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "confidence = %g, expected 0 or more", options->confidence);
     return ml_weights_check(options, TAMIS_WEIGHTS_AUTO);

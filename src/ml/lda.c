@@ -61,6 +61,7 @@
 #include "ml/mixture.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/options.h"
 #include "ml/place.h"
 
 /* New documents take so many rounds: they are not seen again, so more than in fitting. After 20 the perplexity of
@@ -100,8 +101,7 @@ static void defaults(tamis_model_options *options) {
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (options->inner_rounds < 1)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
+    TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
     if (!(options->row_prior >= 0) || !isfinite(options->row_prior))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "row_prior = %g, expected 0 (1 / factors) or more", options->row_prior);
     if (!(options->column_prior >= 0) || !isfinite(options->column_prior))

@@ -124,10 +124,14 @@ static tamis_status check_matrix(tamis_status status, const char *path, const ta
     return TAMIS_OK;
 }
 
+/* More than any data have, and so few that a fit can add to them. */
+static bool is_count(int64_t count) { return count >= 0 && count < (int64_t)1 << 55; }
+
 tamis_status ml_sections_check(tamis_status status, const char *path, const tamis_model *model,
                                const ml_section *sections) {
-    if (model->rows < 0 || model->cols < 1 || model->nnz < 0 || model->iterations_done < 0 || model->batches_done < 0 ||
-        model->steps < 0)
+    if (!is_count(model->rows) || !is_count(model->cols) || model->cols == 0 || !is_count(model->nnz) ||
+        !is_count(model->batches_done) || !is_count(model->steps) || model->iterations_done < 0 ||
+        model->iterations_done > INT32_MAX / 2)
         return tamis_fail(status,
                           "%s: a model of %lld x %lld with %lld entries after %d iterations, %lld batches and %lld "
                           "steps is invalid",

@@ -10,6 +10,8 @@
 #include "ml/methods.h"
 #include "ml/model.h"
 
+enum { ROUNDS_MOST = 1000, THREADS_MOST = 1024 };
+
 static tamis_status check_method(tamis_method method) {
     if (!ml_method_of(method))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid method", (int)method);
@@ -51,6 +53,11 @@ tamis_status ml_algorithms(const char *text, char algorithms[3][48]) {
     return TAMIS_OK;
 }
 
+tamis_status ml_check_rounds(const char *name, int rounds) {
+    if (rounds >= 1 && rounds <= ROUNDS_MOST) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %d, expected 1 to %d", name, rounds, ROUNDS_MOST);
+}
+
 tamis_status ml_options_check(const tamis_model_options *options) {
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
     TRY(TAMIS_RESERVED(options, "options"));
@@ -70,7 +77,9 @@ tamis_status ml_options_check(const tamis_model_options *options) {
     if (method->about.pairs && options->iterations < 1) /* there are no factors to begin with */
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "iterations = %d: %s is made in its first iteration: expected 1",
                           options->iterations, method->about.name);
-    if (options->threads < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "threads = %d is negative", options->threads);
+    if (options->threads < 0 || options->threads > THREADS_MOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "threads = %d, expected 0 (the device's) to %d", options->threads,
+                          THREADS_MOST);
     if (options->batch_rows < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch_rows = %lld is negative", (long long)options->batch_rows);
     if (!(options->tolerance >= 0 && options->tolerance < 1))

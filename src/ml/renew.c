@@ -129,6 +129,16 @@ static tamis_status check_places(const tamis_model *model, const int64_t *rows, 
     return TAMIS_OK;
 }
 
+/* A model with other factors could not be read again. */
+static tamis_status check_finite(const tamis_dense *W) {
+    for (int64_t i = 0; i < W->rows; i++)
+        for (int64_t k = 0; k < W->cols; k++)
+            if (!isfinite(ml_element(W, i, k)))
+                return tamis_fail(TAMIS_ERROR_ARGUMENT, "row %lld of S: its factors are not finite numbers%s",
+                                  (long long)i, W->type == TAMIS_F32 ? ": use smaller values, or fp64" : "");
+    return TAMIS_OK;
+}
+
 tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, const int64_t *rows) {
     tamis_clear_error();
     TRY(ml_check_fitted(model));
@@ -145,6 +155,7 @@ tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, con
     tamis_status status;
     TRY_GOTO(done, tamis_owned_dense_create(S->rows, width, model->options.type, TAMIS_ROW_MAJOR, &W));
     TRY_GOTO(done, tamis_model_transform(model, S, tamis_owned_dense_view(W)));
+    TRY_GOTO(done, check_finite(tamis_owned_dense_view(W)));
     TRY_GOTO(done, tamis_owned_dense_create(whole, width, model->options.type, TAMIS_ROW_MAJOR, &all));
     char *const to = tamis_owned_dense_view(all)->data;
     const char *const from = tamis_owned_dense_view(W)->data;

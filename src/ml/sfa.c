@@ -40,6 +40,7 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 #include "ml/operands.h"
+#include "ml/options.h"
 #include "ml/place.h"
 #include "ml/sums.h"
 
@@ -84,8 +85,7 @@ static tamis_status check(const tamis_model_options *options) {
     if (!(options->column_regularization >= 0) || !isfinite(options->column_regularization))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_regularization = %g, expected 0 or more",
                           options->column_regularization);
-    if (options->cg_steps < 1)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
+    TRY(ml_check_rounds("cg_steps", options->cg_steps));
     if (!(options->rate > 0) || !isfinite(options->rate))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, expected a positive number", options->rate);
     return TAMIS_OK;

@@ -2,6 +2,7 @@
  * What the library reads back of its own: models, measured plans and compiled kernels. Each input is written into a
  * folder of this process, which is the cache's, too.
  */
+#include "crafted.h"
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -92,12 +93,13 @@ static void load_model(const uint8_t *data, size_t size) {
         tamis_model_free(loaded);
         fuzz_demand(tamis_model_load(device, model, &loaded) == TAMIS_OK, "what was saved is not loaded");
         tamis_model_free(loaded);
+        for (int way = 0; way < FUZZ_USES; way++) {
+            fuzz_demand(tamis_model_load(device, model, &loaded) == TAMIS_OK, "what was loaded is not loaded again");
+            fuzz_use_model(loaded, way);
+            tamis_model_free(loaded);
+        }
     }
     fuzz_demand(tamis_memory_live() == live, "leaked");
-}
-
-static void store(uint8_t *to, uint64_t number, int bytes) {
-    for (int i = 0; i < bytes; i++) to[i] = (uint8_t)(number >> 8 * i);
 }
 
 /* As it is, and with the size and the checksum that it should have: what is behind these is to be reached. */
@@ -108,10 +110,7 @@ void fuzz_model(const fuzz_target *target, const uint8_t *data, size_t size) {
     load_model(data, size);
     if (size < ML_FILE_PREAMBLE + 8 || size > sizeof mended) return;
     memcpy(mended, data, size);
-    store(mended + 16, size, 8);
-    ml_checksum sum = ml_checksum_start();
-    ml_checksum_add(&sum, mended, (int64_t)size - 8);
-    store(mended + size - 8, ml_checksum_end(&sum), 8);
+    fuzz_mend_model(mended, size);
     load_model(mended, size);
 }
 

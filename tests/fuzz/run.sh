@@ -8,7 +8,7 @@ fuzzer=$1 seeds=$2 found=$3 seconds=$4
 shift 4
 passed=0 failed=0
 fuzz() { # COMMAND...: of this target
-    TAMIS_FUZZ_TARGET=$target "$@" -max_len=2000 -timeout=10 -rss_limit_mb=2500 -malloc_limit_mb=2000 \
+    TAMIS_FUZZ_TARGET=$target "$@" -max_len=4000 -timeout=10 -rss_limit_mb=2500 -malloc_limit_mb=2000 \
         -verbosity=0 -print_final_stats=1 -artifact_prefix="$found/crash-$target-" "$found/$target" "$seeds/$target" \
         >"$found/$target.log" 2>&1
 }

@@ -376,6 +376,8 @@ static void refuses_what_cannot_be(void **state) {
         {"cols=7\n", "cols=8\n", "column_factors is 7 x 4, but the model's sizes make it 8 x 4"},
         {"cols=7\n", "cols=0\n", "is invalid"},
         {"rows=5\n", "rows=-5\n", "is invalid"},
+        {"nnz=123456789012345\n", "nnz=36028797018963968\n", "is invalid"},
+        {"iterations_done=40\n", "iterations_done=2147483647\n", "is invalid"},
         {"steps=1000000000007\n", "steps=-1\n", "is invalid"},
         {"row_factors=5 4 fp32\n", "row_factors=5 5 fp32\n", "row_factors is 5 x 5"},
         {"row_factors=5 4 fp32\n", "row_factors=5 4 int32\n", "an invalid value"},

@@ -211,13 +211,13 @@ static void test_refusals(void **state) {
     }
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, 3, 2);
     options.cg_steps = 0;
-    refused(&options, "cg_steps = 0, expected 1 or more");
+    refused(&options, "cg_steps = 0, expected 1 to 1000");
     options.cg_steps = 1;
     options.confidence = -2;
     refused(&options, "confidence = -2, expected 0 or more");
     options = options_of(TAMIS_CCD, TAMIS_F32, 3, 2);
     options.inner_rounds = 0;
-    refused(&options, "inner_rounds = 0, expected 1 or more");
+    refused(&options, "inner_rounds = 0, expected 1 to 1000");
     options = options_of(TAMIS_SFA, TAMIS_F32, 3, 2);
     options.rate = 0;
     refused(&options, "rate = 0, expected a positive number");
@@ -226,7 +226,7 @@ static void test_refusals(void **state) {
     refused(&options, "column_regularization = -0.5, expected 0 or more");
     options.column_regularization = 0;
     options.cg_steps = -3;
-    refused(&options, "cg_steps = -3, expected 1 or more");
+    refused(&options, "cg_steps = -3, expected 1 to 1000");
     table t = table_of_rank(10, 8, 1, 0.5, 1);
     options = options_of(TAMIS_CCD, TAMIS_F32, 3, 2);
     tamis_model *model;

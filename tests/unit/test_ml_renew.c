@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "ml/numbers.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
@@ -202,6 +203,32 @@ static void what_cannot_be_is_refused(void **state) {
     data_free(&fewer);
 }
 
+/* What could not be read again is not kept: some methods have no factors for such rows. */
+static void rows_that_overflow_are_refused(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 3), large = data_make(2, COLS, 9, 3);
+    int refused = 0;
+    for (int64_t t = ml_offset(&large.view, 1); t < large.view.nnz; t++)
+        ml_put_number((void *)(uintptr_t)large.view.values, large.view.value_type, t, 1.7e308);
+    for (int m = 0; m < METHODS; m++) {
+        tamis_model_options options = options_of(m, TAMIS_F64, 3);
+        tamis_model *const model = fit_to(&options, &d.view);
+        const tamis_status status = tamis_model_put_rows(model, &large.view, NULL);
+        if (status != TAMIS_OK)
+            assert_string_equal(tamis_last_error(), "row 1 of S: its factors are not finite numbers");
+        refused += status == TAMIS_ERROR_ARGUMENT;
+        int64_t count;
+        double *const factors = factors_of(model, true, &count);
+        assert_int_equal(count, status == TAMIS_OK ? ROWS + 2 : ROWS);
+        for (int64_t i = 0; i < count * FACTORS; i++) assert_true(isfinite(factors[i]));
+        free(factors);
+        tamis_model_free(model);
+    }
+    assert_true(refused > 0);
+    data_free(&d);
+    data_free(&large);
+}
+
 static void failing_memory_leaks_nothing(void **state) {
     (void)state;
     data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
@@ -231,6 +258,7 @@ int main(void) {
         cmocka_unit_test(warm_starts_of_the_same_data_go_on),
         cmocka_unit_test(rows_are_put_in),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(rows_that_overflow_are_refused),
         cmocka_unit_test(failing_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

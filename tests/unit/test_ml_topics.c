@@ -553,7 +553,7 @@ static void refusals(void **state) {
     (void)state;
     const tamis_model_options lda = options_of(TAMIS_LDA, 3, TAMIS_F32), gap = options_of(TAMIS_GAP, 3, TAMIS_F32);
     tamis_model_options o;
-    refuses((o = lda, o.inner_rounds = 0, o), "inner_rounds = 0, expected 1 or more");
+    refuses((o = lda, o.inner_rounds = 0, o), "inner_rounds = 0, expected 1 to 1000");
     refuses((o = lda, o.row_prior = -1, o), "row_prior = -1, expected 0 (1 / factors) or more");
     refuses((o = lda, o.column_prior = NAN, o), "column_prior = nan, expected 0 (1 / factors) or more");
     refuses((o = lda, o.rate_decay = 1.5, o), "rate_decay = 1.5, expected 0 to 1");
@@ -565,7 +565,8 @@ static void refusals(void **state) {
     refuses((o.reserved_flags[4] = true, o), "options.reserved_flags[4] is true: expected false");
     o.reserved_flags[4] = false;
     refuses(o, "learn_row_prior with maximum_a_posteriori: documents have no distributions then");
-    refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
+    refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 to 1000");
+    refuses((o = gap, o.inner_rounds = 1001, o), "inner_rounds = 1001, expected 1 to 1000");
     refuses((o = gap, o.row_prior = 0, o),
             "row_prior = 0, expected a positive number: it is the shape of a gamma distribution");
     refuses(

@@ -18,6 +18,7 @@
 #include "cli/embedded.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
+#include "cli/python.h"
 
 enum { DRIVERS = 4, MOST_STARTS = 3, MOST_ANSWER = 1 << 20, LAST_LINE = 160 };
 static const double TIMEOUT = 120; /* seconds for an answer; loading PyTorch takes some */
@@ -116,17 +117,13 @@ static int above(int descriptor) {
     return moved;
 }
 
-static const char *interpreter(void) {
-    const char *named = secure_getenv("TAMIS_PYTHON");
-    return named && *named ? named : "python3";
-}
-
 static char *word(const void *text) { return (char *)(uintptr_t)text; } /* which nobody writes to */
 
 /* The process has a group of its own: the terminal's Ctrl-C does not reach it, and what it starts ends with it. */
 static int spawn(tool_driver *driver, int far_end) {
-    char *const arguments[] = {word(interpreter()), word("-c"), word(tool_driver_texts[0].text), word(driver->module),
-                               NULL};
+    const char *const python = tool_python_interpreter();
+    if (!python) return EPERM;
+    char *const arguments[] = {word(python), word("-c"), word(tool_driver_texts[0].text), word(driver->module), NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
@@ -161,7 +158,8 @@ static bool start(tool_driver *driver, tool_text *answer) {
     const int failed = opened ? spawn(driver, far_end) : errno;
     close_one(&far_end);
     if (!failed) return tool_driver_ask(driver, NULL, answer);
-    tool_text_add(answer, "%s cannot be started: %s", interpreter(), strerror(failed));
+    const char *const python = tool_python_interpreter();
+    tool_text_add(answer, "%s cannot be started: %s", python ? python : "python3", strerror(failed));
     close_one(&driver->socket);
     close_one(&driver->file);
     close_one(&driver->errors);

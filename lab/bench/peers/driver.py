@@ -15,15 +15,17 @@ each line with one: "ok ..." or "no REASON". The commands, with words KEY=VALUE:
 
 A closed socket ends it, and so does the end of the program.
 """
-import ctypes
-import gc
-import mmap
-import os
-import signal
 import sys
-import time
 
-sys.path = [folder for folder in sys.path if folder]  # not what lies in the folder that the program runs in
+sys.path = [folder for folder in sys.path if folder]  # no module is taken from the folder that the program runs in
+
+import ctypes  # noqa: E402
+import gc  # noqa: E402
+import mmap  # noqa: E402
+import os  # noqa: E402
+import signal  # noqa: E402
+import time  # noqa: E402
+
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
 try:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: when the program is killed

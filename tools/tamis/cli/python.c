@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -13,9 +14,12 @@
 #include "cli/interrupt.h"
 #include "cli/python.h"
 
-/* Says what to install if the package is missing. Returns the exit code of what is not supported. */
+/* Says what to install if the package is missing. Returns the exit code of what is not supported. Before anything is
+   imported, the current folder is taken from the path: it may hold a stranger's data set, and modules beside it. */
 static const char start[] =
-    "import importlib.util, runpy, signal, sys\n"
+    "import sys\n"
+    "sys.path = [folder for folder in sys.path if folder]\n"
+    "import importlib.util, runpy, signal\n"
     "if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN: signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})\n"
     "module = sys.argv.pop(1)\n"
@@ -30,9 +34,18 @@ static const char start[] =
 
 static char *word(const void *text) { return (char *)(uintptr_t)text; } /* which nobody writes to */
 
+const char *tool_python_interpreter(void) {
+    if (getauxval(AT_SECURE)) return NULL;
+    const char *const named = getenv("TAMIS_PYTHON");
+    return named && *named ? named : "python3";
+}
+
 int tool_python_start(const char *module, int count, char *const *given) {
-    const char *named = secure_getenv("TAMIS_PYTHON");
-    const char *const python = named && *named ? named : "python3";
+    const char *const python = tool_python_interpreter();
+    if (!python) {
+        tool_error("this command is written in Python, which a setuid process does not start");
+        return TOOL_UNSUPPORTED;
+    }
     char **arguments = tool_allocate((size_t)count + 5, sizeof *arguments);
     char *const first[] = {word(python), word("-c"), word(start), word(module)};
     memcpy((void *)arguments, (const void *)first, sizeof first);
