@@ -9,8 +9,8 @@
  * All methods are used alike: options -> tamis_model_create -> tamis_model_fit -> predict, recommend, topics, score,
  * save. The conventions of <tamis/tamis.h> apply: functions return a status, tamis_last_error() has the message,
  * nothing is printed. Views of data and results are in host memory for every device. Any number of threads may use a
- * model at the same time (describe, transform, predict, recommend, similar, topics) as long as none changes it, on a
- * GPU one at a time.
+ * model at the same time (describe, transform, predict, recommend, similar, topics, score) as long as none changes it,
+ * on a GPU one at a time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

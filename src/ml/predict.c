@@ -75,26 +75,37 @@ failed:
 
 /* ------------------------------------------------------------------------------------------ transform */
 
+tamis_status ml_use_begin(tamis_model *model, tamis_model *use) {
+    const bool own = model->location == TAMIS_HOST;
+    *use = *model;
+    use->times = (ml_times){0};
+    if (own) use->workspace = NULL;
+    if (own) return TAMIS_OK;
+    TRY(ml_model_workspace(model));
+    use->workspace = model->workspace;
+    return TAMIS_OK;
+}
+
+void ml_use_end(tamis_model *use) {
+    ml_times_free(use);
+    if (use->location == TAMIS_HOST) tamis_dense_workspace_destroy(use->workspace);
+}
+
 tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W) {
     tamis_status status;
     tamis_owned_sparse *data = NULL;
     tamis_dense on_device = {0};
-    const bool own = model->location == TAMIS_HOST;
+    tamis_model use;
     *W = NULL;
-    if (!own) TRY(ml_model_workspace(model)); /* dear there, and the GPU's work is one after the other anyway */
-    /* Several threads may be here, or an iteration, to which what is executed here does not belong. */
-    tamis_model call = *model;
-    call.times = (ml_times){0};
-    if (own) call.workspace = NULL;
+    TRY_GOTO(done, ml_use_begin(model, &use));
     TRY_GOTO(done, ml_canonical(model, S, what, &data));
     tamis_sparse rows = *tamis_owned_sparse_view(data), *const view = &rows;
-    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(&call, view, false));
+    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(&use, view, false));
     TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
-    if (view->rows > 0) TRY_GOTO(done, model->method->transform(&call, view, &on_device));
+    if (view->rows > 0) TRY_GOTO(done, model->method->transform(&use, view, &on_device));
     status = ml_dense_fetch(model, &on_device, W);
 done:
-    ml_times_free(&call);
-    if (own) tamis_dense_workspace_destroy(call.workspace);
+    ml_use_end(&use);
     ml_dense_free(model, &on_device);
     tamis_owned_sparse_free(data);
     return status;

@@ -17,6 +17,12 @@ tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, cons
 /* Checks that a matrix has as many columns as the model; `what` names it. */
 tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols);
 
+/* Begins a use of a model beside which there may be others, or an iteration: *use is the model but for the scratch,
+   which is its own. A GPU's scratch is dear, and its work is one after the other anyway. ml_use_end() follows, after an
+   error too. */
+tamis_status ml_use_begin(tamis_model *model, tamis_model *use);
+void ml_use_end(tamis_model *use);
+
 /* Does what tamis_model_transform does, into a packed array that the caller owns. */
 tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W);
 /* Predicts at the places of a valid S on the host; A has a line for each of its rows. */

@@ -241,6 +241,8 @@ static tamis_status score_bound(const scoring *s, tamis_score *score) {
     tamis_owned_sparse *whole = NULL;
     int64_t *rows = NULL, *columns = NULL, at = 0;
     double *values = NULL, per_word;
+    tamis_model use;
+    TRY_GOTO(done, ml_use_begin(s->model, &use));
     TRY_GOTO(done, tamis_allocate(nnz, sizeof *rows, "words of documents", (void **)&rows));
     TRY_GOTO(done, tamis_allocate(nnz, sizeof *columns, "words of documents", (void **)&columns));
     TRY_GOTO(done, tamis_allocate(nnz, sizeof *values, "words of documents", (void **)&values));
@@ -260,11 +262,12 @@ static tamis_status score_bound(const scoring *s, tamis_score *score) {
                             .row_indices = rows,
                             .columns = columns,
                             .values = values};
-    TRY_GOTO(done, ml_model_workspace(s->model));
+    TRY_GOTO(done, ml_model_workspace(&use));
     TRY_GOTO(done, ml_canonical(s->model, &S, "held_out", &whole));
-    TRY_GOTO(done, method->bound(s->model, tamis_owned_sparse_view(whole), &per_word));
+    TRY_GOTO(done, method->bound(&use, tamis_owned_sparse_view(whole), &per_word));
     score->bound_perplexity = exp(-per_word);
 done:
+    ml_use_end(&use);
     tamis_owned_sparse_free(whole);
     tamis_release(rows);
     tamis_release(columns);

@@ -228,6 +228,7 @@ typedef struct worker {
     tamis_model *model;
     const data *d;
     const answers *one, *all;
+    const tamis_score *score;
     const char *wrong;
 } worker;
 
@@ -245,6 +246,46 @@ static void *work(void *context) {
     return NULL;
 }
 
+/* Scores a model of topics, whose bound executes calls that are timed in a fit. */
+static void *score(void *context) {
+    worker *const w = context;
+    const tamis_held_out held_out = {.entries = &w->d->view, .observed = &w->d->view};
+    tamis_score found = {0};
+    if (tamis_model_score(w->model, &held_out, true, 5, &found) != TAMIS_OK)
+        w->wrong = "a call failed";
+    else if (memcmp(&found, w->score, sizeof found) != 0)
+        w->wrong = "another score than that of one thread";
+    return NULL;
+}
+
+static void run_threads(void *(*body)(void *), const worker *like) {
+    pthread_t threads[THREADS];
+    worker workers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = *like;
+        assert_int_equal(pthread_create(&threads[i], NULL, body, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (workers[i].wrong) fail_msg("%s: %s", like->model->method->about.name, workers[i].wrong);
+}
+
+static void threads_score_topics(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 23);
+    tamis_model_options options;
+    tamis_score score_alone = {0};
+    const tamis_held_out held_out = {.entries = &d.view, .observed = &d.view};
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
+    options.factors = FACTORS;
+    options.iterations = 2;
+    tamis_model *const model = fit_to(&options, &d.view);
+    EXPECT_OK(tamis_model_score(model, &held_out, true, 5, &score_alone));
+    run_threads(score, &(worker){.model = model, .d = &d, .score = &score_alone});
+    tamis_model_free(model);
+    data_free(&d);
+}
+
 /* All begin with a model that has kept nothing yet. */
 static void threads_share_a_model(void **state) {
     (void)state;
@@ -253,17 +294,9 @@ static void threads_share_a_model(void **state) {
     for (int m = 0; m < METHODS; m++) {
         const tamis_model_options options = options_of(m, TAMIS_F32);
         tamis_model *const alone = fit_to(&options, &d.view), *const shared = fit_to(&options, &d.view);
-        pthread_t threads[THREADS];
-        worker workers[THREADS];
         EXPECT_OK(ask(alone, &d, 1, one));
         EXPECT_OK(ask(alone, &d, ROWS, all));
-        for (int i = 0; i < THREADS; i++) {
-            workers[i] = (worker){.model = shared, .d = &d, .one = one, .all = all};
-            assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-        }
-        for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-        for (int i = 0; i < THREADS; i++)
-            if (workers[i].wrong) fail_msg("%s: %s", shared->method->about.name, workers[i].wrong);
+        run_threads(work, &(worker){.model = shared, .d = &d, .one = one, .all = all});
         tamis_model_free(alone);
         tamis_model_free(shared);
     }
@@ -391,10 +424,14 @@ enum { THREADS_ALONE = 0 };
 #endif
 
 int main(void) {
-    const struct CMUnitTest several[] = {cmocka_unit_test(threads_share_a_model)};
+    const struct CMUnitTest several[] = {cmocka_unit_test(threads_share_a_model),
+                                        cmocka_unit_test(threads_score_topics)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_calls_agree_with_batches), cmocka_unit_test(one_row_is_solved),
-        cmocka_unit_test(threads_share_a_model),           cmocka_unit_test(nothing_old_is_kept),
+        cmocka_unit_test(single_calls_agree_with_batches),
+        cmocka_unit_test(one_row_is_solved),
+        cmocka_unit_test(threads_share_a_model),
+        cmocka_unit_test(threads_score_topics),
+        cmocka_unit_test(nothing_old_is_kept),
         cmocka_unit_test(failing_memory_leaks_nothing),
     };
     setenv("TAMIS_PROBE", "0", 1);
