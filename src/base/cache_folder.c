@@ -1,51 +1,115 @@
 /* The cache's folder: the user's own, no link, and writable by nobody else, since code is loaded from it. */
+#define _GNU_SOURCE
 #include "base/cache_folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/temporaries.h"
+enum { FOLDER = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 
-static bool own_folder(const char *path) {
-    struct stat folder;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
-    return lstat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
-           (folder.st_mode & 022) == 0;
+/* Takes a descriptor, and gives it back if the file is the user's, of that type, and has none of these bits. */
+static int if_own(int descriptor, mode_t type, mode_t without) {
+    struct stat file;
+    if (descriptor < 0) return -1;
+    if (fstat(descriptor, &file) == 0 && file.st_uid == geteuid() && (file.st_mode & S_IFMT) == type &&
+        (file.st_mode & without) == 0)
+        return descriptor;
+    close(descriptor);
+    errno = EPERM;
+    return -1;
 }
 
-bool tamis_cache_folder(const char *below, char *path, size_t bytes) {
+/* Opens a folder of the user's own in another one, which is closed; makes it if it is absent. */
+static int enter(int above, const char *name, mode_t without) {
+    if (above < 0) return -1;
+    const bool there = mkdirat(above, name, 0700) == 0 || errno == EEXIST;
+    const int folder = there ? if_own(openat(above, name, FOLDER | O_NOFOLLOW), S_IFDIR, without) : -1;
+    close(above);
+    return folder;
+}
+
+/* Puts $XDG_CACHE_HOME or ~/.cache, without slashes at its end. */
+static bool find_base(char base[PATH_MAX]) {
     const char *const xdg = secure_getenv("XDG_CACHE_HOME"), *const home = secure_getenv("HOME");
-    const size_t extra = sizeof "/tamis/" + (below ? strlen(below) : 0);
-    int n;
+    int length = -1;
     if (xdg && xdg[0] == '/')
-        n = snprintf(path, bytes, "%s", xdg);
+        length = snprintf(base, PATH_MAX, "%s", xdg);
     else if (home && home[0] == '/')
-        n = snprintf(path, bytes, "%s/.cache", home);
-    else
-        return false;
-    if (n < 0 || (size_t)n + extra >= bytes) return false;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
-    memcpy(path + n, "/tamis", sizeof "/tamis");
-    if (!own_folder(path)) return false;
-    if (!below) return true;
-    snprintf(path + n, bytes - (size_t)n, "/tamis/%s", below);
-    return own_folder(path);
+        length = snprintf(base, PATH_MAX, "%s/.cache", home);
+    while (length > 1 && length < PATH_MAX && base[length - 1] == '/') base[--length] = '\0';
+    return length > 0 && length < PATH_MAX;
 }
 
-FILE *tamis_cache_open(const char *path) {
-    struct stat entry;
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) return NULL;
-    const bool ours = fstat(descriptor, &entry) == 0 && S_ISREG(entry.st_mode) && entry.st_uid == geteuid() &&
-                      (entry.st_mode & 022) == 0;
-    FILE *const file = ours ? fdopen(descriptor, "r") : NULL;
-    if (!file) close(descriptor);
+/* Opens the user's own folder above the cache. It is made in none but one of the user's own. */
+static int open_base(void) {
+    char base[PATH_MAX];
+    if (!find_base(base)) return -1;
+    const int there = if_own(open(base, FOLDER), S_IFDIR, 0);
+    if (there >= 0 || errno != ENOENT) return there;
+    char *const slash = strrchr(base, '/');
+    *slash = '\0';
+    return enter(if_own(open(slash == base ? "/" : base, FOLDER), S_IFDIR, 0), slash + 1, 0);
+}
+
+static int open_folder(const char *below) {
+    const int folder = enter(open_base(), "tamis", 022);
+    return below ? enter(folder, below, 022) : folder;
+}
+
+bool tamis_cache_path(const char *below, char *path, size_t bytes) {
+    char base[PATH_MAX];
+    const int folder = open_folder(below);
+    if (folder < 0 || !find_base(base)) return false;
+    close(folder);
+    const int length = snprintf(path, bytes, "%s/tamis%s%s", base, below ? "/" : "", below ? below : "");
+    return length > 0 && (size_t)length < bytes;
+}
+
+FILE *tamis_cache_open(const char *below, const char *name) {
+    const int folder = open_folder(below);
+    if (folder < 0) return NULL;
+    const int how = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    const int descriptor = if_own(openat(folder, name, how), S_IFREG, 022);
+    close(folder);
+    FILE *const file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
+    if (!file && descriptor >= 0) close(descriptor);
     return file;
+}
+
+bool tamis_cache_has(const char *below, const char *name) {
+    struct stat entry;
+    const int folder = open_folder(below);
+    if (folder < 0) return false;
+    const bool has = fstatat(folder, name, &entry, AT_SYMLINK_NOFOLLOW) == 0;
+    close(folder);
+    return has;
+}
+
+bool tamis_cache_remove(const char *below, const char *name) {
+    const int folder = open_folder(below);
+    if (folder < 0) return false;
+    const bool removed = unlinkat(folder, name, 0) == 0;
+    close(folder);
+    return removed;
+}
+
+int64_t tamis_cache_each(const char *below, tamis_cache_visit *visit, void *context) {
+    struct stat entry;
+    int64_t removed = 0;
+    const int folder = open_folder(below);
+    DIR *const listing = folder >= 0 ? fdopendir(folder) : NULL;
+    if (!listing && folder >= 0) close(folder);
+    if (!listing) return 0;
+    for (const struct dirent *at = readdir(listing); at; at = readdir(listing)) {
+        if (fstatat(folder, at->d_name, &entry, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(entry.st_mode)) continue;
+        if (visit(context, at->d_name, &entry) && unlinkat(folder, at->d_name, 0) == 0) removed++;
+    }
+    closedir(listing);
+    return removed;
 }
 
 int64_t tamis_cache_bytes(void) {
@@ -55,28 +119,25 @@ int64_t tamis_cache_bytes(void) {
     return text && end != text && *end == 0 && value >= 0 ? value : (int64_t)256 << 20;
 }
 
-bool tamis_cache_draft_open(const char *path, tamis_cache_draft *draft) {
-    static int serial;
-    const int n = snprintf(draft->path, sizeof draft->path, "%s", path);
-    if (n < 0 || (size_t)n >= sizeof draft->path) return false;
-    snprintf(draft->beside, sizeof draft->beside, "%s.%ld.%d", path, (long)getpid(),
-             __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
-    draft->temporary = tamis_temporary_begin(draft->beside);
-    const int descriptor = open(draft->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+bool tamis_cache_draft_open(const char *below, const char *name, tamis_cache_draft *draft) {
+    const int length = snprintf(draft->name, sizeof draft->name, "%s", name);
+    if (length < 0 || (size_t)length >= sizeof draft->name) return false;
+    draft->folder = open_folder(below);
+    if (draft->folder < 0) return false;
+    const int descriptor = tamis_temporary_make(draft->folder, name, NULL, 0600, &draft->temporary);
     draft->file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
     if (draft->file) return true;
-    if (descriptor >= 0) {
-        close(descriptor);
-        unlink(draft->beside);
-    }
-    tamis_temporary_end(draft->temporary);
+    if (descriptor >= 0) close(descriptor);
+    tamis_temporary_remove(&draft->temporary);
+    close(draft->folder);
     return false;
 }
 
 bool tamis_cache_draft_close(tamis_cache_draft *draft) {
     const bool written = ferror(draft->file) == 0;
-    const bool moved = fclose(draft->file) == 0 && written && rename(draft->beside, draft->path) == 0;
-    if (!moved) unlink(draft->beside);
-    tamis_temporary_end(draft->temporary);
+    const bool whole = fclose(draft->file) == 0 && written;
+    const bool moved = whole && tamis_temporary_move(&draft->temporary, draft->name);
+    tamis_temporary_remove(&draft->temporary);
+    close(draft->folder);
     return moved;
 }

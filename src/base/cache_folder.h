@@ -1,4 +1,5 @@
-/* The folder that keeps between runs what can be made again: compiled kernels and measured plans. */
+/* The folder that keeps between runs what can be made again: compiled kernels and measured plans. Each function opens
+   it, checks what it opened, and works by that descriptor: what was checked is what is used. */
 #ifndef TAMIS_BASE_CACHE_FOLDER_H
 #define TAMIS_BASE_CACHE_FOLDER_H
 
@@ -6,16 +7,32 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/temporaries.h"
 
 /*
- * Finds $XDG_CACHE_HOME/tamis or ~/.cache/tamis, or the folder `below` in it unless that is NULL, and makes it if it is
- * absent. Returns false if that fails, if the folder is a link, belongs to another user or is writable by others, and
- * in setuid processes.
+ * The cache is $XDG_CACHE_HOME/tamis or ~/.cache/tamis, and the folder `below` in it unless that is NULL. A folder that
+ * is absent is made. There is no cache where that fails, in setuid processes, where the folder above tamis belongs to
+ * another user, such as the HOME that sudo kept, and where one of the cache's own does, is a link, or is writable by
+ * others. An entry is named by its name in the folder.
  */
-bool tamis_cache_folder(const char *below, char *path, size_t bytes);
+
+/* Puts the folder's path, for messages; false if there is no cache. */
+bool tamis_cache_path(const char *below, char *path, size_t bytes);
 
 /* Opens an entry for reading. Returns NULL if it is absent, a link, another user's, or writable by others. */
-FILE *tamis_cache_open(const char *path);
+FILE *tamis_cache_open(const char *below, const char *name);
+
+/* Whether there is an entry, which need not be one that can be opened. */
+bool tamis_cache_has(const char *below, const char *name);
+
+/* False if nothing was removed. */
+bool tamis_cache_remove(const char *below, const char *name);
+
+/* Calls `visit` for each file; one for which it returns true is removed. Returns how many were. */
+typedef bool tamis_cache_visit(void *context, const char *name, const struct stat *file);
+int64_t tamis_cache_each(const char *below, tamis_cache_visit *visit, void *context);
 
 /* Returns what compiled kernels may take: TAMIS_CACHE_BYTES, or 256 MiB. With 0 nothing is kept, measured plans
  * neither. */
@@ -25,11 +42,12 @@ int64_t tamis_cache_bytes(void);
    and several processes may write at the same time. */
 typedef struct tamis_cache_draft {
     FILE *file;
-    char path[1400], beside[1480];
-    int temporary; /* the number that tamis_temporary_begin returned */
+    int folder;
+    char name[NAME_MAX + 1];
+    tamis_temporary temporary;
 } tamis_cache_draft;
 
-bool tamis_cache_draft_open(const char *path, tamis_cache_draft *draft);
+bool tamis_cache_draft_open(const char *below, const char *name, tamis_cache_draft *draft);
 bool tamis_cache_draft_close(
     tamis_cache_draft *draft); /* false: the file could not be written, and nothing has changed */
 

@@ -10,13 +10,15 @@
 #include <stdint.h>
 #include <tamis/tamis.h>
 
+#include "base/temporaries.h"
+#include "io/target.h"
+
 typedef struct tamis_output {
-    const char *path;  /* the caller's */
-    char *target;      /* what the path leads to, links followed */
-    char *temporary;   /* beside the target; NULL where it has no name (yet) */
-    int listed;        /* its number among the temporaries */
-    char nameless[32]; /* the path by which a nameless file gets one; "" for others */
-    bool direct;       /* a device or pipe: written to the target */
+    const char *path;          /* the caller's */
+    tamis_target target;       /* what the path leads to, links followed */
+    tamis_temporary temporary; /* beside the target, once it has a name */
+    char nameless[32];         /* the path by which a nameless file gets one; "" for others */
+    bool direct;               /* a device or pipe: written to the target */
     int descriptor;
     unsigned char *buffer;
     int64_t used;               /* bytes in the buffer */

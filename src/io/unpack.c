@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/file_error.h"
 #include "io/standard.h"
 
 #if TAMIS_HAVE_ZLIB
@@ -34,15 +35,11 @@ typedef struct tamis_packer {
     void (*stop)(tamis_unpacker *u);
 } tamis_packer;
 
-static tamis_status file_error(const char *name, const char *doing) {
-    return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot %s: %s", name, doing, strerror(errno));
-}
-
 static tamis_status read_some(tamis_unpacker *u, void *to, size_t room, size_t *got) {
     ssize_t count;
     do count = read(u->descriptor, to, room);
     while (count < 0 && errno == EINTR);
-    if (count < 0) return file_error(u->name, "read");
+    if (count < 0) return tamis_file_error(u->name, "read");
     *got = (size_t)count;
     u->taken += count;
     return TAMIS_OK;
@@ -311,7 +308,7 @@ static tamis_status open_input(const char *path, tamis_unpacker *u) {
     if (tamis_is_standard(path)) return tamis_standard_input(&u->descriptor, &u->origin);
     do u->descriptor = open(path, O_RDONLY | O_CLOEXEC);
     while (u->descriptor < 0 && errno == EINTR);
-    return u->descriptor >= 0 ? TAMIS_OK : file_error(path, "open");
+    return u->descriptor >= 0 ? TAMIS_OK : tamis_file_error(path, "open");
 }
 
 tamis_status tamis_unpacker_open(const char *path, tamis_unpacker *u) {
@@ -321,7 +318,7 @@ tamis_status tamis_unpacker_open(const char *path, tamis_unpacker *u) {
     *u = (tamis_unpacker){.name = path};
     TRY(open_input(path, u));
     if (fstat(u->descriptor, &about) != 0) {
-        status = file_error(path, "read its size");
+        status = tamis_file_error(path, "read its size");
         goto failed;
     }
     if (S_ISDIR(about.st_mode)) {
@@ -368,7 +365,8 @@ tamis_status tamis_unpacker_rewind(tamis_unpacker *u) {
         return tamis_fail(TAMIS_ERROR_FILE,
                           "%s: a pipe, which cannot be read again from its beginning: write it to a file first",
                           u->name);
-    if (lseek(u->descriptor, (off_t)u->origin, SEEK_SET) < 0) return file_error(u->name, "go back to its beginning");
+    if (lseek(u->descriptor, (off_t)u->origin, SEEK_SET) < 0)
+        return tamis_file_error(u->name, "go back to its beginning");
     u->at = u->end = u->block;
     u->taken = 0;
     u->input_ended = false;

@@ -10,7 +10,7 @@
 #include "base/cache_folder.h"
 #include "select/device_key.h"
 
-enum { PATH_BYTES = 1024, SIZES_FROM = 12, SIZES = 6 };
+enum { SIZES_FROM = 12, SIZES = 6 };
 static const char *const format_version = "tamis ceilings 3", *const prefix = "ceilings-";
 
 void tamis_ceilings_to_numbers(const tamis_ceilings *c, double *numbers) {
@@ -28,12 +28,12 @@ void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *c) {
 }
 
 bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
-    char path[PATH_BYTES + 256], line[TAMIS_DEVICE_KEY + 64];
+    char name[TAMIS_DEVICE_FILE], line[TAMIS_DEVICE_KEY + 64];
     double numbers[TAMIS_CEILING_NUMBERS], others = 0;
     struct stat written;
     int threads = 0, doubtful = 0;
-    if (!tamis_device_file(prefix, key, path, sizeof path)) return false;
-    FILE *const file = tamis_cache_open(path);
+    tamis_device_file(prefix, key, name);
+    FILE *const file = tamis_cache_open(NULL, name);
     if (!file) return false;
     const locale_t before = tamis_c_locale_enter();
     bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
@@ -54,10 +54,11 @@ bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, 
 }
 
 void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings, int tries) {
-    char path[PATH_BYTES + 256];
+    char name[TAMIS_DEVICE_FILE];
     double numbers[TAMIS_CEILING_NUMBERS];
     tamis_cache_draft draft;
-    if (!tamis_device_file(prefix, key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return;
+    tamis_device_file(prefix, key, name);
+    if (!tamis_cache_draft_open(NULL, name, &draft)) return;
     tamis_ceilings_to_numbers(ceilings, numbers);
     const locale_t before = tamis_c_locale_enter();
     fprintf(draft.file, "%s\n%s\n%d threads, %.3f others, %d doubtful\n", format_version, key, ceilings->threads,

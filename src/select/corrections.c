@@ -20,7 +20,7 @@
 #include "base/fork_lock.h"
 #include "select/device_key.h"
 
-enum { DEVICES = 64, ROWS = TAMIS_CORRECTIONS_MOST, PATH_BYTES = 1400 };
+enum { DEVICES = 64, ROWS = TAMIS_CORRECTIONS_MOST };
 #ifdef TAMIS_SLOW_KERNELS
 #define BUILD ", kernels for tests"
 #else
@@ -56,10 +56,10 @@ static bool is_line(const char *line, const char *text) {
 }
 
 static void load(list *to) {
-    char path[PATH_BYTES], line[TAMIS_DEVICE_KEY + 64];
+    char name[TAMIS_DEVICE_FILE], line[TAMIS_DEVICE_KEY + 64];
     to->count = 0;
-    if (!tamis_device_file(prefix, to->key, path, sizeof path)) return;
-    FILE *const file = tamis_cache_open(path);
+    tamis_device_file(prefix, to->key, name);
+    FILE *const file = tamis_cache_open(NULL, name);
     if (!file) return;
     const locale_t before = tamis_c_locale_enter();
     bool good = fgets(line, sizeof line, file) && is_line(line, format_version) && fgets(line, sizeof line, file) &&
@@ -84,9 +84,10 @@ static void load(list *to) {
 }
 
 static bool save(const list *from) {
-    char path[PATH_BYTES];
+    char name[TAMIS_DEVICE_FILE];
     tamis_cache_draft draft;
-    if (!tamis_device_file(prefix, from->key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return false;
+    tamis_device_file(prefix, from->key, name);
+    if (!tamis_cache_draft_open(NULL, name, &draft)) return false;
     const locale_t before = tamis_c_locale_enter();
     fprintf(draft.file, "%s\n%s\n", format_version, from->key);
     for (int i = 0; i < from->count; i++) {

@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 
-enum { TAMIS_DEVICE_KEY = 256 };
+enum { TAMIS_DEVICE_KEY = 256, TAMIS_DEVICE_FILE = 240 };
 
 /* A line that names a device, its instruction set, threads, the processors that they run on if those are fewer, and
    caches. False if the device cannot be described. */
@@ -13,8 +13,8 @@ bool tamis_device_key(const tamis_backend *backend, int number, int threads, cha
 /* Returns how many processors so many threads of a device run on: fewer than threads where they take turns. */
 int tamis_processors_of(const tamis_backend *backend, int threads);
 
-/* The path of the device's file; its name begins with `prefix`. False if there is no folder. */
-bool tamis_device_file(const char *prefix, const char *key, char *path, size_t bytes);
+/* The name of the device's file in the cache; it begins with `prefix`. */
+void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVICE_FILE]);
 
 /* Returns how many files there are whose names begin with `prefix`; with `remove`, removes them. */
 int64_t tamis_device_files(const char *prefix, bool remove);

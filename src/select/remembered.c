@@ -10,32 +10,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/c_locale.h"
 #include "base/cache_folder.h"
 #include "base/fork_lock.h"
 
 /* A thousand plans of at most a kilobyte each: the file is read in a millisecond. */
-enum { PLANS_MOST = 1000, PATH_BYTES = 1200, LINE_BYTES = TAMIS_REMEMBERED_KEY + 128 };
-static const char *const format_line = "tamis plans 2\n";
+enum { PLANS_MOST = 1000, LINE_BYTES = TAMIS_REMEMBERED_KEY + 128 };
+static const char *const format_line = "tamis plans 2\n", *const file_name = "plans.txt";
 
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* of writers in this process; those of others may still collide */
 TAMIS_FORK_LOCK(lock)
 
-static bool path_of(char *path, size_t bytes) {
-    char folder[1024];
-    if (tamis_cache_bytes() == 0 || !tamis_cache_folder(NULL, folder, sizeof folder)) return false;
-    const int n = snprintf(path, bytes, "%s/plans.txt", folder);
-    return n > 0 && (size_t)n < bytes;
-}
-
 /* Opens the file and reads its first line; NULL if there is no file, or one of another format. */
 static FILE *open_plans(void) {
-    char path[PATH_BYTES], line[LINE_BYTES];
-    if (!path_of(path, sizeof path)) return NULL;
-    FILE *const file = tamis_cache_open(path);
+    char line[LINE_BYTES];
+    FILE *const file = tamis_cache_bytes() > 0 ? tamis_cache_open(NULL, file_name) : NULL;
     if (!file) return NULL;
     if (fgets(line, sizeof line, file) && strcmp(line, format_line) == 0) return file;
     fclose(file);
@@ -84,13 +75,13 @@ static void write_plan(FILE *file, const tamis_remembered *plan, const char *key
 }
 
 void tamis_remembered_keep(const char *key, const tamis_remembered *plan) {
-    char path[PATH_BYTES], line[LINE_BYTES];
+    char line[LINE_BYTES];
     const char *other;
     tamis_remembered old;
     tamis_cache_draft draft;
-    if (!path_of(path, sizeof path)) return;
+    if (tamis_cache_bytes() == 0) return;
     pthread_mutex_lock(&lock);
-    if (tamis_cache_draft_open(path, &draft)) {
+    if (tamis_cache_draft_open(NULL, file_name, &draft)) {
         fputs(format_line, draft.file);
         write_plan(draft.file, plan, key);
         FILE *const file = open_plans();
@@ -118,8 +109,7 @@ int64_t tamis_remembered_count(void) {
 }
 
 int64_t tamis_remembered_clear(void) {
-    char path[PATH_BYTES];
     const int64_t count = tamis_remembered_count();
-    if (path_of(path, sizeof path)) unlink(path);
+    if (tamis_cache_bytes() > 0) tamis_cache_remove(NULL, file_name);
     return count;
 }

@@ -2,8 +2,9 @@
 # Runs the commands of a case, one a line, and compares what they print with the expected transcript.
 #   run-case.sh PROGRAM CASE.in WORK_FOLDER      TAMIS_UPDATE=1: writes the transcript instead
 # Each command is shown after "$ "; an exit code other than 0 is shown as "[exit N]". Volatile numbers are masked by
-# mask.sed. Exit code 77 (skipped) when a line "#needs PROGRAM" names one that is not installed, or "#device NAME" a
-# device that is not there. GPUs are hidden from a case, whatever the machine has, until such a line.
+# mask.sed. Exit code 77 (skipped) when a line "#needs PROGRAM" names one that is not installed, "#device NAME" a
+# device that is not there, or "#root" a user that this one is not. GPUs are hidden from a case, whatever the machine has,
+# until a line "#device".
 set -u
 program=$1
 case_file=$2
@@ -39,24 +40,23 @@ show_opencl() {
     [ -z "$given_vendors" ] || { OCL_ICD_VENDORS=$given_vendors && export OCL_ICD_VENDORS; }
 }
 
+skip() {
+    echo "skipped: $1" >&2 # standard output is the transcript
+    exit 77
+}
+
 cd "$work/$name" || exit 1
 while IFS= read -r line || [ -n "$line" ]; do
     case $line in
-    "#needs "*)
-        command -v "${line#\#needs }" >/dev/null 2>&1 || {
-            echo "skipped: ${line#\#needs } is not installed"
-            exit 77
-        }
-        continue
-        ;;
+    "#needs "*) command -v "${line#\#needs }" >/dev/null 2>&1 || skip "${line#\#needs } is not installed" ;;
     "#device "*)
         show_opencl
-        tamis devices --no-ceilings 2>/dev/null | grep "^${line#\#device }  " | grep -qv '  absent: ' || {
-            echo "skipped: ${line#\#device } is not there"
-            exit 77
-        }
-        continue
+        tamis devices --no-ceilings 2>/dev/null | grep "^${line#\#device }  " | grep -qv '  absent: ' ||
+            skip "${line#\#device } is not there"
         ;;
+    "#root") [ "$(id -u)" = 0 ] || skip "only root makes files of other users" ;;
+    esac
+    case $line in
     "" | "#"*) continue ;;
     esac
     printf '$ %s\n' "$line"

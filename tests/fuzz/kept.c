@@ -60,8 +60,8 @@ static void begin(void) {
     setenv("XDG_CACHE_HOME", folder, 1);
     setenv("TAMIS_PROBE", "0", 0);
     char cache[PATH - 16];
-    fuzz_demand(tamis_cache_folder(NULL, cache, sizeof cache), "the cache cannot be used");
-    fuzz_demand(tamis_cache_folder("programs", programs, sizeof programs), "the cache cannot be used");
+    fuzz_demand(tamis_cache_path(NULL, cache, sizeof cache), "the cache cannot be used");
+    fuzz_demand(tamis_cache_path("programs", programs, sizeof programs), "the cache cannot be used");
     snprintf(plans, sizeof plans, "%s/plans.txt", cache);
     snprintf(model, sizeof model, "%s/a.model", folder);
     find_program();

@@ -19,7 +19,7 @@ int main(int count, char **arguments) {
         return 77;
     }
     const bool opened = tamis_library_open(arguments[1], none, symbols, why, sizeof why) != 0;
-    const bool cached = tamis_cache_folder(NULL, folder, sizeof folder);
+    const bool cached = tamis_cache_path(NULL, folder, sizeof folder);
     printf("%s: %s; %s\n", arguments[1], opened ? "opened" : why, cached ? folder : "no cache");
     return opened == wanted && cached == wanted ? 0 : 1;
 }

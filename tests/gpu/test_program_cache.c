@@ -11,11 +11,13 @@
 
 #include <tamis/cache.h>
 
+#include "base/cache_folder.h"
 #include "base/memory.h"
 #include "gpu/compile/program_cache.h"
 #include "processes.h"
+#include "support/skip.h"
 
-enum { CODE_BYTES = 1000, PATH_BYTES = 1024 };
+enum { CODE_BYTES = 1000, PATH_BYTES = 1024, OTHER = 1000 };
 static char folder[256];
 
 static int make_folder(void **state) {
@@ -212,12 +214,83 @@ static void entries_of_others_are_refused(void **state) {
     assert_int_equal(content_of("one"), -1);
 }
 
+/* The cache's folders, and the one above them, whatever slashes its name ends in. */
+static void folders_that_are_absent_are_made(void **state) {
+    char above[PATH_BYTES];
+    (void)state;
+    snprintf(above, sizeof above, "%s/above//", folder);
+    setenv("XDG_CACHE_HOME", above, 1);
+    save("one", 1);
+    assert_int_equal(content_of("one"), 1);
+    snprintf(above, sizeof above, "%s/above/tamis/programs", folder);
+    assert_string_equal(described().path, above);
+    snprintf(above, sizeof above, "%s/no/above", folder);
+    setenv("XDG_CACHE_HOME", above, 1);
+    save("one", 1);
+    assert_string_equal(described().path, "");
+}
+
+static void expect_no_cache(const char *home) {
+    save("one", 1);
+    assert_int_equal(content_of("one"), -1);
+    assert_string_equal(described().path, "");
+    assert_int_equal(rmdir(home), 0); /* nothing was made there */
+    assert_int_equal(mkdir(home, 0700), 0);
+    assert_int_equal(chown(home, OTHER, OTHER), 0);
+}
+
+/* sudo may keep the HOME of who called it: what root made there would shut its owner out. */
+static void root_makes_no_cache_for_others(void **state) {
+    char home[PATH_BYTES], cache[PATH_BYTES + 8];
+    const char *const before = getenv("HOME");
+    char *const kept = before ? strdup(before) : NULL;
+    (void)state;
+    if (geteuid() != 0) skip_because("only root makes folders of other users");
+    snprintf(home, sizeof home, "%s/home", folder);
+    snprintf(cache, sizeof cache, "%s/cache", home);
+    assert_int_equal(mkdir(home, 0700), 0);
+    assert_int_equal(chown(home, OTHER, OTHER), 0);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", home, 1);
+    expect_no_cache(home);
+    setenv("XDG_CACHE_HOME", home, 1);
+    expect_no_cache(home);
+    setenv("XDG_CACHE_HOME", cache, 1);
+    expect_no_cache(home);
+    assert_int_equal(chown(home, 0, 0), 0);
+    save("one", 1);
+    assert_int_equal(content_of("one"), 1);
+    if (kept) setenv("HOME", kept, 1);
+    free(kept);
+}
+
+/* Somebody puts a link in the place of the folder that was checked. */
+static void a_folder_that_is_swapped_changes_nothing(void **state) {
+    char tamis[PATH_BYTES], moved[PATH_BYTES], path[2 * PATH_BYTES];
+    tamis_cache_draft draft;
+    (void)state;
+    snprintf(tamis, sizeof tamis, "%s/tamis", folder);
+    snprintf(moved, sizeof moved, "%s/moved", folder);
+    assert_true(tamis_cache_draft_open("programs", "entry", &draft));
+    assert_int_equal(rename(tamis, moved), 0);
+    assert_int_equal(symlink(folder, tamis), 0);
+    snprintf(path, sizeof path, "%s/programs", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_true(tamis_cache_draft_close(&draft));
+    assert_int_equal(rmdir(path), 0);
+    snprintf(path, sizeof path, "%s/programs/entry", moved);
+    assert_int_equal(access(path, R_OK), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(damaged_entries_are_made_again, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(entries_of_other_keys_are_not_taken, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(folders_of_others_are_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(entries_of_others_are_refused, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(folders_that_are_absent_are_made, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(root_makes_no_cache_for_others, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_folder_that_is_swapped_changes_nothing, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(entries_come_back, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(clearing_counts, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_oldest_goes, make_folder, remove_folder),

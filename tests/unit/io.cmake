@@ -1,5 +1,5 @@
 # Reading and writing files.
-foreach(name boeing data faults foreign graphs lists market number numpy packed rows scipy svmlight temporal write)
+foreach(name boeing data faults foreign graphs lists market number numpy packed rights rows scipy svmlight temporal write)
     tamis_add_test(NAME test_io_${name} SOURCES test_io_${name}.c TIMEOUT 120)
     target_compile_definitions(test_io_${name} PRIVATE
         TAMIS_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}" TAMIS_TEST_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}")

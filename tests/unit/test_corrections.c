@@ -81,13 +81,19 @@ static void test_predictions(void **state) {
     assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), before[0], 1);
 }
 
+static void find_file(const char *key, char *path, size_t bytes) {
+    char name[TAMIS_DEVICE_FILE];
+    tamis_device_file("corrections-", key, name);
+    snprintf(path, bytes, "%s/tamis/%s", folder, name);
+}
+
 /* Writes the file of one number of threads as that of another one, its first `bytes` bytes (0: all), or as another
    version would. */
 static void copy_file(int threads, int other, size_t bytes, bool of_other_version) {
-    char key[TAMIS_DEVICE_KEY], other_key[TAMIS_DEVICE_KEY], path[1400], text[4096] = "", copy[4096], *place;
+    char key[TAMIS_DEVICE_KEY], other_key[TAMIS_DEVICE_KEY], path[512], text[4096] = "", copy[4096], *place;
     assert_true(tamis_device_key(&tamis_cpu_backend, 0, threads, key));
     assert_true(tamis_device_key(&tamis_cpu_backend, 0, other, other_key));
-    assert_true(tamis_device_file("corrections-", key, path, sizeof path));
+    find_file(key, path, sizeof path);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_true(fread(text, 1, sizeof text - 1, file) > 0);
@@ -98,7 +104,7 @@ static void copy_file(int threads, int other, size_t bytes, bool of_other_versio
         assert_non_null(place = strstr(copy, TAMIS_VERSION_STRING));
         place[0] = '9';
     }
-    assert_true(tamis_device_file("corrections-", other_key, path, sizeof path));
+    find_file(other_key, path, sizeof path);
     assert_non_null(file = fopen(path, "w"));
     fwrite(copy, 1, bytes > 0 ? bytes : strlen(copy), file);
     fclose(file);

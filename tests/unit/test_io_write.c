@@ -1,6 +1,6 @@
 /* Writing: what a failure leaves behind (nothing), links and permissions, and what is refused. */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,6 +9,7 @@
 
 #include "base/temporaries.h"
 #include "io/output.h"
+#include "io_folder.h"
 #include "support/skip.h"
 #include "test_io_support.h"
 
@@ -29,45 +30,6 @@ static tamis_sparse large(void) {
                           .nnz = MANY,
                           .row_indices = row_indices,
                           .columns = row_indices};
-}
-
-static char *folder;
-
-static int make_folder(void **state) {
-    (void)state;
-    folder = io_temporary("");
-    return mkdir(folder, 0700);
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    const int status = rmdir(folder); /* fails when a test left something */
-    free(folder);
-    return status;
-}
-
-static char *in_folder(const char *name) {
-    static char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static int files_in_folder(void) {
-    int count = 0;
-    DIR *const listing = opendir(folder);
-    assert_non_null(listing);
-    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) count += entry->d_name[0] != '.';
-    closedir(listing);
-    return count;
-}
-
-static void expect_file(const char *path, const char *expected) {
-    char content[512] = "";
-    FILE *const file = fopen(path, "rb");
-    assert_non_null(file);
-    content[fread(content, 1, sizeof content - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(content, expected);
 }
 
 static const char small_market[] = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 -2\n2 2 0.1\n";
@@ -337,22 +299,31 @@ static void reads_files_and_pipes(void **state) {
 /* What a program does that a signal ends: all names that are temporary at the moment, and no other. */
 static void temporary_files_are_removed_at_once(void **state) {
     (void)state;
-    char names[40][PATH_MAX];
-    int numbers[40], listed = 0;
+    tamis_temporary files[40];
+    char names[40][NAME_MAX + 1];
+    int listed = 0;
+    const int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int i = 0; i < 40; i++) {
-        snprintf(names[i], sizeof names[i], "%s/%d.part", folder, i);
-        numbers[i] = tamis_temporary_begin(names[i]);
-        listed += numbers[i] >= 0;
-        fclose(fopen(names[i], "w"));
+        const int made = tamis_temporary_make(at, "some", NULL, 0600, &files[i]);
+        assert_true(made >= 0);
+        close(made);
+        snprintf(names[i], sizeof names[i], "%s", files[i].name);
+        listed += files[i].listed >= 0;
     }
     assert_in_range(listed, 20, 39);
-    tamis_temporary_end(numbers[3]);
+    assert_true(tamis_temporary_move(&files[3], "moved"));
+    tamis_temporary_remove(&files[4]);
+    close(open(in_folder(names[3]), O_CREAT | O_WRONLY, 0600)); /* others' files now, by chance of that name */
+    close(open(in_folder(names[4]), O_CREAT | O_WRONLY, 0600));
     tamis_temporaries_remove();
     for (int i = 0; i < 40; i++) {
-        assert_int_equal(access(names[i], F_OK) == 0, i == 3 || numbers[i] < 0);
-        unlink(names[i]);
-        if (i != 3) tamis_temporary_end(numbers[i]);
+        const bool other = i == 3 || i == 4;
+        assert_int_equal(faccessat(at, names[i], F_OK, 0) == 0, other || files[i].listed < 0);
+        unlinkat(at, names[i], 0);
+        if (!other) tamis_temporary_remove(&files[i]);
     }
+    assert_int_equal(unlinkat(at, "moved", 0), 0);
+    close(at);
     assert_int_equal(tamis_write_sparse(in_folder("after.mtx"), &small), TAMIS_OK);
     tamis_temporaries_remove();
     assert_int_equal(unlink(in_folder("after.mtx")), 0);

@@ -4,20 +4,18 @@
  */
 #include "gpu/compile/program_cache.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cache_folder.h"
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { PATH_BYTES = 1024, ENTRY_MOST = 64 << 20 };
+enum { NAME_BYTES = 64, ENTRY_MOST = 64 << 20 };
 static const char *const format_line = "tamis program 1";
-static const char *const suffix = ".program";
+static const char *const suffix = ".program", *const below = "programs";
 
 /* FNV-1a, 64 bits: enough to tell a damaged file; nothing here defends against who can write the user's files */
 static uint64_t hash(uint64_t seed, const void *data, size_t bytes) {
@@ -29,13 +27,10 @@ static uint64_t hash(uint64_t seed, const void *data, size_t bytes) {
 
 static const uint64_t seed_a = 0xcbf29ce484222325u, seed_b = 0x9ae16a3b2f90404fu;
 
-static bool path_of(const char *key, char *path, size_t bytes) {
-    char folder[PATH_BYTES];
-    if (!tamis_cache_folder("programs", folder, sizeof folder)) return false;
+static void name_of(const char *key, char name[NAME_BYTES]) {
     const size_t length = strlen(key);
-    const int n = snprintf(path, bytes, "%s/%016llx%016llx%s", folder, (unsigned long long)hash(seed_a, key, length),
-                           (unsigned long long)hash(seed_b, key, length), suffix);
-    return n > 0 && (size_t)n < bytes;
+    snprintf(name, NAME_BYTES, "%016llx%016llx%s", (unsigned long long)hash(seed_a, key, length),
+             (unsigned long long)hash(seed_b, key, length), suffix);
 }
 
 static bool read_entry(FILE *file, const char *key, tamis_gpu_binary *binary) {
@@ -60,72 +55,59 @@ static bool read_entry(FILE *file, const char *key, tamis_gpu_binary *binary) {
 }
 
 bool tamis_program_cache_has(const char *key) {
-    char path[PATH_BYTES + 64];
-    return path_of(key, path, sizeof path) && access(path, R_OK) == 0;
+    char name[NAME_BYTES];
+    name_of(key, name);
+    return tamis_cache_has(below, name);
 }
 
 bool tamis_program_cache_load(const char *key, tamis_gpu_binary *binary) {
-    char path[PATH_BYTES + 64];
+    char name[NAME_BYTES];
     *binary = (tamis_gpu_binary){NULL, 0};
-    if (!path_of(key, path, sizeof path)) return false;
-    FILE *const file = tamis_cache_open(path);
+    name_of(key, name);
+    FILE *const file = tamis_cache_open(below, name);
     if (!file) return false;
     const bool good = read_entry(file, key, binary);
     fclose(file);
-    if (!good) unlink(path); /* damaged: it will be made again */
+    if (!good) tamis_cache_remove(below, name); /* damaged: it will be made again */
     tamis_clear_error();
     return good;
 }
 
-/* Calls `visit` for each entry; returns how many there are. */
-static int64_t each(void (*visit)(void *context, const char *path, const struct stat *entry), void *context) {
-    char folder[PATH_BYTES], path[PATH_BYTES + 288];
-    int64_t count = 0;
-    if (!tamis_cache_folder("programs", folder, sizeof folder)) return 0;
-    DIR *const listing = opendir(folder);
-    if (!listing) return 0;
-    for (const struct dirent *at = readdir(listing); at; at = readdir(listing)) {
-        struct stat entry;
-        if (!strstr(at->d_name, suffix)) continue;
-        snprintf(path, sizeof path, "%s/%.255s", folder, at->d_name);
-        if (lstat(path, &entry) != 0 || !S_ISREG(entry.st_mode)) continue;
-        count++;
-        visit(context, path, &entry);
-    }
-    closedir(listing);
-    return count;
-}
-
 typedef struct survey {
-    int64_t bytes;
+    int64_t entries, bytes;
     time_t oldest;
-    char oldest_path[PATH_BYTES + 288];
+    char oldest_name[NAME_MAX + 1];
 } survey;
 
-static void weigh(void *context, const char *path, const struct stat *entry) {
+static bool is_entry(const char *name) { return strstr(name, suffix) != NULL; }
+
+static bool weigh(void *context, const char *name, const struct stat *entry) {
     survey *const s = context;
+    if (!is_entry(name)) return false;
+    s->entries++;
     s->bytes += entry->st_size;
-    if (s->oldest_path[0] && entry->st_mtime >= s->oldest) return;
+    if (s->oldest_name[0] && entry->st_mtime >= s->oldest) return false;
     s->oldest = entry->st_mtime;
-    snprintf(s->oldest_path, sizeof s->oldest_path, "%s", path);
+    snprintf(s->oldest_name, sizeof s->oldest_name, "%s", name);
+    return false;
 }
 
 /* Removes the oldest entries until what is left fits; another process may be doing the same. */
 static void shrink(int64_t most) {
     for (int round = 0; round < 4096; round++) {
         survey s = {0};
-        each(weigh, &s);
-        if (s.bytes <= most || !s.oldest_path[0] || unlink(s.oldest_path) != 0) return;
+        tamis_cache_each(below, weigh, &s);
+        if (s.bytes <= most || !s.oldest_name[0] || !tamis_cache_remove(below, s.oldest_name)) return;
     }
 }
 
 void tamis_program_cache_save(const char *key, const tamis_gpu_binary *binary) {
-    char path[PATH_BYTES + 64];
+    char name[NAME_BYTES];
     const size_t key_bytes = strlen(key);
     const int64_t most = tamis_cache_bytes();
     tamis_cache_draft draft;
-    if (binary->bytes > ENTRY_MOST || (int64_t)binary->bytes > most || !path_of(key, path, sizeof path) ||
-        !tamis_cache_draft_open(path, &draft))
+    name_of(key, name);
+    if (binary->bytes > ENTRY_MOST || (int64_t)binary->bytes > most || !tamis_cache_draft_open(below, name, &draft))
         return;
     const uint64_t sum = hash(hash(seed_a, key, key_bytes), binary->memory, binary->bytes);
     fprintf(draft.file, "%s\n%zu %zu %llx\n", format_line, key_bytes, binary->bytes, (unsigned long long)sum);
@@ -136,19 +118,17 @@ void tamis_program_cache_save(const char *key, const tamis_gpu_binary *binary) {
 
 void tamis_program_cache_measure(char *path, size_t path_bytes, int64_t *entries, int64_t *bytes, int64_t *most) {
     survey s = {0};
-    if (!tamis_cache_folder("programs", path, path_bytes)) path[0] = 0;
-    *entries = each(weigh, &s);
+    if (!tamis_cache_path(below, path, path_bytes)) path[0] = 0;
+    tamis_cache_each(below, weigh, &s);
+    *entries = s.entries;
     *bytes = s.bytes;
     *most = tamis_cache_bytes();
 }
 
-static void erase(void *context, const char *path, const struct stat *entry) {
+static bool is_erased(void *context, const char *name, const struct stat *entry) {
+    (void)context;
     (void)entry;
-    if (unlink(path) == 0) ++*(int64_t *)context;
+    return is_entry(name);
 }
 
-int64_t tamis_program_cache_clear(void) {
-    int64_t removed = 0;
-    each(erase, &removed);
-    return removed;
-}
+int64_t tamis_program_cache_clear(void) { return tamis_cache_each(below, is_erased, NULL); }

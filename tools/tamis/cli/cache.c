@@ -32,7 +32,7 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
 
 static void print_text(const tamis_cache_description *cache, bool cleared, int64_t removed) {
     if (!*cache->path) {
-        puts("no folder: neither XDG_CACHE_HOME nor HOME names a writable one");
+        puts("no folder: neither XDG_CACHE_HOME nor HOME names a writable one of this user's own");
         return;
     }
     puts(cache->path);

@@ -1,0 +1,10 @@
+/* The message of a system call that failed. */
+#ifndef TAMIS_IO_FILE_ERROR_H
+#define TAMIS_IO_FILE_ERROR_H
+
+#include <tamis/types.h>
+
+/* Fails with "PATH: cannot DO: what errno says". */
+tamis_status tamis_file_error(const char *path, const char *doing);
+
+#endif

@@ -1,0 +1,52 @@
+/* A folder of a test's own, which must be empty at the end. */
+#ifndef TAMIS_TEST_IO_FOLDER_H
+#define TAMIS_TEST_IO_FOLDER_H
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "test_io_support.h"
+
+static char *folder;
+
+static inline int make_folder(void **state) {
+    (void)state;
+    folder = io_temporary("");
+    return mkdir(folder, 0700);
+}
+
+static inline int remove_folder(void **state) {
+    (void)state;
+    const int status = rmdir(folder); /* fails when a test left something */
+    free(folder);
+    return status;
+}
+
+/* The path of a name in it; the next call but three has its memory. */
+static inline char *in_folder(const char *name) {
+    static char paths[4][1024];
+    static int next;
+    char *const path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static inline int files_in_folder(void) {
+    int count = 0;
+    DIR *const listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) count += entry->d_name[0] != '.';
+    closedir(listing);
+    return count;
+}
+
+static inline void expect_file(const char *path, const char *expected) {
+    char content[512] = "";
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    content[fread(content, 1, sizeof content - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(content, expected);
+}
+
+#endif
