@@ -29,7 +29,6 @@
 #include "ml/model.h"
 #include "ml/noise.h"
 #include "ml/operands.h"
-#include "ml/options.h"
 #include "ml/place.h"
 
 /* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */

@@ -28,7 +28,6 @@
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
 #include "ml/model.h"
-#include "ml/options.h"
 #include "ml/place.h"
 
 enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */

@@ -28,7 +28,6 @@
 #include "ml/noise.h"
 #include "ml/numbers.h"
 #include "ml/operands.h"
-#include "ml/options.h"
 #include "ml/place.h"
 #include "ml/popular.h"
 #include "ml/weights.h"

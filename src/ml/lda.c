@@ -61,7 +61,6 @@
 #include "ml/mixture.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/options.h"
 #include "ml/place.h"
 
 /* New documents take so many rounds: they are not seen again, so more than in fitting. After 20 the perplexity of

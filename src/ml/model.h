@@ -34,6 +34,13 @@
    rounding. */
 static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200 ? (int)unknowns + 4 : 200; }
 
+/* Checks how often a step is repeated that a new row needs too: a model from anybody must come to an end. */
+static inline tamis_status ml_check_rounds(const char *name, int rounds) {
+    enum { MOST = 1000 };
+    if (rounds >= 1 && rounds <= MOST) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %d, expected 1 to %d", name, rounds, MOST);
+}
+
 /*
  * A weighted lambda is lambda * (n + ML_PRIOR_RATINGS) for a row of n ratings: rows of few ratings need more than
  * lambda n, and lambda alone is too little for rows of many. With it one lambda is near the best of ratings that are

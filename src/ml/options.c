@@ -10,7 +10,7 @@
 #include "ml/methods.h"
 #include "ml/model.h"
 
-enum { ROUNDS_MOST = 1000, THREADS_MOST = 1024 };
+enum { THREADS_MOST = 1024 };
 
 static tamis_status check_method(tamis_method method) {
     if (!ml_method_of(method))
@@ -51,11 +51,6 @@ tamis_status ml_algorithms(const char *text, char algorithms[3][48]) {
     if (count == 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithms = \"%s\", expected one name or three", text);
     for (int i = count + 1; i < 3; i++) memcpy(algorithms[i], algorithms[0], sizeof algorithms[0]);
     return TAMIS_OK;
-}
-
-tamis_status ml_check_rounds(const char *name, int rounds) {
-    if (rounds >= 1 && rounds <= ROUNDS_MOST) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %d, expected 1 to %d", name, rounds, ROUNDS_MOST);
 }
 
 tamis_status ml_options_check(const tamis_model_options *options) {

@@ -8,8 +8,6 @@
 tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **model);
 /* Takes options.algorithms apart. */
 tamis_status ml_algorithms(const char *text, char algorithms[3][48]);
-/* Checks how often a step is repeated that a new row needs too: a model from anybody must come to an end. */
-tamis_status ml_check_rounds(const char *name, int rounds);
 tamis_status ml_options_check(const tamis_model_options *options);
 
 #endif

@@ -40,7 +40,6 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 #include "ml/operands.h"
-#include "ml/options.h"
 #include "ml/place.h"
 #include "ml/sums.h"
 
