@@ -16,11 +16,12 @@ extern "C" {
    measured plans (tamis_options.effort) are kept in $XDG_CACHE_HOME/tamis/plans.txt, the last thousand of them. With
    TAMIS_CACHE_BYTES=0 neither is kept. Ceilings (tamis/ceilings.h) are small files beside them. */
 typedef struct tamis_cache_description {
-    char path[1024];                    /* "" if no folder is available */
+    char path[1024];                    /* "" if no folder is available: see `refused` */
     int64_t entries, bytes, most_bytes; /* of the kernels */
     int64_t plans;                      /* number of plans measured */
     int64_t ceilings;                   /* combinations of processor, instruction set and threads with ceilings */
-    uint64_t reserved[2];
+    const char *refused; /* why no folder is available, until the thread's next such call; NULL if one is */
+    uint64_t reserved[1];
 } tamis_cache_description;
 TAMIS_API tamis_status tamis_cache_describe(tamis_cache_description *description);
 /* Removes all kernels, plans and ceilings; *removed (may be NULL) is their number. */

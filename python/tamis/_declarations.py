@@ -385,7 +385,7 @@ class tamis_floor(Structure):
 
 class tamis_cache_description(Structure):
     _fields_ = [("path", c_char * 1024), ("entries", c_int64), ("bytes", c_int64), ("most_bytes", c_int64),
-                ("plans", c_int64), ("ceilings", c_int64), ("reserved", c_uint64 * 2)]
+                ("plans", c_int64), ("ceilings", c_int64), ("refused", c_char_p), ("reserved", c_uint64 * 1)]
 
 
 class tamis_ratings_options(Structure):

@@ -250,8 +250,9 @@ struct tamis_backend {
     tamis_status (*open)(int number, void **device);
     tamis_status (*describe)(int number, tamis_device_description *description);
     const char *(*why_absent)(int number); /* "" when present */
-    /* measures them; src/select caches them */
-    tamis_status (*ceilings)(int number, int threads, tamis_ceilings *ceilings);
+    /* Measures them; src/select caches them. brief: in a twentieth of a second or not at all, by the defaults for what
+       takes longer. */
+    tamis_status (*ceilings)(int number, int threads, bool brief, tamis_ceilings *ceilings);
     tamis_ceilings (*default_ceilings)(int number, int threads); /* if nothing can be measured */
     int (*processors)(void); /* how many of its threads run at once; NULL: that is no matter of threads */
     int64_t (*allocation_most)(void *device); /* bytes of one allocation; NULL: all of its memory */

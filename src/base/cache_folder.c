@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 enum { FOLDER = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
@@ -67,6 +68,21 @@ bool tamis_cache_path(const char *below, char *path, size_t bytes) {
     close(folder);
     const int length = snprintf(path, bytes, "%s/tamis%s%s", base, below ? "/" : "", below ? below : "");
     return length > 0 && (size_t)length < bytes;
+}
+
+void tamis_cache_refusal(char *why, size_t bytes) {
+    char base[PATH_MAX];
+    if (getauxval(AT_SECURE)) {
+        snprintf(why, bytes, "a setuid process has none");
+    } else if (!find_base(base)) {
+        snprintf(why, bytes, "neither XDG_CACHE_HOME nor HOME names a folder");
+    } else {
+        const int folder = open_folder(NULL), error = errno;
+        if (folder >= 0) close(folder);
+        snprintf(why, bytes, "%s/tamis: %s", base,
+                 error == EPERM ? "it belongs to another user, or the folder above it does, or others may write there"
+                                : strerror(error));
+    }
 }
 
 FILE *tamis_cache_open(const char *below, const char *name) {

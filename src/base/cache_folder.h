@@ -21,6 +21,9 @@
 /* Puts the folder's path, for messages; false if there is no cache. */
 bool tamis_cache_path(const char *below, char *path, size_t bytes);
 
+/* Puts why there is no cache. */
+void tamis_cache_refusal(char *why, size_t bytes);
+
 /* Opens an entry for reading. Returns NULL if it is absent, a link, another user's, or writable by others. */
 FILE *tamis_cache_open(const char *below, const char *name);
 

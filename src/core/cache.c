@@ -1,6 +1,7 @@
 /* The cache of compiled kernels, measured plans and ceilings, as the public API shows it. */
 #include <tamis/cache.h>
 
+#include "base/cache_folder.h"
 #include "base/status.h"
 #include "gpu/compile/program_cache.h"
 #include "select/ceilings.h"
@@ -13,6 +14,10 @@ tamis_status tamis_cache_describe(tamis_cache_description *description) {
     *description = (tamis_cache_description){.plans = tamis_remembered_count(), .ceilings = tamis_ceilings_count()};
     tamis_program_cache_measure(description->path, sizeof description->path, &description->entries, &description->bytes,
                                 &description->most_bytes);
+    if (*description->path) return TAMIS_OK;
+    static _Thread_local char why[1100];
+    tamis_cache_refusal(why, sizeof why);
+    description->refused = why;
     return TAMIS_OK;
 }
 

@@ -43,11 +43,13 @@ static tamis_status describe(int number, tamis_device_description *description) 
     return TAMIS_OK;
 }
 
-static tamis_status ceilings(int number, int threads, tamis_ceilings *out) {
+static tamis_ceilings default_ceilings(int number, int threads);
+
+static tamis_status ceilings(int number, int threads, bool brief, tamis_ceilings *out) {
     const tamis_cpu_variant *variant;
-    (void)number;
     TRY(tamis_cpu_variant_choose(&variant));
-    return tamis_cpu_measure_ceilings(variant, threads, out);
+    *out = default_ceilings(number, threads);
+    return tamis_cpu_measure_ceilings(variant, threads, brief, out);
 }
 
 /* A server core of the 2020s; only the ratios matter to the choice. */

@@ -10,7 +10,8 @@
 #include "sparse/structure.h"
 
 enum {
-    ROWS_LEAST = 1 << 14, /* random rows of a run */
+    BRIEF_MEMORY = 16 << 20, /* bytes */
+    ROWS_LEAST = 1 << 14,    /* random rows of a run */
     ROWS_MOST = 1 << 20,
     AHEAD = 32, /* rows: 16 KiB, as in tamis_cpu_choose_prefetch */
     TABLES = 6
@@ -90,14 +91,15 @@ static int64_t beyond(int64_t caches, const tamis_cpu_machine *machine) {
 }
 
 /* The rates of `threads` threads, into index `many`; `all` threads are the most that are measured. */
-static tamis_status measure(const tamis_cpu_variant *variant, int threads, int all, int many,
+static tamis_status measure(const tamis_cpu_variant *variant, int threads, int all, int many, bool brief,
                             tamis_ceilings *ceilings) {
     tamis_status status = TAMIS_OK;
     const tamis_cpu_machine *const machine = tamis_cpu_machine_read();
     const int64_t l1 = tamis_cpu_cache_of_thread(machine->cache_l1, machine->sharers_l1, all);
     const int64_t l2 = tamis_cpu_cache_of_thread(machine->cache_l2, machine->sharers_l2, all), l3 = machine->cache_l3;
     const int64_t caches = less(threads, (machine->processors + machine->sharers_l3 - 1) / machine->sharers_l3);
-    const int64_t memory = greater(beyond(caches * l3, machine), threads * l2);
+    const int64_t memory = greater(brief ? BRIEF_MEMORY : beyond(caches * l3, machine), threads * l2);
+    const double share = brief ? 0.25 : 1; /* of the seconds */
     const int64_t tables[TABLES] = {l1 / 2, l2 / 2, 4 * l2, 16 << 20, 64 << 20, beyond(l3, machine)};
     uint32_t *rows = NULL;
     measurement m = {.probe = variant->probe[0], .task = TOUCH, .bytes = memory};
@@ -106,32 +108,32 @@ static tamis_status measure(const tamis_cpu_variant *variant, int threads, int a
     tamis_threads_run(threads, body, &m);
 
     m.task = MULTIPLY;
-    ceilings->fp32_gflops[many] = best_rate(&m, threads, 0.004);
+    ceilings->fp32_gflops[many] = best_rate(&m, threads, 0.004 * share);
     m.probe = variant->probe[1];
-    ceilings->fp64_gflops[many] = best_rate(&m, threads, 0.004);
+    ceilings->fp64_gflops[many] = best_rate(&m, threads, 0.004 * share);
     m.probe = variant->probe[0];
     m.task = READ_OWN;
     m.bytes = l1 / 2;
-    ceilings->l1_gbs[many] = best_rate(&m, threads, 0.006);
+    ceilings->l1_gbs[many] = best_rate(&m, threads, 0.006 * share);
     m.bytes = l2 / 2;
-    ceilings->l2_gbs[many] = best_rate(&m, threads, 0.006);
+    ceilings->l2_gbs[many] = best_rate(&m, threads, 0.006 * share);
     m.task = READ_ALL;
     m.bytes = less(less(greater(l3 / 4, 4 * l2), l3 / 2), memory);
-    ceilings->l3_gbs[many] = best_rate(&m, threads, 0.006);
+    ceilings->l3_gbs[many] = best_rate(&m, threads, 0.006 * share);
     m.task = READ_PARTS;
     m.bytes = memory;
-    ceilings->memory_gbs[many] = best_rate(&m, threads, 0.05);
+    if (!brief) ceilings->memory_gbs[many] = best_rate(&m, threads, 0.05);
 
     m.task = GATHER;
     m.rows = rows;
-    for (int i = 0; i < TABLES; i++) {
+    for (int i = 0; i < TABLES && !(brief && tables[i] > memory); i++) {
         m.bytes = less(i > 0 ? greater(tables[i], ceilings->gather_bytes[i - 1]) : greater(tables[i], 16384), memory);
         m.count = less(greater(m.bytes / 512, ROWS_LEAST), ROWS_MOST);
         for (int64_t k = 0; k < m.count; k++)
             rows[k] = (uint32_t)(tamis_random_at(1, (uint64_t)i, (uint64_t)k) % (uint64_t)(m.bytes / 512));
         m.ahead = m.bytes > 4 * l2 ? AHEAD : 0;
         ceilings->gather_bytes[i] = m.bytes;
-        ceilings->gather_gbs[many][i] = best_rate(&m, threads, 0.006);
+        ceilings->gather_gbs[many][i] = best_rate(&m, threads, 0.006 * share);
     }
 done:
     tamis_release(m.buffer);
@@ -139,13 +141,15 @@ done:
     return status;
 }
 
-tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, tamis_ceilings *ceilings) {
+tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, bool brief,
+                                        tamis_ceilings *ceilings) {
     if (threads > TAMIS_CEILING_THREADS) threads = TAMIS_CEILING_THREADS;
-    *ceilings = (tamis_ceilings){.measured = true, .threads = threads};
+    if (!brief) *ceilings = (tamis_ceilings){.threads = threads};
+    ceilings->measured = true;
     /* threads that take turns on a processor have no more than one */
     const int busy = (int)less(threads, tamis_cpu_machine_read()->at_once);
-    TRY(measure(variant, 1, busy, 0, ceilings));
-    if (busy > 1) TRY(measure(variant, busy, busy, 1, ceilings));
+    TRY(measure(variant, 1, busy, 0, brief, ceilings));
+    if (busy > 1) TRY(measure(variant, busy, busy, 1, brief, ceilings));
     /* other work can only lower a rate, and all threads together are not slower than one */
     double *const pairs[6] = {ceilings->fp32_gflops, ceilings->fp64_gflops, ceilings->l1_gbs,
                               ceilings->l2_gbs,      ceilings->l3_gbs,      ceilings->memory_gbs};

@@ -13,9 +13,11 @@ static inline char *tamis_cpu_address(tamis_place place) {
 }
 
 /* ceilings.c: fills *ceilings for one thread and for `threads`, of which each touches its own part of the memory. It
-   takes about half a second and twice the L3 caches, 128 MiB at least, an eighth of the memory at most. */
+   takes about half a second and twice the L3 caches, 128 MiB at least, an eighth of the memory at most. brief: a
+   twentieth of a second and 16 MiB; of memory, and of tables that are larger than these, the rates stay as they are. */
 enum { TAMIS_CEILING_THREADS = 256 };
-tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, tamis_ceilings *ceilings);
+tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, bool brief,
+                                        tamis_ceilings *ceilings);
 
 /* dense.c, edges.c: the dense companions; edges of samples that have been computed, and their derivatives. */
 extern const tamis_dense_functions tamis_cpu_dense_functions;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache_folder.h"
 #include "base/fork_lock.h"
 #include "base/load.h"
 #include "base/status.h"
@@ -54,15 +55,15 @@ static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, 
     return true;
 }
 
-/* If *ceilings are measured, they are those of earlier probes. */
-static tamis_status probe(const tamis_backend *backend, int number, int threads, tamis_ceilings *ceilings) {
+/* If *ceilings are measured, they are those of earlier probes. brief: one short probe, of which not all is measured. */
+static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, tamis_ceilings *ceilings) {
     double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], best[TAMIS_CEILING_NUMBERS] = {0};
     const bool on_host = backend->location == TAMIS_HOST;
     const tamis_load_point begin = tamis_load_begin();
     bool agreed = false;
     if (ceilings->measured) tamis_ceilings_to_numbers(ceilings, best);
-    for (int i = 0; i < PROBES_MOST && !agreed; i++) {
-        TRY(backend->ceilings(number, threads, ceilings));
+    for (int i = 0; i < (brief ? 1 : PROBES_MOST) && !agreed; i++) {
+        TRY(backend->ceilings(number, threads, brief, ceilings));
         tamis_ceilings_to_numbers(ceilings, probes[i]);
         for (int k = 0; k < TAMIS_CEILING_NUMBERS; k++) best[k] = fmax(best[k], probes[i][k]);
         agreed = agree(probes, i + 1, best);
@@ -111,10 +112,12 @@ static void make(entry *e, tamis_probing probing) {
     int tries = 0; /* that ended in doubt */
     bool found = probing != TAMIS_PROBE_ANEW && tamis_ceilings_load(e->key, &fresh, &tries, &age);
     const bool doubted = found && tries > 0 && is_old(age, tries);
+    char path[PATH_MAX]; /* what cannot be kept would be measured by each process */
+    const bool brief = probing != TAMIS_PROBE_ANEW && !tamis_cache_path(NULL, path, sizeof path);
     if (probing != TAMIS_PROBE_NEVER && (!found || doubted) &&
-        probe(e->backend, e->number, e->threads, &fresh) == TAMIS_OK) {
-        found = true;
-        tamis_ceilings_save(e->key, &fresh, fresh.doubtful ? tries + 1 : 0);
+        probe(e->backend, e->number, e->threads, brief, &fresh) == TAMIS_OK) {
+        found = fresh.measured;
+        if (!brief) tamis_ceilings_save(e->key, &fresh, fresh.doubtful ? tries + 1 : 0);
     }
     e->measured = found;
     if (found) e->ceilings = fresh;

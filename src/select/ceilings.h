@@ -7,8 +7,9 @@
 typedef enum tamis_probing { TAMIS_PROBE_NEVER, TAMIS_PROBE_IF_NEEDED, TAMIS_PROBE_ANEW } tamis_probing;
 
 /*
- * Takes the ceilings from memory, else from $XDG_CACHE_HOME/tamis (or ~/.cache/tamis), else measures them and keeps
- * them in both, else uses the built-in defaults. It never fails. With TAMIS_PROBE=0 in the environment nothing is
+ * Takes the ceilings from memory, else from $XDG_CACHE_HOME/tamis (or ~/.cache/tamis) or the folder TAMIS_CEILINGS,
+ * else measures them and keeps them in both. Where there is no cache it measures briefly: some of them, in 0.1 s; the
+ * rest, and all of a GPU's, are the built-in defaults. It never fails. With TAMIS_PROBE=0 in the environment nothing is
  * measured. *corrections: the handle of those of predictions (select/corrections.h); 0 with TAMIS_PROBE=0.
  */
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,

@@ -1,7 +1,9 @@
 /* The files are in a folder of the user's own (0700). A new one is written beside the old one and renamed. */
 #include "select/ceilings_file.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -27,13 +29,12 @@ void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *c) {
     memcpy(c->gather_gbs, numbers + SIZES_FROM + SIZES, sizeof c->gather_gbs);
 }
 
-bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
-    char name[TAMIS_DEVICE_FILE], line[TAMIS_DEVICE_KEY + 64];
+/* Reads and closes a file; false if it is none. */
+static bool load(FILE *file, const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
+    char line[TAMIS_DEVICE_KEY + 64];
     double numbers[TAMIS_CEILING_NUMBERS], others = 0;
     struct stat written;
     int threads = 0, doubtful = 0;
-    tamis_device_file(prefix, key, name);
-    FILE *const file = tamis_cache_open(NULL, name);
     if (!file) return false;
     const locale_t before = tamis_c_locale_enter();
     bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
@@ -50,6 +51,17 @@ bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, 
         (tamis_ceilings){.measured = true, .threads = threads, .others_processors = others, .doubtful = doubtful != 0};
     tamis_ceilings_from_numbers(numbers, ceilings);
     *tries = doubtful;
+    return true;
+}
+
+bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
+    char name[TAMIS_DEVICE_FILE], path[PATH_MAX];
+    tamis_device_file(prefix, key, name);
+    if (load(tamis_cache_open(NULL, name), key, ceilings, tries, age)) return true;
+    const char *const site = secure_getenv("TAMIS_CEILINGS");
+    if (!site || snprintf(path, sizeof path, "%s/%s", site, name) >= (int)sizeof path) return false;
+    if (!load(fopen(path, "re"), key, ceilings, tries, age)) return false;
+    *tries = 0; /* who keeps them for a site has no doubts, and nothing can be written there */
     return true;
 }
 

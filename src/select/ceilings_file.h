@@ -11,7 +11,8 @@ enum { TAMIS_CEILING_NUMBERS = 2 * 6 + 6 + 2 * 6 };
 void tamis_ceilings_to_numbers(const tamis_ceilings *ceilings, double *numbers);
 void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *ceilings);
 
-/* False if there is no file for this key, or a damaged one, or one of another version. *tries: how often
+/* Reads the file in the cache, else that in the folder that TAMIS_CEILINGS names, where a site keeps what its machines
+   measured. False if there is no file for this key, or a damaged one, or one of another version. *tries: how often
    they were measured and stayed doubtful; *age: seconds since it was written. */
 bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, double *age);
 void tamis_ceilings_save(const char *key, const tamis_ceilings *ceilings, int tries);

@@ -21,6 +21,7 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
     tool_json_text(&json, "path", *cache->path ? cache->path : NULL);
+    if (cache->refused) tool_json_text(&json, "refused", cache->refused);
     tool_json_integer(&json, "entries", cache->entries);
     tool_json_integer(&json, "bytes", cache->bytes);
     tool_json_integer(&json, "most_bytes", cache->most_bytes);
@@ -32,7 +33,7 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
 
 static void print_text(const tamis_cache_description *cache, bool cleared, int64_t removed) {
     if (!*cache->path) {
-        puts("no folder: neither XDG_CACHE_HOME nor HOME names a writable one of this user's own");
+        printf("no folder: %s\n", cache->refused);
         return;
     }
     puts(cache->path);
