@@ -45,7 +45,7 @@ typedef struct tamis_cached_attention_options {
     int64_t heads, key_heads; /* heads of queries; heads of keys and values, whose number divides it: query head h uses
                                  key head h / (heads / key_heads) */
     int64_t inner, width; /* elements of a query and a key; of a value and a result. Each 1 to 512, in fp64 1 to 256 */
-    double scale;         /* of the products, for instance 1 / sqrt(inner) */
+    double scale;         /* of the products; 0 means 1 / sqrt(inner) */
     int64_t capacity;     /* positions of a cache: the largest possible length */
     int64_t window;       /* use only the last `window` positions of each sequence; 0: all */
     const void *lengths;  /* of each sequence, on the device: 0 .. capacity. A length outside that counts as the

@@ -1,6 +1,8 @@
 /* Attention to caches: checks; the backend computes. What lengths and table hold is the kernels' to bound. */
 #include "backend/cached_attention.h"
 
+#include <math.h>
+
 #include "base/reserved.h"
 #include "base/status.h"
 #include "core/device.h"
@@ -116,6 +118,9 @@ tamis_status tamis_cached_attention(tamis_device *device, const tamis_cached_att
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected sizes, types and lengths");
     TRY(TAMIS_RESERVED(options, "options"));
     TRY(check_types(options));
+    if (!isfinite(options->scale))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.scale = %g: expected a number, or 0 for 1 / sqrt(inner)",
+                          options->scale);
     TRY(check_sizes(options));
     TRY(check_table(options));
     if (options->sequences == 0) return TAMIS_OK;
@@ -130,16 +135,17 @@ tamis_status tamis_cached_attention(tamis_device *device, const tamis_cached_att
     TRY(check_vectors(device, v, "v", options->type, true));
     TRY(check_vectors(device, out, "out", options->output_type, false));
     TRY(check_apart(options, out));
-    const tamis_cached_job job = {.device = device->handle,
-                                  .stream = stream,
-                                  .threads = device->description.threads,
-                                  .o = *options,
-                                  .q = vectors_of(q),
-                                  .k = vectors_of(k),
-                                  .v = vectors_of(v),
-                                  .out = vectors_of(out),
-                                  .lengths = tamis_place_at(options->lengths, 0),
-                                  .table = tamis_place_at(options->table, 0),
-                                  .log_sums = tamis_place_at(log_sums, 0)};
+    tamis_cached_job job = {.device = device->handle,
+                            .stream = stream,
+                            .threads = device->description.threads,
+                            .o = *options,
+                            .q = vectors_of(q),
+                            .k = vectors_of(k),
+                            .v = vectors_of(v),
+                            .out = vectors_of(out),
+                            .lengths = tamis_place_at(options->lengths, 0),
+                            .table = tamis_place_at(options->table, 0),
+                            .log_sums = tamis_place_at(log_sums, 0)};
+    if (job.o.scale == 0) job.o.scale = 1 / sqrt((double)job.o.inner);
     return device->backend->cached_attend(&job);
 }

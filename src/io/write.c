@@ -5,10 +5,12 @@
 #include <strings.h>
 #include <tamis/matrix.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "io/standard.h"
 #include "io/writing.h"
 #include "sparse/check.h"
+#include "sparse/slice.h"
 
 static bool ends_in(const char *path, const char *ending) {
     const size_t length = strlen(path), size = strlen(ending);
@@ -45,9 +47,14 @@ tamis_status tamis_write_sparse(const char *path, const tamis_sparse *S) {
     for (size_t i = 0; i < sizeof sparse_rows / sizeof *sparse_rows; i++) {
         if (!ends_in(form_of(path), sparse_rows[i].ending)) continue;
         TRY(tamis_validate(S));
+        tamis_sparse view;
         tamis_output output;
-        TRY(tamis_output_open(path, sparse_rows[i].gzip, &output));
-        return tamis_output_close(&output, sparse_rows[i].write(&output, S));
+        void *offsets;
+        TRY(tamis_slice_rebase(S, &view, &offsets));
+        tamis_status status = tamis_output_open(path, sparse_rows[i].gzip, &output);
+        if (status == TAMIS_OK) status = tamis_output_close(&output, sparse_rows[i].write(&output, &view));
+        tamis_release(offsets);
+        return status;
     }
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .mtx, .mtx.gz or .npz",
                       path);

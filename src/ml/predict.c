@@ -192,8 +192,8 @@ static void look_up(const tamis_dense *A, const tamis_sparse *S, double *predict
     int64_t row = 0;
     for (int64_t t = 0; t < S->nnz; t++) {
         if (S->format == TAMIS_COO) row = tamis_index_load(S->row_indices, S->index_type, t);
-        while (S->format == TAMIS_CSR && ml_offset(S, row + 1) - ml_offset(S, 0) <= t) row++;
-        predictions[t] = ml_element(A, row, ml_column(S, t));
+        while (S->format == TAMIS_CSR && ml_offset(S, row + 1) - S->offset_base <= t) row++;
+        predictions[t] = ml_element(A, row, ml_column(S, S->offset_base + t));
     }
 }
 

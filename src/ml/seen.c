@@ -16,8 +16,9 @@ static tamis_status bad_entry(const char *what, int64_t at, int64_t value, int64
 tamis_status ml_seen_row(const tamis_sparse *seen, int64_t row, int64_t *begin, int64_t *end) {
     *begin = tamis_index_load(seen->offsets, seen->offset_type, row);
     *end = tamis_index_load(seen->offsets, seen->offset_type, row + 1);
-    if (*begin < 0 || *begin > seen->nnz) return bad_entry("offsets", row, *begin, 0, seen->nnz);
-    if (*end < *begin || *end > seen->nnz) return bad_entry("offsets", row + 1, *end, *begin, seen->nnz);
+    const int64_t first = seen->offset_base, last = first + seen->nnz; /* of a slice */
+    if (*begin < first || *begin > last) return bad_entry("offsets", row, *begin, first, last);
+    if (*end < *begin || *end > last) return bad_entry("offsets", row + 1, *end, *begin, last);
     for (int64_t t = *begin; t < *end; t++) {
         const int64_t column = tamis_index_load(seen->columns, seen->index_type, t);
         if (column < 0 || column >= seen->cols) return bad_entry("columns", t, column, 0, seen->cols - 1);

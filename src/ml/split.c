@@ -211,7 +211,7 @@ static tamis_status draw(const splitter *split) {
     return tamis_fail(TAMIS_ERROR_INTERNAL, "a kind of split without a row here");
 }
 
-/* Groups COO by row first, in S's types. */
+/* Groups COO by row first, and makes offsets of a slice begin at 0, in S's types. */
 static tamis_status group(const tamis_sparse *S, tamis_owned_sparse **grouped) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = S->index_type;
@@ -233,7 +233,7 @@ tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *optio
     tamis_owned_sparse *grouped = NULL, *rest = NULL, *held = NULL;
     void *taken = NULL;
     splitter split = {.S = S, .options = &taken_options};
-    if (S->format == TAMIS_COO) {
+    if (S->format == TAMIS_COO || S->offset_base != 0) {
         TRY_GOTO(end, group(S, &grouped));
         split.S = tamis_owned_sparse_view(grouped);
     }

@@ -2,6 +2,8 @@
 foreach(name batches bpr data files fit items memory names renew score serving split uses using using_errors)
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c LIBRARIES tamis_ml_static TIMEOUT 120)
 endforeach()
+# Slices, for all functions that take a matrix, those of models too.
+tamis_add_test(NAME test_slices SOURCES test_slices.c LIBRARIES tamis_ml_static TIMEOUT 120)
 # Whole fits, and those that choose: of generated sets and the collection of real ones.
 tamis_add_test(NAME test_ml_defaults SOURCES test_ml_defaults.c LABELS medium LIBRARIES tamis_ml_static TIMEOUT ${TAMIS_TIMEOUT})
 add_test(NAME test_ml_choice COMMAND test_ml_defaults choice)

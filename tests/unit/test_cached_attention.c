@@ -288,6 +288,21 @@ static void same_bits(void **state) {
     call_free(&first);
 }
 
+/* A scale that is left at zero is the one that everybody uses. */
+static void scale_by_default(void **state) {
+    (void)state;
+    call given = call_make(shapes[2], fills[2], PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
+    call left = call_make(shapes[2], fills[2], PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
+    given.o.scale = 1 / sqrt((double)given.o.inner);
+    left.o.scale = 0;
+    run(&given, true);
+    run(&left, true);
+    assert_memory_equal(given.out.memory, left.out.memory, given.out.bytes);
+    assert_memory_equal(given.log_sums.memory, left.log_sums.memory, given.log_sums.bytes);
+    call_free(&given);
+    call_free(&left);
+}
+
 /* ------------------------------------------------------------------------------------------ what is refused */
 
 static void refused(const tamis_cached_attention_options *o, const tamis_vectors *x, const tamis_vectors *out,
@@ -316,6 +331,7 @@ static void arguments(void **state) {
     REFUSED(inner = 513, TAMIS_ERROR_ARGUMENT, "options.inner");
     REFUSED(width = 0, TAMIS_ERROR_ARGUMENT, "options.width");
     REFUSED(capacity = -1, TAMIS_ERROR_ARGUMENT, "options.capacity");
+    REFUSED(scale = 0.0 / 0.0, TAMIS_ERROR_ARGUMENT, "options.scale");
     REFUSED(window = -1, TAMIS_ERROR_ARGUMENT, "options.window");
     REFUSED(lengths = NULL, TAMIS_ERROR_ARGUMENT, "options.lengths");
     REFUSED(length_type = (tamis_index_type)2, TAMIS_ERROR_ARGUMENT, "options.length_type");
@@ -345,6 +361,7 @@ static void arguments(void **state) {
 int main(int argc, char **argv) {
     if (!device_is_drawn(argc, argv)) return 77;
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_call), cmocka_unit_test(out_of_range),
-                                       cmocka_unit_test(same_bits), cmocka_unit_test(arguments)};
+                                       cmocka_unit_test(same_bits), cmocka_unit_test(scale_by_default),
+                                       cmocka_unit_test(arguments)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
