@@ -60,9 +60,9 @@ tamis_status tamis_dense_workspace_create(tamis_device *device, int64_t columns,
     TRY(device->backend->dense->ready(device->handle, type));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a dense workspace", (void **)&made));
     *made = (tamis_dense_workspace){.device = device, .columns = columns, .type = type};
-    TRY_GOTO(failed,
-             device->backend->allocate(device->handle, TAMIS_ALL_STREAMS, (size_t)places_of(columns) * sizeof(double),
-                                       "a dense workspace", &made->memory));
+    TRY_GOTO(failed, device->backend->allocate(device->handle, TAMIS_ALL_STREAMS,
+                                               tamis_bytes(places_of(columns), sizeof(double)), "a dense workspace",
+                                               &made->memory));
     *workspace = made;
     return TAMIS_OK;
 failed:

@@ -207,7 +207,7 @@ static tamis_status check_either(const tamis_graph *g, const tamis_message_matri
     TRY(tamis_message_check_wanted(x, true, "the call uses"));
     if (x->view->location == TAMIS_HOST || x->view->location == TAMIS_DEVICE)
         TRY(tamis_device_check_location(g->device, x->view->location, x->name));
-    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location);
+    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location, 1);
 }
 
 static tamis_segment_operand segment_operand(const tamis_dense *X) {

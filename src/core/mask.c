@@ -236,7 +236,7 @@ static tamis_status make(tamis_device *device, void *stream, const tamis_mask *m
     tamis_sparse *const view = &made->view;
     const int threads = device->description.threads;
     TRY(backend->allocate(device->handle, TAMIS_ALL_STREAMS,
-                          (size_t)(view->rows + 1) * tamis_index_size(view->offset_type), "the offsets of a mask",
+                          tamis_bytes(view->rows + 1, tamis_index_size(view->offset_type)), "the offsets of a mask",
                           &made->offsets));
     view->offsets = made->offsets;
     TRY(backend->mask_offsets(device->handle, stream, threads, mask, view->offset_type, made->offsets, &view->nnz));
@@ -244,7 +244,7 @@ static tamis_status make(tamis_device *device, void *stream, const tamis_mask *m
     if (view->nnz > most / 8)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "mask: %lld columns are kept, more than there is memory for",
                           (long long)view->nnz);
-    TRY(backend->allocate(device->handle, TAMIS_ALL_STREAMS, (size_t)view->nnz * tamis_index_size(view->index_type),
+    TRY(backend->allocate(device->handle, TAMIS_ALL_STREAMS, tamis_bytes(view->nnz, tamis_index_size(view->index_type)),
                           "the columns of a mask", &made->columns));
     view->columns = made->columns;
     return backend->mask_columns(device->handle, stream, threads, mask, view->offset_type, made->offsets,

@@ -297,7 +297,7 @@ static tamis_status check_execution(const tamis_slab_plan *plan, const tamis_exe
                           : e->workspace ? "workspace"
                                          : "softmax_rows");
     return tamis_values_take(plan->host, &plan->S, plan->S.values ? plan->S.value_type : plan->options.type,
-                             tamis_needs_values(plan->options.operation, plan->options.edge), e);
+                             plan->options.batch, tamis_needs_values(plan->options.operation, plan->options.edge), e);
 }
 
 static tamis_status check_operands(const tamis_slab_plan *plan, const run *r) {

@@ -238,7 +238,8 @@ static tamis_status group_by_buckets(grouping *g, int threads, tamis_index_type 
     const int64_t buckets = counters_of(g);
     sorting s = {.g = g, .count = buckets, .largest = 1, .offset_type = offset_type, .offsets = offsets};
     void *counters = NULL, *begins = NULL, *room = NULL;
-    TRY_GOTO(cleanup, tamis_allocate_zeroed(buckets * threads, sizeof(int64_t), "counters of buckets", &counters));
+    TRY_GOTO(cleanup,
+             tamis_allocate_zeroed(tamis_times(buckets, threads), sizeof(int64_t), "counters of buckets", &counters));
     TRY_GOTO(cleanup, tamis_allocate(buckets + 1, sizeof(int64_t), "buckets of entries", &begins));
     g->next = counters;
     tamis_threads_run(threads, count_thread, g);
