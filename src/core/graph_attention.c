@@ -92,9 +92,10 @@ static tamis_attention_job job_of(const tamis_graph *g, void *stream, tamis_atte
                                  .db = tamis_message_operand_of(c->of[DB].view)};
 }
 
-/* Runs a pass. Without heads nothing is written; without width there are still scores. */
+/* Runs a pass. Without heads nothing is written; without width there are still the sums of scores. */
 static tamis_status attend(const tamis_graph *g, const tamis_attention_job *job) {
-    return job->order.rows == 0 ? TAMIS_OK : g->device->backend->attention->attend(job);
+    const bool empty = job->order.rows == 0 || (job->width == 0 && !job->log_sums.at.base);
+    return empty ? TAMIS_OK : g->device->backend->attention->attend(job);
 }
 
 tamis_status tamis_graph_attention(const tamis_graph *graph, const tamis_graph_attention_options *options,

@@ -33,9 +33,6 @@ static tamis_status check_sizes(const char *name, const range *sizes, int count)
 }
 
 static tamis_status check_array(const char *name, const char *field, const void *array, int64_t entries, size_t size) {
-    if (entries > (int64_t)(PTRDIFF_MAX / (ptrdiff_t)size))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.%s: %lld entries of %zu bytes exceed the address space", name,
-                          field, (long long)entries, size);
     if (entries > 0 && !array)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = NULL: expected an array of %lld", name, field,
                           (long long)entries);
@@ -153,8 +150,9 @@ static tamis_status check_dense(const tamis_dense *dense, const char *name, tami
     int64_t elements; /* up to the last one: no gap needs to follow the last line */
     if (__builtin_mul_overflow(empty ? 0 : lines - 1, stride, &elements) ||
         __builtin_add_overflow(elements, empty ? 0 : length, &elements) || elements > most)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld lines with stride = %lld exceed the address space", name,
-                          (long long)lines, (long long)stride);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "%s: %lld lines with stride = %lld exceed the address space of %lld elements", name,
+                          (long long)lines, (long long)stride, (long long)most);
     TRY(tamis_batch_check(name, batch, dense->batch_stride, elements, tamis_type_size(dense->type)));
     return empty ? TAMIS_OK : check_array(name, "data", dense->data, elements, tamis_type_size(dense->type));
 }

@@ -286,10 +286,7 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
     const int64_t affordable = 1 + S->nnz / (1 + ENTRIES_PER_COUNTER * g.groups);
     if (threads > affordable) threads = (int)affordable;
     void *memory;
-    int64_t counters;
-    if (__builtin_mul_overflow(g.groups, threads, &counters))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld groups: their number overflows", (long long)g.groups);
-    TRY(tamis_allocate_zeroed(counters, sizeof(int64_t), "counters", &memory));
+    TRY(tamis_allocate_zeroed(tamis_times(g.groups, threads), sizeof(int64_t), "counters", &memory));
     g.next = memory;
     tamis_threads_run(threads, count_thread, &g);
     place_shares(&g, threads, offset_type, offsets);

@@ -76,13 +76,15 @@ static tamis_dense output(int64_t rows, int64_t cols, tamis_type type) {
     return x;
 }
 
+__extension__ typedef __int128 wide;
+
 /* Whether a valid view needs no more than the room: else a call might read or write what is not there. */
 static bool has_room(const tamis_dense *x, int64_t batch) {
     const bool row_major = x->layout == TAMIS_ROW_MAJOR;
-    const __int128 lines = row_major ? x->rows : x->cols, length = row_major ? x->cols : x->rows;
-    const __int128 stride = x->stride ? x->stride : length;
+    const wide lines = row_major ? x->rows : x->cols, length = row_major ? x->cols : x->rows;
+    const wide stride = x->stride ? x->stride : length;
     if (lines <= 0 || length <= 0 || stride < length || x->batch_stride < 0) return true;
-    const __int128 apart = batch > 1 ? (__int128)(batch - 1) * x->batch_stride : 0;
+    const wide apart = batch > 1 ? (wide)(batch - 1) * x->batch_stride : 0;
     return (lines - 1) * stride + length + apart <= ROOM / 8;
 }
 
