@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <tamis/algorithms.h>
 #include <tamis/cached_attention.h>
 #include <tamis/dense.h>
 #include <tamis/generate.h>
@@ -24,15 +25,14 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "support/brief.h"
 #include "support/seed.h"
 
-enum { CALLS = 25, SECONDS = 10, ROOM = 1 << 16, CASES = 24, CASES_BRIEF = 8 };
+enum { CALLS = 25, SECONDS = 10, ROOM = 1 << 16, CASES = 24 };
 
 /* Under AddressSanitizer a large allocation fails as it does elsewhere; RLIMIT_AS cannot hold there. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1:max_allocation_size_mb=512"; }
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "allocator_may_return_null=1:max_allocation_size_mb=512"; }
 extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
 
@@ -123,6 +123,12 @@ static tamis_sparse sparse(tamis_type type) {
 
 static tamis_type a_type(void) { return below(2) ? TAMIS_F64 : TAMIS_F32; }
 
+static const char *an_algorithm(void) {
+    static tamis_algorithm_description one;
+    const tamis_status status = tamis_algorithm_at(below(tamis_algorithm_count()), &one);
+    return status == TAMIS_OK && strcmp(one.device, "cpu") == 0 ? one.name : NULL;
+}
+
 static tamis_options a_problem(void) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     o.operation = (tamis_operation)below(3);
@@ -136,6 +142,8 @@ static tamis_options a_problem(void) {
     o.threads = below(4) ? below(3) : (int)size();
     o.expected_calls = below(4) ? 1 : size();
     o.keep_softmax = o.edge == TAMIS_EDGE_SOFTMAX && o.operation != TAMIS_OP_SPMM && below(2);
+    if (below(2)) o.algorithm = an_algorithm();
+    o.any_order = below(2);
     if (!below(6)) o.b_layout = TAMIS_COLUMN_MAJOR;
     if (!below(6)) o.output_layout = TAMIS_COLUMN_MAJOR;
     return o;
@@ -430,7 +438,7 @@ static int64_t run_case(const kind *what, uint64_t number) {
 static void of_kind(void **given) {
     const kind *const what = *given;
     const char *const asked = getenv("TAMIS_TEST_SIZES");
-    const int cases = asked ? atoi(asked) : test_rounds(CASES, CASES_BRIEF);
+    const int cases = asked ? atoi(asked) : CASES;
     for (int i = 0; i < cases; i++) {
         int status;
         fflush(stdout);
