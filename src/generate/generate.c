@@ -92,7 +92,7 @@ static tamis_status settle_nnz(tamis_generate_options *options) {
     const double cells = (double)options->rows * (double)options->cols;
     if (options->nnz == 0) {
         const double count = floor(options->density * cells + 0.5);
-        if (count > (double)TAMIS_SIZE_MOST)
+        if (count > 0x1p60)
             return tamis_fail(TAMIS_ERROR_OVERFLOW, "options.density = %g: %.0f nonzeros are too many",
                               options->density, count);
         options->nnz = (int64_t)count;
