@@ -1,5 +1,5 @@
 #!/bin/sh
-# One format, and clang-tidy over the library's host code and the program. Kernels are left to the compilers' own warnings:
+# One format, no product of sizes that overflows, and clang-tidy over the library's host code and the program. Kernels are left to the compilers' own warnings:
 # clang 14 does not know all of gcc's vector built-ins, and what they include is checked through them.
 #   lint.sh           all checks, the static analyser as deep as it goes: half an hour of a core
 #   lint.sh quick     all checks, the analyser as deep as it comes in a tenth of a second a file
@@ -23,6 +23,8 @@ if [ -n "$bad" ]; then
     exit 1
 fi
 echo 'lint: format is right'
+scripts/size-products.py
+echo 'lint: no product of sizes is allocated unchecked'
 folder=build/release
 [ $mode != changed ] || folder=build/check
 [ -f $folder/compile_commands.json ] || cmake --preset "$(basename $folder)" >/dev/null

@@ -53,7 +53,7 @@ typedef struct tamis_ratings_options {
     tamis_names *users,
         *items;      /* existing dictionaries to extend with new ids, for instance for a second file; NULL: new ones */
     bool known_only; /* skip lines whose user or item is not in its dictionary (needs both), e.g. for test data */
-    bool (*progress)(void *context, double share);
+    bool (*progress)(void *context, double share); /* as in tamis_read_options; it must not throw or longjmp */
     void *progress_context;
     bool *titles;          /* set to whether the first line was skipped without `header`; NULL: not wanted */
     bool sum;              /* a repeated pair: the sum of its ratings, as of counts; else the last one */

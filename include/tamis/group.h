@@ -43,7 +43,8 @@ typedef struct tamis_group tamis_group;
 TAMIS_API tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks,
                                               const tamis_transport_options *options, tamis_group **groups);
 
-/* What one rank does; all make the same calls of the group in the same order. */
+/* What one rank does; all make the same calls of the group in the same order. It must not throw or longjmp
+   (<tamis/types.h>). */
 typedef tamis_status (*tamis_rank_work)(void *context, int rank);
 
 /*

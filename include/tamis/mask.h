@@ -34,8 +34,8 @@ extern "C" {
 
 /*
  * A mask. Initialise it with TAMIS_MASK_INIT, which sets the defaults, given here in parentheses. Sizes, positions and
- * distances are at most 2^60. Its arrays are in the memory of the device (on the CPU the host's), and are read in the
- * order of the stream.
+ * distances are at most 2^55 - 1. Its arrays are in the memory of the device (on the CPU the host's), and are read in
+ * the order of the stream.
  */
 typedef struct tamis_mask {
     int64_t rows, cols;  /* of a member (0) */

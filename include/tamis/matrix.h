@@ -123,7 +123,8 @@ typedef struct tamis_read_options {
     bool undirected; /* edge lists: store each edge in both directions */
     bool relabel;    /* edge lists and ratings: renumber the ids that occur as 0, 1, ...; else an id is an index */
     int threads;     /* parser threads; 0: all */
-    bool (*progress)(void *context, double share); /* called occasionally on the calling thread; false cancels */
+    bool (*progress)(void *context, double share); /* called occasionally on the calling thread; false cancels.
+                                                      Neither this nor `relabelled` may throw or longjmp */
     void *progress_context;
     bool *titles; /* edge lists and ratings: set to whether the first line was skipped as titles; NULL: not wanted */
     /* With relabel: called for the rows and then for the columns with the ids that became 0, 1, ... in this order, on

@@ -109,7 +109,8 @@ typedef struct tamis_iteration {
     uint64_t reserved[2];
 } tamis_iteration;
 
-/* Called after each iteration and mini-batch, on the thread that fits. Return false to stop. */
+/* Called after each iteration and mini-batch, on the thread that fits. Return false to stop. It must not throw or
+   longjmp (<tamis/types.h>). */
 typedef bool (*tamis_iteration_callback)(void *context, const tamis_iteration *iteration);
 
 /* ---------------------------------------------------------------------------------------------- options */
@@ -253,7 +254,8 @@ TAMIS_API tamis_status tamis_model_renew(tamis_model *model);
 TAMIS_API tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, const int64_t *rows);
 
 /* A source of mini-batches. It sets *batch to NULL at the end of a pass; the next call starts again. *batch must stay
-   valid until the next call. */
+   valid until the next call. A status other than TAMIS_OK ends the fit with it. It must not throw or longjmp
+   (<tamis/types.h>). */
 typedef tamis_status (*tamis_batch_source)(void *context, const tamis_sparse **batch);
 
 /* Fits in passes over a stream, which may be larger than memory: lda, gap, sfa. `cols` is the number of columns. It

@@ -129,7 +129,8 @@ typedef enum tamis_exchange {
  * The source of the memory that a plan or a one-shot call needs in addition to its arguments: PyTorch's or CuPy's pool,
  * an arena. The memory must be of the kind that tamis_device_allocate returns, ordered by the stream, and aligned to at
  * least 64 bytes. The table is copied; `context` must live as long as the plan. Both functions may be called from
- * several threads at the same time, and may call Tamis, for instance tamis_device_allocate_async.
+ * several threads at the same time, and may call Tamis, for instance tamis_device_allocate_async. They must not throw
+ * or longjmp (<tamis/types.h>).
  * (On the CPU, algorithms also keep small data outside workspaces and reordered patterns; this memory is the
  * library's.)
  */

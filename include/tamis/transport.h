@@ -3,7 +3,8 @@
  * process (tamis_group_open_local of <tamis/group.h>) and one over MPI, in the library libtamis_mpi (<tamis/mpi.h>). A
  * program that has another means to send bytes fills the table itself.
  *
- * Each rank has a table of its own. All ranks call the same entries in the same order, one at a time.
+ * Each rank has a table of its own. All ranks call the same entries in the same order, one at a time. Entries must not
+ * throw or longjmp (<tamis/types.h>).
  *
  * A transport never waits for ever. If a rank does not come within a time that the transport sets, or has called abort,
  * or if communication fails, then each entry that waits returns an error, and so does each later call: a transport that

@@ -12,6 +12,10 @@
  *     new fields.
  * Enumeration values never change their meaning, and functions keep their arguments.
  *
+ * Callbacks. Tamis calls functions of the caller's for memory, progress, iterations, mini-batches, the work of ranks
+ * and transports. Each must return: an exception of C++ must not leave it, nor longjmp. Tamis would lose memory and
+ * locks, and what it was working on stays half done. To stop a call, return the value that the callback has for that.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_TYPES_H
@@ -134,7 +138,8 @@ TAMIS_API float tamis_f32_from_bf16(uint16_t bits);
  *        of a row may be unsorted and may repeat.
  *   COO: row_indices and columns have nnz entries each, in any order, and may repeat; offset_base is 0.
  * values has as many entries as columns, of type value_type. NULL means ones (for softmax: no bias).
- * Zero rows, zero columns, nnz = 0 and empty rows are valid. Arrays of zero entries may be NULL.
+ * Zero rows, zero columns, nnz = 0 and empty rows are valid. Arrays of zero entries may be NULL. Every size, stride and
+ * offset of a view is at most 2^55 - 1, and so are inner, width and batch of options, whether or not they need memory.
  *
  * Rows r .. r + n - 1 of a larger CSR matrix can be viewed without a copy: rows = n, offsets + r, the same columns and
  * values, offset_base = offsets[r], nnz = offsets[r + n] - offsets[r]. Arrays with one element per nonzero, such as the

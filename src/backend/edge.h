@@ -42,7 +42,7 @@ typedef struct tamis_edge_job {
     tamis_place softmax_rows; /* of tamis_execution, to be read; base NULL: computed */
     tamis_edge_array values, x, dp, p, dx, ds;
     double dp_factor, p_factor, p_keep, ds_keep;
-    tamis_place parts; /* tamis_edge_scratch bytes */
+    tamis_place parts; /* tamis_edge_scratch bytes of each member */
 } tamis_edge_job;
 
 /*
@@ -57,9 +57,9 @@ static inline int64_t tamis_edge_stretches(int64_t nnz) {
 }
 
 /* Bytes of `parts`; cannot overflow where nnz and batch elements have been allocated. */
-static inline int64_t tamis_edge_scratch(tamis_edge edge, int64_t nnz, int64_t batch) {
+static inline int64_t tamis_edge_scratch(tamis_edge edge, int64_t nnz) {
     if (edge != TAMIS_EDGE_SOFTMAX) return 0;
-    return tamis_edge_stretches(nnz) * batch * 2 * TAMIS_EDGE_PARTS * (int64_t)sizeof(double);
+    return tamis_edge_stretches(nnz) * 2 * TAMIS_EDGE_PARTS * (int64_t)sizeof(double);
 }
 
 struct tamis_edge_functions {

@@ -26,15 +26,19 @@ bool tamis_memory_fails_now(void) {
     return left == 1;
 }
 
+tamis_status tamis_bytes_check(size_t bytes, const char *what) {
+    if (bytes < TAMIS_TOO_MANY) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "the bytes of %s do not fit the address space", what);
+}
+
 static tamis_status allocate(int64_t count, size_t size, const char *what, bool zeroed, void **memory) {
-    size_t bytes, with_header;
+    const size_t bytes = tamis_bytes(count, size), header = (size_t)2 * ALIGNMENT;
     *memory = NULL;
-    if (count < 0 || __builtin_mul_overflow((uint64_t)count, size, &bytes) ||
-        __builtin_add_overflow(bytes, (size_t)2 * ALIGNMENT, &with_header))
+    if (bytes >= TAMIS_TOO_MANY) /* or the count is negative */
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld elements of %zu bytes for %s do not fit the address space",
                           (long long)count, size, what);
     if (bytes == 0) return TAMIS_OK;
-    char *const block = tamis_memory_fails_now() ? NULL : zeroed ? calloc(1, with_header) : malloc(with_header);
+    char *const block = tamis_memory_fails_now() ? NULL : zeroed ? calloc(1, bytes + header) : malloc(bytes + header);
     if (!block) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
     char *const aligned = block + ALIGNMENT + (ALIGNMENT - (uintptr_t)block % ALIGNMENT) % ALIGNMENT;
     memcpy(aligned - sizeof block, &block, sizeof block);

@@ -3,12 +3,14 @@
 #define TAMIS_BASE_MEMORY_H
 
 #include "base/private.h"
+#include "base/sizes.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <tamis/types.h>
 
 /* Allocates count * size bytes, 64-byte aligned, not initialised. *memory is NULL for zero bytes and on failure. The
-   message of TAMIS_ERROR_MEMORY names `what` and its bytes; TAMIS_ERROR_OVERFLOW: the product exceeds size_t. */
+   message of TAMIS_ERROR_MEMORY names `what` and its bytes; TAMIS_ERROR_OVERFLOW: the product exceeds the address
+   space. A count that is a product comes from tamis_times(), and bytes from tamis_bytes(). */
 TAMIS_PRIVATE_API tamis_status tamis_allocate(int64_t count, size_t size, const char *what, void **memory);
 
 /* Allocates zeros. Large blocks cost no time, since the system gives them as zeros. */
@@ -17,6 +19,9 @@ TAMIS_PRIVATE_API tamis_status tamis_allocate_zeroed(int64_t count, size_t size,
 /* Grows or shrinks *memory, which holds old_count elements, and keeps its content. It stays valid on failure. */
 TAMIS_PRIVATE_API tamis_status tamis_reallocate(int64_t old_count, int64_t count, size_t size, const char *what,
                                                 void **memory);
+
+/* For memory from elsewhere: refuses more bytes than there are, such as those that tamis_bytes() could not count. */
+tamis_status tamis_bytes_check(size_t bytes, const char *what);
 
 /* Asks for pages of 2 MiB for memory of 8 MiB and more that is written whole: the first touch takes a third of the time
    then, and scattered writes miss fewer translations. Not for memory that is touched little by little, or in part: it

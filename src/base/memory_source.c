@@ -106,6 +106,7 @@ tamis_status tamis_memory_source_allocate(void *stream, bool any_stream, size_t 
     block *made = NULL;
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
+    TRY(tamis_bytes_check(bytes, what));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a note of memory", (void **)&made));
     made->memory = ask(source, bytes, queue);
     made->bytes = bytes;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/reserved.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "core/device.h"
 
@@ -37,7 +38,7 @@ static tamis_status check_sizes(const tamis_cached_attention_options *o) {
                   {"table_type", o->table_type, 0, TAMIS_I64},
                   {"page", paged ? o->page : 1, 1, MOST},
                   {"pages", paged ? o->pages : 1, o->capacity > 0 && paged ? 1 : 0, INT32_MAX},
-                  {"table_stride", paged ? o->table_stride : 0, 0, INT64_MAX}};
+                  {"table_stride", paged ? o->table_stride : 0, 0, TAMIS_SIZE_MOST}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected %lld .. %lld", ranges[i].name,

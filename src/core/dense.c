@@ -27,13 +27,13 @@ static tamis_status check_any(const tamis_device *device, const char *name, cons
                           name, tamis_layout_name(X->layout));
     if (X->location == TAMIS_HOST || X->location == TAMIS_DEVICE)
         TRY(tamis_device_check_location(device, X->location, name));
-    return tamis_dense_check_at(X, name, X->rows, X->cols, X->type, X->location);
+    return tamis_dense_check_at(X, name, X->rows, X->cols, X->type, X->location, 1);
 }
 
 static tamis_status check(const tamis_device *device, const char *name, const tamis_dense *X, int64_t rows,
                           int64_t cols, tamis_type type) {
     TRY(check_any(device, name, X));
-    return tamis_dense_check_at(X, name, rows, cols, type, X->location);
+    return tamis_dense_check_at(X, name, rows, cols, type, X->location, 1);
 }
 
 static tamis_status check_first(const tamis_device *device, const void *stream, const char *name,

@@ -2,6 +2,7 @@
 #include "core/dense_workspace.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "sparse/check.h"
 
 tamis_status tamis_dense_check_type(const char *name, tamis_type type) {
     if (type != TAMIS_F16 && type != TAMIS_BF16) return TAMIS_OK;
@@ -50,19 +51,16 @@ tamis_status tamis_dense_workspace_create(tamis_device *device, int64_t columns,
     tamis_clear_error();
     if (!workspace) return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace = NULL: expected an address for the result");
     TRY(tamis_dense_check_device(device, NULL));
-    if (columns < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = %lld: expected 0 or more", (long long)columns);
-    if (columns > INT64_MAX / 16)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "columns = %lld: sums of 8 bytes exceed the address space",
-                          (long long)columns);
+    TRY(tamis_size_check("", "columns", columns));
     TRY(tamis_dense_check_type("type", type));
     if (type != TAMIS_F32 && type != TAMIS_F64)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %d: expected 0 .. %d", (int)type, (int)TAMIS_F64);
     TRY(device->backend->dense->ready(device->handle, type));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a dense workspace", (void **)&made));
     *made = (tamis_dense_workspace){.device = device, .columns = columns, .type = type};
-    TRY_GOTO(failed,
-             device->backend->allocate(device->handle, TAMIS_ALL_STREAMS, (size_t)places_of(columns) * sizeof(double),
-                                       "a dense workspace", &made->memory));
+    TRY_GOTO(failed, device->backend->allocate(device->handle, TAMIS_ALL_STREAMS,
+                                               tamis_bytes(places_of(columns), sizeof(double)), "a dense workspace",
+                                               &made->memory));
     *workspace = made;
     return TAMIS_OK;
 failed:

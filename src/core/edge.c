@@ -16,11 +16,11 @@ static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const ta
                           "execution.softmax_rows = %p: tamis_plan_edge does not write them, expected NULL",
                           execution->softmax_rows);
     TRY(tamis_execution_check_stream(plan->device, execution));
-    TRY(tamis_operand_check(plan->device, &x, 1));
+    TRY(tamis_operand_check(plan->device, &x, o->batch, false));
     TRY(tamis_operand_check_packed(&x));
-    TRY(tamis_operand_check(plan->device, &p, o->batch));
+    TRY(tamis_operand_check(plan->device, &p, o->batch, true));
     TRY(tamis_operand_check_packed(&p));
-    return tamis_values_take(plan->device, &plan->pattern, o->type, tamis_plan_needs_values(plan), execution);
+    return tamis_values_take(plan->device, &plan->pattern, o->type, o->batch, tamis_plan_needs_values(plan), execution);
 }
 
 /* Describes samples in the caller's order. */

@@ -49,18 +49,18 @@ static bool members_apart(const tamis_dense *X, int64_t batch_stride, int64_t ba
            (lines == 1 || width <= stride);
 }
 
-tamis_status tamis_operand_check(const tamis_device *device, const operand *x, int64_t outputs) {
+tamis_status tamis_operand_check(const tamis_device *device, const operand *x, int64_t batch, bool output) {
     if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", x->name);
     TRY(tamis_device_check(device));
-    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, x->type, device->backend->location));
+    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, x->type, device->backend->location, batch));
     if (x->option && x->view->layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
                           tamis_layout_name(x->view->layout), tamis_layout_name(x->layout), x->option);
     if (x->rows > 0 && x->cols > 0 && tamis_device_asks_for_places())
         TRY(tamis_device_check_place(device, x->view->data, x->name));
-    if (outputs > 1 && !members_apart(x->view, x->view->batch_stride, outputs))
+    if (output && batch > 1 && !members_apart(x->view, x->view->batch_stride, batch))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.batch_stride = %lld: the %lld outputs of the batch would overlap",
-                          x->name, (long long)x->view->batch_stride, (long long)outputs);
+                          x->name, (long long)x->view->batch_stride, (long long)batch);
     return TAMIS_OK;
 }
 
@@ -101,11 +101,11 @@ tamis_operand_list tamis_operands_of(const tamis_options *o, int64_t rows, int64
 }
 
 tamis_status tamis_operands_check(const tamis_device *device, const tamis_options *o, const tamis_operand_list *x) {
-    if (o->operation != TAMIS_OP_SPMM) TRY(tamis_operand_check(device, &x->a, 1));
-    TRY(tamis_operand_check(device, &x->b, 1));
-    if (o->operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(device, &x->d, 1));
+    if (o->operation != TAMIS_OP_SPMM) TRY(tamis_operand_check(device, &x->a, o->batch, false));
+    TRY(tamis_operand_check(device, &x->b, o->batch, false));
+    if (o->operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(device, &x->d, o->batch, false));
     if (o->d_is_b) TRY(tamis_d_is_b_check(x->b.view, x->d.view));
-    TRY(tamis_operand_check(device, &x->out, o->batch));
+    TRY(tamis_operand_check(device, &x->out, o->batch, true));
     return o->operation == TAMIS_OP_SDDMM ? tamis_operand_check_packed(&x->out) : TAMIS_OK;
 }
 
@@ -124,13 +124,16 @@ tamis_status tamis_execution_check_stream(const tamis_device *device, const tami
                       device->description.name);
 }
 
-tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, bool needed,
-                               tamis_execution *given) {
-    if (!given->values) {
+tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, int64_t batch,
+                               bool needed, tamis_execution *given) {
+    const bool own = given->values != NULL;
+    if (!own) {
         given->values = S->values;
         given->values_stride = S->batch_stride;
-        return TAMIS_OK;
     }
+    TRY(tamis_batch_check(own ? "execution.values" : "S.values", batch, given->values_stride, S->offset_base + S->nnz,
+                          tamis_type_size(type)));
+    if (!own) return TAMIS_OK;
     if (needed && !S->values)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "execution.values is not NULL, but the plan was made with a view without values");
@@ -153,6 +156,7 @@ tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_op
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "execution.softmax_rows = %p: expected an address that is a multiple of %zu",
                           given->softmax_rows, size);
+    TRY(tamis_batch_check("execution.softmax_rows", options->batch, 2 * rows, 2 * rows, size));
     return tamis_device_asks_for_places() && rows > 0
                ? tamis_device_check_place(device, given->softmax_rows, "execution.softmax_rows")
                : TAMIS_OK;
@@ -323,6 +327,12 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     return take_output(r, member, &x);
 }
 
+/* Whether a member writes nothing: a batch of such members has nothing to do, however many there are. */
+static bool writes_nothing(const run *r) {
+    const bool no_rows = r->plan->problem.rows == 0;
+    return (r->x.out.rows == 0 || r->x.out.cols == 0) && (no_rows || !r->given.softmax_rows);
+}
+
 /* ------------------------------------------------------------------------------------------ entry points */
 
 tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation operation) {
@@ -354,8 +364,8 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
     if (!views->checked) TRY(check_operands(r));
     r->d_is_b =
         operation == TAMIS_OP_FUSED && views->skip_d == views->skip_b && tamis_dense_same(r->x.b.view, r->x.d.view);
-    TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
-                          &r->given));
+    TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, plan->options.batch,
+                          tamis_plan_needs_values(plan), &r->given));
     TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r->given));
     return tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r->given,
                                 &r->workspace);
@@ -374,7 +384,7 @@ tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, c
     tamis_status status = TAMIS_OK;
     run r = {.plan = NULL};
     TRY(prepare_run(&r, plan, operation, views, execution));
-    const int64_t batch = plan->options.batch, at_once = plan->staging.at_once;
+    const int64_t batch = writes_nothing(&r) ? 0 : plan->options.batch, at_once = plan->staging.at_once;
     for (int64_t member = 0; member < batch; member += at_once)
         TRY_GOTO(done, run_members(&r, member, batch - member < at_once ? batch - member : at_once));
 done:

@@ -27,8 +27,8 @@ typedef struct tamis_operand {
     int64_t skip;        /* elements of view.data before the matrix: an OpenCL buffer has no address to add them to */
 } tamis_operand;
 
-/* Checks an operand. `outputs`: the members of a batch that must not overlap; 1 for inputs. */
-tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t outputs);
+/* Checks an operand of a batch, whose members must not overlap where they are outputs. */
+tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t batch, bool output);
 tamis_status tamis_operand_check_packed(const tamis_operand *x); /* that samples have stride 1 */
 
 /* The operands of an operation with an op(S) of so many rows, columns and nonzeros, and what a plan expects of them. */
@@ -46,9 +46,9 @@ tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);
 /* Refuses a stream on the CPU, which has none. */
 tamis_status tamis_execution_check_stream(const tamis_device *device, const tamis_execution *execution);
 
-/* Sets given->values to the values in use: those of the execution, else those of S. */
-tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, bool needed,
-                               tamis_execution *given);
+/* Sets given->values to the values in use of a batch: those of the execution, else those of S. */
+tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, int64_t batch,
+                               bool needed, tamis_execution *given);
 
 /* Checks execution.softmax_rows for a plan or gradient with these options and so many rows. */
 tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_options *options, int64_t rows,

@@ -139,7 +139,7 @@ static tamis_status lay_out(tamis_gradient *g) {
         TRY(tamis_workspace_reserve(&total, count, size, &g->x)); /* dx replaces x, and p replaces dp */
         if (o->operation == TAMIS_OP_FUSED) TRY(tamis_workspace_reserve(&total, count, size, &g->dp));
         TRY(tamis_workspace_reserve(&total, count, size, &g->turned));
-        TRY(tamis_workspace_reserve(&total, tamis_edge_scratch(o->edge, g->S.nnz, o->batch), 1, &g->parts));
+        TRY(tamis_workspace_reserve(&total, o->batch, (size_t)tamis_edge_scratch(o->edge, g->S.nnz), &g->parts));
     }
     g->workspace_bytes = (size_t)total;
     if (o->no_workspace || total == 0) return TAMIS_OK;

@@ -33,13 +33,13 @@ tamis_back_operands tamis_back_operands_of(const tamis_options *o, int64_t rows,
 /* Checks the output of a plan; NULL: the caller does not request it. */
 static tamis_status check_output(const back *b, int plan, tamis_operand *x) {
     x->type = output_type_of(b->g, plan);
-    return x->view ? tamis_operand_check(b->g->device, x, b->g->options.batch) : TAMIS_OK;
+    return x->view ? tamis_operand_check(b->g->device, x, b->g->options.batch, true) : TAMIS_OK;
 }
 
 static tamis_status check_samples(const back *b, const char *name, const tamis_dense *view, tamis_type type,
                                   bool output) {
     const tamis_operand x = {.name = name, .view = view, .rows = b->g->S.nnz, .cols = 1, .type = type};
-    TRY(tamis_operand_check(b->g->device, &x, output ? b->g->options.batch : 1));
+    TRY(tamis_operand_check(b->g->device, &x, b->g->options.batch, output));
     return tamis_operand_check_packed(&x);
 }
 
@@ -53,7 +53,7 @@ static tamis_status check_result(const back *b) {
                              .type = o->type,
                              .layout = TAMIS_ROW_MAJOR,
                              .option = "output_layout"};
-    return b->g->whole && x.view ? tamis_operand_check(b->g->device, &x, 1) : TAMIS_OK;
+    return b->g->whole && x.view ? tamis_operand_check(b->g->device, &x, o->batch, false) : TAMIS_OK;
 }
 
 static tamis_status check_values_wanted(const back *b) {
@@ -72,10 +72,10 @@ static tamis_status check_views(const back *b) {
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
     tamis_back_operands x = tamis_back_operands_of(o, g->rows, g->cols, &b->x);
     if (o->operation == TAMIS_OP_SDDMM) TRY(check_samples(b, "dP", b->x.dP, o->output_type, false));
-    if (!spmm) TRY(tamis_operand_check(g->device, &x.a, 1));
-    TRY(tamis_operand_check(g->device, &x.b, 1));
-    if (fused) TRY(tamis_operand_check(g->device, &x.d, 1));
-    if (spmm || fused) TRY(tamis_operand_check(g->device, &x.e, 1));
+    if (!spmm) TRY(tamis_operand_check(g->device, &x.a, o->batch, false));
+    TRY(tamis_operand_check(g->device, &x.b, o->batch, false));
+    if (fused) TRY(tamis_operand_check(g->device, &x.d, o->batch, false));
+    if (spmm || fused) TRY(tamis_operand_check(g->device, &x.e, o->batch, false));
     TRY(check_output(b, TO_A, &x.da));
     TRY(check_output(b, TO_B, &x.db));
     TRY(check_output(b, TO_D, &x.dd));
@@ -93,7 +93,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
     TRY(tamis_execution_check_stream(g->device, &b->given));
     if (!b->x.checked) TRY(check_views(b));
     TRY(check_result(b));
-    TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type,
+    TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type, g->options.batch,
                           tamis_needs_values(g->options.operation, g->options.edge), &b->given));
     TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));
     return tamis_workspace_take(g->device, g->own, g->workspace_bytes, "tamis_gradient_workspace_size", &b->given,

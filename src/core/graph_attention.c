@@ -92,9 +92,10 @@ static tamis_attention_job job_of(const tamis_graph *g, void *stream, tamis_atte
                                  .db = tamis_message_operand_of(c->of[DB].view)};
 }
 
-/* Runs a pass. Without heads nothing is written; without width there are still scores. */
+/* Runs a pass. Without heads nothing is written; without width there are still the sums of scores. */
 static tamis_status attend(const tamis_graph *g, const tamis_attention_job *job) {
-    return job->order.rows == 0 ? TAMIS_OK : g->device->backend->attention->attend(job);
+    const bool empty = job->order.rows == 0 || (job->width == 0 && !job->log_sums.at.base);
+    return empty ? TAMIS_OK : g->device->backend->attention->attend(job);
 }
 
 tamis_status tamis_graph_attention(const tamis_graph *graph, const tamis_graph_attention_options *options,
@@ -207,7 +208,7 @@ static tamis_status check_either(const tamis_graph *g, const tamis_message_matri
     TRY(tamis_message_check_wanted(x, true, "the call uses"));
     if (x->view->location == TAMIS_HOST || x->view->location == TAMIS_DEVICE)
         TRY(tamis_device_check_location(g->device, x->view->location, x->name));
-    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location);
+    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location, 1);
 }
 
 static tamis_segment_operand segment_operand(const tamis_dense *X) {

@@ -8,7 +8,7 @@
 #include "sparse/check.h"
 #include "sparse/matrix.h"
 
-static const int64_t most = (int64_t)1 << 60; /* sums of several have room in 64 bits */
+static const int64_t most = TAMIS_SIZE_MOST;
 
 /* ------------------------------------------------------------------------------------------ sizes */
 
@@ -66,8 +66,8 @@ static tamis_status check_mask(const tamis_device *device, const void *stream, c
     TRY(check_ranges(m));
     if (__builtin_mul_overflow(m->members, m->rows, rows) || __builtin_mul_overflow(m->members, m->cols, cols) ||
         *rows > most || *cols > most)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "mask.members = %lld of %lld x %lld: more than 2^60 rows or columns",
-                          (long long)m->members, (long long)m->rows, (long long)m->cols);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "mask.members = %lld of %lld x %lld: more than %lld rows or columns",
+                          (long long)m->members, (long long)m->rows, (long long)m->cols, (long long)most);
     return check_blocks(device, m);
 }
 
@@ -236,15 +236,15 @@ static tamis_status make(tamis_device *device, void *stream, const tamis_mask *m
     tamis_sparse *const view = &made->view;
     const int threads = device->description.threads;
     TRY(backend->allocate(device->handle, TAMIS_ALL_STREAMS,
-                          (size_t)(view->rows + 1) * tamis_index_size(view->offset_type), "the offsets of a mask",
+                          tamis_bytes(view->rows + 1, tamis_index_size(view->offset_type)), "the offsets of a mask",
                           &made->offsets));
     view->offsets = made->offsets;
     TRY(backend->mask_offsets(device->handle, stream, threads, mask, view->offset_type, made->offsets, &view->nnz));
     if (view->nnz == 0) return TAMIS_OK;
-    if (view->nnz > most / 8)
+    if (view->nnz > most)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "mask: %lld columns are kept, more than there is memory for",
                           (long long)view->nnz);
-    TRY(backend->allocate(device->handle, TAMIS_ALL_STREAMS, (size_t)view->nnz * tamis_index_size(view->index_type),
+    TRY(backend->allocate(device->handle, TAMIS_ALL_STREAMS, tamis_bytes(view->nnz, tamis_index_size(view->index_type)),
                           "the columns of a mask", &made->columns));
     view->columns = made->columns;
     return backend->mask_columns(device->handle, stream, threads, mask, view->offset_type, made->offsets,

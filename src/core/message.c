@@ -128,8 +128,8 @@ tamis_status tamis_message_check_number(const char *name, int64_t value, int64_t
 tamis_status tamis_message_check_sizes(tamis_type type, int64_t *heads, int64_t width) {
     int64_t all;
     TRY(tamis_message_check_number("type", (int64_t)type, TAMIS_BF16));
-    TRY(tamis_message_check_number("heads", *heads, INT64_MAX));
-    TRY(tamis_message_check_number("width", width, INT64_MAX));
+    TRY(tamis_size_check("options", "heads", *heads));
+    TRY(tamis_size_check("options", "width", width));
     if (*heads == 0) *heads = 1;
     if (!__builtin_mul_overflow(*heads, width, &all)) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_OVERFLOW, "options.heads = %lld times width = %lld does not fit 64 bits",
@@ -146,7 +146,7 @@ tamis_status tamis_message_check_operand(const tamis_graph *g, const tamis_messa
                           x->name, tamis_layout_name(x->view->layout));
     if (x->view->location == TAMIS_HOST || x->view->location == TAMIS_DEVICE)
         TRY(tamis_device_check_location(g->device, x->view->location, x->name));
-    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location);
+    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location, 1);
 }
 
 tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int count) {

@@ -5,6 +5,7 @@
 #include "base/edges.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "sparse/check.h"
 
 static tamis_status check_choice(const char *name, int64_t value, int64_t most, const char *type) {
     if (value >= 0 && value <= most) return TAMIS_OK;
@@ -40,16 +41,15 @@ static tamis_status check_numbers(const tamis_options *o) {
     if (o->expected_calls < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.expected_calls = %lld: expected 1 or more",
                           (long long)o->expected_calls);
+    TRY(tamis_size_check("options", "batch", o->batch));
     if (o->threads < 0 || o->threads > 1024)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.threads = %d is not in 0 .. 1024", o->threads);
     return TAMIS_OK;
 }
 
 static tamis_status check_size(const char *name, int64_t value) {
-    if (value >= 0) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                      value == -1 ? "options.%s = %lld: it must be set" : "options.%s = %lld is negative", name,
-                      (long long)value);
+    if (value != -1) return tamis_size_check("options", name, value);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = -1: it must be set", name);
 }
 
 static tamis_status check_combinations(const tamis_options *o) {
@@ -109,8 +109,5 @@ tamis_status tamis_execution_read(const tamis_execution *execution, tamis_execut
     *filled = *execution;
     if (isnan(filled->alpha)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.alpha is not a number");
     if (isnan(filled->beta)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.beta is not a number");
-    if (filled->values_stride < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.values_stride = %lld is negative",
-                          (long long)filled->values_stride);
-    return TAMIS_OK;
+    return tamis_size_check("execution", "values_stride", filled->values_stride);
 }

@@ -78,6 +78,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
     const int64_t scratch = ((int64_t)plan->sizes.scratch_bytes + 63) / 64 * 64;
     int64_t total = 0;
+    TRY(tamis_bytes_check(plan->sizes.scratch_bytes, "an algorithm's scratch"));
     tamis_staging s = {-1, -1, -1, -1, -1, -1, 0, 0, 0, 0};
     if (!spmm && o->a_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->rows, p->inner, size, &s.a));
     if (o->b_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, spmm ? p->width : p->inner, size, &s.b));
@@ -93,7 +94,8 @@ static tamis_status plan_staging(tamis_plan *plan) {
     s.scratch_batch_stride = plan->sizes.own_scratch ? scratch : 0;
     TRY(tamis_workspace_reserve(&total, plan->sizes.own_scratch ? s.at_once : 1, (size_t)scratch, &s.scratch));
     if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge uses the workspace from its start */
-        const int64_t parts = tamis_edge_scratch(o->edge, p->nnz, o->batch);
+        int64_t parts = 0, start;
+        TRY(tamis_workspace_reserve(&parts, o->batch, (size_t)tamis_edge_scratch(o->edge, p->nnz), &start));
         total = parts > total ? parts : total;
     }
     s.bytes = total;
@@ -140,7 +142,7 @@ tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *
 /* Makes the entries of a part the permutation of values and samples, as for a COO. */
 static tamis_status take_entries(tamis_plan *plan) {
     const tamis_backend *const backend = plan->device->backend;
-    const size_t bytes = (size_t)plan->problem.nnz * sizeof(int64_t);
+    const size_t bytes = tamis_bytes(plan->problem.nnz, sizeof(int64_t));
     void *const handle = plan->device->handle;
     if (bytes == 0) return TAMIS_OK;
     TRY(backend->allocate(handle, tamis_kept_stream(&plan->problem), bytes, "the entries of a part",

@@ -101,8 +101,8 @@ static void size_scratch(tamis_prepared *p) {
         p->chunk_bytes =
             tamis_cpu_chunk_bytes(p, p->job.chunk) + (p->job.segments * p->kernels->segment_bytes + 63) / 64 * 64;
     }
-    p->thread_scratch = p->partial_stride * p->rows_kept + p->chunk_bytes;
-    p->packed_at = p->threads * p->thread_scratch + 2 * ranges * p->partial_stride;
+    p->thread_scratch = tamis_times(p->partial_stride, p->rows_kept) + p->chunk_bytes;
+    p->packed_at = tamis_times(p->threads, p->thread_scratch) + tamis_times(2 * ranges, p->partial_stride);
     p->samples_at = p->packed_at + p->packed_bytes;
     p->scratch_bytes = (size_t)p->samples_at;
     if (sddmm && softmax) p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;

@@ -98,7 +98,8 @@ static tamis_status measure(const tamis_cpu_variant *variant, int threads, int a
     const int64_t l1 = tamis_cpu_cache_of_thread(machine->cache_l1, machine->sharers_l1, all);
     const int64_t l2 = tamis_cpu_cache_of_thread(machine->cache_l2, machine->sharers_l2, all), l3 = machine->cache_l3;
     const int64_t caches = less(threads, (machine->processors + machine->sharers_l3 - 1) / machine->sharers_l3);
-    const int64_t memory = greater(brief ? BRIEF_MEMORY : beyond(caches * l3, machine), threads * l2);
+    const int64_t memory =
+        greater(brief ? BRIEF_MEMORY : beyond(tamis_times(caches, l3), machine), tamis_times(threads, l2));
     const double share = brief ? 0.25 : 1; /* of the seconds */
     const int64_t tables[TABLES] = {l1 / 2, l2 / 2, 4 * l2, 16 << 20, 64 << 20, beyond(l3, machine)};
     uint32_t *rows = NULL;

@@ -35,7 +35,7 @@ static void forget(tamis_row_order *order) {
 
 /* Allocates memory that a plan keeps, from the current memory source if there is one. */
 static tamis_status keep(int64_t count, size_t size, const char *what, void **memory) {
-    const size_t bytes = (size_t)count * size;
+    const size_t bytes = tamis_bytes(count, size);
     TRY(tamis_cpu_allocate(NULL, TAMIS_ALL_STREAMS, bytes, what, memory));
     if (*memory) tamis_prefer_large_pages(*memory, bytes);
     return TAMIS_OK;

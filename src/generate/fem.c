@@ -41,7 +41,7 @@ static int64_t pairs_at(int64_t nodes, int64_t reach) { return reach == 0 ? node
 static tamis_status list_cube(int64_t nodes, int64_t radius, neighbour **list, int64_t *count) {
     const int64_t side = cube_root(nodes), edge = 2 * radius + 1;
     void *memory;
-    TRY(tamis_allocate(edge * edge * edge, sizeof(neighbour), "neighbours", &memory));
+    TRY(tamis_allocate(tamis_times(tamis_times(edge, edge), edge), sizeof(neighbour), "neighbours", &memory));
     neighbour *const all = memory;
     int64_t n = 0;
     for (int64_t z = -radius; z <= radius; z++)

@@ -71,12 +71,12 @@ static tamis_status take_options(const tamis_generate_options *given, tamis_gene
                   {"value_type", (long long)options->value_type, TAMIS_BF16},
                   {"index_type", (long long)options->index_type, TAMIS_I64},
                   {"offset_type", (long long)options->offset_type, TAMIS_I64},
-                  {"rows", (long long)options->rows, (long long)1 << 60},
-                  {"cols", (long long)options->cols, (long long)1 << 60},
-                  {"nnz", (long long)options->nnz, (long long)1 << 60},
-                  {"band", (long long)options->band, INT64_MAX},
-                  {"block", (long long)options->block, INT64_MAX},
-                  {"global", (long long)options->global, INT64_MAX}};
+                  {"rows", (long long)options->rows, TAMIS_SIZE_MOST},
+                  {"cols", (long long)options->cols, TAMIS_SIZE_MOST},
+                  {"nnz", (long long)options->nnz, TAMIS_SIZE_MOST},
+                  {"band", (long long)options->band, TAMIS_SIZE_MOST},
+                  {"block", (long long)options->block, TAMIS_SIZE_MOST},
+                  {"global", (long long)options->global, TAMIS_SIZE_MOST}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].most)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", ranges[i].field,

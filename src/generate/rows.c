@@ -94,6 +94,9 @@ tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *k
     making m = {.plan = {.recipe = recipe}, .kind = kind, .threads = recipe->threads};
     const int64_t work = recipe->rows > recipe->nnz ? recipe->rows : recipe->nnz;
     if (m.threads > 1 + work / SHARE) m.threads = (int)(1 + work / SHARE);
+    void *offsets = NULL, *columns = NULL;
+    /* first, since the others take time for each row */
+    TRY_GOTO(failed, tamis_allocate(recipe->rows + 1, tamis_index_size(recipe->offset_type), "row offsets", &offsets));
     TRY_GOTO(failed, m.kind->plan(&m.plan));
     TRY_GOTO(failed, make_rooms(&m));
     tamis_threads_run(m.threads, count_thread, &m);
@@ -104,11 +107,16 @@ tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *k
                                 .index_type = recipe->index_type,
                                 .offset_type = recipe->offset_type};
     TRY_GOTO(failed, tamis_offset_check("", "nnz", shape.nnz, shape.offset_type));
-    TRY_GOTO(failed, tamis_owned_sparse_create(&shape, false, &m.matrix));
+    TRY_GOTO(failed, tamis_allocate(shape.nnz, tamis_index_size(shape.index_type), "column indices", &columns));
+    status = tamis_owned_sparse_adopt(&shape, offsets, NULL, columns, NULL, &m.matrix);
+    offsets = columns = NULL;
+    if (status != TAMIS_OK) goto failed;
     tamis_threads_run(m.threads, fill_thread, &m);
     tamis_index_store(m.matrix->offsets, shape.offset_type, shape.rows, shape.nnz);
     *matrix = m.matrix;
 failed:
+    tamis_release(offsets);
+    tamis_release(columns);
     free_rooms(&m);
     tamis_release(m.plan.reaches);
     return status;

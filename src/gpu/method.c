@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
 #include "gpu/compile/requests.h"
@@ -95,7 +96,7 @@ void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes) {
 }
 
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count, size_t size, const char *what) {
-    const size_t bytes = (size_t)count * size;
+    const size_t bytes = tamis_bytes(count, size);
     TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), bytes, what, memory));
     tamis_gpu_keep(p, *memory, bytes);
     return TAMIS_OK;

@@ -43,7 +43,7 @@ static tamis_status make_room(sum *s) {
     for (int r = 0; r <= ranks; r++) s->shares[r] = tamis_partition_even(s->count, ranks, r) * size;
     const int64_t own = s->shares[rank + 1] - s->shares[rank];
     for (int r = 0; r <= ranks; r++) s->mine[r] = r * own;
-    return tamis_allocate(ranks * (own / size), sizeof(double), "the shares of a sum", (void **)&s->room);
+    return tamis_allocate(tamis_times(ranks, own / size), sizeof(double), "the shares of a sum", (void **)&s->room);
 }
 
 static tamis_status sum_many(sum *s) {

@@ -216,7 +216,7 @@ static tamis_status check(void *context) {
     const bool fused = r->operation == TAMIS_OP_FUSED;
     if (plan->options.d_is_b && fused && !plan->exchange.in_place) TRY(tamis_d_is_b_check(r->given.B, r->given.D));
     if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) { /* of which each piece writes its own */
-        TRY(tamis_operand_check(plan->exchange.group->device, &r->operands.out, plan->options.batch));
+        TRY(tamis_operand_check(plan->exchange.group->device, &r->operands.out, plan->options.batch, true));
         TRY(tamis_operand_check_packed(&r->operands.out));
     }
     for (int i = 0; i < TAMIS_PIECES; i++) {

@@ -14,7 +14,7 @@ static tamis_status collect_values(const tamis_row_exchange *e, const int64_t *e
     const tamis_sparse *const whole = &tamis_row_lists(e)->local;
     const int64_t sets = sets_of(e);
     const int64_t size = (int64_t)tamis_type_size(whole->value_type);
-    TRY(tamis_allocate(nnz * sets, (size_t)size, "the values of a part", values));
+    TRY(tamis_allocate(tamis_times(nnz, sets), (size_t)size, "the values of a part", values));
     for (int64_t s = 0; s < sets; s++)
         for (int64_t t = 0; t < nnz; t++) {
             const char *const from = (const char *)whole->values + (s * whole->batch_stride + entries[t]) * size;

@@ -340,7 +340,7 @@ static tamis_status make(int ranks, double time_limit, barrier **result) {
     void *records = NULL;
     barrier *b = NULL;
     pthread_condattr_t attributes;
-    const int64_t bytes = (int64_t)sizeof(barrier) + ranks * (int64_t)sizeof(member);
+    const int64_t bytes = (int64_t)sizeof(barrier) + (int64_t)tamis_bytes(ranks, sizeof(member));
     TRY(tamis_allocate(2 * (int64_t)ranks, TAMIS_TRANSPORT_RECORD, "the records of a group", &records));
     const tamis_status status = tamis_allocate_zeroed(bytes, 1, "a group of threads", (void **)&b);
     if (status != TAMIS_OK) {

@@ -96,7 +96,7 @@ static int64_t find_id(const int64_t *sorted, int64_t count, int64_t id) {
 
 static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_t *distinct) {
     tamis_status status = TAMIS_OK;
-    const int64_t count = ids->count * ids->lists;
+    const int64_t count = tamis_times(ids->count, ids->lists);
     void *first = NULL, *second = NULL, *histogram = NULL;
     TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "the sorted ids", &first));
     TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "sorting the ids", &second));

@@ -3,6 +3,7 @@
 #define TAMIS_IO_TEXT_H
 
 #include "base/private.h"
+#include "base/sizes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,9 +48,6 @@ TAMIS_PRIVATE_API const char *tamis_next_line(const tamis_bounded_text *text, co
 /* Skips blank lines and lines whose first character that is no blank is in `comments`; returns the first other line's
    first character that is no blank, or `end`. */
 const char *tamis_skip_comments(const tamis_bounded_text *text, const char *p, const char *comments);
-
-/* The largest size that any file may state: far beyond memory, far below overflow. */
-#define TAMIS_SIZE_MOST (INT64_MAX >> 8)
 
 /* Takes a nonnegative integer from low to high at *p, blanks before it skipped; *p goes behind it. `what`: "a row
    count". */

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/biases.h"
 #include "ml/factors.h"
@@ -330,7 +331,8 @@ static tamis_status place_numbers(tamis_model *model, bpr *work) {
             *places[i] = numbers->data;
             continue;
         }
-        TRY(tamis_allocate(numbers->rows * numbers->cols, tamis_type_size(numbers->type), "factors", &work->own[i]));
+        TRY(tamis_allocate(tamis_times(numbers->rows, numbers->cols), tamis_type_size(numbers->type), "factors",
+                           &work->own[i]));
         TRY(ml_dense_read(model, numbers, work->own[i]));
         *places[i] = work->own[i];
     }
@@ -451,7 +453,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY_GOTO(done, uses_make(data, &f.uses));
     TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &columns));
     f.at.y = columns.data;
-    TRY_GOTO(done, tamis_allocate_zeroed(data->rows * model->width, size, "factors of rows", &f.at.x));
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(data->rows, model->width), size, "factors of rows", &f.at.x));
     TRY_GOTO(done, tamis_allocate_zeroed(data->rows, size, "factors of rows", &f.at.of_rows));
     tamis_threads_run(threads, body_fold_in, &f);
     status = ml_dense_write(model, W, f.at.x);

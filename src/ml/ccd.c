@@ -26,6 +26,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "ml/biases.h"
 #include "ml/calls.h"
 #include "ml/factors.h"
@@ -181,7 +182,7 @@ static tamis_status make_units(const tamis_model *model, ccd *work) {
     const float single = 1;
     const void *const bits = model->options.type == TAMIS_F64 ? (const void *)&one : (const void *)&single;
     char *numbers;
-    TRY(tamis_allocate_zeroed(width * width, size, "the shift of features", (void **)&numbers));
+    TRY(tamis_allocate_zeroed(tamis_times(width, width), size, "the shift of features", (void **)&numbers));
     for (int64_t i = 0; i < width; i++) memcpy(numbers + (size_t)(i * width + (i + 1) % width) * size, bits, size);
     tamis_status status = ml_dense_write(model, &work->shift, numbers);
     memset(numbers, 0, (size_t)width * size);

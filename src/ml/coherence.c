@@ -37,9 +37,10 @@ static tamis_status make(counting *c) {
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d words of %lld topics have too many pairs", c->top,
                           (long long)c->topics);
     TRY(tamis_allocate(c->cols, sizeof *c->first, "words of topics", (void **)&c->first));
-    TRY(tamis_allocate(c->topics * top, sizeof *c->next, "words of topics", (void **)&c->next));
-    TRY(tamis_allocate_zeroed(c->topics * top * top, sizeof *c->together, "pairs of words", (void **)&c->together));
-    TRY(tamis_allocate(c->topics * top, sizeof *c->present, "words of a document", (void **)&c->present));
+    TRY(tamis_allocate(tamis_times(c->topics, top), sizeof *c->next, "words of topics", (void **)&c->next));
+    TRY(tamis_allocate_zeroed(tamis_times(tamis_times(c->topics, top), top), sizeof *c->together, "pairs of words",
+                              (void **)&c->together));
+    TRY(tamis_allocate(tamis_times(c->topics, top), sizeof *c->present, "words of a document", (void **)&c->present));
     TRY(tamis_allocate_zeroed(c->topics, sizeof *c->presents, "words of a document", (void **)&c->presents));
     TRY(tamis_allocate(c->topics, sizeof *c->touched, "words of a document", (void **)&c->touched));
     for (int64_t j = 0; j < c->cols; j++) c->first[j] = -1;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/best.h"
 #include "ml/calls.h"
@@ -104,7 +105,7 @@ static void body_eliminate(void *context, int thread, int threads) {
 /* Inverts a positive definite matrix in place. */
 static tamis_status invert(double *A, int64_t n, int threads) {
     inverse v = {.A = A, .n = n};
-    TRY(tamis_allocate(PANEL * n, sizeof *v.R, "a panel", (void **)&v.R));
+    TRY(tamis_allocate(tamis_times(PANEL, n), sizeof *v.R, "a panel", (void **)&v.R));
     for (v.first = 0; v.first < n; v.first += PANEL) {
         v.count = n - v.first < PANEL ? n - v.first : PANEL;
         invert_panel(&v);
@@ -159,7 +160,7 @@ static tamis_status iterate(tamis_model *model) {
     double *A;
     TRY(tamis_device_describe(model->device, &description));
     const int threads = model->options.threads > 0 ? model->options.threads : description.threads;
-    TRY(tamis_allocate(n * n, sizeof *A, "weights of pairs of columns", (void **)&A));
+    TRY(tamis_allocate(tamis_times(n, n), sizeof *A, "weights of pairs of columns", (void **)&A));
     tamis_status status = make_gram(model, A);
     if (status == TAMIS_OK) status = invert(A, n, threads > 0 ? threads : 1);
     if (status == TAMIS_OK) {

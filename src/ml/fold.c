@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "base/sizes.h"
 #include "ml/numbers.h"
 
 enum { ROWS_MOST = 16, WIDTH_MOST = 512 }; /* of more factors the inverse takes long */
@@ -26,7 +27,8 @@ tamis_status ml_fold_make(const tamis_model *model, const tamis_sparse *data, ml
         const int64_t count = ml_offset(data, i + 1) - ml_offset(data, i);
         if (count > longest) longest = count;
     }
-    TRY(tamis_allocate(longest * model->width, sizeof *fold->Y, "factors of a row's entries", (void **)&fold->Y));
+    TRY(tamis_allocate(tamis_times(longest, model->width), sizeof *fold->Y, "factors of a row's entries",
+                       (void **)&fold->Y));
     TRY(tamis_allocate(3 * longest, sizeof *fold->weights, "a row's entries", (void **)&fold->weights));
     TRY(tamis_allocate(6 * model->width, sizeof *fold->vectors, "a row's factors", (void **)&fold->vectors));
     fold->targets = fold->weights + longest;

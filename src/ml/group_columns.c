@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "ml/group.h"
 #include "ml/numbers.h"
 
@@ -70,7 +71,7 @@ static tamis_status transpose(columns_trip *t) {
     const int64_t *const offsets = S->offsets;
     TRY(allocate(S->nnz, tamis_index_size(t->row_type), &t->rows));
     TRY(allocate(S->rows, sizeof *t->counts, (void **)&t->counts));
-    TRY(allocate(rank->ranks * t->own, sizeof *t->theirs, (void **)&t->theirs));
+    TRY(allocate(tamis_times(rank->ranks, t->own), sizeof *t->theirs, (void **)&t->theirs));
     TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->send_starts));
     TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->receive_starts));
     for (int64_t e = 0; e < S->nnz; e++) tamis_index_store(t->rows, t->row_type, e, first + ml_column(S, e));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/sizes.h"
 #include "ml/group.h"
 #include "ml/model.h"
 #include "ml/place.h"
@@ -40,7 +41,7 @@ static tamis_status prepare(collection *c) {
     const ml_rank *const rank = model->rank;
     const int64_t *const starts = starts_of(rank, c->columns);
     const int64_t line = model->width * (int64_t)tamis_type_size(model->options.type);
-    const int64_t first = starts[rank->number], own = starts[rank->number + 1] - first, bytes = own * line;
+    const int64_t first = starts[rank->number], own = starts[rank->number + 1] - first, bytes = tamis_times(own, line);
     const bool whole = gets(c, rank->number);
     const int others = c->everywhere ? rank->ranks - 1 : !whole;
     TRY(tamis_owned_dense_create(whole ? starts[rank->ranks] : own, model->width, model->options.type, TAMIS_ROW_MAJOR,

@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/best.h"
 #include "ml/factors.h"
@@ -120,7 +121,7 @@ static tamis_status iterate(tamis_model *model) {
     double *kept = NULL, *scores = NULL;
     int64_t *columns = NULL;
     tamis_status status;
-    TRY_GOTO(done, tamis_allocate(model->cols * 2 * n, sizeof *kept, "neighbours", (void **)&kept));
+    TRY_GOTO(done, tamis_allocate(tamis_times(model->cols, 2 * n), sizeof *kept, "neighbours", (void **)&kept));
     TRY_GOTO(done, tamis_allocate(n, sizeof *columns, "neighbours", (void **)&columns));
     TRY_GOTO(done, tamis_allocate(n, sizeof *scores, "neighbours", (void **)&scores));
     for (int64_t first = 0; first < model->cols; first += work->items.block) {
@@ -143,7 +144,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     double *scores = NULL;
     tamis_status status;
     TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &kept));
-    TRY_GOTO(done, tamis_allocate_zeroed(data->rows * cols, sizeof *scores, "scores", (void **)&scores));
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(data->rows, cols), sizeof *scores, "scores", (void **)&scores));
     for (int64_t i = 0; i < data->rows; i++)
         for (int64_t t = ml_offset(data, i); t < ml_offset(data, i + 1); t++) {
             const int64_t column = ml_column(data, t);
@@ -268,8 +269,9 @@ static tamis_status best(tamis_model *model, const tamis_sparse *data, const boo
     tamis_status status;
     f.met_most = most_met(data, model->options.neighbours);
     TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &f.kept));
-    TRY_GOTO(done, tamis_allocate_zeroed(shares * data->cols, sizeof *f.sums, "scores", (void **)&f.sums));
-    TRY_GOTO(done, tamis_allocate(shares * f.met_most, sizeof *f.met, "columns with scores", (void **)&f.met));
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(shares, data->cols), sizeof *f.sums, "scores", (void **)&f.sums));
+    TRY_GOTO(done,
+             tamis_allocate(tamis_times(shares, f.met_most), sizeof *f.met, "columns with scores", (void **)&f.met));
     TRY_GOTO(done, tamis_allocate(data->rows, sizeof *f.is_short, "rows", (void **)&f.is_short));
     tamis_threads_run(shares, find_rows, &f);
     if (any_short(&f)) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "ml/calls.h"
 #include "ml/factors.h"
 #include "ml/numbers.h"
@@ -21,8 +22,8 @@ tamis_status ml_items_make(tamis_model *model, const tamis_sparse *data, ml_item
     TRY(ml_plan(model, &items->turned.view, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, items->block, blocks, &items->plan));
     TRY(ml_dense_make(model, data->rows, items->block, &items->B));
     TRY(ml_dense_make(model, data->cols, items->block, &items->C));
-    TRY(tamis_allocate_zeroed(data->rows * items->block, size, "columns", &items->host_B));
-    return tamis_allocate(data->cols * items->block, size, "products of columns", &items->host_C);
+    TRY(tamis_allocate_zeroed(tamis_times(data->rows, items->block), size, "columns", &items->host_B));
+    return tamis_allocate(tamis_times(data->cols, items->block), size, "products of columns", &items->host_C);
 }
 
 void ml_items_free(const tamis_model *model, ml_items *items) {

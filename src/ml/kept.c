@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/sizes.h"
 #include "ml/cholesky.h"
 #include "ml/fold.h"
 #include "ml/group.h"
@@ -55,7 +56,7 @@ static tamis_status invert(const tamis_model *model, const tamis_dense *G, doubl
     const int64_t n = G->rows;
     double *L;
     TRY(ml_dense_read_doubles(model, G, &L));
-    const tamis_status status = tamis_allocate(n * n, sizeof **inverse, "an inverse", (void **)inverse);
+    const tamis_status status = tamis_allocate(tamis_times(n, n), sizeof **inverse, "an inverse", (void **)inverse);
     if (status == TAMIS_OK) {
         ml_invert_cholesky(L, n, ml_lambda(model));
         for (int64_t i = 0; i < n * n; i++) (*inverse)[i] = 0;

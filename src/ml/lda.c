@@ -53,6 +53,7 @@
  */
 #include <math.h>
 
+#include "base/sizes.h"
 #include "ml/calls.h"
 #include "ml/dirichlet.h"
 #include "ml/factors.h"
@@ -307,7 +308,8 @@ static tamis_status make_topics(const tamis_model *model, const tamis_sparse *da
 static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows) {
     const int64_t n = model->width;
     TRY(tamis_allocate(4 * n, sizeof *work->alpha, "alpha of topics", (void **)&work->alpha));
-    TRY(tamis_allocate(rows * n, tamis_type_size(model->options.type), "topics of documents", &work->posteriors));
+    TRY(tamis_allocate(tamis_times(rows, n), tamis_type_size(model->options.type), "topics of documents",
+                       &work->posteriors));
     if (model->options.learn_row_prior) {
         double *alpha;
         TRY(ml_state_read(model, ALPHA, &alpha));

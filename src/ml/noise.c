@@ -27,6 +27,7 @@
 
 #include <math.h>
 
+#include "base/sizes.h"
 #include "ml/cholesky.h"
 #include "ml/group.h"
 #include "ml/model.h"
@@ -67,7 +68,7 @@ static double inverse_trace(double *A, int64_t n, double least) {
 }
 
 tamis_status ml_noise_make(const tamis_model *model, int64_t features, ml_noise *noise) {
-    const int64_t count = features * features;
+    const int64_t count = tamis_times(features, features);
     TRY(ml_dense_make(model, features, features, &noise->gram));
     TRY(tamis_allocate(count, tamis_type_size(model->options.type), "the noise of ratings", &noise->narrow));
     return tamis_allocate(count, sizeof *noise->numbers, "the noise of ratings", (void **)&noise->numbers);

@@ -5,6 +5,7 @@
 #include "ml/place.h"
 
 #include "base/random.h"
+#include "base/sizes.h"
 #include "group/collective.h"
 #include "ml/canonical.h"
 #include "ml/model.h"
@@ -20,10 +21,10 @@ tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols,
                            .layout = TAMIS_ROW_MAJOR,
                            .location = model->location};
     const size_t size = tamis_type_size(model->options.type);
-    if (cols > 0 && rows > INT64_MAX / cols / (int64_t)size)
+    const size_t bytes = tamis_bytes(tamis_times(rows, cols), size);
+    if (bytes >= TAMIS_TOO_MANY)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "the size in bytes of a %lld x %lld matrix overflows 64 bits",
                           (long long)rows, (long long)cols);
-    const size_t bytes = (size_t)(rows * cols) * size;
     return bytes > 0 ? tamis_device_allocate(model->device, bytes, &dense->data) : TAMIS_OK;
 }
 
@@ -67,7 +68,7 @@ tamis_status ml_dense_here(const tamis_model *model, const tamis_dense *dense, t
 }
 
 tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
-    const int64_t count = dense->rows * dense->cols;
+    const int64_t count = tamis_times(dense->rows, dense->cols);
     void *cast;
     TRY(tamis_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
     for (int64_t i = 0; i < count; i++) ml_put_number(cast, dense->type, i, numbers[i]);
@@ -77,7 +78,7 @@ tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense 
 }
 
 tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers) {
-    const int64_t count = dense->rows * dense->cols;
+    const int64_t count = tamis_times(dense->rows, dense->cols);
     tamis_owned_dense *array;
     *numbers = NULL;
     TRY(ml_dense_fetch(model, dense, &array));
@@ -109,7 +110,7 @@ tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense,
 
 tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values) {
     *values = NULL;
-    const size_t bytes = (size_t)count * tamis_type_size(model->options.type);
+    const size_t bytes = tamis_bytes(count, tamis_type_size(model->options.type));
     return bytes > 0 ? tamis_device_allocate(model->device, bytes, values) : TAMIS_OK;
 }
 

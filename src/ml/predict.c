@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "ml/calls.h"
 #include "ml/canonical.h"
 #include "ml/factors.h"
@@ -150,7 +151,7 @@ static tamis_status to_device(copies *c, const void *host, int64_t entries, size
     *there = host;
     if (c->model->location == TAMIS_HOST || entries == 0 || !host) return TAMIS_OK;
     void **const block = &c->blocks[c->count];
-    TRY(tamis_device_allocate(c->model->device, (size_t)entries * size, block));
+    TRY(tamis_device_allocate(c->model->device, tamis_bytes(entries, size), block));
     c->count++;
     *there = *block;
     return tamis_device_upload(c->model->device, NULL, *block, 0, host, (size_t)entries * size);
@@ -216,7 +217,7 @@ tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const t
     TRY_GOTO(done, dense_to_device(&c, &operands->A, &A));
     TRY_GOTO(done, dense_to_device(&c, &operands->B, &B));
     if (model->location != TAMIS_HOST) {
-        TRY_GOTO(done, tamis_device_allocate(model->device, (size_t)S->nnz * size, &c.blocks[c.count]));
+        TRY_GOTO(done, tamis_device_allocate(model->device, tamis_bytes(S->nnz, size), &c.blocks[c.count]));
         dots = c.blocks[c.count++];
     }
     tamis_options once = TAMIS_OPTIONS_INIT;

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/best.h"
 #include "ml/model.h"
@@ -314,8 +315,8 @@ static tamis_status scorer_make(scorer *s) {
     else
         TRY(tamis_allocate(s->block, sizeof(float), "the best columns", (void **)&s->thresholds));
     TRY(tamis_allocate(s->block, sizeof *s->cursors, "the best columns", (void **)&s->cursors));
-    TRY(tamis_allocate(s->block * s->A->cols, s->size, "a block of rows", &s->host_turned));
-    TRY(tamis_allocate(s->block * s->tile, s->size, "scores", &s->host_scores));
+    TRY(tamis_allocate(tamis_times(s->block, s->A->cols), s->size, "a block of rows", &s->host_turned));
+    TRY(tamis_allocate(tamis_times(s->block, s->tile), s->size, "scores", &s->host_scores));
     if (!s->on_host) return place_tiles(s);
     s->turned = (tamis_dense){.data = s->host_turned, .type = s->A->type};
     s->scores = (tamis_dense){.data = s->host_scores, .type = s->A->type};

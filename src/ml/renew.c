@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/sizes.h"
 #include "ml/canonical.h"
 #include "ml/factors.h"
 #include "ml/kept.h"
@@ -58,7 +59,8 @@ static tamis_status grow(const tamis_model *model, tamis_dense *kept, int64_t ro
     tamis_status status;
     TRY_GOTO(done, ml_dense_make(model, rows, cols, &larger));
     TRY_GOTO(done, ml_dense_read_doubles(model, kept, &before));
-    TRY_GOTO(done, tamis_allocate_zeroed(rows * cols, sizeof *after, "factors of new rows", (void **)&after));
+    TRY_GOTO(done,
+             tamis_allocate_zeroed(tamis_times(rows, cols), sizeof *after, "factors of new rows", (void **)&after));
     memcpy(after, before, (size_t)(kept->rows * cols) * sizeof *after);
     for (int64_t i = kept->rows; i < rows; i++)
         for (int64_t k = 0; k < cols && k < features; k++) {

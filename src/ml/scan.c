@@ -130,7 +130,7 @@ tamis_status ml_scan_row(const ml_scan *scan, ml_best *best) {
         ml_best_finish(best);
         return TAMIS_OK;
     }
-    const int64_t entries = (int64_t)p.count * p.n;
+    const int64_t entries = tamis_times(p.count, p.n);
     TRY_GOTO(done, tamis_allocate(entries, sizeof *p.columns, "the best columns", (void **)&p.columns));
     TRY_GOTO(done, tamis_allocate(entries, sizeof *p.scores, "the best columns", (void **)&p.scores));
     tamis_threads_run(p.count, body_scan, &p);

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "ml/canonical.h"
 #include "ml/coherence.h"
 #include "ml/factors.h"
@@ -221,8 +222,8 @@ static tamis_status score_topics(const scoring *s, int top, tamis_score *score) 
     tamis_status status;
     int64_t *columns = NULL;
     double *weights = NULL;
-    TRY_GOTO(done, tamis_allocate(topics * top, sizeof *columns, "words of topics", (void **)&columns));
-    TRY_GOTO(done, tamis_allocate(topics * top, sizeof *weights, "words of topics", (void **)&weights));
+    TRY_GOTO(done, tamis_allocate(tamis_times(topics, top), sizeof *columns, "words of topics", (void **)&columns));
+    TRY_GOTO(done, tamis_allocate(tamis_times(topics, top), sizeof *weights, "words of topics", (void **)&weights));
     TRY_GOTO(done, ml_topics(s->model, top, columns, weights));
     status = ml_coherence(s->observed, columns, topics, top, &score->coherence);
 done:

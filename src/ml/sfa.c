@@ -31,6 +31,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "ml/biases.h"
 #include "ml/calls.h"
 #include "ml/cholesky.h"
@@ -264,8 +265,9 @@ static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *wo
     TRY(ml_dense_make(model, cols, width, &work->items));
     TRY(ml_dense_make(model, width, width, &work->transposed));
     TRY(ml_dense_make(model, width, width, &work->shift));
-    TRY(tamis_allocate(width * width, sizeof(double), "the preconditioner", (void **)&work->numbers));
-    TRY(tamis_allocate(width * width, tamis_type_size(model->options.type), "the preconditioner", &work->narrow));
+    TRY(tamis_allocate(tamis_times(width, width), sizeof(double), "the preconditioner", (void **)&work->numbers));
+    TRY(tamis_allocate(tamis_times(width, width), tamis_type_size(model->options.type), "the preconditioner",
+                       &work->narrow));
     TRY(make_lambdas(model, work));
     if (!fitting) return TAMIS_OK;
     TRY(ml_dense_make(model, cols, width, &work->gradient));

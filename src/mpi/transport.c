@@ -37,11 +37,11 @@ static int64_t messages_of(const mpi_transport *t, const int64_t *starts) {
 static tamis_status make_room(mpi_transport *t, int64_t count) {
     if (count <= t->room || count < 1) return TAMIS_OK;
     if (count > INT32_MAX) return tamis_mpi_fail(t, "%lld messages are too many", (long long)count);
-    MPI_Request *const requests = realloc(t->requests, (size_t)count * sizeof *requests);
+    MPI_Request *const requests = reallocarray(t->requests, (size_t)count, sizeof *requests);
     if (requests) t->requests = requests;
-    int *const peers = realloc(t->peers, (size_t)count * sizeof *peers);
+    int *const peers = reallocarray(t->peers, (size_t)count, sizeof *peers);
     if (peers) t->peers = peers;
-    MPI_Status *const statuses = realloc(t->statuses, (size_t)count * sizeof *statuses);
+    MPI_Status *const statuses = reallocarray(t->statuses, (size_t)count, sizeof *statuses);
     if (statuses) t->statuses = statuses;
     if (!requests || !peers || !statuses) return tamis_mpi_fail(t, "no memory for %lld messages", (long long)count);
     t->room = (int)count;
@@ -163,11 +163,11 @@ static mpi_transport *make(MPI_Comm communicator, double time_limit) {
     MPI_Comm_size(communicator, &t->ranks);
     const size_t ranks = (size_t)t->ranks;
     t->room = 2 * t->ranks;
-    t->records = malloc((ranks + 1) * TAMIS_TRANSPORT_RECORD);
-    t->requests = malloc(2 * ranks * sizeof *t->requests);
-    t->peers = malloc(2 * ranks * sizeof *t->peers);
-    t->statuses = malloc(2 * ranks * sizeof *t->statuses);
-    t->received = malloc(ranks * sizeof *t->received);
+    t->records = calloc(ranks + 1, TAMIS_TRANSPORT_RECORD);
+    t->requests = calloc(2 * ranks, sizeof *t->requests);
+    t->peers = calloc(2 * ranks, sizeof *t->peers);
+    t->statuses = calloc(2 * ranks, sizeof *t->statuses);
+    t->received = calloc(ranks, sizeof *t->received);
     t->heard = calloc(ranks, sizeof *t->heard);
     if (t->records && t->requests && t->peers && t->statuses && t->received && t->heard) return t;
     release(t);

@@ -1,6 +1,7 @@
 /* The oracle's gradients: the formulas of <tamis/gradient.h>, a nonzero at a time, in double. */
 #include <tamis/reference.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "reference/request.h"
 
@@ -67,7 +68,9 @@ static void run_member(const tamis_request *r, const call *c) {
 static tamis_status run(tamis_request *r, const call *c) {
     if (c->ds && (!tamis_oracle_has_values(r) || r->options.edge == TAMIS_EDGE_MASK))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "ds is not NULL, but the edge does not read S's values");
-    TRY(tamis_oracle_start(r, 3));
+    const int64_t rows = (c->da ? r->rows : 0) + (c->db ? r->cols : 0);
+    const int64_t results = tamis_times(rows, c->A->cols) + (c->dd ? tamis_times(r->cols, c->D->cols) : 0);
+    TRY(tamis_oracle_start(r, 3, results + (c->ds ? r->S.nnz : 0)));
     for (; r->member < r->options.batch; r->member++) run_member(r, c);
     tamis_oracle_end(r);
     return TAMIS_OK;
@@ -80,9 +83,9 @@ tamis_status tamis_reference_sddmm_backward(const tamis_sparse *S, const tamis_d
     tamis_request r;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SDDMM, &r));
-    TRY(tamis_oracle_check_matrix(dP, "dP", S->nnz, 1));
-    TRY(tamis_oracle_check_matrix(A, "A", r.rows, tamis_oracle_cols(A)));
-    TRY(tamis_oracle_check_matrix(B, "B", r.cols, A->cols));
+    TRY(tamis_oracle_check_operand(&r, dP, "dP", S->nnz, 1));
+    TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
+    TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, A->cols));
     return run(&r, &c);
 }
 
@@ -94,10 +97,10 @@ tamis_status tamis_reference_fused_backward(const tamis_sparse *S, const tamis_d
     tamis_request r;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_FUSED, &r));
-    TRY(tamis_oracle_check_matrix(A, "A", r.rows, tamis_oracle_cols(A)));
-    TRY(tamis_oracle_check_matrix(B, "B", r.cols, A->cols));
-    TRY(tamis_oracle_check_matrix(D, "D", r.cols, tamis_oracle_cols(D)));
-    TRY(tamis_oracle_check_matrix(dE, "dE", r.rows, D->cols));
+    TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
+    TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, A->cols));
+    TRY(tamis_oracle_check_operand(&r, D, "D", r.cols, tamis_oracle_cols(D)));
+    TRY(tamis_oracle_check_operand(&r, dE, "dE", r.rows, D->cols));
     return run(&r, &c);
 }
 
@@ -107,11 +110,11 @@ tamis_status tamis_reference_spmm_backward(const tamis_sparse *S, const tamis_de
     tamis_request r;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SPMM, &r));
-    TRY(tamis_oracle_check_matrix(B, "B", r.cols, tamis_oracle_cols(B)));
-    TRY(tamis_oracle_check_matrix(dC, "dC", r.rows, B->cols));
+    TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, tamis_oracle_cols(B)));
+    TRY(tamis_oracle_check_operand(&r, dC, "dC", r.rows, B->cols));
     if (ds && !tamis_oracle_has_values(&r))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "ds is not NULL, but S has no values");
-    TRY(tamis_oracle_start(&r, 0));
+    TRY(tamis_oracle_start(&r, 0, (db ? tamis_times(r.cols, B->cols) : 0) + (ds ? S->nnz : 0)));
     for (; r.member < r.options.batch; r.member++) {
         double *const b = tamis_oracle_member(db, r.member * r.cols * B->cols), *const s = tamis_oracle_member(
                                                                                     ds, r.member * S->nnz);
@@ -132,9 +135,9 @@ tamis_status tamis_reference_edge(const tamis_sparse *S, const tamis_dense *X, c
     tamis_request r;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SDDMM, &r));
-    TRY(tamis_oracle_check_matrix(X, "X", S->nnz, 1));
+    TRY(tamis_oracle_check_operand(&r, X, "X", S->nnz, 1));
     TRY(tamis_oracle_check_output(p, "p", S->nnz));
-    TRY(tamis_oracle_start(&r, 1));
+    TRY(tamis_oracle_start(&r, 1, S->nnz));
     for (; r.member < r.options.batch; r.member++) {
         double *const out = tamis_oracle_member(p, r.member * S->nnz);
         for (int64_t t = 0; t < S->nnz; t++) r.p[t] = tamis_oracle_dense_at(X, r.member, t, 0);

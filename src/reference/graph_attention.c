@@ -19,8 +19,8 @@ static void clear(double *x, int64_t count) {
 static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double *x, double *log_sums) {
     tamis_status status = TAMIS_OK;
     double *most = NULL, *sum = NULL;
-    TRY_GOTO(done, tamis_allocate(c->S->rows * heads, sizeof *most, "largest scores", (void **)&most));
-    TRY_GOTO(done, tamis_allocate(c->S->rows * heads, sizeof *sum, "sums of rows", (void **)&sum));
+    TRY_GOTO(done, tamis_allocate(tamis_times(c->S->rows, heads), sizeof *most, "largest scores", (void **)&most));
+    TRY_GOTO(done, tamis_allocate(tamis_times(c->S->rows, heads), sizeof *sum, "sums of rows", (void **)&sum));
     for (int64_t i = 0; i < c->S->rows * heads; i++) most[i] = -(double)INFINITY;
     clear(sum, c->S->rows * heads);
     for (int64_t t = 0; t < c->S->nnz; t++)
@@ -105,7 +105,7 @@ tamis_status tamis_reference_graph_attention(const tamis_sparse *S, const tamis_
     tamis_clear_error();
     TRY(begin(&c, S, options, matrices));
     TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->rows * c.all));
-    TRY_GOTO(done, tamis_allocate(S->nnz * c.o.heads, sizeof *p, "weights", (void **)&p));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *p, "weights", (void **)&p));
     TRY_GOTO(done, weights(&c, p, log_sums));
     clear(out, S->rows * c.all);
     for (int64_t t = 0; t < S->nnz; t++)
@@ -160,9 +160,9 @@ tamis_status tamis_reference_graph_attention_backward(const tamis_sparse *S,
     TRY(TAMIS_RESERVED(gradients, "gradients"));
     TRY(begin(&c, S, options, matrices));
     TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", S->rows, c.all));
-    TRY_GOTO(done, tamis_allocate(S->nnz * c.o.heads, sizeof *p, "weights", (void **)&p));
-    TRY_GOTO(done, tamis_allocate(S->nnz * c.o.heads, sizeof *d, "gradients of scores", (void **)&d));
-    TRY_GOTO(done, tamis_allocate(S->rows * c.o.heads, sizeof *sums, "sums of rows", (void **)&sums));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *p, "weights", (void **)&p));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *d, "gradients of scores", (void **)&d));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.o.heads), sizeof *sums, "sums of rows", (void **)&sums));
     TRY_GOTO(done, weights(&c, p, NULL));
     score_gradients(&c, dOut, p, sums, d);
     clear(gradients->q, S->rows * c.all);
@@ -263,8 +263,8 @@ tamis_status tamis_reference_segment(const tamis_sparse *S, const tamis_segment_
     const bool soft = c.o.op == TAMIS_SEGMENT_SOFTMAX;
     TRY_GOTO(done, tamis_oracle_check_matrix(X, "X", S->nnz, c.o.heads));
     TRY_GOTO(done, tamis_oracle_check_output(out, "out", (soft ? S->nnz : S->rows) * c.o.heads));
-    TRY_GOTO(done, tamis_allocate(S->nnz * c.o.heads, sizeof *p, "weights", (void **)&p));
-    TRY_GOTO(done, tamis_allocate(S->rows * c.o.heads, sizeof *own, "arguments", (void **)&own));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *p, "weights", (void **)&p));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.o.heads), sizeof *own, "arguments", (void **)&own));
     if (soft) {
         TRY_GOTO(done, softmax_of(&c, X, p));
         for (int64_t i = 0; i < S->nnz * c.o.heads; i++)
@@ -292,9 +292,9 @@ tamis_status tamis_reference_segment_backward(const tamis_sparse *S, const tamis
     TRY_GOTO(done, tamis_oracle_check_matrix(X, "X", S->nnz, heads));
     TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", soft ? S->nnz : S->rows, heads));
     TRY_GOTO(done, tamis_oracle_check_output(dx, "dx", S->nnz * heads));
-    TRY_GOTO(done, tamis_allocate(S->nnz * heads, sizeof *p, "weights", (void **)&p));
-    TRY_GOTO(done, tamis_allocate(S->rows * heads, sizeof *sums, "sums of rows", (void **)&sums));
-    TRY_GOTO(done, tamis_allocate(S->rows * heads, sizeof *argument, "arguments", (void **)&argument));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, heads), sizeof *p, "weights", (void **)&p));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, heads), sizeof *sums, "sums of rows", (void **)&sums));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, heads), sizeof *argument, "arguments", (void **)&argument));
     TRY_GOTO(done, softmax_of(&c, X, p));
     if (!soft) reduce(&c, X, sums, argument);
     if (soft) clear(sums, S->rows * heads);

@@ -105,7 +105,7 @@ tamis_status tamis_reference_message(const tamis_sparse *S, const tamis_message_
     tamis_clear_error();
     TRY(begin_message(&c, S, options, U, E));
     TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->rows * c.all));
-    if (!argument) TRY_GOTO(done, tamis_allocate(S->rows * c.all, sizeof *own, "arguments", (void **)&own));
+    if (!argument) TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *own, "arguments", (void **)&own));
     reduce(&c, U, E, out, argument ? argument : own);
 done:
     tamis_release(own);
@@ -123,8 +123,8 @@ tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis
     tamis_clear_error();
     TRY(begin_message(&c, S, options, U, E));
     TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", S->rows, c.all));
-    TRY_GOTO(done, tamis_allocate(S->rows * c.all, sizeof *argument, "arguments", (void **)&argument));
-    TRY_GOTO(done, tamis_allocate(S->rows * c.all, sizeof *out, "results", (void **)&out));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *argument, "arguments", (void **)&argument));
+    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *out, "results", (void **)&out));
     reduce(&c, U, E, out, argument);
     clear(du, S->cols * c.all);
     clear(de, S->nnz * edge_columns(&c));

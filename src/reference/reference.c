@@ -12,10 +12,10 @@ tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, 
     tamis_request r;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SDDMM, &r));
-    TRY(tamis_oracle_check_matrix(A, "A", r.rows, tamis_oracle_cols(A)));
-    TRY(tamis_oracle_check_matrix(B, "B", r.cols, A->cols));
+    TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
+    TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, A->cols));
     TRY(tamis_oracle_check_output(p, "p", S->nnz));
-    TRY(tamis_oracle_start(&r, 1));
+    TRY(tamis_oracle_start(&r, 1, S->nnz));
     for (; r.member < r.options.batch; r.member++) {
         tamis_oracle_sample(&r, A, B);
         double *const out = tamis_oracle_member(p, r.member * S->nnz);
@@ -40,9 +40,9 @@ tamis_status tamis_reference_spmm(const tamis_sparse *S, const tamis_dense *B, c
     tamis_request r;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SPMM, &r));
-    TRY(tamis_oracle_check_matrix(B, "B", r.cols, tamis_oracle_cols(B)));
+    TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, tamis_oracle_cols(B)));
     TRY(tamis_oracle_check_output(c, "c", r.rows > 0 ? B->cols : 0));
-    TRY(tamis_oracle_start(&r, 1));
+    TRY(tamis_oracle_start(&r, 1, r.rows > 0 ? B->cols : 0));
     for (; r.member < r.options.batch; r.member++) {
         for (int64_t t = 0; t < S->nnz; t++) r.p[t] = tamis_oracle_value_at(&r, t);
         multiply(&r, B, tamis_oracle_member(c, r.member * r.rows * B->cols));
@@ -57,11 +57,11 @@ tamis_status tamis_reference_fused(const tamis_sparse *S, const tamis_dense *A, 
     tamis_request r;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_FUSED, &r));
-    TRY(tamis_oracle_check_matrix(A, "A", r.rows, tamis_oracle_cols(A)));
-    TRY(tamis_oracle_check_matrix(B, "B", r.cols, A->cols));
-    TRY(tamis_oracle_check_matrix(D, "D", r.cols, tamis_oracle_cols(D)));
+    TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
+    TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, A->cols));
+    TRY(tamis_oracle_check_operand(&r, D, "D", r.cols, tamis_oracle_cols(D)));
     TRY(tamis_oracle_check_output(e, "e", r.rows > 0 ? D->cols : 0));
-    TRY(tamis_oracle_start(&r, 1));
+    TRY(tamis_oracle_start(&r, 1, r.rows > 0 ? D->cols : 0));
     for (; r.member < r.options.batch; r.member++) {
         tamis_oracle_sample(&r, A, B);
         multiply(&r, D, tamis_oracle_member(e, r.member * r.rows * D->cols));

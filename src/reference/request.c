@@ -50,7 +50,7 @@ static void find_places(const tamis_request *r) {
             rows[t - S->offset_base] = i;
 }
 
-tamis_status tamis_oracle_start(tamis_request *r, int arrays) {
+tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results) {
     const int64_t nnz = r->S.nnz, normalised = r->options.edge == TAMIS_EDGE_SOFTMAX ? r->rows : 0;
     double **const samples[] = {&r->p, &r->x, &r->dp};
     tamis_status status = TAMIS_OK;
@@ -61,6 +61,7 @@ tamis_status tamis_oracle_start(tamis_request *r, int arrays) {
     TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->most, "the oracle's row maxima", (void **)&r->most));
     TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->sum, "the oracle's row sums", (void **)&r->sum));
     find_places(r);
+    if (results == 0) r->member = r->options.batch;
     return TAMIS_OK;
 failed:
     tamis_oracle_end(r);
@@ -109,6 +110,7 @@ tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *optio
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %d is not a valid tamis_edge", (int)o->edge);
     if (o->batch < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld: expected 1 or more", (long long)o->batch);
+    TRY(tamis_size_check("options", "batch", o->batch));
     if (operation == TAMIS_OP_SDDMM && o->transpose)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.transpose = true is not supported for SDDMM: exchange A and B instead");
@@ -118,6 +120,8 @@ tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *optio
         r->given.values = S->values;
         r->given.values_stride = S->batch_stride;
     }
+    TRY(tamis_size_check("execution", "values_stride", r->given.values_stride));
+    TRY(tamis_batch_check("values", o->batch, r->given.values_stride, S->offset_base + S->nnz, sizeof(double)));
     r->rows = o->transpose ? S->cols : S->rows;
     r->cols = o->transpose ? S->rows : S->cols;
     return o->trust_input ? TAMIS_OK : tamis_validate_threads(S, 1);
@@ -134,6 +138,12 @@ void tamis_oracle_scale_old(const tamis_request *r, double *out, int64_t count) 
 tamis_status tamis_oracle_check_matrix(const tamis_dense *X, const char *name, int64_t rows, int64_t cols) {
     if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     return tamis_dense_check(X, name, rows, cols, X->type);
+}
+
+tamis_status tamis_oracle_check_operand(const tamis_request *r, const tamis_dense *X, const char *name, int64_t rows,
+                                        int64_t cols) {
+    TRY(tamis_oracle_check_matrix(X, name, rows, cols));
+    return tamis_dense_check_at(X, name, rows, cols, X->type, TAMIS_HOST, r->options.batch);
 }
 
 tamis_status tamis_oracle_check_output(const double *out, const char *name, int64_t entries) {

@@ -20,8 +20,9 @@ typedef struct tamis_request {
 /* Checks S and the options, and copies them. */
 tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *options, const tamis_execution *execution,
                                tamis_operation operation, tamis_request *r);
-/* Finds the places of the nonzeros and allocates the first `arrays` of p, x and dp; tamis_oracle_end releases all. */
-tamis_status tamis_oracle_start(tamis_request *r, int arrays);
+/* Finds the places of the nonzeros and allocates the first `arrays` of p, x and dp; tamis_oracle_end releases all. No
+   member is left to compute where each has 0 results. */
+tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results);
 void tamis_oracle_end(tamis_request *r);
 
 /* The number of columns of a matrix, 0 if X is NULL. */
@@ -32,6 +33,9 @@ double *tamis_oracle_member(double *results, int64_t first);
 void tamis_oracle_scale_old(const tamis_request *r, double *out, int64_t count);
 
 tamis_status tamis_oracle_check_matrix(const tamis_dense *X, const char *name, int64_t rows, int64_t cols);
+/* Checks a matrix that each member of the batch has. */
+tamis_status tamis_oracle_check_operand(const tamis_request *r, const tamis_dense *X, const char *name, int64_t rows,
+                                        int64_t cols);
 tamis_status tamis_oracle_check_output(const double *out, const char *name, int64_t entries);
 
 double tamis_oracle_dense_at(const tamis_dense *X, int64_t member, int64_t i, int64_t j);

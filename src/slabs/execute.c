@@ -297,7 +297,7 @@ static tamis_status check_execution(const tamis_slab_plan *plan, const tamis_exe
                           : e->workspace ? "workspace"
                                          : "softmax_rows");
     return tamis_values_take(plan->host, &plan->S, plan->S.values ? plan->S.value_type : plan->options.type,
-                             tamis_needs_values(plan->options.operation, plan->options.edge), e);
+                             plan->options.batch, tamis_needs_values(plan->options.operation, plan->options.edge), e);
 }
 
 static tamis_status check_operands(const tamis_slab_plan *plan, const run *r) {
@@ -335,7 +335,8 @@ static tamis_status execute(tamis_slab_plan *plan, tamis_operation operation, ru
     const double start = tamis_clock_seconds();
     tamis_slab_report *const report = &plan->report;
     report->staging_seconds = report->transfer_seconds = report->compute_seconds = 0;
-    for (int64_t m = 0; m < plan->options.batch && status == TAMIS_OK; m++) {
+    const bool empty = r->out->rows == 0 || r->out->cols == 0; /* then members have nothing to do */
+    for (int64_t m = 0; !empty && m < plan->options.batch && status == TAMIS_OK; m++) {
         r->member = m;
         status = run_member(r);
     }

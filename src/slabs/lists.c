@@ -51,11 +51,13 @@ tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan) {
     const int64_t b_cols = spmm ? o->width : o->inner;
     const int64_t d_cols = o->operation == TAMIS_OP_FUSED && !o->d_is_b ? o->width : 0;
     const int64_t row_most = INT64_MAX / 64; /* a few of them can be counted without a look */
-    if (__builtin_mul_overflow(spmm ? 0 : o->inner, size, &b->a) ||
-        __builtin_mul_overflow(sddmm ? 0 : o->width, out_size, &b->out) ||
-        __builtin_mul_overflow(b_cols, size, &b->b) || __builtin_mul_overflow(d_cols, size, &b->d) ||
-        __builtin_add_overflow(b->a, b->out, &b->row) || __builtin_add_overflow(b->b, b->d, &b->b_row) ||
-        b->row > row_most || b->b_row > row_most)
+    b->a = spmm ? 0 : o->inner * size;       /* options are within TAMIS_SIZE_MOST */
+    b->out = sddmm ? 0 : o->width * out_size;
+    b->b = b_cols * size;
+    b->d = d_cols * size;
+    b->row = b->a + b->out;
+    b->b_row = b->b + b->d;
+    if (b->row > row_most || b->b_row > row_most)
         return tamis_fail(TAMIS_ERROR_OVERFLOW,
                           "options.inner = %lld, width = %lld: the bytes of a row do not fit 64 bits",
                           (long long)o->inner, (long long)o->width);

@@ -64,12 +64,6 @@ static tamis_status check_matrix(tamis_slab_plan *plan, const tamis_sparse *S) {
 
 /* ------------------------------------------------------------------------------------------ sizes */
 
-/* Counts bytes of matrices that may not exist: at most 1/16 of what 64 bits hold, so that a few can be added. */
-static int64_t times(int64_t count, int64_t bytes) {
-    int64_t product;
-    return __builtin_mul_overflow(count, bytes, &product) || product > INT64_MAX / 16 ? INT64_MAX / 16 : product;
-}
-
 static int64_t index_bytes(const tamis_slab_plan *plan) {
     return plan->report.keeps_b ? (int64_t)tamis_index_size(plan->S.index_type) : (int64_t)sizeof(int32_t);
 }
@@ -90,11 +84,11 @@ static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFER
         tamis_slab_raise(&most[TAMIS_SLAB_D], piece->b_rows * b->d);
         r->upload_bytes += (rows + 1) * (int64_t)sizeof(int32_t) + piece->nnz * (index_bytes(plan) + b->value);
     }
-    r->upload_bytes += times(plan->S.rows, b->a) + times(r->b_rows, b->b_row);
-    r->download_bytes = times(plan->S.rows, b->out) + times(plan->S.nnz, b->sample);
-    r->operand_bytes = times(plan->S.rows + 1, (int64_t)tamis_index_size(plan->S.offset_type)) +
-                       times(plan->S.nnz, (int64_t)tamis_index_size(plan->S.index_type) + b->value + b->sample) +
-                       times(plan->S.rows, b->row) + times(plan->S.cols, b->b_row);
+    r->upload_bytes += tamis_times(plan->S.rows, b->a) + tamis_times(r->b_rows, b->b_row);
+    r->download_bytes = tamis_times(plan->S.rows, b->out) + tamis_times(plan->S.nnz, b->sample);
+    r->operand_bytes = tamis_times(plan->S.rows + 1, (int64_t)tamis_index_size(plan->S.offset_type)) +
+                       tamis_times(plan->S.nnz, (int64_t)tamis_index_size(plan->S.index_type) + b->value + b->sample) +
+                       tamis_times(plan->S.rows, b->row) + tamis_times(plan->S.cols, b->b_row);
     r->kept_bytes += r->slabs * (int64_t)sizeof *plan->slabs + r->pieces * (int64_t)sizeof *plan->pieces +
                      plan->tiles.count * (int64_t)sizeof *plan->tiles.rows_of_b;
     const int64_t way = r->upload_bytes > r->download_bytes ? r->upload_bytes : r->download_bytes;
@@ -145,7 +139,7 @@ static tamis_status make_buffers(tamis_slab_plan *plan) {
     int64_t most[TAMIS_SLAB_BUFFERS] = {0};
     measure_pieces(plan, most);
     for (int i = 0; i < 2 && plan->report.keeps_b; i++)
-        TRY(allocate(plan, plan->S.cols * rows[i], "B and D", &plan->whole[i]));
+        TRY(allocate(plan, tamis_times(plan->S.cols, rows[i]), "B and D", &plan->whole[i]));
     for (int i = 0; i < TAMIS_SLAB_SETS; i++) TRY(make_set(plan, most, &plan->sets[i]));
     return TAMIS_OK;
 }

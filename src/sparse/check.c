@@ -2,6 +2,7 @@
 #include "sparse/check.h"
 
 #include "base/reserved.h"
+#include "base/sizes.h"
 
 typedef struct range {
     const char *field;
@@ -17,18 +18,21 @@ static tamis_status check_choices(const char *name, const range *choices, int co
     return TAMIS_OK;
 }
 
-static tamis_status check_not_negative(const char *name, const range *sizes, int count) {
-    for (int i = 0; i < count; i++)
-        if (sizes[i].value < 0)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %lld: expected 0 or more", name, sizes[i].field,
-                              (long long)sizes[i].value);
+tamis_status tamis_size_check(const char *name, const char *field, int64_t size) {
+    const char *const dot = *name ? "." : "";
+    if (size < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s%s%s = %lld: expected 0 or more", name, dot, field, (long long)size);
+    if (size <= TAMIS_SIZE_MOST) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s%s%s = %lld: expected at most %lld, the limit of all sizes", name, dot,
+                      field, (long long)size, (long long)TAMIS_SIZE_MOST);
+}
+
+static tamis_status check_sizes(const char *name, const range *sizes, int count) {
+    for (int i = 0; i < count; i++) TRY(tamis_size_check(name, sizes[i].field, sizes[i].value));
     return TAMIS_OK;
 }
 
 static tamis_status check_array(const char *name, const char *field, const void *array, int64_t entries, size_t size) {
-    if (entries > (int64_t)(PTRDIFF_MAX / (ptrdiff_t)size))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.%s: %lld entries of %zu bytes exceed the address space", name,
-                          field, (long long)entries, size);
     if (entries > 0 && !array)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = NULL: expected an array of %lld", name, field,
                           (long long)entries);
@@ -36,6 +40,14 @@ static tamis_status check_array(const char *name, const char *field, const void 
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %p: expected an address that is a multiple of %zu", name,
                           field, array, size);
     return TAMIS_OK;
+}
+
+tamis_status tamis_batch_check(const char *name, int64_t batch, int64_t stride, int64_t elements, size_t size) {
+    const int64_t most = (int64_t)(PTRDIFF_MAX / (ptrdiff_t)size) - elements;
+    if (tamis_times(batch - 1, stride) <= most) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                      "%s: a batch of %lld that begin %lld elements after each other exceeds the address space", name,
+                      (long long)batch, (long long)stride);
 }
 
 tamis_status tamis_format_check(const tamis_sparse *S, tamis_format format) {
@@ -57,12 +69,10 @@ tamis_status tamis_offset_check(const char *name, const char *field, int64_t nnz
 }
 
 static tamis_status check_offsets(const tamis_sparse *S, const char *name) {
-    if (S->nnz > INT64_MAX - S->offset_base || !tamis_index_holds(S->offset_type, S->offset_base + S->nnz))
+    if (!tamis_index_holds(S->offset_type, S->offset_base + S->nnz))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.nnz = %lld: an offset_type of %s cannot hold it%s", name,
                           (long long)S->nnz, tamis_index_type_name(S->offset_type),
                           S->offset_base ? " beyond offset_base" : "");
-    if (S->rows == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.rows = %lld: rows + 1 overflows 64 bits", name, (long long)S->rows);
     return check_array(name, "offsets", S->offsets, S->rows + 1, tamis_index_size(S->offset_type));
 }
 
@@ -80,7 +90,7 @@ tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
                            {"nnz", S->nnz, 0},
                            {"batch_stride", S->batch_stride, 0},
                            {"offset_base", S->offset_base, 0}};
-    TRY(check_not_negative(name, sizes, 5));
+    TRY(check_sizes(name, sizes, 5));
     if (S->offset_base != 0 && S->format == TAMIS_COO)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.offset_base = %lld: COO has no offsets, expected 0", name,
                           (long long)S->offset_base);
@@ -108,8 +118,9 @@ tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {
     return TAMIS_OK;
 }
 
-/* Checks all fields. */
-static tamis_status check_dense(const tamis_dense *dense, const char *name, tamis_location location) {
+/* Checks all fields, and that the address space can hold so many of them, batch_stride after each other. This is the
+   one check of products of sizes: later ones of the same numbers do not overflow. */
+static tamis_status check_dense(const tamis_dense *dense, const char *name, tamis_location location, int64_t batch) {
     if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},
                              {"layout", (int64_t)dense->layout, TAMIS_COLUMN_MAJOR},
@@ -127,30 +138,32 @@ static tamis_status check_dense(const tamis_dense *dense, const char *name, tami
                            {"cols", dense->cols, 0},
                            {"stride", dense->stride, 0},
                            {"batch_stride", dense->batch_stride, 0}};
-    TRY(check_not_negative(name, sizes, 4));
+    TRY(check_sizes(name, sizes, 4));
     const bool row_major = dense->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = row_major ? dense->rows : dense->cols, length = row_major ? dense->cols : dense->rows;
     const int64_t stride = tamis_dense_stride(dense);
     if (stride < length)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.stride = %lld: expected 0 or at least %s = %lld", name,
                           (long long)stride, row_major ? "cols" : "rows", (long long)length);
-    if (lines == 0 || length == 0) return TAMIS_OK;
+    const bool empty = lines == 0 || length == 0;
     const int64_t most = (int64_t)(PTRDIFF_MAX / (ptrdiff_t)tamis_type_size(dense->type));
     int64_t elements; /* up to the last one: no gap needs to follow the last line */
-    if (__builtin_mul_overflow(lines - 1, stride, &elements) || __builtin_add_overflow(elements, length, &elements) ||
-        elements > most)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld lines with stride = %lld exceed the address space", name,
-                          (long long)lines, (long long)stride);
-    return check_array(name, "data", dense->data, elements, tamis_type_size(dense->type));
+    if (__builtin_mul_overflow(empty ? 0 : lines - 1, stride, &elements) ||
+        __builtin_add_overflow(elements, empty ? 0 : length, &elements) || elements > most)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "%s: %lld lines with stride = %lld exceed the address space of %lld elements", name,
+                          (long long)lines, (long long)stride, (long long)most);
+    TRY(tamis_batch_check(name, batch, dense->batch_stride, elements, tamis_type_size(dense->type)));
+    return empty ? TAMIS_OK : check_array(name, "data", dense->data, elements, tamis_type_size(dense->type));
 }
 
 tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name) {
-    return check_dense(dense, name, TAMIS_HOST);
+    return check_dense(dense, name, TAMIS_HOST, 1);
 }
 
 tamis_status tamis_dense_check_at(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
-                                  tamis_type type, tamis_location location) {
-    TRY(check_dense(dense, name, location));
+                                  tamis_type type, tamis_location location, int64_t batch) {
+    TRY(check_dense(dense, name, location, batch));
     if (dense->rows != rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.rows = %lld: expected %lld", name, (long long)dense->rows,
                           (long long)rows);
@@ -165,5 +178,5 @@ tamis_status tamis_dense_check_at(const tamis_dense *dense, const char *name, in
 
 tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
                                tamis_type type) {
-    return tamis_dense_check_at(dense, name, rows, cols, type, TAMIS_HOST);
+    return tamis_dense_check_at(dense, name, rows, cols, type, TAMIS_HOST, 1);
 }

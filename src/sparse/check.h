@@ -6,8 +6,15 @@
 #include "base/private.h"
 #include "sparse/index.h"
 
-/* Checks that indices of the type can hold 0 .. size - 1, and offsets of the type `nnz`. The message calls the number
-   name.field, or field if name is empty. */
+/* Checks that a size that a caller states is 0 .. TAMIS_SIZE_MOST (base/sizes.h). The message calls it name.field, or
+   field if name is empty. */
+tamis_status tamis_size_check(const char *name, const char *field, int64_t size);
+
+/* Checks that the address space can hold a batch of arrays of so many elements, `stride` elements after each other. */
+tamis_status tamis_batch_check(const char *name, int64_t batch, int64_t stride, int64_t elements, size_t size);
+
+/* Checks that indices of the type can hold 0 .. size - 1, and offsets of the type `nnz`. The message names the number
+   in the same way. */
 tamis_status tamis_index_check(const char *name, const char *field, int64_t size, tamis_index_type type);
 tamis_status tamis_offset_check(const char *name, const char *field, int64_t nnz, tamis_index_type type);
 
@@ -15,9 +22,9 @@ tamis_status tamis_offset_check(const char *name, const char *field, int64_t nnz
 tamis_status tamis_format_check(const tamis_sparse *S, tamis_format format);
 
 /*
- * Checks that enumerations are valid, sizes are not negative, a matrix without rows or columns has no entries, the
- * index and offset types and the address space can hold the sizes, and arrays with entries are present and aligned (a
- * CSR always has at least offsets[0]). The arrays may be on the host or on a device. `name` is the argument's name,
+ * Checks that enumerations are valid, sizes are within their limits, a matrix without rows or columns has no entries,
+ * the index and offset types and the address space can hold the sizes, and arrays with entries are present and aligned
+ * (a CSR always has at least offsets[0]). The arrays may be on the host or on a device. `name` is the argument's name,
  * "S".
  */
 tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name);
@@ -32,9 +39,9 @@ TAMIS_PRIVATE_API tamis_status tamis_sparse_check_host(const tamis_sparse *S, co
 TAMIS_PRIVATE_API tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
                                                  tamis_type type);
 
-/* Checks the same for data at `location`. */
+/* Checks the same for data at `location`, and for so many such matrices, batch_stride after each other. */
 tamis_status tamis_dense_check_at(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
-                                  tamis_type type, tamis_location location);
+                                  tamis_type type, tamis_location location, int64_t batch);
 
 /* Checks a host matrix of any dimensions and type. */
 tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name);

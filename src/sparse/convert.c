@@ -266,10 +266,6 @@ static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_option
     } sides[] = {{"rows", S->rows, rows_are_indices}, {"cols", S->cols, true}};
     for (int i = 0; i < 2; i++)
         if (sides[i].index) TRY(tamis_index_check("S", sides[i].field, sides[i].size, options->index_type));
-    const int64_t groups = options->transpose ? S->cols : S->rows;
-    if (groups == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: the number of offsets overflows 64 bits",
-                          options->transpose ? "cols" : "rows", (long long)groups);
     return tamis_offset_check("S", "nnz", S->nnz, options->offset_type);
 }
 

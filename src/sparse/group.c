@@ -238,7 +238,8 @@ static tamis_status group_by_buckets(grouping *g, int threads, tamis_index_type 
     const int64_t buckets = counters_of(g);
     sorting s = {.g = g, .count = buckets, .largest = 1, .offset_type = offset_type, .offsets = offsets};
     void *counters = NULL, *begins = NULL, *room = NULL;
-    TRY_GOTO(cleanup, tamis_allocate_zeroed(buckets * threads, sizeof(int64_t), "counters of buckets", &counters));
+    TRY_GOTO(cleanup,
+             tamis_allocate_zeroed(tamis_times(buckets, threads), sizeof(int64_t), "counters of buckets", &counters));
     TRY_GOTO(cleanup, tamis_allocate(buckets + 1, sizeof(int64_t), "buckets of entries", &begins));
     g->next = counters;
     tamis_threads_run(threads, count_thread, g);
@@ -285,10 +286,7 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
     const int64_t affordable = 1 + S->nnz / (1 + ENTRIES_PER_COUNTER * g.groups);
     if (threads > affordable) threads = (int)affordable;
     void *memory;
-    int64_t counters;
-    if (__builtin_mul_overflow(g.groups, threads, &counters))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld groups: their number overflows", (long long)g.groups);
-    TRY(tamis_allocate_zeroed(counters, sizeof(int64_t), "counters", &memory));
+    TRY(tamis_allocate_zeroed(tamis_times(g.groups, threads), sizeof(int64_t), "counters", &memory));
     g.next = memory;
     tamis_threads_run(threads, count_thread, &g);
     place_shares(&g, threads, offset_type, offsets);

@@ -81,9 +81,8 @@ tamis_status tamis_owned_dense_create(int64_t rows, int64_t cols, tamis_type typ
     tamis_clear_error();
     if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected an address for the result");
     *array = NULL;
-    if (rows < 0 || cols < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld: expected 0 or more", rows < 0 ? "rows" : "cols",
-                          (long long)(rows < 0 ? rows : cols));
+    TRY(tamis_size_check("", "rows", rows));
+    TRY(tamis_size_check("", "cols", cols));
     if ((unsigned)type > TAMIS_BF16)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %lld: expected 0 .. %d", (long long)type, (int)TAMIS_BF16);
     if ((unsigned)layout > TAMIS_COLUMN_MAJOR)

@@ -156,8 +156,6 @@ static void measure_scattered(const tamis_sparse *S, int64_t *low, int64_t *high
 static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profile) {
     tamis_status status = TAMIS_OK;
     void *offsets = NULL, *low = NULL, *high = NULL;
-    if (S->rows == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: rows + 1 overflows 64 bits", (long long)S->rows);
     TRY_GOTO(cleanup, tamis_allocate_zeroed(S->rows + 1, sizeof(int64_t), "row offsets", &offsets));
     const bool ordered = offsets_from_entries(S, offsets);
     tamis_sparse rows = *S;

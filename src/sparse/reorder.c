@@ -50,10 +50,7 @@ static tamis_status need_array(const char *name, const void *array, int64_t entr
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an array of %lld entries", name, (long long)entries);
 }
 
-static tamis_status need_offsets(const tamis_sparse *S, const void *offsets, const char *field, int64_t size) {
-    if (size == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: the number of offsets overflows 64 bits", field,
-                          (long long)size);
+static tamis_status need_offsets(const tamis_sparse *S, const void *offsets, int64_t size) {
     TRY(need_array("offsets", offsets, size + 1));
     return tamis_offset_check("S", "nnz", S->nnz, S->offset_type);
 }
@@ -79,7 +76,7 @@ tamis_status tamis_coo_to_csr(const tamis_sparse *S, void *offsets, void *column
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
     TRY(tamis_format_check(S, TAMIS_COO));
-    TRY(need_offsets(S, offsets, "rows", S->rows));
+    TRY(need_offsets(S, offsets, S->rows));
     TRY(need_array("columns", columns, S->nnz));
     TRY(tamis_validate_threads(S, 0));
     return tamis_group(S, false, 0, S->offset_type, offsets, &(tamis_reordered){columns, values, permutation});
@@ -89,7 +86,7 @@ tamis_status tamis_transpose(const tamis_sparse *S, void *offsets, void *columns
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
     TRY(tamis_index_check("S", "rows", S->rows, S->index_type));
-    TRY(need_offsets(S, offsets, "cols", S->cols));
+    TRY(need_offsets(S, offsets, S->cols));
     TRY(need_array("columns", columns, S->nnz));
     TRY(tamis_validate_threads(S, 0));
     tamis_sparse view;

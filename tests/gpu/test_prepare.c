@@ -203,8 +203,8 @@ static const struct too_large {
     tamis_index_type index_type;
     bool accepted; /* nonzeros are counted by its indices */
 } too_large[] = {
-    {"rows of the nonzeros: 2305843009213693952 times 4 bytes", 1000, 1000, 1LL << 61, 128, TAMIS_I32, false},
-    {"rows of the nonzeros: 2305843009213693952 times 8 bytes", 1000, 1000, 1LL << 61, 128, TAMIS_I64, true},
+    {"the bytes of rows of the nonzeros do not fit the address space", 1000, 1000, 1LL << 61, 128, TAMIS_I32, false},
+    {"the bytes of rows of the nonzeros do not fit the address space", 1000, 1000, 1LL << 61, 128, TAMIS_I64, true},
     {"9223372036854775807 panels", INT64_MAX, 1, 5, 1, TAMIS_I64, true},
 };
 

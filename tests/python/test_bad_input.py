@@ -232,7 +232,16 @@ def test_integers_beyond_their_limit(call, words):
 
 
 def test_integers_at_their_limit():
-    assert tamis.Pattern((OFFSETS, COLUMNS), shape=(2, 2**62)).shape == (2, 2**62)
+    assert tamis.Pattern((OFFSETS, COLUMNS), shape=(2, 2**55 - 1)).shape == (2, 2**55 - 1)
+    for shape, what in (((2**62, 4), "rows = 4611686018427387904"), ((4, 2**55), "cols = 36028797018963968")):
+        empty = scipy_sparse.coo_array((np.zeros(0, "float32"), (np.zeros(0, "int64"), np.zeros(0, "int64"))), shape=shape)
+        for call in (tamis.Pattern, lambda S: tamis.plan("spmm", S, width=1), lambda S: tamis.plan("sddmm", S, inner=1)):
+            with pytest.raises(ValueError, match=f"S.{what}: expected at most 36028797018963967"):
+                call(empty)
+    with pytest.raises(ValueError, match="too big|at most"):  # NumPy's words for the result, or ours for S
+        tamis.spmm(scipy_sparse.coo_array((2**62, 4), dtype="float32"), np.ones((4, 1), "float32"))
+    with pytest.raises(ValueError, match="batch = 4611686018427387904: expected at most 36028797018963967"):
+        tamis.plan("sddmm", pattern(), inner=2, batch=2**62)
     assert model(seed=2**64 - 1).fit(ratings()).n_iter_ == 1
     assert model(weighted=np.bool_(True)).fit(ratings()).n_iter_ == 1
 

@@ -174,6 +174,32 @@ def test_an_allocator_that_is_interrupted():
     assert _interrupts.memory.failure(other) is other
 
 
+def test_what_a_callback_raises_does_not_pass_through_c(monkeypatch):
+    """A release has no answer for the library: Python reports what it raises, and the plan is freed all the same."""
+    from tamis import _declarations as c
+    from tamis import _plan
+    from tamis._device import opened
+    from tamis._kinds import _table
+    from tamis._library import lib, must
+    libc = ctypes.CDLL(None)
+    libc.aligned_alloc.restype, libc.aligned_alloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 2, [ctypes.c_void_p]
+    released, said = [], []
+    monkeypatch.setattr(sys, "unraisablehook", lambda raised: said.append(str(raised.exc_value)))
+
+    def release(memory):
+        released.append(memory)
+        libc.free(memory)
+        raise RuntimeError("from release")
+
+    S = tamis.Pattern((np.arange(0, 21, 2), np.arange(20) % 10), shape=(10, 10))
+    given = _plan.options(operation=c.TAMIS_OP_SPMM, type=c.TAMIS_F32, output_type=c.TAMIS_F32, width=4, batch=1, transpose=True, edge=c.TAMIS_EDGE_MASK,
+                          allocator=_table(lambda size, stream: libc.aligned_alloc(64, -(-size // 64) * 64), release))
+    plan = ctypes.c_void_p()
+    must(lib.tamis_plan_create(opened("cpu").handle, ctypes.byref(S.sparse.struct), ctypes.byref(given), plan))
+    lib.tamis_plan_destroy(plan)
+    assert released and said == ["from release"] * len(released)
+
+
 def test_each_thread_has_an_allocator_of_its_own():
     """What another thread's allocator answers meanwhile changes nothing: out of memory stays that, and is no KeyboardInterrupt."""
     from tamis._kinds import _table

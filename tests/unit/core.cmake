@@ -12,7 +12,7 @@ if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
     set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 endif()
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
-foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan oracle property)
+foreach(test arguments coo dense_arguments device_memory faults floor limits sizes threads plan oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)
 endforeach()
 foreach(test measured remembered)

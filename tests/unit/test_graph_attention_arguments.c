@@ -149,7 +149,9 @@ static void attention(void **state) {
     SPOILT((void)0, pass_stream, TAMIS_ERROR_ARGUMENT, "stream = ");
     SPOILT(c.options.type = (tamis_type)4, pass, TAMIS_ERROR_ARGUMENT, "options.type = 4");
     SPOILT(c.options.heads = -1, pass, TAMIS_ERROR_ARGUMENT, "options.heads = -1");
-    SPOILT(c.options.width = INT64_MAX, pass, TAMIS_ERROR_OVERFLOW, "options.heads = 2");
+    SPOILT(c.options.width = INT64_MAX, pass, TAMIS_ERROR_OVERFLOW, "options.width = 9223372036854775807");
+    SPOILT((c.options.width = INT64_C(1) << 54, c.options.heads = 1 << 20), pass, TAMIS_ERROR_OVERFLOW,
+           "options.heads = 1048576");
     SPOILT(c.options.reserved[1] = 7, back, TAMIS_ERROR_UNSUPPORTED, "options.reserved[1] = 0x7");
     SPOILT(c.matrices.reserved[2] = 7, pass, TAMIS_ERROR_UNSUPPORTED, "matrices.reserved[2] = 0x7");
     SPOILT(c.gradients.reserved[0] = 7, back, TAMIS_ERROR_UNSUPPORTED, "gradients.reserved[0] = 0x7");

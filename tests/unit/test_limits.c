@@ -33,7 +33,7 @@ static void workspaces_that_fit_nowhere(void **state) {
         /* the elements fit, their bytes do not */
         {TAMIS_OP_SDDMM, TAMIS_F64, 1LL << 40, 1LL << 22, 0, "4611686018427387904 elements of 8 bytes"},
         /* the bytes fit, rounded up to 64 they do not */
-        {TAMIS_OP_SDDMM, TAMIS_F16, (1LL << 62) - 1, 1, 0, "4611686018427387903 elements of 2 bytes"},
+        {TAMIS_OP_SDDMM, TAMIS_F16, (1LL << 31) + 1, (1LL << 31) - 1, 0, "4611686018427387903 elements of 2 bytes"},
         /* each operand fits, both together do not */
         {TAMIS_OP_FUSED, TAMIS_F32, 1LL << 40, 1LL << 20, 1LL << 20, "1152921504606846976 elements of 4 bytes"},
     };

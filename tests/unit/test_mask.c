@@ -499,19 +499,19 @@ static void sizes_are_refused(void **state) {
         refuses(attempt(&m), TAMIS_ERROR_##status, message);                                                           \
         m = before;                                                                                                    \
     } while (0)
-    REFUSED(m.rows = -1, ARGUMENT, "mask.rows = -1: expected 0 .. 1152921504606846976");
-    REFUSED(m.cols = INT64_MAX, ARGUMENT, "mask.cols = 9223372036854775807: expected 0 .. 1152921504606846976");
-    REFUSED(m.left = -2, ARGUMENT, "mask.left = -2: expected -1 .. 1152921504606846976");
-    REFUSED(m.right = -2, ARGUMENT, "mask.right = -2: expected -1 .. 1152921504606846976");
-    REFUSED(m.dilation = 0, ARGUMENT, "mask.dilation = 0: expected 1 .. 1152921504606846976");
-    REFUSED(m.every = -1, ARGUMENT, "mask.every = -1: expected 0 .. 1152921504606846976");
-    REFUSED(m.globals = -1, ARGUMENT, "mask.globals = -1: expected 0 .. 1152921504606846976");
+    REFUSED(m.rows = -1, ARGUMENT, "mask.rows = -1: expected 0 .. 36028797018963967");
+    REFUSED(m.cols = INT64_MAX, ARGUMENT, "mask.cols = 9223372036854775807: expected 0 .. 36028797018963967");
+    REFUSED(m.left = -2, ARGUMENT, "mask.left = -2: expected -1 .. 36028797018963967");
+    REFUSED(m.right = -2, ARGUMENT, "mask.right = -2: expected -1 .. 36028797018963967");
+    REFUSED(m.dilation = 0, ARGUMENT, "mask.dilation = 0: expected 1 .. 36028797018963967");
+    REFUSED(m.every = -1, ARGUMENT, "mask.every = -1: expected 0 .. 36028797018963967");
+    REFUSED(m.globals = -1, ARGUMENT, "mask.globals = -1: expected 0 .. 36028797018963967");
     REFUSED(m.global_count = 11, ARGUMENT, "mask.global_count = 11: expected 0 .. 10");
     REFUSED(m.global_count = 2, ARGUMENT, "mask.global_list = NULL: expected 2 places, as many as global_count");
-    REFUSED(m.members = -1, ARGUMENT, "mask.members = -1: expected 0 .. 1152921504606846976");
+    REFUSED(m.members = -1, ARGUMENT, "mask.members = -1: expected 0 .. 36028797018963967");
     REFUSED(m.length_type = (tamis_index_type)2, ARGUMENT, "mask.length_type = 2: expected 0 .. 1");
-    REFUSED(m.members = INT64_C(1) << 59, OVERFLOW,
-            "mask.members = 576460752303423488 of 10 x 10: more than 2^60 rows or columns");
+    REFUSED(m.members = INT64_C(1) << 54, OVERFLOW,
+            "mask.members = 18014398509481984 of 10 x 10: more than 36028797018963967 rows or columns");
     REFUSED(m.cols = INT64_C(1) << 31, OVERFLOW, "mask.cols = 2147483648: expected offsets of int64");
     REFUSED((m.members = INT64_C(1) << 28, m.rows = 0), OVERFLOW,
             "mask: an index_type of int32 cannot hold 0 .. 2684354559, of members * cols columns");
@@ -571,7 +571,7 @@ static void arrays_are_refused(void **state) {
     refuses(attempt(&s.mask), TAMIS_ERROR_ARGUMENT,
             "mask.blocks is 7 x 7: expected 5 x 5, the blocks of 4 that cover 20 x 20");
     s.mask.block = 0;
-    refuses(attempt(&s.mask), TAMIS_ERROR_ARGUMENT, "mask.block = 0: expected 1 .. 1152921504606846976");
+    refuses(attempt(&s.mask), TAMIS_ERROR_ARGUMENT, "mask.block = 0: expected 1 .. 36028797018963967");
     s.mask.block = 3;
     s.blocks.format = TAMIS_COO;
     s.blocks.row_indices = s.blocks.columns;

@@ -176,7 +176,9 @@ static void options(void **state) {
     SPOILT(c.options.argument_type = (tamis_index_type)2, pass, TAMIS_ERROR_ARGUMENT, "options.argument_type = 2");
     SPOILT(c.options.heads = -1, pass, TAMIS_ERROR_ARGUMENT, "options.heads = -1");
     SPOILT(c.options.width = -1, back, TAMIS_ERROR_ARGUMENT, "options.width = -1");
-    SPOILT(c.options.width = INT64_MAX, pass, TAMIS_ERROR_OVERFLOW, "options.heads = 2");
+    SPOILT(c.options.width = INT64_MAX, pass, TAMIS_ERROR_OVERFLOW, "options.width = 9223372036854775807");
+    SPOILT((c.options.width = INT64_C(1) << 54, c.options.heads = 1 << 20), pass, TAMIS_ERROR_OVERFLOW,
+           "options.heads = 1048576");
     SPOILT(c.options.reserved[2] = 9, pass, TAMIS_ERROR_UNSUPPORTED, "options.reserved[2] = 0x9");
     SPOILT(c.options.op = TAMIS_MESSAGE_COPY_U, pass, TAMIS_ERROR_ARGUMENT, "since copy_u reads no E");
     SPOILT(c.options.edge_data = TAMIS_E_NONE, pass, TAMIS_ERROR_ARGUMENT, "since the message reads E");

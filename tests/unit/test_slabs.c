@@ -356,8 +356,12 @@ static void test_errors_of_making(void **state) {
     columns[2] = 3;
     expect_error(MAKE, TAMIS_ERROR_PATTERN, "columns[2] = 3");
     columns[2] = 2;
-    o.width = INT64_MAX / 32; /* a row's bytes fit 64 bits, those of what its call takes do not */
-    expect_error(MAKE, TAMIS_ERROR_OVERFLOW, "options.inner = 0, width = 288230376151711743: ");
+    o.width = (int64_t)1 << 55;
+    expect_error(MAKE, TAMIS_ERROR_OVERFLOW, "options.width = 36028797018963968: expected at most 36028797018963967");
+    o.operation = TAMIS_OP_FUSED;
+    o.inner = o.width = ((int64_t)1 << 55) - 1; /* a row's bytes fit 64 bits, those of what its call takes do not */
+    expect_error(MAKE, TAMIS_ERROR_OVERFLOW, "options.inner = 36028797018963967, width = 36028797018963967: ");
+    o.operation = TAMIS_OP_SPMM;
     o.width = 3;
     slabs.device_memory = 64;
     expect_error(MAKE, TAMIS_ERROR_MEMORY, "slabs.device_memory = 64: ");

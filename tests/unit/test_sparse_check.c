@@ -84,10 +84,16 @@ static void rejects_bad_fields(void **state) {
     REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.cols = 2147483649", S.cols = (int64_t)INT32_MAX + 2);
     REJECT(good_coo, TAMIS_ERROR_OVERFLOW, "S.rows = 2147483649", S.rows = (int64_t)INT32_MAX + 2);
     REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.nnz = 2147483648", S.nnz = (int64_t)INT32_MAX + 1);
-    REJECT(good_coo, TAMIS_ERROR_OVERFLOW, "S.row_indices", S.nnz = INT64_MAX);
-    REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.columns", S.nnz = INT64_MAX / 2; S.offset_type = TAMIS_I64);
+    REJECT(good_coo, TAMIS_ERROR_OVERFLOW, "S.nnz = 9223372036854775807: expected at most 36028797018963967",
+           S.nnz = INT64_MAX);
+    REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.nnz = 36028797018963968", S.nnz = (int64_t)1 << 55;
+           S.offset_type = TAMIS_I64);
+    REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.offset_base = 36028797018963968", S.offset_base = (int64_t)1 << 55);
+    REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.batch_stride = 36028797018963968", S.batch_stride = (int64_t)1 << 55);
+    REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.cols = 36028797018963968", S.cols = (int64_t)1 << 55;
+           S.index_type = TAMIS_I64);
     REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.rows = 9223372036854775807", S.rows = INT64_MAX);
-    REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.offsets", S.rows = INT64_MAX - 1);
+    REJECT(good_csr, TAMIS_ERROR_OVERFLOW, "S.rows = 36028797018963968", S.rows = (int64_t)1 << 55);
 #undef REJECT
     S = good_csr();
     S.location = TAMIS_DEVICE;
@@ -136,7 +142,12 @@ static void checks_dense_views(void **state) {
     REJECT(TAMIS_ERROR_ARGUMENT, "A.data = NULL", A.data = NULL);
     REJECT(TAMIS_ERROR_ARGUMENT, "A.data", A.data = (char *)values + 1);
     REJECT(TAMIS_ERROR_OVERFLOW, "stride = 4611686018427387904", A.stride = (int64_t)1 << 62);
-    REJECT(TAMIS_ERROR_OVERFLOW, "stride = 1152921504606846976", A.stride = (int64_t)1 << 60);
+    REJECT(TAMIS_ERROR_OVERFLOW, "A.stride = 36028797018963968: expected at most", A.stride = (int64_t)1 << 55);
+    REJECT(TAMIS_ERROR_OVERFLOW, "A.rows = 36028797018963968: expected at most", A.rows = (int64_t)1 << 55);
+    REJECT(TAMIS_ERROR_OVERFLOW, "A.batch_stride = 36028797018963968", A.batch_stride = (int64_t)1 << 55);
+    REJECT(TAMIS_ERROR_OVERFLOW, "A: 1099511627776 lines with stride = 1073741824 exceed the address space of 2305",
+           A.rows = (int64_t)1 << 40;
+           A.stride = 1 << 30);
 #undef REJECT
 }
 

@@ -62,7 +62,7 @@ static void *messages(void *context) {
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_SDDMM);
     o.inner = -2 - w->number;
-    snprintf(wanted, sizeof wanted, "inner = %d ", -2 - w->number);
+    snprintf(wanted, sizeof wanted, "inner = %d:", -2 - w->number);
     for (int round = 0; round < 500 && !w->failed; round++) {
         tamis_plan *plan = NULL;
         if (tamis_plan_create(w->device, &s.S, &o, &plan) != TAMIS_ERROR_ARGUMENT) w->failed = "it was accepted";

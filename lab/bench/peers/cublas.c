@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -80,7 +81,7 @@ static unsigned char *wanted_rows(const tamis_sparse *S, const tamis_oracle *ora
 static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle) {
     const state *self = peer->own;
     const tamis_sparse *S = &host->S;
-    const size_t size = tamis_type_size(host->type), line = (size_t)S->cols * size;
+    const size_t size = tamis_type_size(host->type), line = tamis_bytes(S->cols, size);
     unsigned char *wanted = wanted_rows(S, oracle);
     unsigned char *row = tool_allocate(line, 1);
     tamis_status status = TAMIS_OK;

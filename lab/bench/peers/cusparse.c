@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/timer.h"
@@ -127,7 +128,7 @@ static bool make_ones(tool_peer *peer) {
     const size_t size = tamis_type_size(peer->mirror->problem.type);
     void *host = tool_allocate((size_t)S->nnz, size);
     for (int64_t t = 0; t < S->nnz; t++) tool_element_set(host, peer->mirror->problem.type, t, 1);
-    bool made = allocate(peer, (size_t)S->nnz * size, &own(peer)->ones);
+    bool made = allocate(peer, tamis_bytes(S->nnz, size), &own(peer)->ones);
     if (made) {
         made = have(peer, tamis_device_upload(device_of(peer), NULL, own(peer)->ones, 0, host, (size_t)S->nnz * size));
     }
@@ -294,7 +295,7 @@ static bool make(tool_peer *peer) {
         if (!problem->S.values && !make_ones(peer)) return false;
         return make_spmm(peer, &problem->B, problem->S.values ? (void *)(uintptr_t)problem->S.values : self->ones);
     case TAMIS_OP_FUSED:
-        return allocate(peer, (size_t)problem->S.nnz * tamis_type_size(problem->type), &self->sample_values) &&
+        return allocate(peer, tamis_bytes(problem->S.nnz, tamis_type_size(problem->type)), &self->sample_values) &&
                make_sddmm(peer, self->sample_values) && make_spmm(peer, &problem->D, self->sample_values);
     }
     return false;

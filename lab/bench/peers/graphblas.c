@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "kinds.h"
@@ -230,7 +231,7 @@ static bool make_full(tool_peer *peer, const tamis_dense *dense, void **matrix) 
     if (!make_empty(peer, dense->rows, dense->cols, matrix)) return false;
     const size_t line = (size_t)dense->cols * tamis_type_size(dense->type);
     const size_t stride = (size_t)dense->stride * tamis_type_size(dense->type);
-    char *values = tool_large_allocate((size_t)dense->rows * line);
+    char *values = tool_large_allocate(tamis_bytes(dense->rows, line));
     for (int64_t i = 0; i < dense->rows; i++) {
         memcpy(values + (size_t)i * line, (const char *)dense->data + (size_t)i * stride, line);
     }

@@ -50,7 +50,8 @@ static tamis_status make_map(const tamis_prepared *p, thread_map *m) {
     TRY(p->device->runtime->read(p->device, p->problem.stream, m->offsets, place_of(p->problem.offsets),
                                  (size_t)(p->problem.rows + 1) * offset_size));
     for (int64_t i = 0; i < p->problem.rows; i++) m->blocks += blocks_of_row(p, m->offsets, i);
-    TRY(tamis_allocate(m->blocks * p->parameters[TAMIS_STUDY_BLOCK], offset_size, "a map of threads", &m->map));
+    TRY(tamis_allocate(tamis_times(m->blocks, p->parameters[TAMIS_STUDY_BLOCK]), offset_size, "a map of threads",
+                       &m->map));
     TRY(tamis_allocate(m->blocks, tamis_index_size(p->problem.index_type), "the rows of blocks", &m->block_rows));
     fill_map(p, m);
     return TAMIS_OK;

@@ -55,7 +55,7 @@ static tamis_status column_places(const tamis_problem *problem, const tamis_mess
     int64_t *of_entry = NULL;
     void *made = NULL;
     TRY(tamis_allocate(rows->nnz, sizeof *of_entry, "places of entries", (void **)&of_entry));
-    TRY_GOTO(done, tamis_cpu_allocate(problem->device, NULL, (size_t)(rows->nnz ? rows->nnz : 1) * sizeof **places,
+    TRY_GOTO(done, tamis_cpu_allocate(problem->device, NULL, tamis_bytes(rows->nnz ? rows->nnz : 1, sizeof **places),
                                       "places of entries", &made));
     for (int64_t t = 0; t < rows->nnz; t++) of_entry[entry_of(columns, t)] = t;
     for (int64_t t = 0; t < rows->nnz; t++) ((int64_t *)made)[t] = of_entry[entry_of(rows, t)];

@@ -95,8 +95,8 @@ tamis_status tamis_cpu_cached_attend(const tamis_cached_job *job) {
              .row_bytes = (o->width + 2) * (o->type == TAMIS_F64 ? 8 : 4)};
     TRY(tamis_allocate(o->sequences + 1, sizeof *r.firsts, "parts of caches", (void **)&r.firsts));
     const int64_t positions = count_parts(&r);
-    TRY_GOTO(done, tamis_allocate(r.firsts[o->sequences] * o->heads, (size_t)r.row_bytes, "sums of parts of caches",
-                                  (void **)&r.parts));
+    TRY_GOTO(done, tamis_allocate(tamis_times(r.firsts[o->sequences], o->heads), (size_t)r.row_bytes,
+                                  "sums of parts of caches", (void **)&r.parts));
     const double worth = (double)positions * (double)o->heads * (double)(o->inner + o->width) / THREAD_WORTH;
     const int threads = worth < 1 ? 1 : worth < job->threads ? (int)worth : job->threads;
     tamis_threads_run(threads, sum, &r);

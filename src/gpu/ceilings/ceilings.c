@@ -2,6 +2,7 @@
 #include "gpu/ceilings/ceilings.h"
 
 #include "base/memory_source.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 
@@ -107,7 +108,7 @@ static tamis_status allocate_table(probe *p) {
 }
 
 static tamis_status run(probe *p, tamis_ceilings *ceilings) {
-    const size_t sums = (size_t)p->groups * TAMIS_GPU_GROUP * 8;
+    const size_t sums = tamis_bytes(p->groups, (size_t)TAMIS_GPU_GROUP * 8);
     TRY(allocate_table(p));
     TRY(tamis_gpu_allocate(p->device, NULL, sums, "a probe's sums", &p->sums));
     TRY(p->device->runtime->fill(p->device, NULL, (tamis_place){p->table, 0}, 0x5a, (size_t)p->bytes));

@@ -16,7 +16,7 @@ static tamis_status ask(const tamis_prepared *p, const char *kernel, const tamis
     enum { ENTRIES = 16 * TAMIS_GPU_GROUP /* of a group */, GROUPS_MOST = 65535 };
     tamis_status status = TAMIS_OK;
     const int64_t rows = p->problem.rows, slices = tamis_gpu_ceiling(p->profile.max, ENTRIES);
-    const size_t bytes = (size_t)count * sizeof *numbers;
+    const size_t bytes = tamis_bytes(count, sizeof *numbers);
     const tamis_gpu_kinds kinds = {TAMIS_F32, p->problem.index_type, p->problem.offset_type};
     void *made = NULL, *const stream = p->problem.stream;
     TRY(tamis_gpu_allocate(p->device, stream, bytes, "which rows are alike", &made));
@@ -38,7 +38,7 @@ done:
 /* The columns of each row against those of the first one that is said to be alike: *differ is 1 where some are not. */
 static tamis_status compare(const tamis_prepared *p, const int64_t *leaders, int32_t *differ) {
     tamis_status status = TAMIS_OK;
-    const size_t bytes = (size_t)p->problem.rows * sizeof *leaders;
+    const size_t bytes = tamis_bytes(p->problem.rows, sizeof *leaders);
     void *list = NULL, *const stream = p->problem.stream;
     TRY(tamis_gpu_allocate(p->device, stream, bytes, "which rows are alike", &list));
     const tamis_gpu_named own = tamis_gpu_memory("leaders", list);
@@ -132,7 +132,7 @@ tamis_status tamis_gpu_alike_blocks(tamis_prepared *p, const tamis_gpu_alike_row
                                     int64_t *count) {
     tamis_status status = TAMIS_OK;
     int64_t *places = NULL, used = 0;
-    TRY(tamis_allocate(p->problem.rows * each, sizeof *places, "blocks of rows", (void **)&places));
+    TRY(tamis_allocate(tamis_times(p->problem.rows, each), sizeof *places, "blocks of rows", (void **)&places));
     for (int64_t i = 0; i < p->problem.rows; i++) {
         if (i > 0 && rows[i].alike != rows[i - 1].alike)
             while (used % each) places[used++] = -1;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
 #include "gpu/compile/kernel_lists.h"
@@ -190,7 +191,7 @@ tamis_status tamis_gpu_cached_attend(const tamis_cached_job *job) {
     TRY(check(&c));
     if (c.parts == 1) return sum(&c);
     const int64_t rows = job->o.sequences * job->o.key_heads * c.blocks_each * c.parts * c.form.rows;
-    const size_t bytes = (size_t)(rows * (job->o.width + 2)) * tamis_gpu_real_size(job->o.type);
+    const size_t bytes = tamis_bytes(tamis_times(rows, job->o.width + 2), tamis_gpu_real_size(job->o.type));
     TRY(tamis_gpu_allocate(c.device, job->stream, bytes, "parts of caches", &c.partials.base));
     TRY_GOTO(done, sum(&c));
     TRY_GOTO(done, merge(&c));

@@ -100,8 +100,8 @@ static tamis_status prepare(tamis_prepared *p) {
         v[PARTS] = tamis_gpu_long_rows_parts(p->device, &form, problem->type, s->blocks * problem->batch,
                                              p->profile.max, is_even(&p->profile));
     if (v[PARTS] > 1)
-        p->scratch_bytes =
-            (size_t)(s->blocks * v[ROWS] * v[PARTS] * (problem->width + 2)) * tamis_gpu_real_size(problem->type);
+        p->scratch_bytes = tamis_bytes(tamis_times(s->blocks * v[ROWS] * v[PARTS], problem->width + 2),
+                                       tamis_gpu_real_size(problem->type));
     TRY_GOTO(done, compile(p, &form));
 done:
     tamis_release(rows);

@@ -1,6 +1,7 @@
 /* Host side of mask.simt. */
 #include "gpu/mask/mask.h"
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
@@ -89,7 +90,7 @@ tamis_status tamis_gpu_mask_offsets(void *handle, void *stream, int threads, con
     void *own = NULL;
     (void)threads;
     if (offset_type == TAMIS_I32)
-        TRY(tamis_gpu_allocate(device, stream, (size_t)count * sizeof(int64_t), "the counts of a mask", &own));
+        TRY(tamis_gpu_allocate(device, stream, tamis_bytes(count, sizeof(int64_t)), "the counts of a mask", &own));
     void *const sums = own ? own : offsets;
     TRY_GOTO(done, add_up(device, stream, m, sums));
     if (own)

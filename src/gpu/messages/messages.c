@@ -293,7 +293,7 @@ static tamis_status merge(const pass *p) {
 /* Rows that are cut leave their parts in memory of this call. */
 static tamis_status run_with_parts(pass *p) {
     tamis_status status = TAMIS_OK;
-    const int64_t count = p->pieces * p->all;
+    const int64_t count = tamis_times(p->pieces, p->all);
     const int64_t bytes = tamis_gpu_round_up(count * (int64_t)tamis_gpu_real_size(p->job->type), 64);
     const bool largest = p->job->kind == TAMIS_PASS_LARGEST;
     void *memory = NULL;

@@ -194,7 +194,7 @@ static tamis_status list_unseen(tamis_prepared *p) {
 
 /* Bytes of two partial rows for each chunk, with their softmax. */
 static int64_t scratch_of(const tamis_problem *problem, int64_t chunks) {
-    return 2 * chunks * (problem->width + 2) * (int64_t)tamis_gpu_real_size(problem->type);
+    return tamis_times(2 * chunks * (int64_t)tamis_gpu_real_size(problem->type), problem->width + 2);
 }
 
 /* A single call allocates partial rows, a start and a place in both lists for each chunk. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/methods.h"
 #include "gpu/model.h"
@@ -123,8 +124,8 @@ static tamis_status prepare(tamis_prepared *p) {
     if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
     TRY(check(p));
     if (cuts)
-        p->scratch_bytes = (size_t)(tamis_gpu_cuts_pieces_most(p, v[LIMIT]) * (p->problem.inner + 2)) *
-                           tamis_gpu_real_size(p->problem.type);
+        p->scratch_bytes = tamis_bytes(tamis_times(tamis_gpu_cuts_pieces_most(p, v[LIMIT]), p->problem.inner + 2),
+                                       tamis_gpu_real_size(p->problem.type));
     if (p->problem.rows == 0 || p->problem.inner == 0) return TAMIS_OK;
     TRY(compile_sums(p)); /* while the lists are made */
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], &s->cuts));

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/methods.h"
@@ -25,7 +26,7 @@ typedef struct rounded_state {
 static int64_t length_of(const tamis_problem *p) { return p->operation == TAMIS_OP_SDDMM ? p->inner : p->width; }
 static int64_t stride_of(const tamis_problem *p) { return tamis_gpu_round_up(length_of(p), EACH); }
 static int64_t halves_bytes(const tamis_problem *p) {
-    return HEAD + tamis_gpu_round_up(p->cols * stride_of(p) * 2, 64);
+    return HEAD + tamis_gpu_round_up(tamis_times(p->cols, stride_of(p) * 2), 64);
 }
 
 /* The same problem with rows of fp16. */

@@ -1,5 +1,6 @@
 /* Host side of spmm_rounded.simt: gpu-rows' parameters, tasks and merging. */
 #include "gpu/rounded/spmm_rounded.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/methods.h"
 #include "gpu/rows/cuts.h"
@@ -39,7 +40,8 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_gpu_lanes_check(p, v[TAMIS_LANES_SLICE], &state->slices));
     if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
     if (tamis_gpu_cuts_any(p, v[LIMIT]))
-        p->scratch_bytes = (size_t)(tamis_gpu_cuts_pieces_most(p, v[LIMIT]) * p->problem.width) * sizeof(float);
+        p->scratch_bytes =
+            tamis_bytes(tamis_times(tamis_gpu_cuts_pieces_most(p, v[LIMIT]), p->problem.width), sizeof(float));
     if (p->problem.rows == 0) return TAMIS_OK;
     TRY(compile_sums(p, state)); /* while the lists are made */
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], &state->cuts));

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
@@ -129,7 +130,7 @@ tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, cons
     const int64_t rows = p->problem.rows;
     const tamis_index_type type = p->problem.index_type;
     void *keys = NULL, *const stream = p->problem.stream;
-    TRY(tamis_gpu_allocate(p->device, stream, (size_t)rows * tamis_index_size(type), "lengths of rows", &keys));
+    TRY(tamis_gpu_allocate(p->device, stream, tamis_bytes(rows, tamis_index_size(type)), "lengths of rows", &keys));
     const tamis_gpu_sorting what = {
         .count = rows, .of = keys, .by = 1, .limit = classes, .index_type = type, .order_type = TAMIS_I64};
     arguments[0] = tamis_gpu_memory("keys", keys);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/papers.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/model.h"
@@ -101,8 +102,8 @@ static tamis_status prepare(tamis_prepared *p) {
     if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
     TRY(check(p));
     if (cuts)
-        p->scratch_bytes =
-            (size_t)(tamis_gpu_cuts_pieces_most(p, v[LIMIT]) * p->problem.width) * tamis_gpu_real_size(p->problem.type);
+        p->scratch_bytes = tamis_bytes(tamis_times(tamis_gpu_cuts_pieces_most(p, v[LIMIT]), p->problem.width),
+                                       tamis_gpu_real_size(p->problem.type));
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile_sums(p)); /* while the lists are made */
     tamis_gpu_cuts *const lists = &((rows_state *)p->state)->cuts;

@@ -73,6 +73,7 @@ static void release_refused(tamis_gpu_device *device) {
 tamis_status tamis_gpu_allocate(tamis_gpu_device *device, void *stream, size_t bytes, const char *what, void **memory) {
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
+    TRY(tamis_bytes_check(bytes, what));
     if (tamis_memory_source_now())
         return tamis_memory_source_allocate(stream, stream == TAMIS_ALL_STREAMS, bytes, what, memory);
     if (tamis_memory_fails_now())

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/profile.h"
@@ -36,7 +37,7 @@ static tamis_status rebase_columns(tamis_gpu_device *device, void *stream, void 
         to->view.columns = (const char *)S->columns + first;
         return TAMIS_OK;
     }
-    TRY(tamis_gpu_allocate(device, kept, (size_t)(S->nnz * size), "columns of a slice", &to->columns));
+    TRY(tamis_gpu_allocate(device, kept, tamis_bytes(S->nnz, (size_t)size), "columns of a slice", &to->columns));
     to->view.columns = to->columns;
     return device->runtime->copy(device, stream, (tamis_place){to->columns, 0},
                                  (tamis_place){(void *)(uintptr_t)S->columns, first}, (size_t)(S->nnz * size));
@@ -54,7 +55,7 @@ tamis_status tamis_gpu_rebase(tamis_gpu_device *device, void *stream, void *kept
     *to = (tamis_gpu_rebased){.view = *S};
     if (S->format != TAMIS_CSR || S->offset_base == 0) return TAMIS_OK;
     to->view.offset_base = 0;
-    TRY_GOTO(failed, tamis_gpu_allocate(device, kept, (size_t)(S->rows + 1) * tamis_index_size(S->offset_type),
+    TRY_GOTO(failed, tamis_gpu_allocate(device, kept, tamis_bytes(S->rows + 1, tamis_index_size(S->offset_type)),
                                         "the offsets of a slice", &to->offsets));
     to->view.offsets = to->offsets;
     TRY_GOTO(failed, rebase_offsets(device, stream, S, to->offsets));
@@ -100,7 +101,7 @@ static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, ent
                               .limit = S->rows,
                               .index_type = S->index_type,
                               .order_type = sorted->order_type};
-    TRY(tamis_gpu_allocate(p->device, p->stream, (size_t)S->nnz * tamis_index_size(sorted->row_type),
+    TRY(tamis_gpu_allocate(p->device, p->stream, tamis_bytes(S->nnz, tamis_index_size(sorted->row_type)),
                            "sorted row indices", &sorted->rows));
     if (sorted->row_type == TAMIS_I32) what.sorted_keys = sorted->rows;
     return tamis_gpu_sort(p->device, p->stream, &what, &sorted->order, p->stream);
@@ -120,7 +121,7 @@ static tamis_status turn(const tamis_problem *p, const tamis_sparse *S, tamis_sp
                                .offsets = S->offsets,
                                .offset_type = S->offset_type,
                                .index_type = S->index_type};
-    TRY(tamis_gpu_allocate(p->device, p->stream, (size_t)S->nnz * tamis_index_size(S->index_type),
+    TRY(tamis_gpu_allocate(p->device, p->stream, tamis_bytes(S->nnz, tamis_index_size(S->index_type)),
                            "row indices of a transpose", rows));
     turned->columns = *rows;
     return tamis_gpu_expand_rows(p->device, p->stream, &csr, *rows);
@@ -142,10 +143,10 @@ static tamis_status order_entries(const tamis_problem *p, const tamis_sparse *S,
     entry_sort sorted = {.order_type = order->offset_type,
                          .row_type = S->rows <= INT32_MAX ? TAMIS_I32 : S->index_type};
     TRY_GOTO(done, sort_rows(p, S, &sorted));
-    TRY_GOTO(done, tamis_gpu_allocate(device, kept, (size_t)S->nnz * tamis_index_size(S->index_type),
+    TRY_GOTO(done, tamis_gpu_allocate(device, kept, tamis_bytes(S->nnz, tamis_index_size(S->index_type)),
                                       "columns in the order of rows", &order->own_columns));
     TRY_GOTO(done,
-             tamis_gpu_allocate(device, kept, (size_t)S->nnz * 8, "a permutation of entries", &order->permutation));
+             tamis_gpu_allocate(device, kept, tamis_bytes(S->nnz, 8), "a permutation of entries", &order->permutation));
     if (sorted.row_type != TAMIS_I32)
         TRY_GOTO(done, gather(p, S, &sorted, S->row_indices, order->permutation, sorted.rows));
     TRY_GOTO(done, gather(p, S, &sorted, S->columns, order->permutation, order->own_columns));
@@ -160,7 +161,7 @@ done:
 /* The CSR of a COO view. Entries that are in row order already only need offsets. */
 static tamis_status make_csr(const tamis_problem *p, const tamis_sparse *S, bool in_order, tamis_row_order *order) {
     TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(p),
-                           (size_t)(S->rows + 1) * tamis_index_size(order->offset_type),
+                           tamis_bytes(S->rows + 1, tamis_index_size(order->offset_type)),
                            "row offsets in the order of rows", &order->offsets));
     if (!in_order) return order_entries(p, S, order);
     order->columns = S->columns;

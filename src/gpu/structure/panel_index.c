@@ -1,5 +1,6 @@
 #include "gpu/structure/panel_index.h"
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/order.h"
@@ -21,11 +22,7 @@ typedef struct build {
 
 tamis_status tamis_gpu_index_allocate(const tamis_prepared *p, void *stream, int64_t count, size_t size,
                                       const char *what, void **memory) {
-    int64_t bytes;
-    if (__builtin_mul_overflow(count, (int64_t)size, &bytes))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld times %zu bytes do not fit 64 bits", what, (long long)count,
-                          size);
-    return tamis_gpu_allocate(p->device, stream, (size_t)bytes, what, memory);
+    return tamis_gpu_allocate(p->device, stream, tamis_bytes(count, size), what, memory);
 }
 
 tamis_status tamis_gpu_index_run(const tamis_prepared *p, const char *in, const char *kernel, int64_t count,

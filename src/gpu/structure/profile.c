@@ -33,8 +33,8 @@ static tamis_status say_what(tamis_gpu_device *device, void *stream, const tamis
     void *offsets = NULL, *rows = NULL, *columns = NULL;
     tamis_sparse copy = *S;
     const bool csr = S->format == TAMIS_CSR;
-    const int64_t index_bytes = (int64_t)tamis_index_size(S->index_type) * S->nnz;
-    const int64_t offset_bytes = csr ? (int64_t)tamis_index_size(S->offset_type) * (S->rows + 1) : 0;
+    const int64_t index_bytes = (int64_t)tamis_bytes(S->nnz, tamis_index_size(S->index_type));
+    const int64_t offset_bytes = csr ? (int64_t)tamis_bytes(S->rows + 1, tamis_index_size(S->offset_type)) : 0;
     TRY_GOTO(done, tamis_allocate(offset_bytes, 1, "a copy of the offsets", &offsets));
     TRY_GOTO(done, tamis_allocate(csr ? 0 : index_bytes, 1, "a copy of the row indices", &rows));
     TRY_GOTO(done, tamis_allocate(index_bytes, 1, "a copy of the columns", &columns));
@@ -238,8 +238,8 @@ static tamis_status profile_on_host(const tamis_problem *p, tamis_evidence *evid
     int64_t facts[TAMIS_GPU_PROFILE_NUMBERS];
     tamis_problem copy = *p;
     void *offsets = NULL, *columns = NULL;
-    const int64_t offset_bytes = (int64_t)tamis_index_size(p->offset_type) * (p->rows + 1);
-    const int64_t column_bytes = (int64_t)tamis_index_size(p->index_type) * p->nnz;
+    const int64_t offset_bytes = (int64_t)tamis_bytes(p->rows + 1, tamis_index_size(p->offset_type));
+    const int64_t column_bytes = (int64_t)tamis_bytes(p->nnz, tamis_index_size(p->index_type));
     TRY_GOTO(done, tamis_allocate(offset_bytes, 1, "a copy of the offsets", &offsets));
     TRY_GOTO(done, tamis_allocate(column_bytes, 1, "a copy of the columns", &columns));
     TRY_GOTO(done, device->runtime->read(device, p->stream, offsets, place_of(p->offsets), (size_t)offset_bytes));

@@ -1,6 +1,7 @@
 /* Prefix sums and sorting in device memory, by the kernels of sort.simt. */
 #include "gpu/structure/sort.h"
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "sparse/index.h"
@@ -161,7 +162,7 @@ tamis_status tamis_gpu_sort(tamis_gpu_device *device, void *stream, const tamis_
     const bool stays = *order && s.passes % 2 == 0; /* the result where the order given was */
     TRY(allocate(&s, *order ? stays : s.passes > 1));
     if (!stays)
-        TRY_GOTO(done, tamis_gpu_allocate(device, kept, (size_t)what->count * tamis_index_size(what->order_type),
+        TRY_GOTO(done, tamis_gpu_allocate(device, kept, tamis_bytes(what->count, tamis_index_size(what->order_type)),
                                           "a sorted order", &made));
     to[0] = place_of(stays ? *order : made);
     to[1] = *order && !stays ? from : s.order;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/rows/cuts.h"
@@ -82,7 +83,7 @@ tamis_status tamis_gpu_tasks_make(tamis_prepared *p, const tamis_gpu_split_rows 
     const int64_t rows = p->problem.rows;
     void *order = NULL, *counts = NULL, *scratch = NULL, *const stream = p->problem.stream;
     TRY_GOTO(done, sort_rows(p, split, &order));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, (size_t)(rows + 1) * 8, "teams of rows", &counts));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_bytes(rows + 1, 8), "teams of rows", &counts));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
     TRY_GOTO(done, launch(p, "teams_count", rows + 1,
                           TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows), tamis_gpu_integer("share", split->share),

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/panel_index.h"
@@ -31,8 +32,8 @@ static tamis_status keep_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     const size_t size = tamis_index_size(p->problem.index_type);
     TRY(tamis_gpu_add_kept(p, &to->records, to->count, RECORD_BYTES, "records of the cells"));
     if (to->masked) {
-        TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)count * size, rows, &to->row_offsets));
-        return tamis_gpu_allocate(p->device, p->problem.stream, (size_t)most * 2, entries, &to->entries);
+        TRY(tamis_gpu_allocate(p->device, p->problem.stream, tamis_bytes(count, size), rows, &to->row_offsets));
+        return tamis_gpu_allocate(p->device, p->problem.stream, tamis_bytes(most, 2), entries, &to->entries);
     }
     TRY(tamis_gpu_add_kept(p, &to->row_offsets, count, size, rows));
     return tamis_gpu_add_kept(p, &to->entries, most, 2, entries);
@@ -111,10 +112,11 @@ static tamis_status align_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
                 .tiles = tamis_gpu_round_up(problem->cols, to->columns) / to->columns};
     to->count = t.panels * t.tiles;
     TRY(keep_cells(p, to));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, (size_t)(t.panels * (t.tiles + 1) * to->rows) * 4,
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream,
+                                      tamis_bytes(tamis_times(tamis_times(t.panels, t.tiles + 1), to->rows), 4),
                                       "where tiles begin in rows", &t.begins));
     TRY_GOTO(done,
-             tamis_gpu_allocate(p->device, stream, (size_t)(to->count + 1) * 8, "entries of the cells", &t.counts));
+             tamis_gpu_allocate(p->device, stream, tamis_bytes(to->count + 1, 8), "entries of the cells", &t.counts));
     TRY_GOTO(done,
              tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(to->count + 1), "prefix sums", &t.scratch));
     TRY_GOTO(done, fill_tiles(p, to, &t));

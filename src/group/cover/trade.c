@@ -252,8 +252,8 @@ tamis_status tamis_cover_make_values(tamis_cover *c, const tamis_sparse *S) {
     tamis_row_exchange_set_widths(x, 1, 0);
     TRY(tamis_row_exchange_make_buffers(x, false));
     if (x->batch > 1)
-        TRY(tamis_group_allocate(x->group, tamis_row_lists(x)->ghost_rows * x->row_bytes, "values for others",
-                                 &c->packed));
+        TRY(tamis_group_allocate(x->group, tamis_times(tamis_row_lists(x)->ghost_rows, x->row_bytes),
+                                 "values for others", &c->packed));
     const int64_t count = (sets - 1) * S->batch_stride + tamis_row_lists(x)->own_rows;
     return tamis_group_put(x->group, S->values, count * (int64_t)tamis_type_size(x->type), "values for others",
                            &c->own_memory, &c->own);

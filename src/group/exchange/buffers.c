@@ -35,9 +35,11 @@ static tamis_status prepare_device(tamis_row_exchange *e) {
     /* rows are packed while a product computes: not after all of its blocks */
     TRY(backend->stream_create(device->handle, true, &e->stream));
     if (e->group->direct) return TAMIS_OK;
-    TRY(backend->host_allocate(device->handle, (size_t)larger(is->send_rows * there, is->ghost_rows * back),
+    TRY(backend->host_allocate(device->handle,
+                               (size_t)larger(tamis_times(is->send_rows, there), tamis_times(is->ghost_rows, back)),
                                &e->host_send));
-    return backend->host_allocate(device->handle, (size_t)larger(is->ghost_rows * there, is->send_rows * back),
+    return backend->host_allocate(device->handle,
+                                  (size_t)larger(tamis_times(is->ghost_rows, there), tamis_times(is->send_rows, back)),
                                   &e->host_received);
 }
 

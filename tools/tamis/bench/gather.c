@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/sizes.h"
 #include "base/threads.h"
 #include "bench/gather_rows.h"
 
@@ -70,7 +71,7 @@ void tool_flush_caches(int64_t bytes, int threads) {
     if (!memory) {
         if (bytes < (int64_t)32 << 20) bytes = (int64_t)32 << 20;
         words = bytes * 2 / (int64_t)sizeof *memory;
-        memory = tool_large_allocate((size_t)words * sizeof *memory);
+        memory = tool_large_allocate(tamis_bytes(words, sizeof *memory));
     }
     tamis_threads_run(threads > 1 ? threads : 1, flush_share, &(flushing){memory, words});
 }

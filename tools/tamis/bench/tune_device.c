@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "bench/bench.h"
 #include "cli/command.h"
 #include "cli/exit.h"
@@ -157,7 +158,7 @@ static int measure(const settings *set, tool_device *device, tally *t) {
                                      .seconds = set->seconds};
     tool_bench_run run = {.settings = &how, .observe = observe, .observer = t};
     run.cases = tool_bench_cases(&how) * count;
-    t->timings = tool_allocate((size_t)run.cases * TOOL_BENCH_CONTESTANTS, sizeof *t->timings);
+    t->timings = tool_allocate(tamis_bytes(run.cases, TOOL_BENCH_CONTESTANTS), sizeof *t->timings);
     for (int i = 0; i < count && !tool_interrupted(); i++) {
         char spec[128];
         snprintf(spec, sizeof spec, "%s", set->small ? small_matrices[i] : matrices[i]);

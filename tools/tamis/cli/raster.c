@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/sizes.h"
 #include "cli/exit.h"
 #include "cli/operands.h"
 
@@ -18,7 +19,7 @@ static int cells(int64_t own, int64_t other, int most) {
 
 void tool_raster_make(const tamis_sparse *S, int most, tool_raster *raster) {
     *raster = (tool_raster){.rows = cells(S->rows, S->cols, most), .cols = cells(S->cols, S->rows, most)};
-    raster->count = tool_allocate((size_t)raster->rows * (size_t)raster->cols, sizeof *raster->count);
+    raster->count = tool_allocate(tamis_bytes(raster->rows, (size_t)raster->cols), sizeof *raster->count);
     const double down = S->rows > 0 ? (double)raster->rows / (double)S->rows : 0;
     const double across = S->cols > 0 ? (double)raster->cols / (double)S->cols : 0;
     for (int64_t i = 0; i < S->rows && S->nnz > 0; i++) {

@@ -8,6 +8,7 @@
 #include <tamis/stream.h>
 #include <tamis/structure.h>
 
+#include "base/sizes.h"
 #include "cli/exit.h"
 #include "cli/mirror.h"
 #include "cli/progress.h"
@@ -283,7 +284,7 @@ static tamis_status collect_output(tool_group *group, const tool_problem *whole)
     }
     const int64_t own = group->at->output.rows;
     const bool first = tool_rank_number() == 0;
-    char *memory = tool_large_allocate((size_t)(first ? starts[group->ranks] : own * line) + 1);
+    char *memory = tool_large_allocate((size_t)(first ? starts[group->ranks] : tamis_times(own, line)) + 1);
     tamis_dense packed = *output;
     packed.layout = TAMIS_ROW_MAJOR;
     packed.stride = output->cols;
@@ -303,7 +304,7 @@ static tamis_status collect_output(tool_group *group, const tool_problem *whole)
 }
 
 static tamis_status sample(tool_group *group, int count, int burst, bool copies, bool kept, double *seconds) {
-    double *all = tool_allocate((size_t)group->here * (size_t)count, sizeof *all);
+    double *all = tool_allocate(tamis_bytes(group->here, (size_t)count), sizeof *all);
     const bool processes = group->processes;
     for (int r = 0; r < group->here; r++) {
         tool_rank *rank = &group->at[r];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <tamis/structure.h>
 
+#include "base/sizes.h"
 #include "cli/operands.h"
 #include "group/choice.h"
 #include "group/ranks.h"
@@ -58,8 +59,8 @@ static bool add_transposed(const tool_group_fit *what, tool_group_choice *sum) {
                            .index_type = S->index_type,
                            .offset_type = S->offset_type};
     const size_t offset = S->offset_type == TAMIS_I64 ? 8 : 4, index = S->index_type == TAMIS_I64 ? 8 : 4;
-    void *offsets = tool_large_allocate((size_t)(S->cols + 1) * offset);
-    void *columns = tool_large_allocate((size_t)S->nnz * index + 1);
+    void *offsets = tool_large_allocate(tamis_bytes(S->cols + 1, offset));
+    void *columns = tool_large_allocate(tamis_bytes(S->nnz, index) + 1);
     turned.offsets = offsets;
     turned.columns = columns;
     const bool known = tamis_transpose(S, offsets, columns, NULL, NULL) == TAMIS_OK && add_half(what, &turned, sum);

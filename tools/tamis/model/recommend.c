@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "cli/exit.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -133,8 +134,8 @@ static int recommend(const listing *job) {
     int64_t at_once = RESULTS_AT_ONCE / (job->top > 0 ? job->top : 1) + 1;
     if (at_once > ROWS_AT_ONCE) at_once = ROWS_AT_ONCE;
     if (at_once > job->count) at_once = job->count;
-    int64_t *columns = tool_allocate((size_t)(at_once * job->top), sizeof *columns);
-    double *scores = tool_allocate((size_t)(at_once * job->top), sizeof *scores);
+    int64_t *columns = tool_allocate(tamis_bytes(at_once, (size_t)job->top), sizeof *columns);
+    double *scores = tool_allocate(tamis_bytes(at_once, (size_t)job->top), sizeof *scores);
     int code = 0;
     for (int64_t from = 0; from < job->count && code == 0 && !tool_interrupted(); from += at_once) {
         const int64_t left = job->count - from;

@@ -1,6 +1,7 @@
 /* tamis topics: the columns with the largest weight in each factor. */
 #include <stdlib.h>
 
+#include "base/sizes.h"
 #include "cli/exit.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -91,7 +92,7 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
     (void)operand_count, (void)operands;
     const int64_t cols = use->description.cols;
     const int count = (int)(set->top < cols ? set->top : cols);
-    const int64_t entries = use->description.options.factors * count;
+    const int64_t entries = tamis_times(use->description.options.factors, count);
     int64_t known = 0;
     tamis_names *names = NULL;
     int code = tool_vocabulary_open(set->vocabulary, &known, &names);

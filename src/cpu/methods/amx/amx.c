@@ -1,6 +1,7 @@
 /* cpu-amx: SDDMM and SpMM of bf16 by products of tiles. */
 #include <stdio.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "cpu/amx.h"
 #include "cpu/fitted.h"
@@ -106,14 +107,14 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_cpu_amx_build(p, p->parameters[LEAST], index, &most));
     if (index->starts[index->panels] == 0) return TAMIS_OK;
     p->pack = kernels->pack[problem->operation];
-    p->packed_bytes = tamis_cpu_amx_head(p->threads) + index->cells * slices * TAMIS_CPU_AMX_TILES;
+    p->packed_bytes = tamis_cpu_amx_head(p->threads) + tamis_times(index->cells, slices * TAMIS_CPU_AMX_TILES);
     if (dots) /* rows of A, products of a block, and samples */
-        p->chunk_bytes = together * slices * TAMIS_CPU_AMX_TILES +
+        p->chunk_bytes = tamis_times(together, slices * TAMIS_CPU_AMX_TILES) +
                          TAMIS_CPU_AMX_ROWS * tamis_cpu_amx_stride(index->block) * real +
                          tamis_cpu_chunk_bytes(p, most);
     else /* cells of S, and sums */
-        p->chunk_bytes =
-            index->block * TAMIS_CPU_AMX_TILES + together * TAMIS_CPU_AMX_ROWS * slices * TAMIS_CPU_AMX_SIDE * real;
+        p->chunk_bytes = index->block * TAMIS_CPU_AMX_TILES +
+                         tamis_times(together * TAMIS_CPU_AMX_ROWS * TAMIS_CPU_AMX_SIDE * real, slices);
     return TAMIS_OK;
 }
 

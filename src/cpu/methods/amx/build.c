@@ -127,9 +127,9 @@ tamis_status tamis_cpu_amx_build(tamis_prepared *p, int64_t least, tamis_cpu_amx
     index->cells = tamis_cpu_amx_parts(problem->cols);
     *most = 0;
     TRY(tamis_cpu_keep(p, index->panels + 1, sizeof *index->starts, "the panels of tiles", (void **)&index->starts));
-    TRY_GOTO(done, tamis_allocate_zeroed(p->threads * (index->cells / 64 + 1), sizeof *b.all.seen, "marks of cells",
-                                         (void **)&b.all.seen));
-    TRY_GOTO(done, tamis_allocate(p->threads * index->cells + 1, sizeof *b.all.slots, "the places of cells",
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(p->threads, index->cells / 64 + 1), sizeof *b.all.seen,
+                                         "marks of cells", (void **)&b.all.seen));
+    TRY_GOTO(done, tamis_allocate(tamis_times(p->threads, index->cells + 1), sizeof *b.all.slots, "the places of cells",
                                   (void **)&b.all.slots));
     tamis_threads_run(p->threads, build_body, &b);
     index->starts[0] = 0;

@@ -106,9 +106,9 @@ tamis_status tamis_cpu_cells_build(const tamis_problem *problem, int threads, ta
     *index = (tamis_cpu_cell_index){.blocks = blocks_of(problem)};
     TRY_GOTO(done,
              tamis_allocate(index->blocks + 1, sizeof *index->starts, "the cells' starts", (void **)&index->starts));
-    TRY_GOTO(done, tamis_allocate_zeroed(threads * (problem->cols / 64 + 1), sizeof *b.all.seen, "marks of columns",
-                                         (void **)&b.all.seen));
-    TRY_GOTO(done, tamis_allocate_zeroed(threads * problem->cols, sizeof *b.all.rows, "the rows of columns",
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(threads, problem->cols / 64 + 1), sizeof *b.all.seen,
+                                         "marks of columns", (void **)&b.all.seen));
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(threads, problem->cols), sizeof *b.all.rows, "the rows of columns",
                                          (void **)&b.all.rows));
     tamis_threads_run(threads, build_body, &b);
     index->starts[0] = 0;

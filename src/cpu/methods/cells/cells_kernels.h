@@ -17,6 +17,7 @@
 #ifndef TAMIS_CPU_METHODS_CELLS_CELLS_KERNELS_H
 #define TAMIS_CPU_METHODS_CELLS_CELLS_KERNELS_H
 
+#include "base/sizes.h"
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
 #include "cpu/methods/cells/index.h"
@@ -200,14 +201,15 @@ typedef struct cell_scratch {
 /* Returns the bytes of the scratch, and where its parts are if it is not NULL. */
 INLINE int64_t cell_scratch_of(int64_t inner, int64_t width, int64_t most, real *at, cell_scratch *s) {
     const int64_t k = cell_padded(inner), l = cell_padded(width);
-    const int64_t rows = CELL_COLUMNS * (k > l ? k : l), all = 2 * k * CELL_ROWS + rows + (l + most) * CELL_ROWS;
-    if (!at) return all * (int64_t)sizeof(real);
+    const int64_t rows = tamis_times(CELL_COLUMNS, k > l ? k : l), block = tamis_times(CELL_ROWS, 2 * k + l + most);
+    const int64_t bytes = (int64_t)tamis_bytes(rows + block, sizeof(real));
+    if (!at) return bytes;
     s->a = at;
     s->turned = s->a + k * CELL_ROWS;
     s->rows = s->turned + k * CELL_ROWS;
     s->sums = s->rows + rows;
     s->scores = s->sums + l * CELL_ROWS;
-    return all * (int64_t)sizeof(real);
+    return bytes;
 }
 
 /* scores[column][row] = <the column's row of a matrix, a row of the block>, for columns copied into `rows`. */

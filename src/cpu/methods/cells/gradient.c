@@ -13,7 +13,11 @@
 #include "cpu/variants.h"
 #include "sparse/structure.h"
 
-enum { COLUMNS_MOST = 1 << 17, /* of a block: 32 MB of scores */ SUMS_MOST = 1 << 28 /* bytes of all threads */ };
+enum {
+    COLUMNS_MOST = 1 << 17, /* of a block: 32 MB of scores */
+    LENGTH_MOST = 1 << 24,  /* of a row: 9 GB for those of a block */
+    SUMS_MOST = 1 << 28     /* bytes of all threads */
+};
 
 struct tamis_prepared_backward {
     tamis_problem problem; /* its evidence and parameters are not kept */
@@ -107,6 +111,7 @@ static tamis_status prepare(const tamis_problem *problem, const tamis_problem *t
     back->problem.parameters = NULL;
     back->kernels = variant->kernels[problem->type]->cells;
     back->threads = problem->threads;
+    if (problem->inner > LENGTH_MOST || problem->width > LENGTH_MOST) goto failed; /* in steps */
     TRY_GOTO(failed, tamis_cpu_cells_build(problem, problem->threads, &back->index));
     TRY_GOTO(failed, prepare_parts(back));
     if (back->index.most > COLUMNS_MOST || back->sums_bytes * back->threads > SUMS_MOST) goto failed; /* in steps */

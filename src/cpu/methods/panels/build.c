@@ -274,8 +274,9 @@ tamis_status tamis_cpu_build_panels(const tamis_problem *problem, int threads, i
                .least = least,
                .panels = panels};
     make_cuts(&all, panels->rows);
-    TRY_GOTO(done, tamis_allocate(b.most * threads, sizeof *b.lists, "the columns of panels", (void **)&b.lists));
-    TRY_GOTO(done, tamis_allocate(b.most * threads, 1, "the rows of panels' columns", (void **)&b.masks));
+    TRY_GOTO(done,
+             tamis_allocate(tamis_times(b.most, threads), sizeof *b.lists, "the columns of panels", (void **)&b.lists));
+    TRY_GOTO(done, tamis_allocate(tamis_times(b.most, threads), 1, "the rows of panels' columns", (void **)&b.masks));
     tamis_threads_run(threads, build_body, &b);
 done:
     tamis_release(b.lists);

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "base/papers.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "cpu/fitted.h"
@@ -149,9 +150,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
 /* ------------------------------------------------------------------------------------------ the table */
 
 static int64_t table_entries(const tamis_problem *problem, const tamis_cpu_tiles *tiles) {
-    int64_t entries;
-    if (__builtin_mul_overflow(problem->rows, tiles->tiles + 1, &entries)) return INT64_MAX;
-    return entries;
+    return tamis_times(problem->rows, tiles->tiles + 1);
 }
 
 typedef struct build {
