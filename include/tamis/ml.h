@@ -188,6 +188,11 @@ typedef struct tamis_model tamis_model; /* a model on a device */
 TAMIS_API tamis_status tamis_model_create(tamis_device *device, const tamis_model_options *options,
                                           tamis_model **model);
 
+/* Makes a second model with all that a fitted one has, on the same device; the caller must free *copy. A server that
+   learns while it answers changes a copy and puts it in the place of the first model, which it frees when its last user
+   has ended. Other threads may use `model` meanwhile. TAMIS_ERROR_ARGUMENT: it is not fitted, or being fitted. */
+TAMIS_API tamis_status tamis_model_copy(const tamis_model *model, tamis_model **copy);
+
 /* Frees a model; NULL is allowed. */
 TAMIS_API void tamis_model_free(tamis_model *model);
 

@@ -761,6 +761,7 @@ TAMIS_ML_FUNCTIONS = {
                                 POINTER(c_void_p)]),
     "tamis_model_options_init": (c_int, [POINTER(tamis_model_options), c_int]),
     "tamis_model_create": (c_int, [c_void_p, POINTER(tamis_model_options), POINTER(c_void_p)]),
+    "tamis_model_copy": (c_int, [c_void_p, POINTER(c_void_p)]),
     "tamis_model_free": (None, [c_void_p]),
     "tamis_model_fit": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_held_out)]),
     "tamis_model_fit_group": (c_int, [c_void_p, c_void_p, POINTER(tamis_sparse), POINTER(tamis_held_out)]),

@@ -8,7 +8,7 @@
  *   calls.c      plans and timed calls          sums.c        sums that stay on the device
  *   loop.c       the loop over iterations       fit.c         fits of data in memory
  *   fit_stream.c partial_fit, fits of streams   data.c ratings.c  reading
- *   renew.c      warm starts, rows that are put in
+ *   renew.c      warm starts, rows that are put in     copy.c  a second model, to be changed
  *   kept.h       what is kept between calls that use a model
  *   fold.h scan.h  one new row, the best columns of one row
  *   noise.h          lambda by the noise        weights.h     what uses count

@@ -177,14 +177,6 @@ static void take_over(const tamis_model *from, tamis_model *model) {
     model->total_seconds = from->total_seconds;
 }
 
-/* Frees a model that was begun and says again why: freeing forgets the message. */
-static tamis_status give_up(tamis_status status, tamis_model *model) {
-    char why[512];
-    snprintf(why, sizeof why, "%s", tamis_last_error());
-    tamis_model_free(model);
-    return tamis_fail(status, "%s", why);
-}
-
 static tamis_status read_model(tamis_device *device, const tamis_bounded_text *text, tamis_model **model) {
     tamis_status status;
     tamis_model told = {0}, *made;
@@ -206,7 +198,7 @@ static tamis_status read_model(tamis_device *device, const tamis_bounded_text *t
     *model = made;
     return TAMIS_OK;
 failed:
-    return give_up(status, made);
+    return ml_model_give_up(status, made);
 }
 
 tamis_status tamis_model_load(tamis_device *device, const char *path, tamis_model **model) {

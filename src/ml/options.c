@@ -2,6 +2,7 @@
 #include "ml/options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text_buffer.h"
@@ -121,6 +122,13 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     }
     *made = model;
     return TAMIS_OK;
+}
+
+tamis_status ml_model_give_up(tamis_status status, tamis_model *model) {
+    char why[512];
+    snprintf(why, sizeof why, "%s", tamis_last_error());
+    tamis_model_free(model);
+    return tamis_fail(status, "%s", why);
 }
 
 tamis_status tamis_model_create(tamis_device *device, const tamis_model_options *options, tamis_model **model) {

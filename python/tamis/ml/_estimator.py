@@ -5,14 +5,15 @@ import ctypes
 import os
 import tempfile
 from ctypes import byref
-from typing import Any, TypeVar
+from typing import Any, Optional, TypeVar
 
 from .. import _declarations as c
 from .. import _errors
 from .._device import opened
 from .._library import models
 from .._samples import samples
-from ._handle import Model, must, places
+from ._conventions import names_of
+from ._handle import Model, lent, must, places
 from ._parameters import WEIGHTS
 from ._using import Using
 
@@ -35,13 +36,12 @@ class Estimator(Using):
         ...     ALS.load(os.path.join(folder, "a.model"))
         ALS(factors=2, iterations=5)
         """
-        must(models().tamis_model_save(self._fitted(), os.fsencode(path)))
+        must(models().tamis_model_save(self._fitted().value, os.fsencode(path)))
 
     def _load(self, path: Any) -> None:
         model = Model()
         must(models().tamis_model_load(opened(self._home()).handle, os.fsencode(path), model.value))
-        self._model = model
-        self._describe()
+        self._publish(model, getattr(self, "feature_names_in_", None))
 
     @classmethod
     def load(cls: type[Self], path: Any, device: str = "cpu") -> Self:
@@ -61,8 +61,7 @@ class Estimator(Using):
         made = cls()
         made.device = device
         made._load(path)
-        described = c.tamis_model_description()
-        must(models().tamis_model_describe(made._model.value, described))
+        described = made._model.about
         if described.options.method != cls._method:
             name = models().tamis_method_name(described.options.method).decode()
             raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
@@ -70,11 +69,11 @@ class Estimator(Using):
             if name not in ("device", "devices", "dtype", "threads", "random_state"):
                 kept = getattr(described.options, name)
                 setattr(made, name, WEIGHTS[kept] if name == "weights" else kept)
-        made.dtype = made._type
+        made.dtype = made._model.type
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if name not in ("_model", "_callback", "_stopped")}
+        state = {name: value for name, value in vars(self).items() if name not in ("_model", "_callback", "_stopped", "_lock")}
         if self.__sklearn_is_fitted__():
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model")
@@ -109,20 +108,16 @@ class RowEstimator(Estimator):
         >>> model.partial_fit(X[:1]).row_factors_.shape  # a fourth user
         (4, 3)
         """
-        if not self.__sklearn_is_fitted__():
-            return self.fit(X)
-        s, numbers = self._samples(X), None if rows is None else places(rows, "rows")
-        if numbers is not None and len(numbers) != s.shape[0]:
-            raise _errors.ArgumentError(f"rows has {len(numbers)} numbers, X {s.shape[0]} rows: expected one for each")
-        model, remembered = self._fitted(), self._remembered
-        self._remembered, self._model.stale = None, True  # Ctrl-C may come before what has changed is noted
-        try:
-            must(models().tamis_model_put_rows(model, byref(s.struct), None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))))
-        except _errors.Error:
-            self._remembered = remembered
-            raise
-        finally:
-            self._describe()
+        with self._learning():
+            if not self.__sklearn_is_fitted__():
+                return self.fit(X)
+            former, numbers = self._fitted(), None if rows is None else places(rows, "rows")
+            s = self._samples(former, X)
+            if numbers is not None and len(numbers) != s.shape[0]:
+                raise _errors.ArgumentError(f"rows has {len(numbers)} numbers, X {s.shape[0]} rows: expected one for each")
+            model = former.copy()
+            must(models().tamis_model_put_rows(model.value, byref(s.struct), lent(numbers, ctypes.c_int64)))
+            self._publish(model, getattr(self, "feature_names_in_", None))
         return self
 
 
@@ -140,11 +135,10 @@ class BatchEstimator(Estimator):
         """
         if self.devices is not None:
             raise _errors.UnsupportedError(f"devices = {self.devices!r}: {type(self).__name__} learns on one device: set device instead")
-        first = not self.__sklearn_is_fitted__()
-        s = samples(X) if first else self._samples(X)
-        self._stopped = None
-        if first:
-            self._note_names(X)
-            self._start()
-        model, function = self._model, models().tamis_model_partial_fit
-        return self._learn(lambda: function(model.value, byref(s.struct)), first)
+        with self._learning():
+            former: Optional[Model] = getattr(self, "_model", None)
+            s = samples(X) if former is None else self._samples(former, X)
+            names = names_of(X) if former is None else getattr(self, "feature_names_in_", None)
+            self._stopped = None
+            model, function = self._start() if former is None else former.copy(), models().tamis_model_partial_fit
+            return self._learn(model, lambda: function(model.value, byref(s.struct)), names)

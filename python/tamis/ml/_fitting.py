@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from ctypes import byref
 from typing import Any, Optional, TypeVar
@@ -47,18 +48,22 @@ class Fitting(Parameters):
         s = samples(X)
         entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
                           for part, name in ((held_out, "held_out"), (observed, "observed")))
-        self._note_names(X)
-        self._remembered = _held.remembered(s) if self._scores_rows else None
-        if self.devices is not None:
-            if warm_start:
-                raise _errors.UnsupportedError(f"devices = {self.devices!r}: a warm start is on one device: set device instead")
-            return self._fit_group(s, entries, known)
-        self._start(warm_start and self.__sklearn_is_fitted__())
-        held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
-        model, function = self._model, models().tamis_model_fit
-        return self._learn(lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), not warm_start)
+        names, remembered = names_of(X), _held.remembered(s) if self._scores_rows else None
+        with self._learning():
+            if self.devices is not None:
+                if warm_start:
+                    raise _errors.UnsupportedError(f"devices = {self.devices!r}: a warm start is on one device: set device instead")
+                return self._fit_group(s, entries, known, names, remembered)
+            model, function = self._start(warm_start and self.__sklearn_is_fitted__()), models().tamis_model_fit
+            model.remembered = remembered
+            held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
+            return self._learn(model, lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), names)
 
-    def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Self:
+    def _learning(self) -> Any:
+        """One thread at a time learns; others wait. It is made by the first, in one step."""
+        return vars(self).setdefault("_lock", threading.RLock())
+
+    def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse], names: Any, remembered: Any) -> Self:
         """The same on several devices: the first one's model is kept, which is the whole."""
         whole = [None if part is None else _group.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
         for part, name in zip(whole[1:], ("held_out", "observed")):
@@ -66,36 +71,30 @@ class Fitting(Parameters):
                 raise _errors.ArgumentError(f"{name} has {part.struct.rows} rows and X {s.shape[0]}: each device has the same rows of both")
         devices = [opened(name).handle for name in _group.checked(self.devices)]
         others = [self._made(handle, self._options()) for handle in devices[1:]]
-        self._start()
+        model = self._start()
+        model.remembered = remembered
         assert whole[0] is not None
         ranks = _group.Ranks(devices, whole[0], *whole[1:])
-        fitted = [self._model, *others]
+        fitted = [model, *others]
         status, message = ranks.fit([one.value for one in fitted], (fitted, self._callback), self._stop)
-        return self._ended(status, message)
+        return self._ended(model, status, message, names)
 
-    def _learn(self: Self, function: Any, first: bool = True) -> Self:
+    def _learn(self: Self, model: Model, function: Any, names: Any) -> Self:
         """A call that learns, in a thread of its own: its callback is Python code, in which no signal is to be handled."""
-        self._model.stale = True
-        try:
-            status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
-            return self._ended(status, message, first)
-        finally:
-            if not first and self._model.stale:  # an error, or an interrupt before the end
-                self._describe()
+        status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
+        return self._ended(model, status, message, names)
 
-    def _ended(self: Self, status: int, message: str, first: bool = True) -> Self:
-        """After a call that learns. first: the model was made for it, and is nothing if it fails. One that was stopped is as it was after its last
-        mini-batch or iteration, and may be used."""
+    def _ended(self: Self, model: Model, status: int, message: str, names: Any) -> Self:
+        """After a call that learns: its model takes the place of the former one, which stays if the call fails. One that was stopped is as it was after its
+        last mini-batch or iteration, and may be used."""
         stopped, self._stopped, error = self._stopped, None, None
         try:
             if status not in (c.TAMIS_OK, c.TAMIS_ERROR_CANCELLED):
-                if first:
-                    del self._model
                 error = _errors.renamed(_errors.of_status(status, message), {"S": "X"})
                 if stopped is None:
                     raise error
             else:
-                self._describe()
+                self._publish(model, names)
             if stopped is not None:
                 raise stopped from error
         finally:
@@ -119,8 +118,8 @@ class Fitting(Parameters):
         """
         return self.fit(X)._transformed(X)
 
-    def _start(self, warm: bool = False) -> None:
-        """Makes the model of a fit. warm: the one that is there goes on."""
+    def _start(self, warm: bool = False) -> Model:
+        """Makes the model of a fit. warm: a copy of the one that is there goes on."""
         self.history_: list[dict[str, Any]] = []
         self._stopped = None
         options, learning = self._options(), weakref.ref(self)  # which has the callback: no cycle, in which the model would live on after it
@@ -142,25 +141,23 @@ class Fitting(Parameters):
         self._callback = c.tamis_iteration_callback(after)
         options.callback = self._callback
         if warm:
-            self._check_same(options)
-            model = self._fitted()
-            self._model.stale = True
-            must(models().tamis_model_continue_with(model, byref(options)))
-            must(models().tamis_model_renew(model))
-        else:
-            self._model = self._made(opened(self._home()).handle, options)
+            former = self._fitted()
+            self._check_same(former, options)
+            model = former.copy()
+            must(models().tamis_model_continue_with(model.value, byref(options)))
+            must(models().tamis_model_renew(model.value))
+            return model
+        return self._made(opened(self._home()).handle, options)
 
-    def _check_same(self, options: c.tamis_model_options) -> None:
+    def _check_same(self, model: Model, options: c.tamis_model_options) -> None:
         """Refuses parameters with which the model cannot go on."""
-        described = c.tamis_model_description()
-        must(models().tamis_model_describe(self._fitted(), described))
         for name in self._names():
             field = {"dtype": "type"}.get(name, name)
             if name in ("device", "devices", "threads", "random_state", "seed", "iterations", "tolerance", "elbo"):
                 continue
             given = getattr(options, field)
             open_to_choice = (name, given) in (("factors", 0), ("weights", c.TAMIS_WEIGHTS_AUTO))
-            if not open_to_choice and given != getattr(described.options, field):
+            if not open_to_choice and given != getattr(model.about.options, field):
                 raise _errors.ArgumentError(f"{name} = {getattr(self, name)!r} is not what the model was fitted with: a warm start goes on with the same parameters")
 
     @staticmethod
@@ -173,38 +170,32 @@ class Fitting(Parameters):
         """The device on which the model is."""
         return self.device if self.devices is None else _group.checked(self.devices)[0]
 
-    def _describe(self) -> None:
-        described = c.tamis_model_description()
-        must(models().tamis_model_describe(self._model.value, described))
+    def _publish(self, model: Model, names: Any = None) -> None:
+        """Puts a model that has learnt in the place of the former one. names: of a data frame's columns, for later calls to compare."""
+        model.describe()
+        about = model.about
         if hasattr(self, "regularization"):
-            self.regularization_ = described.regularization
+            self.regularization_ = about.regularization
         if hasattr(self, "factors"):
-            self.factors_ = described.options.factors
+            self.factors_ = about.options.factors
         if hasattr(self, "weights"):
-            self.weights_ = WEIGHTS[described.options.weights]
-        self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
-        self._width, self._rows = described.width, described.rows
-        self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"
-        self._model.known, self._model.stale = True, False
-
-    def _fitted(self) -> ctypes.c_void_p:
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted(type(self).__name__)
-        if self._model.stale:
-            self._describe()
-        return self._model.value
-
-    def _note_names(self, X: Any) -> None:
-        """Keeps the names of a data frame's columns, for later calls to compare."""
-        names = names_of(X)
+            self.weights_ = WEIGHTS[about.options.weights]
+        self.n_features_in_, self.n_iter_, self.loss_ = about.cols, about.iterations_done, about.loss
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        self._model = model
 
-    def _samples(self, X: Any, name: str = "X") -> Sparse:
+    def _fitted(self) -> Model:
+        """The model, which its user holds to the end of a call: another one may take its place meanwhile."""
+        model = getattr(self, "_model", None)
+        if model is None:
+            raise not_fitted(type(self).__name__)
+        return model
+
+    def _samples(self, model: Model, X: Any, name: str = "X") -> Sparse:
         """X for a fitted model."""
-        self._fitted()
         if name == "X":
             check_names(self, X)
-        return samples(X, name, self.n_features_in_, type(self).__name__)
+        return samples(X, name, model.about.cols, type(self).__name__)

@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 import numpy
 
+from .. import _declarations as c
 from .. import _errors
 from .._library import models
 from .._library import must as _must
@@ -46,10 +47,27 @@ def lent(array: Optional[numpy.ndarray], kind: Any) -> Any:
 
 
 class Model(Owned):
-    """The library's model, freed with its last user. known: it has learnt, and the estimator has noted its sizes. stale: they may have changed since."""
+    """The library's model and its sizes, freed with its last user.
 
-    __slots__ = ("known", "stale")
+    An estimator's model is never changed: what learns changes a copy and puts it in its place. So calls in other threads end with the model with which
+    they began, which they hold.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("about", "remembered")
+
+    def __init__(self, remembered: Any = None) -> None:
         super().__init__(models().tamis_model_free)
-        self.known = self.stale = False
+        self.about = c.tamis_model_description()
+        self.remembered = remembered  # of the rows of the fit, by which `score` knows them
+
+    def describe(self) -> None:
+        must(models().tamis_model_describe(self.value, self.about))
+
+    @property
+    def type(self) -> str:
+        return "float64" if self.about.options.type == c.TAMIS_F64 else "float32"
+
+    def copy(self) -> Model:
+        made = Model()
+        must(models().tamis_model_copy(self.value, made.value))
+        return made

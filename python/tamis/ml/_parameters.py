@@ -25,7 +25,6 @@ class Parameters(TransformerMixin, BaseEstimator):
     _pairs = False  # whether it is of pairs of columns, and has scores in place of factors
     _uses = False  # whether missing entries of X count as zeros
     _scores_rows = False  # whether `score` takes rows for those of the fit
-    _remembered: Optional[_held.Remembered] = None
     _stopped: Optional[BaseException] = None
     _model: Model
     device: str
@@ -77,7 +76,7 @@ class Parameters(TransformerMixin, BaseEstimator):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model") and self._model.known
+        return hasattr(self, "_model")
 
     def _options(self) -> c.tamis_model_options:
         options = c.tamis_model_options()

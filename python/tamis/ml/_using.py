@@ -17,7 +17,21 @@ from .._streams import settle
 from .._views import dense, view
 from . import _held
 from ._fitting import Fitting
-from ._handle import lent, must, places
+from ._handle import Model, lent, must, places
+
+
+def _allowed(cols: int, among: Any, without: Any) -> Optional[numpy.ndarray]:
+    """Whether each column may be recommended; None: all may."""
+    if among is None and without is None:
+        return None
+    allowed = numpy.full(cols, among is None)
+    for given, name, value in ((among, "among", True), (without, "without", False)):
+        numbers = places([] if given is None else given, name)
+        outside = numbers[(numbers < 0) | (numbers >= len(allowed))]
+        if outside.size:
+            raise _errors.ArgumentError(f"{name} has {outside[0]}: expected numbers of columns, 0 to {len(allowed) - 1}")
+        allowed[numbers] = value
+    return allowed
 
 
 class Using(Fitting):
@@ -33,8 +47,8 @@ class Using(Fitting):
         >>> list(model.get_feature_names_out())  # two factors and a bias
         ['als0', 'als1', 'als2']
         """
-        self._fitted()
-        return numpy.array([f"{type(self).__name__.lower()}{number}" for number in range(self._width)], dtype=object)
+        width = self._fitted().about.width
+        return numpy.array([f"{type(self).__name__.lower()}{number}" for number in range(width)], dtype=object)
 
     def transform(self, X: Any) -> numpy.ndarray:
         """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in; with biases one more column.
@@ -50,9 +64,12 @@ class Using(Fitting):
 
     def _transformed(self, X: Any) -> numpy.ndarray:
         """`transform` as an array, also where set_output asks for data frames."""
-        model, s = self._fitted(), self._samples(X)
-        W = numpy.empty((s.shape[0], self._width), self._type)
-        must(models().tamis_model_transform(model, byref(s.struct), byref(dense(view(W, "W"), "W"))))
+        return self._transformed_by(self._fitted(), X)
+
+    def _transformed_by(self, model: Model, X: Any) -> numpy.ndarray:
+        s = self._samples(model, X)
+        W = numpy.empty((s.shape[0], model.about.width), model.type)
+        must(models().tamis_model_transform(model.value, byref(s.struct), byref(dense(view(W, "W"), "W"))))
         return W
 
     def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
@@ -69,12 +86,13 @@ class Using(Fitting):
         >>> model.predict(X).shape
         (6,)
         """
-        model, s = self._fitted(), self._samples(in_order(X))
-        if factors is None and self._rows == 0:
-            factors = self._transformed(X)
+        model = self._fitted()
+        s = self._samples(model, in_order(X))
+        if factors is None and model.about.rows == 0:
+            factors = self._transformed_by(model, X)
         out = numpy.empty(s.nnz, "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
-        must(models().tamis_model_predict(model, W, byref(s.struct), lent(out, ctypes.c_double)))
+        must(models().tamis_model_predict(model.value, W, byref(s.struct), lent(out, ctypes.c_double)))
         return out
 
     def recommend(self, rows: Any = None, n: int = 10, *, seen: Any = None,
@@ -96,32 +114,19 @@ class Using(Fitting):
         array([[2]])
         """
         model = self._fitted()
-        allowed = self._allowed(among, without)
+        allowed = _allowed(model.about.cols, among, without)
         numbers = None if rows is None else places(rows, "rows")
-        known = None if seen is None else self._samples(seen, "seen")
-        have = self._rows if factors is None else len(factors)
+        known = None if seen is None else self._samples(model, seen, "seen")
+        have = model.about.rows if factors is None else len(factors)
         if factors is None and known is not None and self._pairs:
             have = known.shape[0]
         count = have if numbers is None else len(numbers)
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         must(models().tamis_model_recommend_among(
-            model, W, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), lent(allowed, ctypes.c_bool), n,
+            model.value, W, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), lent(allowed, ctypes.c_bool), n,
             lent(columns, ctypes.c_int64), lent(scores, ctypes.c_double)))
         return columns, scores
-
-    def _allowed(self, among: Any, without: Any) -> Optional[numpy.ndarray]:
-        """Whether each column may be recommended; None: all may."""
-        if among is None and without is None:
-            return None
-        allowed = numpy.full(self.n_features_in_, among is None)
-        for given, name, value in ((among, "among", True), (without, "without", False)):
-            numbers = places([] if given is None else given, name)
-            outside = numbers[(numbers < 0) | (numbers >= len(allowed))]
-            if outside.size:
-                raise _errors.ArgumentError(f"{name} has {outside[0]}: expected numbers of columns, 0 to {len(allowed) - 1}")
-            allowed[numbers] = value
-        return allowed
 
     def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns whose factors point most nearly the same way as those of each in `which`, and the cosines; rows: rows of the fit.
@@ -139,7 +144,7 @@ class Using(Fitting):
         """
         model, numbers = self._fitted(), places(which, "which")
         found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
-        must(models().tamis_model_similar(model, rows, lent(numbers, ctypes.c_int64), len(numbers), n, lent(found, ctypes.c_int64), lent(cosines, ctypes.c_double)))
+        must(models().tamis_model_similar(model.value, rows, lent(numbers, ctypes.c_int64), len(numbers), n, lent(found, ctypes.c_int64), lent(cosines, ctypes.c_double)))
         return found, cosines
 
     def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
@@ -157,32 +162,33 @@ class Using(Fitting):
         >>> model.score(X) <= 0
         True
         """
-        model, s = self._fitted(), self._samples(X)
+        model = self._fitted()
+        s = self._samples(model, X)
         known: Optional[Sparse] = None
         if observed is not None:
-            known = self._samples(observed, "observed")
+            known = self._samples(model, observed, "observed")
             if known.shape[0] != s.shape[0]:
                 raise _errors.ArgumentError(f"observed has {known.shape[0]} rows and X {s.shape[0]}: expected the same rows")
-        elif self._scores_rows and self._rows == s.shape[0]:
-            if self._remembered is not None:
-                self._remembered.check(s)
+        elif self._scores_rows and model.about.rows == s.shape[0]:
+            if model.remembered is not None:
+                model.remembered.check(s)
         else:
             s, known = _held.divided(s, self._counts or self._uses)
         if s.nnz == 0:
             raise _errors.ArgumentError("X has no entries: nothing can be scored")
         held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
         result = c.tamis_score()
-        must(models().tamis_model_score(model, byref(held), known is not None, 0, result))
+        must(models().tamis_model_score(model.value, byref(held), known is not None, 0, result))
         return result.recall if self._uses else result.log_likelihood if self._counts else -result.rmse
 
     def _factors(self, function: Any) -> numpy.ndarray:
-        owned = Owned(lib.tamis_owned_dense_free)
-        must(function(self._fitted(), owned.value))
+        owned, model = Owned(lib.tamis_owned_dense_free), self._fitted()
+        must(function(model.value, owned.value))
         d = lib.tamis_owned_dense_view(owned.value).contents
         kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
         stride = d.stride or d.cols
         if d.rows == 0 or d.cols == 0:
-            return numpy.empty((d.rows, d.cols), self._type)
+            return numpy.empty((d.rows, d.cols), model.type)
         lent = numpy.ctypeslib.as_array(ctypes.cast(d.data, ctypes.POINTER(kind)), (d.rows, stride))
         return lent[:, :d.cols].copy()  # the library's memory ends with `owned`
 

@@ -270,16 +270,16 @@ def evaluate(model: Any, held_out: Any, k: int = 10, *, seen: Any = None, factor
     ('recall', 1.0)
     """
     k = _whole(k)
-    model._fitted()
+    rows = model._fitted().about.rows
     held = samples(held_out, "held_out")
-    if factors is None and model._rows == 0:
+    if factors is None and rows == 0:
         if seen is None:
             raise _errors.ArgumentError(f"this {type(model).__name__} keeps no factors of rows: give what is known of them as seen=, or their factors as factors=")
         factors = None if model._pairs else model.transform(seen)
     if factors is not None:
         whose, count = "factors", len(factors)
     else:
-        whose, count = ("seen", samples(seen, "seen").shape[0]) if model._pairs else ("the model", model._rows)
+        whose, count = ("seen", samples(seen, "seen").shape[0]) if model._pairs else ("the model", rows)
     if held.shape[0] != count:
         raise _errors.ArgumentError(f"held_out has {held.shape[0]} rows, and {whose} {count}: for other rows than those of "
                                     f"the fit give factors=model.transform(seen)")
