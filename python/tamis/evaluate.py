@@ -34,7 +34,7 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     start = time.perf_counter()
     model.fit(train)
     seconds = time.perf_counter() - start
-    factors = model.transform(train) if model._rows == 0 and not model._pairs else None
+    factors = model.transform(train) if model._fitted().about.rows == 0 and not model._pairs else None
     columns = train.shape[1]
     found: dict[str, dict[str, Any]] = {}
     of_model: dict[str, Any] = {}

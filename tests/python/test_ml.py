@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -226,6 +227,18 @@ def test_partial_fit_of_what_was_loaded(tmp_path):
         assert np.isfinite(other.partial_fit(X[:9]).components_).all()
 
 
+def noted_by(model, history):
+    """A fit of the model appends its iterations to `history`."""
+    start = model._start
+
+    def begin(warm=False):
+        made = start(warm)
+        model.history_ = history
+        return made
+
+    model._start = begin
+
+
 def test_an_interrupted_fit_leaves_no_earlier_sizes():
     """A second fit, of another width, that is stopped after its first iteration."""
     X = data()
@@ -236,8 +249,7 @@ def test_an_interrupted_fit_leaves_no_earlier_sizes():
         def append(self, step):
             raise KeyboardInterrupt
 
-    start = model._start
-    model._start = lambda warm=False: (start(warm), setattr(model, "history_", Stops()))
+    noted_by(model, Stops())
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :20])
     assert model.n_features_in_ == 20 and model.n_iter_ == 1 and model.transform(X[:3, :20]).shape == (3, 6)
@@ -264,13 +276,13 @@ def test_a_model_is_freed_with_its_estimator(monkeypatch, more):
 
 
 def test_an_interrupt_after_rows_were_put(monkeypatch):
-    """The estimator knows what the model has, though Ctrl-C comes as soon as the library's function has returned, and once more meanwhile."""
+    """The estimator keeps the model that it had, whole, if Ctrl-C comes as soon as the library's function has returned."""
     from tamis.ml import _estimator
     X = data()
     model, must = ml.ALS(factors=2, iterations=2).fit(X), _estimator.must
     with pytest.raises(ValueError, match="nan"):
         model.partial_fit(X[:2] * np.float32("nan"))
-    assert model._remembered is not None
+    assert model._model.remembered is not None
 
     def returned(status):
         must(status)
@@ -279,20 +291,13 @@ def test_an_interrupt_after_rows_were_put(monkeypatch):
     monkeypatch.setattr(_estimator, "must", returned)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[:3])
-    assert model._rows == 43 and len(model.recommend(n=2)[0]) == 43 and model._remembered is None
-
-    def again():
-        del model._describe
-        raise KeyboardInterrupt
-
-    model._describe = again
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X[:3])
-    assert len(model.recommend(n=2)[0]) == 46 and model._rows == 46
+    assert len(model.recommend(n=2)[0]) == 40 and model._model.remembered is not None
+    monkeypatch.setattr(_estimator, "must", must)
+    assert len(model.partial_fit(X[:3]).recommend(n=2)[0]) == 43 and model._model.remembered is None
 
 
 def test_an_interrupt_after_a_warm_start(monkeypatch):
-    """The same where columns are more than before: masks of the columns have the model's length."""
+    """The same where columns are more than those of the model: masks of the columns have its length."""
     import scipy.sparse
     from tamis.ml import _fitting
     X = data()
@@ -306,7 +311,8 @@ def test_an_interrupt_after_a_warm_start(monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(_fitting._interrupts, "apart", returned)
         model.fit(wider, warm_start=True)
-    assert model.n_features_in_ == 50 and model.recommend([0], n=1, without=range(49))[0] == 49
+    assert model.n_features_in_ == 25 and model.recommend([0], n=1, without=range(24))[0] == 24
+    model.fit(wider, warm_start=True)
     with pytest.raises(ValueError, match="nan"):
         model.fit(wider * np.float32("nan"), warm_start=True)
     assert model.n_features_in_ == model.components_.shape[1] == 50
@@ -344,8 +350,7 @@ def test_an_interrupt_stops_the_fit():
             if len(self) == 2:
                 raise KeyboardInterrupt
 
-    start = model._start
-    model._start = lambda warm=False: (start(warm), setattr(model, "history_", Stops()))
+    noted_by(model, Stops())
     with pytest.raises(KeyboardInterrupt):
         model.fit(data())
     assert len(model.history_) == 2 and ctypes.sizeof(c.tamis_iteration) > 0
@@ -481,8 +486,7 @@ def test_an_interrupt_stops_a_fit_on_several_devices():
             if len(self) == 2:
                 os.kill(os.getpid(), signal.SIGINT)
 
-    start = model._start
-    model._start = lambda warm=False: (start(warm), setattr(model, "history_", Interrupts()))
+    noted_by(model, Interrupts())
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it runs in the background
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -575,3 +579,49 @@ def test_recommendations_among_candidates():
     assert set(model.recommend(n=10, among=some, without=[5])[0].ravel()) == {-1, 3, 8, 13}
     with pytest.raises(ValueError, match="among has 25"):
         model.recommend(among=[25])
+
+
+@pytest.mark.parametrize("method", [ml.ImplicitALS, ml.ALS, ml.LDA])
+def test_learning_beside_use(method):
+    """Calls of other threads end with the model with which they began, while one thread fits, with other sizes too, and puts rows in."""
+    X = data()
+    X.data = np.ones_like(X.data)
+    wide = scipy_sparse.csr_array(scipy_sparse.hstack([X, X]))
+    model, wrong, ended = method(factors=3, iterations=1, threads=1).fit(X), [], threading.Event()
+
+    def use():
+        while not ended.is_set():
+            try:
+                W = model.transform(X if model._model.about.cols == X.shape[1] else wide)
+                columns, scores = model.recommend([0, 1], n=3, factors=W)
+                model.similar([3], n=3)
+                assert columns.shape == (2, 3) and np.isfinite(scores).all() and columns.min() >= 0
+            except ValueError as error:
+                if "features" not in str(error):  # a model of other columns has come between two calls
+                    wrong.append(error)
+            except Exception as error:  # noqa: BLE001
+                wrong.append(error)
+
+    users = [threading.Thread(target=use, daemon=True) for _ in range(3)]
+    for one in users:
+        one.start()
+    try:
+        for turn in range(10):
+            model.fit(wide).partial_fit(wide[:5])
+            model.fit(X).partial_fit(X[:5]).partial_fit(X[:turn + 1])
+    finally:
+        ended.set()
+        for one in users:
+            one.join()
+    assert wrong == []
+
+
+def test_what_is_not_fitted_says_so_to_hasattr():
+    """`hasattr` meets nothing but AttributeError, before a fit and after it."""
+    for method in METHODS:
+        model = method(iterations=1)
+        assert not hasattr(model, "components_") and not hasattr(model, "row_factors_")
+        for fitted in (model, model.fit(data())):
+            for name in dir(fitted):
+                hasattr(fitted, name)
+        assert hasattr(model, "components_") and hasattr(model, "row_factors_") == (method in (ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.GaP))

@@ -216,7 +216,7 @@ def test_evaluate(method):
     model = method(factors=3, iterations=3, dtype="float64").fit(train)
     got = metrics.evaluate(model, test, 5, seen=train)
     assert set(got) == {"precision", "recall", "ndcg", "map"} and all(0 <= value <= 1 for value in got.values())
-    W = model.transform(train) if model._rows == 0 else None
+    W = model.transform(train) if model._model.about.rows == 0 else None
     ranking, _ = model.recommend(n=5, seen=train, factors=W)
     assert np.allclose(list(got.values()), restated(ranking, test.toarray(), train.toarray() != 0, 5, None))
     everything = metrics.rank(model.predict(scipy_sparse.csr_array(np.ones(X.shape)), model.transform(train)).reshape(X.shape), 5, seen=train)

@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -232,6 +233,22 @@ typedef struct worker {
     const char *wrong;
 } worker;
 
+/* What a model's file has. */
+static void *file_of(const tamis_model *model, size_t *size) {
+    enum { MOST = 1 << 20 };
+    char path[512];
+    const char *const folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tamis-copy-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
+    EXPECT_OK(tamis_model_save(model, path));
+    FILE *const file = fopen(path, "rb");
+    void *const content = malloc(MOST);
+    assert_non_null(file);
+    *size = fread(content, 1, MOST, file);
+    fclose(file);
+    unlink(path);
+    return content;
+}
+
 static void *work(void *context) {
     worker *const w = context;
     answers *const found = malloc(sizeof *found);
@@ -283,6 +300,88 @@ static void threads_score_topics(void **state) {
     EXPECT_OK(tamis_model_score(model, &held_out, true, 5, &score_alone));
     run_threads(score, &(worker){.model = model, .d = &d, .score = &score_alone});
     tamis_model_free(model);
+    data_free(&d);
+}
+
+/* One thread puts rows into copies, each of which takes the place of the one before; others ask what is there. */
+enum { COPIES = 6 };
+
+static _Atomic(tamis_model *) served;
+
+static void *ask_served(void *context) {
+    worker *const w = context;
+    answers *const found = malloc(sizeof *found);
+    for (int round = 0; round < 4 && !w->wrong; round++)
+        if (ask(served, w->d, ROWS, found) != TAMIS_OK) w->wrong = "a call failed beside one that learns";
+    free(found);
+    return NULL;
+}
+
+static void copies_learn_beside_use(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 23);
+    for (int m = 0; m < METHODS; m++) {
+        const tamis_model_options options = options_of(m, TAMIS_F32);
+        tamis_model *models[COPIES + 1] = {fit_to(&options, &d.view)};
+        if (models[0]->row_factors.rows > 0) {
+            pthread_t threads[THREADS];
+            worker workers[THREADS];
+            served = models[0];
+            for (int i = 0; i < THREADS; i++) {
+                workers[i] = (worker){.model = models[0], .d = &d};
+                assert_int_equal(pthread_create(&threads[i], NULL, ask_served, &workers[i]), 0);
+            }
+            for (int i = 0; i < COPIES; i++) {
+                EXPECT_OK(tamis_model_copy(models[i], &models[i + 1]));
+                EXPECT_OK(tamis_model_put_rows(models[i + 1], &d.view, NULL));
+                served = models[i + 1];
+            }
+            for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+            for (int i = 0; i < THREADS; i++)
+                if (workers[i].wrong) fail_msg("%s: %s", models[0]->method->about.name, workers[i].wrong);
+        }
+        for (int i = 0; i <= COPIES; i++) tamis_model_free(models[i]);
+    }
+    data_free(&d);
+}
+
+/* A copy gives the same file, whatever the method keeps; what is refused changes nothing; failing memory leaks nothing.
+ */
+static void copies_are_whole(void **state) {
+    (void)state;
+    data d = data_make(ROWS, COLS, 9, 23);
+    tamis_model *copy = NULL;
+    for (int m = 0; m < tamis_method_count(); m++) {
+        tamis_model_options options;
+        EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
+        options.iterations = 2;
+        options.factors = 3;
+        tamis_model *const model = fit_to(&options, &d.view);
+        for (int64_t n = 1;; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_memory_fail_at(n);
+            const tamis_status status = tamis_model_copy(model, &copy);
+            tamis_memory_fail_at(0);
+            if (status == TAMIS_OK) break;
+            assert_int_equal(status, TAMIS_ERROR_MEMORY);
+            assert_null(copy);
+            assert_int_equal(tamis_memory_live(), live);
+        }
+        size_t sizes[2];
+        void *const files[] = {file_of(model, &sizes[0]), file_of(copy, &sizes[1])};
+        assert_int_equal(sizes[0], sizes[1]);
+        assert_memory_equal(files[0], files[1], sizes[0]);
+        free(files[0]), free(files[1]);
+        tamis_model_free(copy);
+        tamis_model_free(model);
+    }
+    tamis_model_options options = options_of(0, TAMIS_F32);
+    tamis_model *empty;
+    EXPECT_OK(tamis_model_create(device, &options, &empty));
+    EXPECT_REFUSED(tamis_model_copy(empty, &copy), TAMIS_ERROR_ARGUMENT, "the model has not been fitted yet");
+    EXPECT_REFUSED(tamis_model_copy(empty, NULL), TAMIS_ERROR_ARGUMENT,
+                   "copy = NULL: expected an address for the model");
+    tamis_model_free(empty);
     data_free(&d);
 }
 
@@ -425,12 +524,15 @@ enum { THREADS_ALONE = 0 };
 
 int main(void) {
     const struct CMUnitTest several[] = {cmocka_unit_test(threads_share_a_model),
-                                        cmocka_unit_test(threads_score_topics)};
+                                         cmocka_unit_test(threads_score_topics),
+                                         cmocka_unit_test(copies_learn_beside_use)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_calls_agree_with_batches),
         cmocka_unit_test(one_row_is_solved),
         cmocka_unit_test(threads_share_a_model),
         cmocka_unit_test(threads_score_topics),
+        cmocka_unit_test(copies_learn_beside_use),
+        cmocka_unit_test(copies_are_whole),
         cmocka_unit_test(nothing_old_is_kept),
         cmocka_unit_test(failing_memory_leaks_nothing),
     };

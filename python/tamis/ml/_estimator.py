@@ -79,11 +79,11 @@ class Estimator(Using):
                 path = os.path.join(folder, "model")
                 self.save(path)
                 with open(path, "rb") as file:
-                    state["_file"] = file.read()
+                    state["_file"], state["_remembered"] = file.read(), self._model.remembered
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        content = state.pop("_file", None)
+        content, remembered = state.pop("_file", None), state.pop("_remembered", None)
         vars(self).update(state)
         if content is not None:
             with tempfile.TemporaryDirectory() as folder:
@@ -91,6 +91,7 @@ class Estimator(Using):
                 with open(path, "wb") as file:
                     file.write(content)
                 self._load(path)
+            self._model.remembered = remembered
 
 
 class RowEstimator(Estimator):

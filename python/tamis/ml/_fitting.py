@@ -33,7 +33,7 @@ class Fitting(Parameters):
         parameter `regularization_` (lambda of the last iteration: the parameter, or found or chosen by the data), `factors_` and `weights_` (the
         parameter, or chosen by an inner split).
         Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
-        Raises ValueError with the first bad entry.
+        Raises ValueError with the first bad entry; a model of an earlier fit then stays. Other threads may use that one meanwhile.
 
         warm_start: the fit begins with what the last one has found, and does `iterations` more. X may be other data with more rows and columns: the first
         ones are those of the last fit. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.

@@ -23,12 +23,14 @@ def must(status: int) -> None:
 
 
 def not_fitted(name: str) -> Exception:
-    """The library's error, which is scikit-learn's too where that is imported."""
-    message = f"this {name} is not fitted: call fit"
+    """The library's error, which is an AttributeError, as `hasattr` wants it, and scikit-learn's too where that is imported."""
     exceptions = sys.modules.get("sklearn.exceptions")
-    if exceptions is None:
-        return _errors.ArgumentError(message)
-    return type("NotFittedError", (_errors.ArgumentError, exceptions.NotFittedError), {})(message)
+    other = AttributeError if exceptions is None else exceptions.NotFittedError
+    return type("NotFittedError", (_errors.ArgumentError, other), {})(f"this {name} is not fitted: call fit")
+
+
+class NoAttribute(_errors.UnsupportedError, AttributeError):
+    """What a method does not have."""
 
 
 def places(given: Any, name: str) -> numpy.ndarray:

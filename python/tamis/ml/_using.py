@@ -17,7 +17,7 @@ from .._streams import settle
 from .._views import dense, view
 from . import _held
 from ._fitting import Fitting
-from ._handle import Model, lent, must, places
+from ._handle import Model, NoAttribute, lent, must, places
 
 
 def _allowed(cols: int, among: Any, without: Any) -> Optional[numpy.ndarray]:
@@ -183,7 +183,10 @@ class Using(Fitting):
 
     def _factors(self, function: Any) -> numpy.ndarray:
         owned, model = Owned(lib.tamis_owned_dense_free), self._fitted()
-        must(function(model.value, owned.value))
+        try:
+            must(function(model.value, owned.value))
+        except _errors.UnsupportedError as error:
+            raise NoAttribute(str(error)) from None
         d = lib.tamis_owned_dense_view(owned.value).contents
         kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
         stride = d.stride or d.cols
