@@ -185,7 +185,11 @@ typedef struct tamis_options {
 } tamis_options;
 
 /* tamis_options.output_type: the same as `type`. */
+#ifdef __cplusplus
+#define TAMIS_SAME_TYPE (static_cast<tamis_type>(-1))
+#else
 #define TAMIS_SAME_TYPE ((tamis_type)-1)
+#endif
 
 /* The defaults of a tamis_options. inner and width have none: -1 means not set. */
 #ifdef __cplusplus

@@ -26,10 +26,12 @@ static tamis_status find(const char *name, const tamis_backend **backend, int *n
             const long value = strtol(name + length + 1, &end, 10);
             if (*end)
                 return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": \"%s\" is not a number", name, name + length + 1);
-            if (value >= candidate->device_count()) {
+            const int count = candidate->device_count();
+            if (value >= count) {
                 const char *const why = candidate->why_absent(0);
-                return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": there are %d devices of %s%s%s", name,
-                                  candidate->device_count(), candidate->name, why[0] ? ": " : "", why);
+                return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": there %s %d device%s of %s%s%s", name,
+                                  count == 1 ? "is" : "are", count, count == 1 ? "" : "s", candidate->name,
+                                  why[0] ? ": " : "", why);
             }
             *number = (int)value;
         }

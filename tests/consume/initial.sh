@@ -17,6 +17,10 @@ for compiler in g++ clang++; do
     command -v "$compiler" >/dev/null || continue
     echo '#include <vector>' | "$compiler" -x c++ -fsyntax-only - 2>/dev/null || continue
     for standard in c++11 c++17 c++20; do
+        echo '#include <tamis/tamis.h>
+            tamis_options initial(); tamis_options initial() { tamis_options o = TAMIS_OPTIONS_INIT; return o; }' >"$work/casts.cpp"
+        # shellcheck disable=SC2086
+        "$compiler" -std=$standard $strict -Wold-style-cast -I "$include" -I "$version" -fsyntax-only "$work/casts.cpp"
         # shellcheck disable=SC2086
         "$compiler" -x c++ -std=$standard $strict -I "$include" -I "$version" -o "$work/cxx" "$source/initial.c"
         "$work/cxx" | cmp - "$work/expected.txt"
