@@ -156,6 +156,7 @@ static int run_command(const tool_command *command, const tool_command *method, 
     count_operands(command->operands, &least, &most);
     int code = method ? refuse_options(command, method, count - 1, arguments + 1) : 0;
     if (code == 0) code = tool_options_parse(options, settings, count - before, arguments + before, &operands, &help);
+    for (int i = before; code == 0 && i < before + operands; i++) arguments[i] = tool_file_name(arguments[i]);
     if (code == 0 && help) {
         tool_command_help(command, method);
     } else if (code == 0 && operands < least) {

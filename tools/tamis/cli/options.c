@@ -235,6 +235,14 @@ static int take_word(const char *described, const char *word, bool *taken) {
                             described, word, described, word, described);
 }
 
+char *tool_file_name(char *word) {
+    static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/fd/0", "/dev/fd/1"};
+    static char dash[] = "-";
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+        if (strcmp(word, standard[i]) == 0) return dash;
+    return word;
+}
+
 /* Takes one option. `value` stands in the same word; NULL: it is the next word, to which *at moves. */
 static int take_value(const tool_option *option, void *settings, const char *described, const char *value, int count,
                       char **arguments, int *at) {
@@ -255,7 +263,8 @@ static int take_value(const tool_option *option, void *settings, const char *des
         if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
         value = arguments[++*at];
     }
-    return tool_option_set(option, settings, value, described);
+    const bool file = option->value != TOOL_NAME && strncmp(value, "/dev/", 5) == 0;
+    return tool_option_set(option, settings, file ? tool_file_name((char *)(uintptr_t)value) : value, described);
 }
 
 static int parse_long(const tool_option *options, void *settings, int count, char **arguments, int *at) {

@@ -120,6 +120,9 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
 /* Parses one name from a list; `described` may be "". Returns 0 or TOOL_USAGE after a message that lists the names. */
 int tool_choice_parse(const tool_choices *choices, const char *described, const char *value, int *result);
 
+/* Returns "-" for the files by which shells name standard input and output, and other words as they are. */
+char *tool_file_name(char *word);
+
 /* Finds the option of that name, or NULL. */
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
 
