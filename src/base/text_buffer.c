@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -11,7 +12,9 @@ void tamis_text_add(tamis_text_buffer *text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const size_t room = text->used < text->bytes ? text->bytes - text->used : 0;
+    const locale_t before = tamis_c_locale_enter(); /* programs read these texts, whatever their locale */
     const int n = vsnprintf(room ? text->to + text->used : NULL, room, format, arguments);
+    tamis_c_locale_leave(before);
     va_end(arguments);
     if (n > 0) text->used += (size_t)n;
 }

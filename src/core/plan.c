@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -267,11 +268,13 @@ void tamis_plan_release(tamis_plan *plan) {
     tamis_release(plan);
 }
 
-/* Makes the plan with the caller's allocator in force. */
+/* Makes the plan with the caller's allocator in force, and the C locale, for the reasons that it keeps. */
 static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     TRY(tamis_memory_source_create(options, plan->device->backend->handles, &plan->source));
     tamis_memory_source *const before = tamis_memory_source_enter(plan->source);
+    const locale_t locale = tamis_c_locale_enter();
     const tamis_status status = make(plan, S, options, once);
+    tamis_c_locale_leave(locale);
     tamis_memory_source_leave(before);
     plan->options.allocator = NULL; /* copied */
     return status;

@@ -7,6 +7,7 @@
 
 #include "cmocka_first.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "select/choose.h"
 #include "small.h"
 #include "support/algorithms.h"
+#include "support/skip.h"
 
 static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
     tamis_plan *plan = NULL;
@@ -74,6 +76,26 @@ static void test_explain(void **state) {
 }
 
 /* A reserved word that is set is a field of a later version: refused, never ignored. */
+/* Programs read the text: numbers have a point, whatever the locale. */
+static void explains_in_the_c_locale(void **state) {
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "fr_FR.utf8"};
+    bool set = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) set = setlocale(LC_ALL, names[i]) != NULL;
+    if (!set) skip_because("no locale with a decimal comma is installed");
+    small s;
+    small_make(&s);
+    const tamis_options o = small_options(TAMIS_OP_SPMM);
+    tamis_plan *const plan = make(&s.coo, &o);
+    char text[4096];
+    assert_int_equal(tamis_plan_explain(plan, text, sizeof text, NULL), TAMIS_OK);
+    tamis_plan_destroy(plan);
+    setlocale(LC_ALL, "C");
+    for (const char *p = text; *p; p++)
+        if (p > text && *p == ',' && p[-1] >= '0' && p[-1] <= '9' && p[1] >= '0' && p[1] <= '9') fail_msg("%s", text);
+    assert_non_null(strstr(text, "1.67 a row"));
+}
+
 static void test_reserved_words(void **state) {
     (void)state;
     small s;
@@ -551,6 +573,7 @@ static void test_ceilings_cache(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_explain),
+        cmocka_unit_test(explains_in_the_c_locale),
         cmocka_unit_test(test_reserved_words),
         cmocka_unit_test(test_sizes_are_set),
         cmocka_unit_test(test_transpose),
