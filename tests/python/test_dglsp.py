@@ -139,7 +139,9 @@ def test_reductions(rtype, dim, batch):
         want = (sign * (sign * full).masked_fill(~there, -9.0).amax(dims)).where(count > 0, 0.0)
     compared(dglsp.reduce(A, dim, rtype), want, A.val)
     for again in (A.reduce(dim, rtype), getattr(A, rtype)(dim), getattr(dglsp, rtype)(A, dim)):
-        assert torch.equal(again, dglsp.reduce(A, dim, rtype))
+        here = dglsp.reduce(A, dim, rtype)
+        # PyTorch multiplies by atomics on GPUs, in no fixed order
+        assert torch.allclose(again, here, rtol=1e-12) if rtype == "sprod" and here.is_cuda else torch.equal(again, here)
     whole = A.long()  # whole numbers, as in dgl.sparse's own examples
     torch.testing.assert_close(dglsp.reduce(whole, dim, "sum"), dense(whole).sum(dims))
 
