@@ -9,7 +9,7 @@ command -v python3 >/dev/null || { echo 'skipped: python3, which writes the man 
 fail() { echo "$*" >&2; failed=1; }
 
 "$root/scripts/man-page.py" "$root/tools/tamis/texts/manual.mdoc" "$program" | cmp - "$texts/tamis.1" || fail 'tamis.1 is out of date'
-for shell in bash zsh; do
+for shell in bash zsh fish; do
     "$program" --completion "$shell" | cmp - "$texts/tamis.$shell" || fail "tamis.$shell is not what --completion $shell prints"
 done
 

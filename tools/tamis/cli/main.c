@@ -70,7 +70,7 @@ static int run_global_option(int count, char **arguments) {
     }
     if (strcmp(option, "--completion") == 0) {
         if (count > 2 && tool_completion(stdout, arguments[2])) return TOOL_OK;
-        return tool_usage_error("--completion: expected a shell, bash or zsh");
+        return tool_usage_error("--completion: expected a shell, bash, zsh or fish");
     }
     if (strcmp(option, "--complete") == 0) {
         tool_complete(stdout, count - 2, arguments + 2);
