@@ -1,24 +1,20 @@
 /* Samples the reuse of columns. A small hash set holds the columns of a window. */
 #include "sparse/locality.h"
 
-#include <string.h>
-
 #include "sparse/index.h"
 
 enum { SLOTS = 8192 };
 
 /* Counts the distinct values among at most TAMIS_LOCALITY_MOST columns. */
 static int64_t fresh_count(const void *columns, tamis_index_type type, int64_t count) {
-    int64_t kept[SLOTS], fresh = 0;
-    bool taken[SLOTS];
-    memset(taken, 0, sizeof taken);
+    int16_t kept[SLOTS] = {0}; /* where its column stands first, from 1 on: small, for stacks of 64 KiB; 0: none */
+    int64_t fresh = 0;
     for (int64_t t = 0; t < count; t++) {
         const int64_t column = tamis_index_load(columns, type, t);
         uint64_t slot = ((uint64_t)column * 0x9e3779b97f4a7c15u) >> 51;
-        while (taken[slot] && kept[slot] != column) slot = (slot + 1) % SLOTS;
-        if (taken[slot]) continue;
-        taken[slot] = true;
-        kept[slot] = column;
+        while (kept[slot] && tamis_index_load(columns, type, kept[slot] - 1) != column) slot = (slot + 1) % SLOTS;
+        if (kept[slot]) continue;
+        kept[slot] = (int16_t)(t + 1);
         fresh++;
     }
     return fresh;

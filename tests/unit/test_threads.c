@@ -1,5 +1,7 @@
 /* Plans and calls in several threads at once; messages stay with their thread; the ceilings' cache is shared. */
+#include <tamis/cached_attention.h>
 #include <tamis/ceilings.h>
+#include <tamis/matrix.h>
 
 #include "cmocka_first.h"
 
@@ -104,6 +106,103 @@ static void run_all(void *(*body)(void *), tamis_device *device, worker *workers
         if (workers[i].failed) fail_msg("thread %d: %s", i, workers[i].failed);
 }
 
+/* Sanitizers need larger stacks. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SMALL_STACKS
+#endif
+#ifdef SMALL_STACKS
+/* What a program calls from threads with little room: each algorithm and files in 64 KiB, attention to caches at its
+   widest in 128. */
+enum { LINES = 300, WIDE = 64, STACK = 64 << 10 };
+
+static const char *run_plan(tamis_device *device, const tamis_sparse *S, tamis_operation operation, const char *name,
+                            float *numbers) {
+    const tamis_dense X = {.data = numbers, .rows = LINES, .cols = WIDE},
+                      P = {.data = numbers + 2 * LINES * WIDE, .rows = S->nnz, .cols = 1},
+                      Y = {.data = numbers + LINES * WIDE, .rows = LINES, .cols = WIDE};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_plan *plan;
+    o.operation = operation;
+    o.inner = o.width = WIDE;
+    o.algorithm = name;
+    tamis_status status = tamis_plan_create(device, S, &o, &plan);
+    if (status == TAMIS_ERROR_UNSUPPORTED) return NULL;
+    if (status != TAMIS_OK) return "a plan was refused";
+    if (operation == TAMIS_OP_SDDMM) status = tamis_plan_sddmm(plan, &X, &X, &P, NULL);
+    if (operation == TAMIS_OP_SPMM) status = tamis_plan_spmm(plan, &X, &Y, NULL);
+    if (operation == TAMIS_OP_FUSED) status = tamis_plan_fused(plan, &X, &X, &X, &Y, NULL);
+    tamis_plan_destroy(plan);
+    return status == TAMIS_OK ? NULL : "an execution failed";
+}
+
+static const char *run_cached(tamis_device *device, tamis_type type, double *numbers) {
+    const int64_t inner = type == TAMIS_F64 ? 256 : 512;
+    const int32_t length = 8;
+    const tamis_cached_attention_options o = {.type = type,
+                                              .output_type = type,
+                                              .sequences = 1,
+                                              .heads = 8,
+                                              .key_heads = 1,
+                                              .inner = inner,
+                                              .width = inner,
+                                              .capacity = length,
+                                              .lengths = &length};
+    const tamis_vectors q = {.data = numbers, .sequence_stride = 8 * inner, .head_stride = inner},
+                        k = {.data = numbers, .position_stride = inner},
+                        out = {.data = numbers + 4096, .sequence_stride = 8 * inner, .head_stride = inner};
+    const tamis_status status = tamis_cached_attention(device, &o, &q, &k, &k, &out, NULL, NULL);
+    return status == TAMIS_OK ? NULL : "attention to a cache failed";
+}
+
+static void *with_little_room(void *context) {
+    worker *const w = context;
+    static int32_t offsets[LINES + 1], columns[LINES * 8];
+    static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 0.1234567890123456789\n";
+    double *const numbers = calloc(2 * LINES * WIDE + LINES * 8, sizeof *numbers);
+    for (int i = 0; i < LINES; i++) {
+        offsets[i + 1] = 8 * (i + 1);
+        for (int k = 0; k < 8; k++) columns[8 * i + k] = (i % 37) * 8 + k;
+    }
+    const tamis_sparse S = {.rows = LINES, .cols = LINES, .nnz = 8 * LINES, .offsets = offsets, .columns = columns};
+    for (int op = 0; op < 3 && !w->failed; op++) {
+        const char *names[CPU_ALGORITHMS_MOST + 1];
+        const int count = cpu_algorithms((tamis_operation)op, true, names);
+        for (int i = 0; i < count && !w->failed; i++)
+            w->failed = run_plan(w->device, &S, (tamis_operation)op, names[i], (float *)numbers);
+    }
+    tamis_owned_sparse *read = NULL;
+    if (!w->failed && tamis_read_sparse_memory("small.mtx", text, sizeof text - 1, NULL, &read) != TAMIS_OK)
+        w->failed = tamis_last_error();
+    tamis_owned_sparse_free(read);
+    free(numbers);
+    return NULL;
+}
+
+static void *cached_with_little_room(void *context) {
+    worker *const w = context;
+    double *const numbers = calloc(8192, sizeof *numbers);
+    for (int type = 0; type < 2 && !w->failed; type++) w->failed = run_cached(w->device, (tamis_type)type, numbers);
+    free(numbers);
+    return NULL;
+}
+
+static void test_small_stacks(void **state) {
+    static void *(*const bodies[])(void *) = {with_little_room, cached_with_little_room};
+    for (size_t i = 0; i < 2; i++) {
+        pthread_attr_t little;
+        pthread_t thread;
+        worker w = {.device = *state};
+        assert_int_equal(pthread_attr_init(&little), 0);
+        assert_int_equal(pthread_attr_setstacksize(&little, (i + 1) * STACK), 0);
+        assert_int_equal(pthread_create(&thread, &little, bodies[i], &w), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(pthread_attr_destroy(&little), 0);
+        if (w.failed) fail_msg("%s", w.failed);
+    }
+}
+
+#endif
+
 static void test_plans(void **state) { run_all(plans, *state, (worker[THREADS]){{0}}); }
 static void test_messages(void **state) { run_all(messages, *state, (worker[THREADS]){{0}}); }
 static void test_calls(void **state) { run_all(calls, *state, (worker[THREADS]){{0}}); }
@@ -143,10 +242,8 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_plans),    cmocka_unit_test(test_messages),     cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_ceilings), cmocka_unit_test(test_small_stacks),
     };
     setenv("XDG_CACHE_HOME", "", 1);
     unsetenv("HOME");

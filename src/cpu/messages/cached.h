@@ -11,8 +11,8 @@
 
 #include "cpu/messages/attention.h"
 
-/* Query heads at once; the longest vectors, as sums are kept. */
-enum { CACHED_HEADS = 8, CACHED_LONGEST = 512 };
+/* Query heads at once; the longest vectors, as sums are kept, all of them within stacks of 128 KiB. */
+enum { CACHED_HEADS = 8, CACHED_LONGEST = sizeof(real) == sizeof(double) ? 256 : 512 };
 
 /* The vectors of a key head, keys or values: addresses, and bytes from one to the next. */
 typedef struct cached_rows {
