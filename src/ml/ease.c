@@ -103,17 +103,19 @@ static void body_eliminate(void *context, int thread, int threads) {
 }
 
 /* Inverts a positive definite matrix in place. */
-static tamis_status invert(double *A, int64_t n, int threads) {
+static tamis_status invert(tamis_model *model, double *A, int64_t n, int threads) {
     inverse v = {.A = A, .n = n};
+    tamis_status status = TAMIS_OK;
     TRY(tamis_allocate(tamis_times(PANEL, n), sizeof *v.R, "a panel", (void **)&v.R));
-    for (v.first = 0; v.first < n; v.first += PANEL) {
+    for (v.first = 0; v.first < n && status == TAMIS_OK; v.first += PANEL) {
         v.count = n - v.first < PANEL ? n - v.first : PANEL;
         invert_panel(&v);
         tamis_threads_run(threads, body_eliminate, &v);
         memcpy(A + v.first * n, v.R, (size_t)(v.count * n) * sizeof *A);
+        status = ml_items_go_on(model, n + v.first + v.count, 2 * n);
     }
     tamis_release(v.R);
-    return TAMIS_OK;
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------ fitting */
@@ -147,6 +149,7 @@ static tamis_status make_gram(tamis_model *model, double *A) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = first; j < n && j < first + block; j++)
                 A[i * n + j] = ml_number(items->host_C, model->options.type, i * block + (j - first));
+        TRY(ml_items_go_on(model, first + block < n ? first + block : n, 2 * n));
     }
     for (int64_t i = 0; i < n; i++) trace += A[i * n + i];
     if (ml_finds_lambda(model)) model->lambda = trace > 0 ? model->share * trace / (double)n : 1;
@@ -162,7 +165,7 @@ static tamis_status iterate(tamis_model *model) {
     const int threads = model->options.threads > 0 ? model->options.threads : description.threads;
     TRY(tamis_allocate(tamis_times(n, n), sizeof *A, "weights of pairs of columns", (void **)&A));
     tamis_status status = make_gram(model, A);
-    if (status == TAMIS_OK) status = invert(A, n, threads > 0 ? threads : 1);
+    if (status == TAMIS_OK) status = invert(model, A, n, threads > 0 ? threads : 1);
     if (status == TAMIS_OK) {
         for (int64_t j = 0; j < n; j++) { /* P is symmetric: its lines are its columns */
             const double own = A[j * n + j];

@@ -127,6 +127,7 @@ static tamis_status iterate(tamis_model *model) {
     for (int64_t first = 0; first < model->cols; first += work->items.block) {
         TRY_GOTO(done, ml_items_products(model, &work->items, first));
         keep_best(model, work, first, kept, columns, scores);
+        TRY_GOTO(done, ml_items_go_on(model, first + work->items.block, model->cols));
     }
     status = ml_dense_write_doubles(model, &model->column_factors, kept);
 done:

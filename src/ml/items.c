@@ -7,6 +7,7 @@
 #include "base/sizes.h"
 #include "ml/calls.h"
 #include "ml/factors.h"
+#include "ml/loop.h"
 #include "ml/numbers.h"
 
 enum { ENTRIES = 1 << 23, BLOCK_LEAST = 8, BLOCK_MOST = 256 }; /* of a block of X's columns */
@@ -52,6 +53,15 @@ tamis_status ml_items_products(tamis_model *model, ml_items *items, int64_t firs
     TRY(status);
     TRY(ml_spmm(model, items->plan, &items->B, 1, 0, &items->C));
     return ml_dense_read(model, &items->C, items->host_C);
+}
+
+tamis_status ml_items_go_on(tamis_model *model, int64_t done, int64_t all) {
+    if (done >= all) return TAMIS_OK; /* the iteration's own report follows */
+    ml_tell_batch(model, done, all);
+    if (!model->stopped) return TAMIS_OK;
+    ml_model_empty(model);
+    return tamis_fail(TAMIS_ERROR_CANCELLED, "stopped after %d %% of the fit: there is no model yet",
+                      (int)(100.0 * (double)done / (double)all));
 }
 
 tamis_status ml_items_factors(tamis_model *model, int64_t cols, int64_t width) {

@@ -21,6 +21,9 @@ void ml_items_free(const tamis_model *model, ml_items *items);
  */
 tamis_status ml_items_products(tamis_model *model, ml_items *items, int64_t first);
 
+/* Tells the callback how many of the columns are done, between two blocks. If it says stop the model is empty, and the
+   call fails. */
+tamis_status ml_items_go_on(tamis_model *model, int64_t done, int64_t all);
 /* Makes what the model keeps of its columns, cols x width, and the width of scores, where it is not there yet. */
 tamis_status ml_items_factors(tamis_model *model, int64_t cols, int64_t width);
 /* Sets the operands of rows whose scores are W. */

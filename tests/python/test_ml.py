@@ -625,3 +625,20 @@ def test_what_is_not_fitted_says_so_to_hasattr():
             for name in dir(fitted):
                 hasattr(fitted, name)
         assert hasattr(model, "components_") and hasattr(model, "row_factors_") == (method in (ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.GaP))
+
+
+def test_an_interrupt_stops_one_long_iteration():
+    """EASE and ItemKNN have one: Ctrl-C ends it between two blocks of columns, and there is no model."""
+    random = np.random.default_rng(3)
+    X = scipy_sparse.random(3000, 4000, 0.01, format="csr", dtype=np.float32, random_state=random)
+    model = ml.EASE(threads=1)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert not hasattr(model, "components_")

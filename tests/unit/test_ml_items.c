@@ -422,11 +422,46 @@ static void wrong_options_are_refused(void **state) {
                    "weights = bm25: ease has linear, log or ones");
 }
 
+static bool stop_at(void *context, const tamis_iteration *report) {
+    int *const left = context;
+    assert_true(report->batch > 0 && report->batch <= report->batches);
+    return --*left > 0;
+}
+
+/* A fit of one long iteration can be stopped within it; then there is no model. */
+static void long_fits_can_be_stopped(void **state) {
+    (void)state;
+    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
+    data d = data_make(ROWS, 600, 9, 3);
+    for (int m = 0; m < 2; m++)
+        for (int calls = 1; calls < 3; calls++) {
+            int left = calls;
+            tamis_model_options options = options_of(methods[m], TAMIS_F32);
+            tamis_model *model;
+            options.regularization = m ? 5 : 0;
+            options.callback = stop_at;
+            options.callback_context = &left;
+            EXPECT_OK(tamis_model_create(device, &options, &model));
+            assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_CANCELLED);
+            assert_int_equal(left, 0);
+            assert_non_null(strstr(tamis_last_error(), "% of the fit: there is no model yet"));
+            assert_int_equal(tamis_model_topics(model, 1, (int64_t[600]){0}, (double[600]){0}), TAMIS_ERROR_ARGUMENT);
+            left = 1000;
+            EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+            tamis_model_free(model);
+        }
+    data_free(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uses_are_enough),           cmocka_unit_test(ties_go_to_the_popular),
-        cmocka_unit_test(item_knn_is_right),         cmocka_unit_test(ease_is_right),
-        cmocka_unit_test(scores_are_used),           cmocka_unit_test(failing_memory_leaks_nothing),
+        cmocka_unit_test(uses_are_enough),
+        cmocka_unit_test(ties_go_to_the_popular),
+        cmocka_unit_test(item_knn_is_right),
+        cmocka_unit_test(ease_is_right),
+        cmocka_unit_test(long_fits_can_be_stopped),
+        cmocka_unit_test(scores_are_used),
+        cmocka_unit_test(failing_memory_leaks_nothing),
         cmocka_unit_test(wrong_options_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

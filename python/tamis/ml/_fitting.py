@@ -94,7 +94,9 @@ class Fitting(Parameters):
                 if stopped is None:
                     raise error
             else:
-                self._publish(model, names)
+                model.describe()
+                if model.about.cols > 0:  # a model of pairs that was stopped is none
+                    self._publish(model, names)
             if stopped is not None:
                 raise stopped from error
         finally:
