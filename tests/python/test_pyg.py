@@ -240,10 +240,65 @@ def test_patterns_are_kept_with_their_tensors():
     loops(x, ends)
     assert _graphs.looped(_graphs.pattern_of(ends, NODES, NODES), NODES) is _graphs.looped(_graphs.pattern_of(ends, NODES, NODES), NODES)
     number = id(ends)
-    assert number in _graphs._patterns
+    assert number in _graphs._graphs
     del ends
     gc.collect()
-    assert number not in _graphs._patterns
+    assert number not in _graphs._graphs
+
+
+def new(seed):
+    return graph(seed=seed)
+
+
+def refilled():
+    """Ways in which an edge list is filled again, of which PyTorch counts the first alone."""
+    def inference(ends, other):
+        with torch.inference_mode():
+            ends.copy_(other)
+
+    def of_inference():
+        with torch.inference_mode():
+            return new(1).clone()
+
+    ways = {"copy_": (lambda: new(1), lambda ends, other: ends.copy_(other)), "within inference mode": (lambda: new(1), inference),
+            "a buffer of inference mode": (of_inference, inference), ".data": (lambda: new(1), lambda ends, other: ends.data.copy_(other)),
+            "rows with gaps": (lambda: new(1).repeat(1, 2)[:, :EDGES], lambda ends, other: ends.data.copy_(other)),
+            "columns": (lambda: new(1).t().contiguous().t(), lambda ends, other: ends.data.copy_(other)), "set_": (lambda: new(1), lambda ends, other: ends.set_(other)),
+            "data =": (lambda: new(1), lambda ends, other: setattr(ends, "data", other))}
+    if not torch.cuda.is_available():
+        ways["numpy()"] = lambda: new(1), lambda ends, other: ends.numpy().__setitem__(slice(None), other.numpy())
+        ways["of NumPy"] = lambda: torch.from_numpy(new(1).numpy().copy()), lambda ends, other: ends.numpy().__setitem__(slice(None), other.numpy())
+    return ways
+
+
+@pytest.mark.parametrize("way", list(refilled()))
+def test_an_edge_list_that_is_filled_again(way, device):
+    if device == "cuda" and way in (".data", "rows with gaps", "columns"):
+        pytest.skip("on a GPU a comparison would wait: the page says so")
+    make, fill = refilled()[way]
+    x, ends = torch.randn(NODES, IN), make()
+    for layer in (pyg.SAGEConv(IN, OUT), pyg.GCNConv(IN, OUT), pyg.GATConv(IN, OUT), pyg.TransformerConv(IN, OUT)):
+        fill(ends, new(1))
+        with torch.no_grad():
+            before = layer(x, ends)
+            fill(ends, new(2))
+            after = layer(x, ends)
+            assert not torch.equal(after, before)
+            torch.testing.assert_close(after, layer(x, new(2)))
+
+
+@pytest.mark.parametrize("name", ["GCNConv", "GATConv", "GATv2Conv", "TransformerConv", "SAGEConv"])
+def test_training_after_inference_mode(name):
+    """Nothing that a call in inference mode leaves behind belongs to that mode."""
+    for more, given in (({}, (graph(),)), ({"cached": True}, (graph(), torch.rand(EDGES)))):
+        if more and name != "GCNConv":
+            continue
+        for channels in (IN, -1):
+            layer, x = getattr(pyg, name)(channels, OUT, **more), torch.randn(NODES, IN)
+            with torch.inference_mode():
+                layer(x, *given)
+            layer(x, *given).sum().backward()
+            assert all(parameter.grad is not None for parameter in layer.parameters() if parameter.requires_grad)
 
 
 def test_what_else_pytorch_geometric_has():

@@ -88,6 +88,8 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
 
     A: (..., rows, K); B: (..., cols, K), of one floating-point type; leading dimensions are a batch, one operand may lack them.
     values: (nnz,) or (..., nnz); ones if None. edge, scale, slope, epsilon as in `tamis.sddmm`.
+    Operands may be views with any strides, and batches of no members. Where neither the rows nor the columns of a matrix lie in one piece each, nor the
+    numbers of values, each call makes a copy. It refuses to where that would be larger than all operands together, as of an expanded view.
     Returns (..., nnz) in the pattern's order. Gradients to A, B and values. Raises ValueError, MemoryError or RuntimeError.
 
     >>> import torch, tamis.torch
@@ -270,7 +272,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
         with torch.no_grad():
             if beta != 0:
                 out.values().copy_(pattern.values)
-            plain(pattern._checked, mat1, mat2.t(), edge="mask", alpha=alpha, beta=beta, out=out.values())
+            plain(pattern._current(), mat1, mat2.t(), edge="mask", alpha=alpha, beta=beta, out=out.values())
         return out
     samples = sddmm(pattern, mat1, mat2.t(), edge="mask")
     values = alpha * samples + beta * pattern.values if beta != 0 else alpha * samples

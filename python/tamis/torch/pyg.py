@@ -11,6 +11,7 @@ of sums, means and attention have the same bits each time. Aggregations other th
 """
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any, Callable, Optional, Union
 
@@ -21,6 +22,7 @@ from torch.nn import functional
 from .. import _errors
 from . import Pattern, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
+from ._held import apart
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
 Size = Optional[tuple[int, int]]
@@ -67,6 +69,10 @@ class _LazyLinear(nn.LazyLinear):
     def __init__(self, outputs: int, bias: bool, glorot: bool):
         self.__dict__["glorot"] = glorot
         super().__init__(outputs, bias)
+
+    def initialize_parameters(self, *given: Any) -> None:
+        with apart():  # else the parameters would be tensors of inference mode
+            super().initialize_parameters(*given)
 
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and self.in_features != 0:
@@ -525,7 +531,8 @@ class GCNConv(_Layer):
         else:
             pattern = self._graph(edge_index, x, x, None)
             if self.normalize:
-                pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
+                with apart() if self.cached and torch.is_inference_mode_enabled() else contextlib.nullcontext():
+                    pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
                 if self.cached:
                     self._cached = pattern, edge_weight
         if self._reduce == "sum":
