@@ -245,6 +245,37 @@ def test_a_pattern_made_within_a_transform():
 
 
 @registered
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_mixed_operands_under_autocast(device, dtype):
+    """Every operation takes operands of several types, computes in that of autocast, and gives each its gradient in its own."""
+    torch.manual_seed(2)
+    pattern = tt.Pattern.causal(NODES, device=device)
+    x, y, e, heads = (torch.randn(*shape, device=device) for shape in ((NODES, 4), (NODES, 4), (pattern.nnz, 4), (NODES, 2, 4)))
+    number, cache = torch.rand(pattern.nnz, device=device), torch.randn(1, 2, 5, 4, device=device)
+    lengths = torch.tensor([3], device=device)
+    cases = [(lambda x, e: tt.message(pattern, "add", x, e), (x, e)), (lambda x, e: tt.message(pattern, "mul", x, e, "max"), (x, number)),
+             (lambda e: tt.message(pattern, "copy_e", None, e, "mean"), (e,)), (lambda x: tt.message(pattern, "copy_u", x), (heads,)),
+             (lambda x, y: tt.edge_op(pattern, "add", x, y), (x, y)), (lambda x, y: tt.edge_op(pattern, "dot", x, y), (heads, heads)),
+             (lambda q, k, v, e, b: tt.graph_attention(pattern, q, k, v, e, b), (x, y, x, e, number)), (lambda x, y: tt.sddmm(pattern, x, y), (x, y)),
+             (lambda x, e: tt.spmm(pattern, x, e), (x, number)), (lambda x, y, b: tt.attention(x, y, x, pattern, bias=b), (x, y, number)),
+             (lambda x, y: tt.messages([pattern, pattern], "copy_u", [x, y]), (x, y))]
+    for call, given in cases:
+        want = call(*given)
+        for narrow in range(len(given) + 1):
+            mixed = [x.detach().to(dtype if place == narrow else x.dtype).requires_grad_() for place, x in enumerate(given)]
+            with torch.autocast(device.type, dtype=dtype):
+                out = call(*mixed)
+            assert out.dtype == dtype
+            torch.testing.assert_close(out.float(), want, atol=5e-2, rtol=5e-2)
+            out.float().sum().backward()
+            assert all(x.grad.dtype == x.dtype for x in mixed)
+    with torch.autocast(device.type, dtype=dtype):
+        for q, k in ((torch.randn(1, 2, 4, device=device), cache.to(dtype)), (torch.randn(1, 2, 4, device=device).to(dtype), cache)):
+            assert tt.cached_attention(q, k, k, lengths).dtype == dtype
+        assert tt.edge_softmax(pattern, number.to(dtype)).dtype == torch.float32
+
+
+@registered
 def test_softmax_is_fp32_under_autocast(device):
     pattern = tt.Pattern.causal(NODES, device=device)
     values = torch.randn(pattern.nnz, device=device, requires_grad=True)

@@ -22,7 +22,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
-from . import _attention, _direct, _ops
+from . import _attention, _cast, _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
 from ._cached import cached_attention
 from ._kernels import settings_of
@@ -36,7 +36,6 @@ _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
 
 _WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, like those of torch.exp and torch.softmax
-_HALF = (torch.float16, torch.bfloat16)
 _eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # for sparse tensors, which torch.compile does not know
 
 
@@ -63,25 +62,6 @@ def _recorded(*tensors: Optional[Tensor]) -> bool:
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
 
 
-def _autocast_type(kind: str) -> Optional[torch.dtype]:
-    """The type of autocast; None: it is off."""
-    if kind not in ("cpu", "cuda"):
-        return None
-    try:
-        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-    except TypeError:  # before PyTorch 2.4
-        if kind == "cuda":
-            return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
-        return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
-
-
-def _autocast(dtype: Optional[torch.dtype], tensors: tuple) -> tuple:
-    """Operands in the type of autocast."""
-    if dtype is None:
-        return tensors
-    return tuple(None if x is None or x.dtype == torch.float64 else x.to(dtype) for x in tensors)
-
-
 def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
           slope: float = 0.01, epsilon: float = 1e-10) -> Tensor:
     """Sampled products: edge(values, A B^T) at the pattern's places.
@@ -103,8 +83,7 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     if plain((A, B, values)) and A is not None and B is not None:
         return _direct.run((SDDMM, pattern, settings_of(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
     _check_tensors({"A": A, "B": B}, values=values)
-    dtype = _autocast_type(A.device.type)
-    A, B, values = _autocast(torch.float32 if dtype is not None and edge in _WIDE else dtype, (A, B, values))
+    A, B, values = _cast.operands(A, B, values, wide=edge in _WIDE)
     return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
                   edge == "softmax" and _recorded(A, B, values))[0]
 
@@ -124,10 +103,10 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     if plain((B, values)) and B is not None:
         return _direct.run((SPMM, pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
     _check_tensors({"B": B}, values=values)
-    dtype = _autocast_type(B.device.type)
-    B, = _autocast(dtype, (B,))
-    if dtype is not None and values is not None and not (values.dtype == torch.float32 and B.dtype in _HALF):  # the operator takes such a pair as it is
-        values, = _autocast(dtype, (values,))
+    given = values
+    B, values = _cast.operands(B, values)
+    if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator takes such a pair as it is
+        values = given
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 
 
@@ -148,7 +127,7 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
         return _direct.run((FUSED, pattern, settings_of(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
-    A, B, D, values = _autocast(_autocast_type(A.device.type), (A, B, D, values))
+    A, B, D, values = _cast.operands(A, B, D, values)
     return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
                   epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
 
@@ -208,8 +187,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     try:
         if return_lse:
             _check(pattern)
-            dtype = _autocast_type(q.device.type)
-            q, k, v, bias = _autocast(dtype, (q, k, v, bias))
+            q, k, v, bias = _cast.operands(q, k, v, bias)
             out, sums = _attention.with_sums(q, k, v, pattern, scale, bias)
             return (out if dropout_p == 0 else _dropped(pattern, q, k, v, bias, scale, dropout_p)), sums
         if dropout_p:

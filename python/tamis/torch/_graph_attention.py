@@ -12,7 +12,7 @@ from .. import _errors
 from .._kinds import Torch
 from .._library import lib, must
 from .._views import fits, torch_view
-from . import _graph_formulas
+from . import _cast, _graph_formulas
 from ._messages import _arguments, _check, _described, _graph, _matrix, _number, _view, _width, _WHERE, register
 from ._pattern import Pattern
 from ._room import room
@@ -201,6 +201,7 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
             [1., 1.],
             [0., 0.]])
     """
+    q, k, v, e, bias = _cast.operands(q, k, v, e, bias)
     _check(pattern, q=q, k=k, v=v, e=e, bias=bias)
     heads = q.shape[1] if q.dim() == 3 else 1
     matrices = [_matrix(q, "q", pattern.rows, "row of the pattern"), _matrix(k, "k", pattern.cols, "column of the pattern"),
@@ -223,6 +224,8 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
 def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: int) -> Tensor:
     """Values as a matrix with a row for each entry, of either layout, and back."""
     where = _number("order", order, ORDERS)
+    if op == c.TAMIS_SEGMENT_SOFTMAX:
+        values, = _cast.operands(values, wide=True)
     _check(pattern, values=values)
     if dim not in (0, -1):
         raise _errors.ArgumentError(f"dim = {dim!r}: expected 0, a row for each entry, or -1, the entries of a head side by side")

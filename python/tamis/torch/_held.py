@@ -12,10 +12,11 @@ from typing import Any, Iterator, Optional
 import torch
 from torch import Tensor
 
+from . import _cast
+
 _compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
-_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
 
 
 def apart() -> Any:
@@ -30,9 +31,8 @@ def _apart() -> Iterator[None]:
             stack.enter_context(torch._C._DisableFuncTorch())
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.no_grad())
-        if _autocast():
-            for kind in ("cpu", "cuda"):
-                stack.enter_context(torch.autocast(kind, enabled=False))
+        for kind in ("cpu", "cuda"):
+            stack.enter_context(_cast.off(kind))
         yield
 
 

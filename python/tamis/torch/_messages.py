@@ -19,7 +19,7 @@ from .._library import lib, must
 from .._owned import Owned
 from .._recipe import of_addresses
 from .._views import dense, fits, packed, seen, torch_type, torch_view
-from . import _graph_formulas, _graph_vmap, _ops
+from . import _cast, _graph_formulas, _graph_vmap, _ops
 from ._direct import _batched, plain
 from ._kernels import pattern_of
 from ._pattern import Pattern
@@ -440,6 +440,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
             [ 0.,  0.]])
     """
     number, how = _number("op", op, OPS), _number("reduce", reduce, REDUCES)
+    x, e = _cast.operands(x, e)
     _check(pattern, x=x, e=e)
     if (x is None) != (op == "copy_e"):
         raise _errors.ArgumentError(f"x is {'None' if x is None else 'given'}: {op} {'does not read it, expected None' if x is not None else 'reads it'}")
@@ -469,6 +470,12 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
             [  0.,   0.],
             [ -2., -20.]])
     """
+    x, y = _cast.operands(x, y)
+    return _edge_op_as_given(pattern, op, x, y)
+
+
+def _edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
+    """edge_op in the type of its operands, whatever autocast says."""
     number = _number("op", op, PAIRS)
     _check(pattern, x=x, y=y)
     rows = _matrix(x, "x", pattern.rows, "row of the pattern")
