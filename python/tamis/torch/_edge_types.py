@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from .. import _errors
+from . import _cast
 from ._graphs import remembered
 from ._messages import message
 from ._pattern import Pattern, _compiling
@@ -110,6 +111,7 @@ def _joined(given: list, name: str) -> Optional[Tensor]:
     """Tensors below each other."""
     if all(x is None for x in given):
         return None
+    given = list(_cast.operands(*given))
     for x in given:
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} has a {type(x).__name__}: expected a tensor for each pattern")
