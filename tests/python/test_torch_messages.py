@@ -270,3 +270,17 @@ def test_hubs():
         weights = torch.randn_like(want)
         for one, other in zip(torch.autograd.grad(got, (x, e), weights), torch.autograd.grad(want, (x, e), weights)):
             torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("shape", [(0, WIDTH), (HEADS, 0), (0,)])
+def test_no_heads_and_no_width(shape):
+    pattern, _, _ = make()
+    x, y, e, number = operand(COLS, *shape), operand(ROWS, *shape), operand(NNZ, *shape), operand(NNZ)
+    heads = operand(NNZ, shape[0]) if len(shape) > 1 else number
+    results = [(tt.message(pattern, "copy_u", x), ROWS), (tt.message(pattern, "mul", x, heads, "max"), ROWS), (tt.message(pattern, "add", x, e), ROWS),
+               (tt.message(pattern, "copy_e", None, e), ROWS), (tt.edge_op(pattern, "add", y, x), NNZ), (tt.graph_attention(pattern, y, x, x, e), ROWS)]
+    for result, rows in results:
+        assert result.shape == (rows, *shape)
+        for gradient, given in zip(torch.autograd.grad(result.sum(), (x, y, e, heads), allow_unused=True), (x, y, e, heads)):
+            assert gradient is None or (gradient.shape == given.shape and not gradient.any())
+    assert tt.edge_op(pattern, "dot", y, x).shape == (NNZ, *shape[:-1])

@@ -13,7 +13,7 @@ from .._kinds import Torch
 from .._library import lib, must
 from .._views import fits, torch_view
 from . import _cast, _graph_formulas
-from ._messages import _arguments, _check, _described, _graph, _matrix, _number, _view, _width, _WHERE, register
+from ._messages import _arguments, _check, _described, _graph, _matrix, _number, _view, _width, _WHERE, nothing, register
 from ._pattern import Pattern
 from ._room import room
 
@@ -214,6 +214,8 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
         if tuple(bias.shape) not in ((pattern.nnz,), (pattern.nnz, heads)):
             raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected ({pattern.nnz},) or ({pattern.nnz}, {heads})")
         bias = (bias.unsqueeze(1) if bias.dim() == 1 else bias).expand(pattern.nnz, heads).contiguous()
+    if heads == 0:
+        return nothing(q.shape, q, k, v, e, bias)
     if scale is None:
         scale = max(q.shape[-1], 1) ** -0.5
     out = torch.ops.tamis.graph_attention(pattern.index, pattern.columns, *matrices, edges, bias, pattern.rows, pattern.cols, pattern.coo, heads,

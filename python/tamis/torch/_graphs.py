@@ -52,6 +52,8 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
                         f"sparse tensor, of which the rows are targets")
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
+    if edge_index.dtype not in (torch.int32, torch.int64):
+        raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
     source, target = (1, 0) if reverse else (0, 1)
     if _compiling():
         return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
@@ -62,7 +64,12 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     key = sources, targets, reverse
     pattern = known.patterns.get(key)
     if pattern is None:
-        pattern = known.patterns[key] = Pattern.from_coo(known.content[target], known.content[source], (targets, sources))
+        try:
+            pattern = Pattern.from_coo(known.content[target], known.content[source], (targets, sources))
+        except _errors.PatternError as error:
+            what = {"row_indices": f"edge_index[{target}]", "columns": f"edge_index[{source}]"}
+            raise _errors.PatternError(f"{_errors.renamed(error, what)}: x has {sources} sources and {targets} targets") from None
+        known.patterns[key] = pattern
     return pattern
 
 

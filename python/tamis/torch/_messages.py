@@ -404,6 +404,12 @@ def _matrix(x: Tensor, name: str, rows: Any, what: str) -> Tensor:
     return x if x.dim() == 2 else x.flatten(1)
 
 
+def nothing(shape: tuple, *given: Optional[Tensor]) -> Tensor:
+    """A result without elements, for operands without heads, with their gradients."""
+    there = [x.sum() for x in given if x is not None]
+    return sum(there[1:], there[0]).to(there[0].dtype).expand(shape)
+
+
 def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
     """e as a matrix, and what it has for an edge."""
     if x is None:
@@ -451,6 +457,8 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     heads = like.shape[1] if like.dim() == 3 else 1
     rows = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
     edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, x, pattern.nnz)
+    if heads == 0:
+        return nothing((pattern.rows, *like.shape[1:]), x, e)
     out = _message_called(pattern, (number, how, data, heads), rows, edges)
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # which autograd would record
 
@@ -483,6 +491,8 @@ def _edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor
     if x.shape[1:] != y.shape[1:]:
         raise _errors.ArgumentError(f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}: expected the same heads and width")
     heads = x.shape[1] if x.dim() == 3 else 1
+    if heads == 0:
+        return nothing((pattern.nnz, *x.shape[1:2 if op == "dot" else 3]), x, y)
     out = _edge_op_called(pattern, (number, heads), rows, cols)
     if op == "dot":
         return out if x.dim() == 3 else out.squeeze(1)

@@ -4,10 +4,11 @@
 
 A layer takes `edge_index` (2, edges), sources and then targets in any order, or a `tamis.torch.Pattern` whose rows are targets. Of an edge list the
 first call makes a pattern, which is kept as long as the tensor: pass the same tensor again. `load_state_dict` takes what the layer of PyTorch Geometric
-has saved. This module does not import torch_geometric.
+has saved. This module does not import torch_geometric. Nodes may have a batch: x of (..., nodes, features) is computed for each of its members.
 
 Different are gradients of `aggr="max"` and "min" where several messages are equal (the first gets all of it; PyTorch divides it), and that reductions
-of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, and SparseTensor, are refused.
+of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, SparseTensor, and subclasses with
+messages of their own are refused.
 """
 from __future__ import annotations
 
@@ -20,9 +21,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .. import _errors
-from . import Pattern, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
+from . import Pattern, _cast, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
 from ._held import apart
+from ._messages import _edge_op_as_given
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
 Size = Optional[tuple[int, int]]
@@ -87,8 +89,22 @@ def _two(channels: Union[int, tuple[int, int]]) -> tuple[int, int]:
     return (channels, channels) if isinstance(channels, int) else channels
 
 
+_HOOKS = ("message", "update", "aggregate", "edge_update", "message_and_aggregate", "propagate", "edge_updater")
+
+
+def _refuse(where: str, name: str) -> None:
+    raise TypeError(f"{where} has {name}() of its own, which layers of tamis.torch.pyg never call: derive from the layer of torch_geometric.nn, or write "
+                    f"the layer as a torch.nn.Module that calls tamis.torch.message and tamis.torch.edge_op")
+
+
 class _Layer(nn.Module):
-    """What the layers share: the graph, and how messages are reduced."""
+    """What the layers share: the graph, how messages are reduced, and batches."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        for name in _HOOKS:
+            if hasattr(cls, name):
+                _refuse(f"class {cls.__name__}", name)
 
     def __init__(self, aggr: Any = "add", flow: str = "source_to_target", **others: Any):
         super().__init__()
@@ -98,7 +114,17 @@ class _Layer(nn.Module):
             if (name, value) not in (("node_dim", 0), ("node_dim", -2), ("decomposed_layers", 1), ("aggr_kwargs", None)):
                 raise TypeError(f"{name} = {value!r}: this layer has no such argument")
         self._reduce = _graphs.reduction(aggr)
-        self.aggr, self.flow = aggr, flow
+        self.aggr, self.flow, self.node_dim = aggr, flow, others.get("node_dim", -2)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOOKS:
+            _refuse(f"the {type(self).__name__}", name)
+        super().__setattr__(name, value)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if given and type(given[0]).__name__ == "Proxy" and type(given[0].tracer).__module__.startswith("torch_geometric."):
+            raise TypeError("to_hetero of PyTorch Geometric rewrites its own layers alone: make a torch_geometric.nn.HeteroConv of these layers")
+        return super().__call__(*given, **named)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({getattr(self, 'in_channels', '')}, {getattr(self, 'out_channels', '')})"
@@ -108,16 +134,26 @@ class _Layer(nn.Module):
         for child in self._modules.values():
             _reset(child)
 
-    def _graph(self, edge_index: EdgeIndex, source: Tensor, target: Optional[Tensor], size: Size) -> Pattern:
-        """The pattern of the edges between so many nodes."""
+    def _count(self, x: Tensor) -> int:
+        """How many nodes x has rows of."""
+        if x.dim() < 2:
+            raise _errors.ArgumentError(f"x has shape {tuple(x.shape)}: expected (nodes, features), or (..., nodes, features), a batch")
+        return x.shape[self.node_dim]
+
+    def _graph(self, edge_index: EdgeIndex, source: Tensor, target: Optional[Tensor], size: Size, of_edges: Optional[Tensor] = None,
+               name: str = "edge_attr") -> Pattern:
+        """The pattern of the edges between so many nodes. of_edges: what the edges have, which `name` is called."""
         reverse = self.flow == "target_to_source"
-        sources, given = source.shape[0], None if target is None else target.shape[0]
+        sources, given = self._count(source), None if target is None else self._count(target)
         if size is not None:
             to, of = size if reverse else (size[1], size[0])
             if of not in (None, sources) or (given is not None and to not in (None, given)):
                 raise _errors.ArgumentError(f"size = {size}: x has {sources} sources and {given} targets")
             given = given if to is None else to
-        return _graphs.pattern_of(edge_index, sources, sources if given is None else given, reverse)
+        pattern = _graphs.pattern_of(edge_index, sources, sources if given is None else given, reverse)
+        if of_edges is not None and of_edges.shape[-2 if of_edges.dim() > 1 else 0] != pattern.nnz:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(of_edges.shape)}: expected a row for each of the {pattern.nnz} edges of edge_index")
+        return pattern
 
     def _pair(self, x: Pair) -> tuple[Tensor, Optional[Tensor]]:
         """The rows of sources and targets."""
@@ -128,6 +164,47 @@ class _Layer(nn.Module):
         source, target = x
         _check_tensors({"x[0]": source}, **{"x[1]": target})
         return source, target
+
+    def _sums(self, pattern: Pattern, op: str, x: Tensor, e: Optional[Tensor] = None) -> Tensor:
+        """Reduced messages of x (..., nodes, features), of which the members are heads, and of e (edges,) or (..., edges, features)."""
+        if x.dim() == 2 and (e is None or e.dim() < 3):
+            return message(pattern, op, x, e, self._reduce)
+        if e is not None and e.dim() > 2 and x.dim() < e.dim():
+            x = x.expand(*e.shape[:-2], *x.shape[-2:])
+        heads = x.movedim(self.node_dim, 0)
+        lead = tuple(heads.shape[1:-1])
+        if e is not None and e.dim() > 1:
+            e = e.expand(*lead, *e.shape[-2:]).movedim(-2, 0).reshape(pattern.nnz, math.prod(lead), e.shape[-1])
+        out = message(pattern, op, heads.reshape(heads.shape[0], math.prod(lead), x.shape[-1]), e, self._reduce)
+        return out.reshape(pattern.rows, *lead, x.shape[-1]).movedim(0, self.node_dim)
+
+    def _weighted(self, pattern: Pattern, x: Tensor, weight: Optional[Tensor]) -> Tensor:
+        """Reduced messages of x, each times a number for its edge: (edges,)."""
+        if weight is None:
+            return self._sums(pattern, "copy_u", x)
+        if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _cast.HALF):
+            weight = weight.to(x.dtype)
+        if self._reduce == "sum" and self.node_dim == -2:
+            return spmm(pattern, x, weight)
+        return self._sums(pattern, "mul", x, weight.to(x.dtype))
+
+
+def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:
+    """x in the type that products of it and of weights have."""
+    if weight is None or weight.dtype == x.dtype or _cast.type_for(x.device.type) is not None:
+        return x
+    return x.to(torch.promote_types(x.dtype, weight.dtype))
+
+
+def _number_of_each(weight: Optional[Tensor]) -> Optional[Tensor]:
+    """Weights (edges,), of a type that the library has; (edges, 1) means the same."""
+    if weight is None:
+        return None
+    if weight.dim() == 2 and weight.shape[1] == 1:
+        weight = weight.squeeze(1)
+    if weight.dim() != 1:
+        raise _errors.ArgumentError(f"edge_weight has shape {tuple(weight.shape)}: expected (edges,) or (edges, 1), a number for each edge")
+    return weight if weight.is_floating_point() else weight.float()
 
 
 def _reset(module: Any) -> None:
@@ -149,6 +226,10 @@ class _Attention(_Layer):
     concat: bool
     dropout: float
 
+    def __init__(self, **others: Any):
+        super().__init__(**others)
+        self.node_dim = -2  # theirs is 0, of (nodes, heads, channels): x has nodes before features
+
     def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
         """Of scores (edges, heads)."""
         return self._dropped(edge_softmax(pattern, scores))
@@ -160,18 +241,39 @@ class _Attention(_Layer):
         """Of x (sources, heads, channels) by weights (edges, heads)."""
         return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
 
-    def _heads_of(self, x: Tensor) -> Tensor:
-        return x.view(-1, self.heads, self.out_channels)
+    def _lead(self, source: Tensor, target: Optional[Tensor]) -> tuple[int, ...]:
+        """The dimensions of a batch."""
+        if source.dim() == 2 and (target is None or target.dim() == 2):
+            return ()
+        return tuple(torch.broadcast_shapes(source.shape[:-2], () if target is None else target.shape[:-2]))
 
-    def _joined(self, out: Tensor) -> Tensor:
-        return out.flatten(1) if self.concat else out.mean(1)
+    def _heads_of(self, x: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
+        """(nodes, heads, channels): each member of a batch has heads of its own, one member after the other."""
+        if not lead:
+            return x.view(-1, self.heads, self.out_channels)
+        x = x.expand(*lead, *x.shape[-2:]).movedim(-2, 0)
+        return x.reshape(x.shape[0], math.prod(lead) * self.heads, self.out_channels)
 
-    def _ended(self, out: Tensor, residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor, wanted: Any) -> Any:
+    def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
+        """What heads have, for the heads of each member."""
+        return x if not lead else x.repeat(*(math.prod(lead) if place == dim else 1 for place in range(x.dim())))
+
+    def _joined(self, out: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
+        out = out.reshape(out.shape[0], math.prod(lead), self.heads, out.shape[-1]).movedim(0, 1) if lead else out
+        out = out.flatten(-2) if self.concat else out.mean(-2)
+        return out.reshape(*lead, *out.shape[-2:]) if lead else out
+
+    def _of_edges(self, weights: Tensor, lead: tuple[int, ...]) -> Tensor:
+        """Weights of each member, (..., edges, heads)."""
+        return weights if not lead else weights.reshape(weights.shape[0], *lead, self.heads).movedim(0, -2)
+
+    def _ended(self, out: Tensor, lead: tuple[int, ...], residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor,
+               wanted: Any) -> Any:
         bias: Optional[Tensor] = getattr(self, "bias", None)
-        out = self._joined(out)
+        out = self._joined(out, lead)
         out = out if residual is None else out + residual
         out = out if bias is None else out + bias
-        return (out, (self._shown(pattern, edge_index), weights)) if wanted else out
+        return (out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))) if wanted else out
 
     def _shown(self, pattern: Pattern, edge_index: EdgeIndex) -> Tensor:
         """The edges that the weights belong to."""
@@ -232,30 +334,30 @@ class GATConv(_Attention):
     def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None,
                 return_attention_weights: Optional[bool] = None) -> Any:
         source, target = self._pair(x)
+        pattern, lead = self._graph(edge_index, source, target, size, edge_attr), self._lead(source, target)
         residual = self.res(target) if self.res is not None and target is not None else None
         of_source, of_target = (self.lin, self.lin) if self.lin is not None else (self.lin_src, self.lin_dst)
-        z = self._heads_of(of_source(source))
+        z = self._heads_of(of_source(source), lead)
         to = None
         if target is not None:
-            to = z if target is source and of_source is of_target else self._heads_of(of_target(target))
-        pattern = self._graph(edge_index, z, to, size)
+            to = z if target is source and of_source is of_target else self._heads_of(of_target(target), lead)
         if self.add_self_loops:
             pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, size)
-        scores = functional.leaky_relu(self._scores(pattern, z, to, edge_attr), self.negative_slope)
+        scores = functional.leaky_relu(self._scores(pattern, z, to, edge_attr, lead), self.negative_slope)
         weights = self._weights(pattern, scores)
-        return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
+        return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
 
-    def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor]) -> Tensor:
+    def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
         """(edges, heads), before leaky_relu."""
-        of = (z * self.att_src).sum(-1)
-        at = of.new_zeros(pattern.rows, self.heads) if to is None else (to * self.att_dst).sum(-1)
-        scores = edge_op(pattern, "add", at, of)
+        of = (z * self._each(self.att_src, lead, 1)).sum(-1)
+        at = of.new_zeros(pattern.rows, of.shape[1]) if to is None else (to * self._each(self.att_dst, lead, 1)).sum(-1)
+        scores = _edge_op_as_given(pattern, "add", at, of)
         if edge_attr is None or self.lin_edge is None:
             return scores
         assert self.att_edge is not None
         # c . V e = (c V) . e: no vector for each edge
         weight = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
-        return scores + functional.linear(_edge_matrix(edge_attr), weight)
+        return scores + self._each(functional.linear(_edge_matrix(edge_attr), weight), lead, 1)
 
 
 class GATv2Conv(_Attention):
@@ -294,20 +396,21 @@ class GATv2Conv(_Attention):
         source, target = self._pair(x)
         if target is None:
             raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
+        pattern = self._graph(edge_index, source, target, None, None if self.lin_edge is None else edge_attr)
+        lead = self._lead(source, target)
         residual = None if self.res is None else self.res(target)
-        z = self._heads_of(self.lin_l(source))
-        to = z if target is source and self.share_weights else self._heads_of(self.lin_r(target))
-        pattern = self._graph(edge_index, z, to, None)
+        z = self._heads_of(self.lin_l(source), lead)
+        to = z if target is source and self.share_weights else self._heads_of(self.lin_r(target), lead)
         if self.add_self_loops:
             pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, None)
         e = None
         if edge_attr is not None:
             if self.lin_edge is None:
                 raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
-            e = self._heads_of(self.lin_edge(_edge_matrix(edge_attr)))
-        scores = _edgewise.scores(pattern, to, z, e, self.att[0], self.negative_slope)
+            e = self._each(self._heads_of(self.lin_edge(_edge_matrix(edge_attr))), lead, 1)
+        scores = _edgewise.scores(pattern, to, z, e, self._each(self.att[0], lead, 0), self.negative_slope)
         weights = self._weights(pattern, scores)
-        return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
+        return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
 
 
 class TransformerConv(_Attention):
@@ -336,25 +439,29 @@ class TransformerConv(_Attention):
         source, target = self._pair(x)
         if target is None:
             raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
-        q, k, v = (self._heads_of(layer(given)) for layer, given in ((self.lin_query, target), (self.lin_key, source), (self.lin_value, source)))
-        pattern = self._graph(edge_index, k, q, None)
+        pattern = self._graph(edge_index, source, target, None, None if self.lin_edge is None else edge_attr)
+        lead = self._lead(source, target)
+        q, k, v = (self._heads_of(layer(given), lead) for layer, given in ((self.lin_query, target), (self.lin_key, source), (self.lin_value, source)))
         e = None
         if self.lin_edge is not None:
             if edge_attr is None:
                 raise _errors.ArgumentError("edge_attr is None: expected what the edges have, since the layer has edge_dim")
-            e = self._heads_of(self.lin_edge(edge_attr))
+            e = self._each(self._heads_of(self.lin_edge(edge_attr)), lead, 1)
         elif edge_attr is not None:
             raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
         out, weights = self._attended(pattern, q, k, v, e, isinstance(return_attention_weights, bool))
-        out = self._joined(out)
+        out = self._joined(out, lead)
         if self.root_weight:
             skip = self.lin_skip(target)
             if self.lin_beta is not None:
+                skip = skip.expand(out.shape)
                 beta = self.lin_beta(torch.cat([out, skip, out - skip], -1)).sigmoid()
                 out = beta * skip + (1 - beta) * out
             else:
                 out = out + skip
-        return (out, (self._shown(pattern, edge_index), weights)) if isinstance(return_attention_weights, bool) else out
+        if weights is None or not isinstance(return_attention_weights, bool):
+            return out
+        return out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))
 
     def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
         """The sum of each target and, if wanted, the weights before their dropout."""
@@ -413,7 +520,7 @@ class SAGEConv(_Layer):
         pattern = self._graph(edge_index, source, target, size)
         if self.project:
             source = self.lin(source).relu()
-        out = self.lin_l(message(pattern, "copy_u", source, reduce=self._reduce))
+        out = self.lin_l(self._sums(pattern, "copy_u", source))
         if self.root_weight and target is not None:
             out = out + self.lin_r(target)
         return functional.normalize(out, p=2.0, dim=-1) if self.normalize else out
@@ -458,7 +565,7 @@ class GINConv(_GIN):
     def forward(self, x: Pair, edge_index: EdgeIndex, size: Size = None) -> Tensor:
         source, target = self._pair(x)
         pattern = self._graph(edge_index, source, target, size)
-        return self._ended(message(pattern, "copy_u", source, reduce=self._reduce), target)
+        return self._ended(self._sums(pattern, "copy_u", source), target)
 
 
 class GINEConv(_GIN):
@@ -488,9 +595,9 @@ class GINEConv(_GIN):
             raise _errors.ArgumentError("edge_attr is None: expected what the edges have")
         if self.lin is None and source.shape[-1] != edge_attr.shape[-1]:
             raise _errors.ArgumentError(f"x has {source.shape[-1]} features and edge_attr {edge_attr.shape[-1]}: expected the same, or a layer with edge_dim")
-        pattern = self._graph(edge_index, source, target, size)
+        pattern = self._graph(edge_index, source, target, size, edge_attr)
         e = edge_attr if self.lin is None else self.lin(edge_attr)
-        return self._ended(message(pattern, "add_relu", source, e, self._reduce), target)
+        return self._ended(self._sums(pattern, "add_relu", source, e), target)
 
 
 class GCNConv(_Layer):
@@ -525,27 +632,26 @@ class GCNConv(_Layer):
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
         if not isinstance(x, Tensor):
             raise _errors.ArgumentError("x is a pair: expected one tensor; SAGEConv takes sources and targets")
-        x = self.lin(x)
+        given = edge_weight = _number_of_each(edge_weight)
         if self._cached is not None:
             pattern, edge_weight = self._cached
         else:
-            pattern = self._graph(edge_index, x, x, None)
+            pattern = self._graph(edge_index, x, x, None, edge_weight, "edge_weight")
             if self.normalize:
-                with apart() if self.cached and torch.is_inference_mode_enabled() else contextlib.nullcontext():
+                with apart() if self.cached and torch.is_inference_mode_enabled() else _cast.off(x.device.type):
                     pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
                 if self.cached:
                     self._cached = pattern, edge_weight
-        if self._reduce == "sum":
-            out = spmm(pattern, x, edge_weight)
-        else:
-            out = message(pattern, "copy_u", x, reduce=self._reduce) if edge_weight is None else message(pattern, "mul", x, edge_weight, self._reduce)
+        out = self._weighted(pattern, _promoted(self.lin(x), given), edge_weight)
         return out if self.bias is None else out + self.bias
 
     def _normalized(self, pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype) -> tuple[Pattern, Tensor]:
-        """The graph with edges from each node to itself, and the weights of its edges. Without given weights they are computed once."""
+        """The graph with edges from each node to itself, and the weights of its edges. Without given weights they are computed once.
+        The sums at nodes are in fp32 also of 16-bit numbers, which do not hold the sums of large nodes."""
+        wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
 
         def make() -> tuple[Pattern, Tensor]:
-            given = torch.ones(pattern.nnz, dtype=dtype, device=pattern.device) if weight is None else weight
+            given = torch.ones(pattern.nnz, dtype=wide, device=pattern.device) if weight is None else weight.to(wide)
             full = pattern
             if self.add_self_loops:
                 graph = _graphs.looped(pattern, pattern.rows)
@@ -562,8 +668,34 @@ class GCNConv(_Layer):
             return full, inverse[ends[0]] * given * inverse[ends[1]]
 
         if weight is None:
-            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, dtype), make)  # type: ignore[no-any-return]
+            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, wide), make)  # type: ignore[no-any-return]
         return make()
 
 
-__all__ = ["GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "SAGEConv", "TransformerConv"]
+class GraphConv(_Layer):
+    """A convolution with weights of edges: W sum(w_ij x_j) + V x_i; aggr = "mean", "max" and "min" instead of the sum. DGL's layer of this name is
+    `tamis.torch.nn.GraphConv`.
+
+    >>> import torch
+    >>> from tamis.torch.pyg import GraphConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> GraphConv(4, 8)(torch.ones(3, 4), edge_index, torch.ones(3)).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, aggr: str = "add", bias: bool = True, **kwargs: Any):
+        super().__init__(aggr, **kwargs)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        of, to = _two(in_channels)
+        self.lin_rel, self.lin_root = _linear(of, out_channels, bias), _linear(to, out_channels, False)
+        self.reset_parameters()
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        edge_weight = _number_of_each(edge_weight)
+        pattern = self._graph(edge_index, source, target, size, edge_weight, "edge_weight")
+        out: Tensor = self.lin_rel(self._weighted(pattern, _promoted(source, edge_weight), edge_weight))
+        return out if target is None else out + self.lin_root(target)
+
+
+__all__ = ["GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "SAGEConv", "TransformerConv"]
