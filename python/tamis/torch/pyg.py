@@ -254,6 +254,11 @@ class _Attention(_Layer):
         x = x.expand(*lead, *x.shape[-2:]).movedim(-2, 0)
         return x.reshape(x.shape[0], math.prod(lead) * self.heads, self.out_channels)
 
+    def _heads_of_both(self, z: Tensor, to: Optional[Tensor], lead: tuple[int, ...]) -> Any:
+        """Those of sources and of targets, which may be the same."""
+        heads = self._heads_of(z, lead)
+        return heads, heads if to is z else None if to is None else self._heads_of(to, lead)
+
     def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
         """What heads have, for the heads of each member."""
         return x if not lead else x.repeat(*(math.prod(lead) if place == dim else 1 for place in range(x.dim())))
@@ -334,13 +339,12 @@ class GATConv(_Attention):
     def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None,
                 return_attention_weights: Optional[bool] = None) -> Any:
         source, target = self._pair(x)
-        pattern, lead = self._graph(edge_index, source, target, size, edge_attr), self._lead(source, target)
         residual = self.res(target) if self.res is not None and target is not None else None
         of_source, of_target = (self.lin, self.lin) if self.lin is not None else (self.lin_src, self.lin_dst)
-        z = self._heads_of(of_source(source), lead)
-        to = None
-        if target is not None:
-            to = z if target is source and of_source is of_target else self._heads_of(of_target(target), lead)
+        z = of_source(source)
+        to = None if target is None else z if target is source and of_source is of_target else of_target(target)
+        pattern, lead = self._graph(edge_index, z, to, size, edge_attr), self._lead(z, to)
+        z, to = self._heads_of_both(z, to, lead)
         if self.add_self_loops:
             pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, size)
         scores = functional.leaky_relu(self._scores(pattern, z, to, edge_attr, lead), self.negative_slope)
@@ -396,11 +400,12 @@ class GATv2Conv(_Attention):
         source, target = self._pair(x)
         if target is None:
             raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
-        pattern = self._graph(edge_index, source, target, None, None if self.lin_edge is None else edge_attr)
-        lead = self._lead(source, target)
         residual = None if self.res is None else self.res(target)
-        z = self._heads_of(self.lin_l(source), lead)
-        to = z if target is source and self.share_weights else self._heads_of(self.lin_r(target), lead)
+        z = self.lin_l(source)
+        to = z if target is source and self.share_weights else self.lin_r(target)
+        pattern = self._graph(edge_index, z, to, None, None if self.lin_edge is None else edge_attr)
+        lead = self._lead(z, to)
+        z, to = self._heads_of_both(z, to, lead)
         if self.add_self_loops:
             pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, None)
         e = None
@@ -632,6 +637,7 @@ class GCNConv(_Layer):
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
         if not isinstance(x, Tensor):
             raise _errors.ArgumentError("x is a pair: expected one tensor; SAGEConv takes sources and targets")
+        x = self.lin(x)
         given = edge_weight = _number_of_each(edge_weight)
         if self._cached is not None:
             pattern, edge_weight = self._cached
@@ -642,7 +648,7 @@ class GCNConv(_Layer):
                     pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
                 if self.cached:
                     self._cached = pattern, edge_weight
-        out = self._weighted(pattern, _promoted(self.lin(x), given), edge_weight)
+        out = self._weighted(pattern, _promoted(x, given), edge_weight)
         return out if self.bias is None else out + self.bias
 
     def _normalized(self, pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype) -> tuple[Pattern, Tensor]:
