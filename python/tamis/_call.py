@@ -18,7 +18,7 @@ from ._plan import MATH, choice, edge_number, options
 from ._recipe import Recipe, keep_recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
-from ._views import View, converting, dense, fits, packed, refuse_view, seen, uneven, vector, view
+from ._views import View, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
@@ -113,11 +113,17 @@ def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views:
                                     f"number of columns")
 
 
-def _check_output(out: Any, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
-    """Refuses an output that is an operand, which would be read after parts of it were written."""
-    for name, x in zip(names, operands):
-        if x is out:
-            raise _errors.ArgumentError(f"out is {name}: expected an array of its own")
+def _check_output(out: Any, operands: Any) -> None:
+    """Refuses an output that shares memory with an operand, which would be read after parts of it were written. operands: pairs of names and arrays."""
+    given = None
+    for name, x in operands:
+        if x is None:
+            continue
+        if x is not out:
+            given = given or view(out, "out")
+            if not meet(given, x if type(x) is View else view(x, name)):
+                continue
+        raise _errors.ArgumentError(f"out {'is' if x is out else 'shares memory with'} {name}: expected an array of its own")
 
 
 def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse, beta: float) -> View:
@@ -201,7 +207,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
     `recipes` its earlier calls."""
     if out is not None:
-        _check_output(out, names, operands)
+        _check_output(out, (*zip(names, operands), ("values", values)))
     key = None
     if type(S) is not Pattern and planned is None:
         known = remembered(S)
@@ -214,6 +220,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     if type(S) is Pattern:
         if S.sparse.tensors:
             S.sparse.check_memory()
+        if out is not None and values is None and not how.as_pattern:
+            _check_output(out, (("S's values", S.sparse.values),))
         if recipes is None:
             recipes = S.recipes
         key = key_of(operation, how, operands, values, out)
@@ -228,6 +236,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         planned = planned or S.plan_of
     else:
         s = sparse(S, cols=None if how.transpose else views[-1].shape[0 if len(views[-1].shape) == 1 else -2])
+        if out is not None and values is None and not how.as_pattern:
+            _check_output(out, (("S's values", s.values),))
     copies = _fitting(names, views, values, s, s.shape[1] if how.transpose else s.shape[0])
     if copies is not None:
         return compute(operation, S, names, copies[0], out, how, alpha, beta, copies[1], statistics, planned, recipes)

@@ -246,6 +246,34 @@ def view(array: Any, name: str) -> View:
 # ------------------------------------------------------------------------------ as the library's structures
 
 
+def _extent(v: View) -> tuple[int, int]:
+    """The address of an array's first byte, and the one behind its last."""
+    low = high = 0
+    for length, stride in zip(v.shape, v.strides):
+        if length == 0:
+            return 0, 0
+        reach = (length - 1) * stride
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    size = _types.SIZES[v.type]
+    return v.pointer + low * size, v.pointer + (high + 1) * size
+
+
+def meet(v: View, w: View) -> bool:
+    """Whether two arrays have bytes in common; columns of one matrix that lie side by side have none."""
+    (first, end), (other, other_end) = _extent(v), _extent(w)
+    if end <= other or other_end <= first:
+        return False
+    lines = [[*x.strides[-2:], x.shape[-1], _types.SIZES[x.type], *x.strides[:-2]] for x in (v, w) if len(x.shape) > 1]
+    if len(lines) < 2 or lines[0][0] * lines[0][3] != lines[1][0] * lines[1][3] or min(lines[0][0], lines[0][1], lines[1][1]) <= 0:
+        return True
+    line = lines[0][0] * lines[0][3]
+    if any(lead * x[3] % line for x in lines for lead in x[4:]):
+        return True
+    wide, other_wide = (((x[2] - 1) * x[1] + 1) * x[3] for x in lines)
+    apart = (w.pointer - v.pointer) % line
+    return not wide <= apart <= line - other_wide
+
+
 def _layout(shape: Any, strides: Any) -> tuple[int, int] | None:
     """The layout of a matrix and the stride of its lines, 0 where it has no two; None: neither rows nor columns lie in one piece each."""
     rows, cols = shape

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -309,6 +312,35 @@ def test_types(device, dtype, kind):
     for g, w in zip(torch.autograd.grad(got.sum(), (A, B, D)), torch.autograd.grad(want.sum(), (A, B, D))):
         assert g.dtype == dtype
         torch.testing.assert_close(g.double(), w.double(), atol=tolerance, rtol=tolerance)
+
+
+def test_the_gradient_of_sampled_addmm_has_a_number_for_each_place(device):
+    """PyTorch's own gradient of a sparse tensor has rows x cols numbers, 40 GB of these."""
+    n = 100000
+    S = torch.sparse_coo_tensor(torch.randint(n, (2, 500), device=device), torch.ones(500, device=device), (n, n)).coalesce().to_sparse_csr()
+    mat1, mat2 = operand(n, 4, device=device, dtype=torch.float32), operand(4, n, device=device, dtype=torch.float32)
+    pattern, ones = tt.Pattern.from_torch(S), torch.ones(n, 1, device=device)
+    want = torch.autograd.grad(tt.sddmm(pattern, mat1, mat2.t(), edge="mask").sum(), (mat1, mat2))
+    for total in (lambda P: P.values().sum(), lambda P: torch.sparse.mm(P, ones).sum(), lambda P: tt.Pattern.from_torch(P).values.sum(), lambda P: (P * 1).values().sum()):
+        for got, wanted in zip(torch.autograd.grad(total(tt.sampled_addmm(S, mat1, mat2, beta=0)), (mat1, mat2)), want):
+            torch.testing.assert_close(got, wanted)
+
+
+def test_gradients_of_sampled_addmm(device):
+    """Of whatever kind PyTorch's gradient is: dense, or of the pattern, or of another one."""
+    S = torch.tensor([[1.0, 0, 2], [0, 3, 0]], device=device, dtype=torch.float64).to_sparse_csr()
+    other = torch.tensor([[0.0, 4, 2], [1, 3, 0]], device=device, dtype=torch.float64)
+    mat1, mat2 = operand(2, 4, device=device), operand(4, 3, device=device)
+    mask = (S.to_dense() != 0).double()
+    for total in (lambda P: (P @ other.t()).sin().sum(), lambda P: torch.sparse.mm(P, other.t().contiguous()).sin().sum(), lambda P: P.to_dense().sin().sum(),
+                  lambda P: P.sum() if not P.is_sparse_csr else P.values().sum()):
+        got = torch.autograd.grad(total(tt.sampled_addmm(S, mat1, mat2, beta=0.5)), (mat1, mat2))
+        want = torch.autograd.grad(total((mat1 @ mat2) * mask + 0.5 * S.to_dense()), (mat1, mat2))
+        for g, w in zip(got, want):
+            torch.testing.assert_close(g, w)
+    pattern = tt.Pattern.from_torch(S)
+    for x in (other, other.to_sparse_csr(), other.to_sparse_coo(), torch.zeros_like(other).to_sparse_csr()):
+        assert tt._at_places(x, pattern).tolist() == x.to_dense()[mask.bool()].tolist()
 
 
 def test_sampled_addmm(device):
@@ -621,6 +653,48 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+THREADS = """
+import os, sys, torch
+import tamis, tamis.torch as tt
+from tamis._device import described, opened
+started = lambda: len(os.listdir("/proc/self/task"))
+edges = torch.randint(40000, (2, 200000))
+torch.set_num_threads(1)
+before = started()
+pattern = tt.Pattern.from_edge_index(edges, 40000)
+x = torch.ones(40000, 16)
+tt.spmm(pattern, x), tt.message(pattern, "copy_u", x), tt.attention(x, x, x, pattern)
+assert started() == before, (before, started())
+now = lambda: described(opened("cpu").handle).threads
+assert now() == 1
+torch.set_num_threads(3)
+tt.spmm(pattern, x)
+assert now() == 3 and "3 threads" in pattern.explain(), pattern.explain()
+tamis.set_threads(2)
+torch.set_num_threads(1)
+tt.spmm(pattern, x), tt.cached_attention(torch.ones(1, 1, 4), torch.ones(1, 1, 3, 4), torch.ones(1, 1, 3, 4), torch.tensor([3]))
+assert now() == 2
+tamis.set_threads(0)
+tt.spmm(pattern, x)
+assert now() == 1
+edges[0, 150000] = 40000
+try:
+    tt.Pattern.from_edge_index(edges, 40000)
+except ValueError as error:
+    assert "columns[150000] = 40000 is not in 0 .. 39999" in str(error), error
+else:
+    raise AssertionError
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_threads_of_pytorch():
+    """torch.set_num_threads holds for calls, plans and checks, until tamis.set_threads says another number. In a process of its own, which has no threads yet."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 # ------------------------------------------------------------------------------ CUDA: streams, graphs, the caching allocator

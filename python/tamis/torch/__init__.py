@@ -223,7 +223,8 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
 
     input: a sparse CSR tensor (rows, cols), of which the values enter through beta alone. mat1: (rows, K); mat2: (K, cols): PyTorch's
     shapes; the transpose of a packed matrix is a view, not a copy. out: a sparse CSR tensor with input's pattern; no gradients then.
-    Returns a sparse CSR tensor with input's index tensors.
+    Returns a sparse CSR tensor with input's index tensors. Its gradient has a number for each place. `torch.sparse.mm` of it makes no larger one either, while
+    PyTorch's `@` makes one of rows x cols.
 
     >>> import torch, tamis.torch
     >>> S = torch.eye(3).to_sparse_csr()
@@ -254,7 +255,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
         return out
     samples = sddmm(pattern, mat1, mat2.t(), edge="mask")
     values = alpha * samples + beta * pattern.values if beta != 0 else alpha * samples
-    return _csr(pattern, values)
+    return _Sparse.apply(pattern, values)  # type: ignore[no-any-return]
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
@@ -264,17 +265,40 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return one.data_ptr() == other.data_ptr() or torch.equal(one, other)
 
 
-class _Once(torch.autograd.Function):
-    """The values of a sparse tensor that autograd records: what PyTorch makes of its second derivatives is wrong, without a word."""
+class _Sparse(torch.autograd.Function):
+    """A sparse tensor of a pattern that is checked already. Its gradient is that at the pattern's places: PyTorch's own has rows x cols numbers, and what it
+    makes of second derivatives is wrong, without a word."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor) -> Tensor:
+    def forward(ctx: Any, pattern: Pattern, values: Tensor) -> Tensor:
+        ctx.pattern = pattern
         ctx.save_for_backward(values)
-        return values.view_as(values)
+        ctx.set_materialize_grads(False)
+        checks = {} if torch.__version__.startswith("1.") else {"check_invariants": False}
+        return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **checks)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return _Refused.apply(grad, *ctx.saved_tensors) if torch.is_grad_enabled() else grad
+    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
+        if grad is None:
+            return None, None
+        found = _at_places(grad, ctx.pattern)
+        return None, _Refused.apply(found, *ctx.saved_tensors) if torch.is_grad_enabled() else found
+
+
+def _at_places(x: Tensor, pattern: Pattern) -> Tensor:
+    """What a matrix, dense or sparse, has at the places of a pattern."""
+    if x.layout is torch.sparse_csr and _same(x.crow_indices(), pattern.index) and _same(x.col_indices(), pattern.columns):
+        return x.values()
+    rows = pattern.T.columns.long()
+    if x.layout is torch.strided:
+        return x[rows, pattern.columns.long()]
+    x = x.to_sparse_coo().coalesce()
+    ends, keys = x.indices(), rows * pattern.cols + pattern.columns
+    there = ends[0] * pattern.cols + ends[1]
+    if there.numel() == 0:
+        return x.values().new_zeros(pattern.nnz)
+    place = torch.searchsorted(there, keys).clamp(max=there.numel() - 1)
+    return torch.where(there[place] == keys, x.values()[place], 0)
 
 
 class _Refused(torch.autograd.Function):
@@ -286,14 +310,6 @@ class _Refused(torch.autograd.Function):
     def backward(ctx: Any, *_: Tensor) -> Any:
         raise NotImplementedError("sampled_addmm has no second derivatives, since PyTorch loses those of sparse tensors: use sddmm(pattern, mat1, "
                                   "mat2.t(), edge='mask'), which has them")
-
-
-def _csr(pattern: Pattern, values: Tensor) -> Tensor:
-    """A tensor of a pattern that is checked already."""
-    checks = {} if torch.__version__.startswith("1.") else {"check_invariants": False}
-    if values.requires_grad:
-        values = _Once.apply(values)
-    return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **checks)
 
 
 def __getattr__(name: str) -> Any:

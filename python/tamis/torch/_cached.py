@@ -14,6 +14,7 @@ from .._kinds import Torch
 from .._library import lib, must
 from .._views import fits, packed, seen, torch_view
 from . import _cast, _ops
+from ._kernels import follow_threads
 
 _INDICES = {torch.int32: c.TAMIS_I32, torch.int64: c.TAMIS_I64}
 
@@ -26,6 +27,7 @@ def _vectors(x: Tensor, position: int, head: int) -> Any:
 
 
 def _run(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tensor], scale: float, window: int) -> tuple[Tensor, Tensor]:
+    follow_threads()
     out, sums = _fake(q, k, v, lengths, pages, scale, window)
     capacity = k.shape[2] if pages is None else k.shape[2] * pages.shape[1]
     if capacity == 0:

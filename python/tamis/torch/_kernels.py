@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from .. import _declarations as c
+from .. import _device
 from .._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
 from .._kinds import Torch
 from .._library import lib, must
@@ -49,8 +50,16 @@ def settings_of(edge: int, scale: float, slope: float, epsilon: float, transpose
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
+def follow_threads() -> None:
+    """Takes over what torch.set_num_threads has said."""
+    count = torch.get_num_threads()
+    if count != _device.followed:
+        _device.follow(count)
+
+
 def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
     """The checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor that was changed in place is a new pattern."""
+    follow_threads()
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)

@@ -7,13 +7,14 @@ from typing import Any, Optional, Sequence
 import torch
 from torch import Tensor
 
-from .. import _errors, _mask
+from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
 from . import _flex, _kernels
 from ._held import apart, counted
 
 COPIES_MOST = 1 << 28  # places of a pattern's copies
+_threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
@@ -116,6 +117,8 @@ class Pattern:
     def _current(self) -> Any:
         """The checked pattern with its plans, another one if the tensors were changed in place. One that was made within torch.compile is checked
         at its first use outside."""
+        if _threads() != _device.followed:
+            _kernels.follow_threads()
         index, columns = self.index, self.columns
         if self._state is not None and (index._version, columns._version, index.data_ptr(), columns.data_ptr()) == self._state:
             return self._known
