@@ -62,15 +62,13 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     if known is None or not known.of(edge_index):  # new, or changed in place
         known = _graphs[number] = _Graph(edge_index, number)
     key = sources, targets, reverse
-    pattern = known.patterns.get(key)
-    if pattern is None:
+    if key not in known.patterns:
         try:
-            pattern = Pattern.from_coo(known.content[target], known.content[source], (targets, sources))
+            known.patterns[key] = Pattern.from_coo(known.content[target], known.content[source], (targets, sources))
         except _errors.PatternError as error:
             what = {"row_indices": f"edge_index[{target}]", "columns": f"edge_index[{source}]"}
             raise _errors.PatternError(f"{_errors.renamed(error, what)}: x has {sources} sources and {targets} targets") from None
-        known.patterns[key] = pattern
-    return pattern
+    return known.patterns[key]
 
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:

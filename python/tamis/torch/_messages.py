@@ -354,16 +354,16 @@ def _records(*tensors: Optional[Tensor]) -> bool:
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
 
 
-def _message_called(pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
-    if not plain((x, e)):
+def _message_called(direct: bool, pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
+    if not direct:
         return torch.ops.tamis.message(pattern.index, pattern.columns, x, e, pattern.rows, pattern.cols, pattern.coo, *numbers)[0]
     if _records(x, e):
         return _MessageRecorded.apply(pattern, numbers, x, e)
     return _run_message(_graph_of(pattern._current(), pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, False)[0]
 
 
-def _edge_op_called(pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
-    if not plain((x, y)):
+def _edge_op_called(direct: bool, pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
+    if not direct:
         return torch.ops.tamis.edge_op(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
     if _records(x, y):
         return _EdgeOpRecorded.apply(pattern, numbers, x, y)
@@ -446,7 +446,9 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
             [ 0.,  0.]])
     """
     number, how = _number("op", op, OPS), _number("reduce", reduce, REDUCES)
-    x, e = _cast.operands(x, e)
+    direct = plain((x, e))
+    if not direct:
+        x, e = _cast.operands(x, e)
     _check(pattern, x=x, e=e)
     if (x is None) != (op == "copy_e"):
         raise _errors.ArgumentError(f"x is {'None' if x is None else 'given'}: {op} {'does not read it, expected None' if x is not None else 'reads it'}")
@@ -459,7 +461,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, x, pattern.nnz)
     if heads == 0:
         return nothing((pattern.rows, *like.shape[1:]), x, e)
-    out = _message_called(pattern, (number, how, data, heads), rows, edges)
+    out = _message_called(direct, pattern, (number, how, data, heads), rows, edges)
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # which autograd would record
 
 
@@ -478,12 +480,14 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
             [  0.,   0.],
             [ -2., -20.]])
     """
-    x, y = _cast.operands(x, y)
-    return _edge_op_as_given(pattern, op, x, y)
+    direct = plain((x, y))
+    if not direct:
+        x, y = _cast.operands(x, y)
+    return edge_op_as_given(pattern, op, x, y, direct)
 
 
-def _edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
-    """edge_op in the type of its operands, whatever autocast says."""
+def edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor, direct: bool = False) -> Tensor:
+    """edge_op in the type of its operands, whatever autocast says. direct: nothing but autograd follows the call."""
     number = _number("op", op, PAIRS)
     _check(pattern, x=x, y=y)
     rows = _matrix(x, "x", pattern.rows, "row of the pattern")
@@ -493,7 +497,7 @@ def _edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor
     heads = x.shape[1] if x.dim() == 3 else 1
     if heads == 0:
         return nothing((pattern.nnz, *x.shape[1:2 if op == "dot" else 3]), x, y)
-    out = _edge_op_called(pattern, (number, heads), rows, cols)
+    out = _edge_op_called(direct, pattern, (number, heads), rows, cols)
     if op == "dot":
         return out if x.dim() == 3 else out.squeeze(1)
     return out if x.dim() == 2 else out.reshape(pattern.nnz, *x.shape[1:])

@@ -24,7 +24,7 @@ from .. import _errors
 from . import Pattern, _cast, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
 from ._held import apart
-from ._messages import _edge_op_as_given
+from ._messages import edge_op_as_given
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
 Size = Optional[tuple[int, int]]
@@ -355,7 +355,8 @@ class GATConv(_Attention):
         """(edges, heads), before leaky_relu."""
         of = (z * self._each(self.att_src, lead, 1)).sum(-1)
         at = of.new_zeros(pattern.rows, of.shape[1]) if to is None else (to * self._each(self.att_dst, lead, 1)).sum(-1)
-        scores = _edge_op_as_given(pattern, "add", at, of)
+        add = edge_op if _cast.type_for(at.device.type) is None else edge_op_as_given  # scores keep their type under autocast
+        scores = add(pattern, "add", at, of)
         if edge_attr is None or self.lin_edge is None:
             return scores
         assert self.att_edge is not None
