@@ -11,14 +11,14 @@ import numpy
 from . import _declarations as c
 from . import _errors, _streams, _types
 from ._device import opened
-from ._kinds import NumPy, kind_of
+from ._kinds import NumPy, Torch, kind_of
 from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
 from ._recipe import Recipe, keep_recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
-from ._views import View, converting, dense, refuse_view, uneven, vector, view
+from ._views import View, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
@@ -113,11 +113,17 @@ def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views:
                                     f"number of columns")
 
 
-def _check_output(out: Any, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
-    """Refuses an output that is an operand, which would be read after parts of it were written."""
-    for name, x in zip(names, operands):
-        if x is out:
-            raise _errors.ArgumentError(f"out is {name}: expected an array of its own")
+def _check_output(out: Any, operands: Any) -> None:
+    """Refuses an output that shares memory with an operand, which would be read after parts of it were written. operands: pairs of names and arrays."""
+    given = None
+    for name, x in operands:
+        if x is None:
+            continue
+        if x is not out:
+            given = given or view(out, "out")
+            if not meet(given, x if type(x) is View else view(x, name)):
+                continue
+        raise _errors.ArgumentError(f"out {'is' if x is out else 'shares memory with'} {name}: expected an array of its own")
 
 
 def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse, beta: float) -> View:
@@ -178,12 +184,30 @@ def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operan
     return out, s
 
 
+def _fitting(names: tuple[str, ...], views: list[View], values: Any, s: Sparse, rows: int) -> tuple[tuple, Any] | None:
+    """The tensors that are computed with, where kernels do not read some as they lie: copies of those; None: all are read, or the library says what
+    it expects, as for arrays of NumPy, which nothing copies."""
+    if kind_of(views[0].array) is not Torch:
+        return None
+    owns = [min(len(v.shape), 2) for v in views]
+    bad = [not fits(v.shape, v.strides, own) if own > 1 else v.strides != () and v.strides[0] <= 0 < v.shape[0] for v, own in zip(views, owns)]
+    given = None if values is None else view(values, "values")
+    strided = given is not None and len(given.shape) > 0 and not fits(given.shape, given.strides, 1)
+    if not strided and not any(bad):
+        return None
+    most = max(views, key=lambda v: len(v.shape))
+    room = sum(seen(v.shape, v.strides) for v in (*views, *(() if given is None else (given,)))) + 2 * s.nnz
+    room += mathematics.prod(most.shape[:-2]) * rows * (views[-1].shape[-1] if len(views[-1].shape) > 1 else 1)
+    operands = tuple(packed(v.array, name, own, room) if copied else v.array for v, name, own, copied in zip(views, names, owns, bad))
+    return operands, packed(given.array, "values", 1, room) if strided and given is not None else values
+
+
 def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
             values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Any]:
     """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
     `recipes` its earlier calls."""
     if out is not None:
-        _check_output(out, names, operands)
+        _check_output(out, (*zip(names, operands), ("values", values)))
     key = None
     if type(S) is not Pattern and planned is None:
         known = remembered(S)
@@ -196,6 +220,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     if type(S) is Pattern:
         if S.sparse.tensors:
             S.sparse.check_memory()
+        if out is not None and values is None and not how.as_pattern:
+            _check_output(out, (("S's values", S.sparse.values),))
         if recipes is None:
             recipes = S.recipes
         key = key_of(operation, how, operands, values, out)
@@ -210,6 +236,11 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         planned = planned or S.plan_of
     else:
         s = sparse(S, cols=None if how.transpose else views[-1].shape[0 if len(views[-1].shape) == 1 else -2])
+        if out is not None and values is None and not how.as_pattern:
+            _check_output(out, (("S's values", s.values),))
+    copies = _fitting(names, views, values, s, s.shape[1] if how.transpose else s.shape[0])
+    if copies is not None:
+        return compute(operation, S, names, copies[0], out, how, alpha, beta, copies[1], statistics, planned, recipes)
     if s.transposed:  # CSC: the CSR of the transpose
         if operation == SDDMM:
             if how.edge == c.TAMIS_EDGE_SOFTMAX:
@@ -242,8 +273,6 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     batch = 1
     for length in lead:
         batch *= length
-    if batch == 0:
-        raise _errors.ArgumentError(f"{names[0]} has shape {tuple(first.shape)}: a batch of no members")
     used = given_values(s, values, how.as_pattern, first.type, operation, batch)
     kind = kind_of(first.array)
     struct = s.struct
@@ -260,6 +289,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             P = c.tamis_dense(result.pointer, rows, 1, 0, result.type, 0, matrices[0].location, apart)
         else:
             P = dense(result, "out")
+    if batch == 0:
+        return result.array, s
     try:
         execution = c.tamis_execution(kind.stream(first.array), alpha, beta, used.pointer, used.apart)
     except TypeError:

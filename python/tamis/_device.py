@@ -110,8 +110,16 @@ def devices() -> list[Device]:
     return found
 
 
+followed = 0  # PyTorch's number of threads that the library has taken over, 0: none yet
+limited = False  # whether that is another number than the library has by itself
+_chosen = False  # whether the caller has set one
+_usual = 0
+
+
 def set_threads(threads: int) -> None:
     """Sets the number of CPU threads: 1 or more; 0 restores the default (OMP_NUM_THREADS, or the cores that the process may use).
+
+    Until it is called, and after a 0, calls of `tamis.torch` in the main thread take over the number of `torch.set_num_threads`.
 
     It holds for later calls and plans, with patterns made before, too. A plan of `tamis.plan` keeps the number it was made with.
 
@@ -123,10 +131,29 @@ def set_threads(threads: int) -> None:
         threads = operator.index(threads)
     except TypeError:
         raise TypeError(f"threads = {threads!r}: expected an integer") from None
-    cpu, number = opened("cpu").handle, _errors.fits("threads", threads, ctypes.c_int)
+    _change(_errors.fits("threads", threads, ctypes.c_int), threads != 0, 0)
+
+
+def follow(threads: int) -> None:
+    """Takes over PyTorch's number of threads, unless the caller has set another one."""
+    global followed, _usual
+    if threading.get_ident() != threading.main_thread().ident:  # threads may have numbers of their own, between which plans would come and go
+        return
+    now = described(opened("cpu").handle).threads
+    _usual = _usual or now
+    if _chosen or now == threads:
+        followed = threads
+    else:
+        _change(min(threads, 1024), False, threads)
+
+
+def _change(number: int, chosen: bool, of_torch: int) -> None:
+    cpu = opened("cpu").handle
 
     def change() -> None:
+        global followed, limited, _chosen
         must(lib.tamis_device_set_threads(cpu, number))
+        followed, limited, _chosen = of_torch, of_torch not in (0, _usual), chosen
         for tell in threads_changed:
             tell()
 

@@ -57,7 +57,7 @@ def _numbers(arrays: Any, given: Any, name: str) -> Any:
 
 def _blocks(arrays: Any, given: Any) -> Sparse:
     """The view of a block mask: a pattern, or a matrix that says which blocks are kept."""
-    known = getattr(getattr(given, "_checked", given), "sparse", None)
+    known = getattr(given._current() if hasattr(given, "_current") else given, "sparse", None)  # of a pattern of tamis.torch
     if known is None:
         matrix = given if hasattr(given, "shape") else numpy.asarray(given)
         if len(matrix.shape) != 2:

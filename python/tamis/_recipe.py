@@ -134,7 +134,7 @@ class Recipe:
         frame.alpha = alpha
         frame.beta = beta
         if not self.own_values:
-            frame.values = None if values is None else address(values)
+            frame.values = None if values is None else pointer(values)  # of SciPy's matrix also beside tensors
         for name, place in self.operands:
             setattr(frame, name, address(operands[place]))
         setattr(frame, self.out, address(out))

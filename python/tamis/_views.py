@@ -246,33 +246,98 @@ def view(array: Any, name: str) -> View:
 # ------------------------------------------------------------------------------ as the library's structures
 
 
-def dense(v: View, name: str) -> c.tamis_dense:
-    """The library's view of a matrix, or of a batch of matrices with one stride."""
-    shape, strides = v.shape, v.strides
-    if len(shape) == 2:
-        rows, cols = shape
-        down, across = strides
-        apart = 0
-    elif len(shape) > 2:
-        *_, rows, cols = shape
-        *_, down, across = strides
-        apart = _batch_stride(v, name)
-    else:
-        raise _errors.ArgumentError(f"{name} has {len(shape)} dimension(s), shape {tuple(shape)}: expected a matrix, or a batch of matrices")
-    if v.type > _types.BF16:
-        raise refuse_view(name, v)
+def _extent(v: View) -> tuple[int, int]:
+    """The address of an array's first byte, and the one behind its last."""
+    low = high = 0
+    for length, stride in zip(v.shape, v.strides):
+        if length == 0:
+            return 0, 0
+        reach = (length - 1) * stride
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    size = _types.SIZES[v.type]
+    return v.pointer + low * size, v.pointer + (high + 1) * size
+
+
+def meet(v: View, w: View) -> bool:
+    """Whether two arrays have bytes in common; columns of one matrix that lie side by side have none."""
+    (first, end), (other, other_end) = _extent(v), _extent(w)
+    if end <= other or other_end <= first:
+        return False
+    lines = [[*x.strides[-2:], x.shape[-1], _types.SIZES[x.type], *x.strides[:-2]] for x in (v, w) if len(x.shape) > 1]
+    if len(lines) < 2 or lines[0][0] * lines[0][3] != lines[1][0] * lines[1][3] or min(lines[0][0], lines[0][1], lines[1][1]) <= 0:
+        return True
+    line = lines[0][0] * lines[0][3]
+    if any(lead * x[3] % line for x in lines for lead in x[4:]):
+        return True
+    wide, other_wide = (((x[2] - 1) * x[1] + 1) * x[3] for x in lines)
+    apart = (w.pointer - v.pointer) % line
+    return not wide <= apart <= line - other_wide
+
+
+def _layout(shape: Any, strides: Any) -> tuple[int, int] | None:
+    """The layout of a matrix and the stride of its lines, 0 where it has no two; None: neither rows nor columns lie in one piece each."""
+    rows, cols = shape
+    down, across = strides
     if across == 1 or cols <= 1 or (rows == 0 and down != 1):  # an empty tensor that is expanded has strides of 0
         layout, stride, least, lines = c.TAMIS_ROW_MAJOR, down, cols, rows
     elif down == 1 or rows <= 1:
         layout, stride, least, lines = c.TAMIS_COLUMN_MAJOR, across, rows, cols
     else:
-        raise _not_contiguous(v, name)
+        return None
     if stride < least or stride <= 0:
-        if lines > 1 and least > 0:
-            raise _not_contiguous(v, name)
-        stride = 0
+        return None if lines > 1 and least > 0 else (layout, 0)
+    return layout, stride
+
+
+def dense(v: View, name: str) -> c.tamis_dense:
+    """The library's view of a matrix, or of a batch of matrices with one stride."""
+    shape, strides = v.shape, v.strides
+    if len(shape) == 2:
+        apart = 0
+    elif len(shape) > 2:
+        apart = _batch_stride(v, name)
+    else:
+        raise _errors.ArgumentError(f"{name} has {len(shape)} dimension(s), shape {tuple(shape)}: expected a matrix, or a batch of matrices")
+    if v.type > _types.BF16:
+        raise refuse_view(name, v)
+    found = (c.TAMIS_ROW_MAJOR, 0) if 0 in shape else _layout(shape[-2:], strides[-2:])
+    if found is None:
+        raise _not_contiguous(v, name)
     location = c.TAMIS_HOST if v.device == "cpu" else c.TAMIS_DEVICE
-    return c.tamis_dense(v.pointer, rows, cols, stride, v.type, layout, location, apart)
+    return c.tamis_dense(v.pointer, shape[-2], shape[-1], found[1], v.type, found[0], location, apart)
+
+
+def fits(shape: Any, strides: Any, own: int = 2) -> bool:
+    """Whether kernels read an array as it lies. own: the dimensions of a member of the batch, 2 of matrices, 1 of values; leading ones are walked."""
+    if 0 in shape:
+        return True
+    if own == 1:
+        return len(shape) == 0 or shape[-1] == 1 or strides[-1] == 1
+    return len(shape) < 2 or _layout(shape[-2:], strides[-2:]) is not None
+
+
+def seen(shape: Any, strides: Any) -> int:
+    """How many elements an array looks at: those that are repeated, as in an expanded one, count once."""
+    count = 1
+    for length, stride in zip(shape, strides):
+        if stride != 0 or length == 0:
+            count *= length
+    return count
+
+
+SMALL = 1 << 18  # elements of a copy that is always made
+
+
+def packed(tensor: Any, name: str, own: int, room: int) -> Any:
+    """A copy that kernels read, of a tensor that does not fit. Members that a batch repeats are copied once.
+    room: the elements that the call reads and writes; of larger tensors more are not copied."""
+    shape, strides = tensor.shape, tensor.stride()
+    lead = len(shape) - own
+    once = tensor[tuple(slice(0, 1) if place < lead and stride == 0 else slice(None) for place, stride in enumerate(strides))]
+    if once.numel() > max(room, SMALL):
+        raise _errors.ArgumentError(f"{name} has shape {tuple(shape)} and strides {strides}: a copy, which kernels need here, would have {once.numel()} elements, more "
+                                    f"than all operands together ({room}): pass what {name} repeats, where the function takes that, or {name}.contiguous()")
+    return once.contiguous().expand(shape)
 
 
 def uneven(shape: Any, strides: Any) -> int:

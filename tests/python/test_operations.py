@@ -130,7 +130,7 @@ def test_nothing_done_to_a_result_changes_the_matrix(form, kind, made, change):
         pattern = tamis.Pattern(S)
         P = pattern.matrix(S.data)
     else:
-        P = tamis.sddmm(S, A, B, **({"out": S.data} if made == "out" else {}))
+        P = tamis.sddmm(S, A, B, **({"out": S.data, "edge": "mask"} if made == "out" else {}))  # an edge that does not read them
     arrays = [*(S.coords if form == "coo" else (S.indices, S.indptr)), S.data]
     before = [array.copy() for array in arrays]
     assert type(P) is type(S) and P.shape == S.shape
@@ -138,6 +138,47 @@ def test_nothing_done_to_a_result_changes_the_matrix(form, kind, made, change):
     assert all(np.array_equal(array, was) for array, was in zip(arrays, before))
     if made == "pattern":  # and the pattern, which looks at the same arrays, computes as before
         assert np.array_equal(tamis.sddmm(pattern, A, B), tamis.sddmm(disordered(form, kind), A, B).data)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("of", ["matrix", "pattern", "plan"])
+def test_outputs_over_operands(library, of, random):
+    """An output that shares bytes with what is read is refused, in the first call and in later ones; columns side by side are not shared."""
+    n = 16
+    S = scipy_sparse.random(n, n, 0.3, format="csr", dtype="float32", random_state=2)
+    given = S if of == "matrix" else tamis.Pattern(S)
+    width = 2 * n
+    memory = random.random((3 * n, width)).astype("float32")
+    numbers = random.random(2 * S.nnz).astype("float32")
+    arrays = [memory, numbers, memory[:n, :n].copy()]
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        arrays = [torch.from_numpy(array) for array in arrays]
+    x, v, A = arrays
+    empty = lambda *shape: x[-1].new_empty(shape) if library == "torch" else np.empty(shape, "float32")  # noqa: E731
+    if of == "plan":
+        spmm, sddmm = tamis.plan("spmm", given, width=n), tamis.plan("sddmm", given, inner=n)
+    else:
+        spmm, sddmm = (lambda *operands, **named: tamis.spmm(given, *operands, **named)), (lambda *operands, **named: tamis.sddmm(given, *operands, **named))
+    B = x[:n, :n]
+    for _ in range(3):
+        want = spmm(B)
+        for out in (x[:n, :n], x[1:n + 1, :n], x[:n, 1:n + 1], x[n - 1:2 * n - 1, :n], x[:n, 5:n + 5]):
+            with pytest.raises(ValueError, match="out shares memory with B: expected an array of its own"):
+                spmm(B, out=out)
+        for operands, out in (((A, B), v[:S.nnz]), ((A, B), v[3:S.nnz + 3])):
+            with pytest.raises(ValueError, match="out shares memory with values"):
+                sddmm(*operands, values=v[:S.nnz], out=out)
+        with pytest.raises(ValueError, match="out (is|shares memory with) A"):
+            sddmm(A, B, out=A.reshape(-1)[:S.nnz])
+        if library == "numpy":
+            with pytest.raises(ValueError, match="out shares memory with S's values"):
+                sddmm(A, B, out=S.data)
+        for out in (x[:n, n:], x[n:2 * n, :n], x[n:2 * n, 5:n + 5], empty(n, n)):
+            assert np.array_equal(np.asarray(spmm(B, out=out)), np.asarray(want))
+        kept = sddmm(A, B, values=v[:S.nnz])
+        found = sddmm(A, B, values=v[:S.nnz], out=v[S.nnz:])
+        assert np.array_equal(np.asarray(getattr(found, "data", found)), np.asarray(getattr(kept, "data", kept)))
 
 
 def test_nothing_done_to_a_result_changes_a_tensor():

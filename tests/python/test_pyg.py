@@ -240,10 +240,216 @@ def test_patterns_are_kept_with_their_tensors():
     loops(x, ends)
     assert _graphs.looped(_graphs.pattern_of(ends, NODES, NODES), NODES) is _graphs.looped(_graphs.pattern_of(ends, NODES, NODES), NODES)
     number = id(ends)
-    assert number in _graphs._patterns
+    assert number in _graphs._graphs
     del ends
     gc.collect()
-    assert number not in _graphs._patterns
+    assert number not in _graphs._graphs
+
+
+@pytest.mark.parametrize("more", [{}, {"aggr": "mean"}, {"aggr": "max"}, {"bias": False}])
+def test_graph_conv(more):
+    """PyTorch Geometric's layer of this name; DGL's is in tamis.torch.nn."""
+    x, weights = operand(NODES, IN), torch.rand(EDGES, dtype=torch.float64, requires_grad=True)
+    for given in ((), (weights,), (weights[:, None],)):
+        compared(pair("GraphConv", IN, OUT, **more), x, graph(), *given)
+        compared(pair("GraphConv", (IN, 3), OUT, **more), (x, operand(TARGETS, 3)), graph(NODES, TARGETS), *given)
+    compared(pair("GraphConv", (IN, 3), OUT, **more), (x, None), graph(NODES, TARGETS), weights, size=(NODES, TARGETS))
+
+
+@pytest.mark.parametrize("lead", [(3,), (1,), (2, 3), (0,)])
+@pytest.mark.parametrize("name, more", [("GCNConv", {}), ("GCNConv", {"aggr": "max"}), ("SAGEConv", {}), ("SAGEConv", {"aggr": "max", "normalize": True, "project": True}),
+                                        ("GINConv", {}), ("GINEConv", {}), ("GINEConv", {"edge_dim": FEATURES}), ("GraphConv", {}), ("GraphConv", {"aggr": "mean"}),
+                                        ("GraphConv", {"node_dim": 0})])
+def test_batches_of_nodes_as_theirs(name, more, lead):
+    """x of (..., nodes, features): PyTorch Geometric computes each member on the one graph."""
+    first = (torch.nn.Linear(IN, OUT),) if name.startswith("GIN") else (IN, OUT)
+    x = operand(NODES, *lead, IN) if more.get("node_dim") == 0 else operand(*lead, NODES, IN)
+    e = {"GCNConv": torch.rand(EDGES, dtype=torch.float64), "GraphConv": operand(EDGES), "GINEConv": operand(EDGES, more.get("edge_dim", IN))}
+    if name == "GCNConv":
+        compared(pair(name, *first, **more), x, graph(), gradients=0 not in lead)
+    if name == "GINEConv" and not more:
+        compared(pair(name, *first), x, graph(), operand(*lead, EDGES, IN), gradients=0 not in lead)
+    ends = graph()
+    if name == "GCNConv":
+        loops = (ends[0] == ends[1]).nonzero()[:, 0]
+        ends[:, loops] = torch.stack([loops % NODES] * 2)
+    if not (0 in lead and more.get("edge_dim")):
+        compared(pair(name, *first, **more), x, ends, *([e[name]] if name in e and "node_dim" not in more else []), gradients=0 not in lead)
+    if name in ("SAGEConv", "GraphConv") and "node_dim" not in more:
+        compared(pair(name, (IN, 3), OUT, **more), (x, operand(TARGETS, 3)), graph(NODES, TARGETS), gradients=0 not in lead)
+
+
+@pytest.mark.parametrize("lead", [(3,), (2, 2), (0,)])
+@pytest.mark.parametrize("edge_dim", [None, FEATURES])
+@pytest.mark.parametrize("name, more", [("GATConv", {}), ("GATConv", {"concat": False, "residual": True}), ("GATv2Conv", {}), ("GATv2Conv", {"share_weights": True, "concat": False}),
+                                        ("TransformerConv", {}), ("TransformerConv", {"beta": True, "aggr": "max", "concat": False})])
+def test_batches_of_nodes_with_attention(name, more, edge_dim, lead):
+    """PyTorch Geometric refuses these: each member is computed as by itself."""
+    layer = pair(name, IN, OUT, heads=2, edge_dim=edge_dim, **more)[0]
+    e = None if edge_dim is None else operand(EDGES, FEATURES)
+    for source, target in ((operand(*lead, NODES, IN), None), (operand(*lead, NODES, IN), operand(NODES, IN))):
+        def members(which=layer, source=source, target=target):
+            return [which(one if target is None else (one, target), graph(), e, return_attention_weights=True) for one in source.flatten(0, -3)]
+
+        out, (ends, weights) = layer(source if target is None else (source, target), graph(), e, return_attention_weights=True)
+        assert out.shape == (*lead, NODES, OUT * (2 if layer.concat else 1)) and weights.shape == (*lead, ends.shape[1], 2)
+        torch.testing.assert_close(layer(source if target is None else (source, target), graph(), e), out)
+        if 0 in lead:
+            continue
+        want = [torch.stack(parts).unflatten(0, lead) for parts in zip(*((result, alone) for result, (_, alone) in members()))]
+        torch.testing.assert_close((out, weights), tuple(want))
+        inputs = [x for x in (source, target, e, *layer.parameters()) if x is not None]
+        scale = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).reshape(out.shape)
+        for got, wanted in zip(*(torch.autograd.grad((result * scale).sum(), inputs, allow_unused=True) for result in (out, want[0]))):
+            assert (got is None) == (wanted is None)
+            if got is not None:
+                torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize("name", ["message", "update", "aggregate", "edge_update", "message_and_aggregate", "propagate"])
+def test_methods_that_would_never_be_called(name):
+    for layer in (pyg.GATConv, pyg.GATv2Conv, pyg.TransformerConv, pyg.SAGEConv, pyg.GINConv, pyg.GINEConv, pyg.GCNConv, pyg.GraphConv):
+        for bases, own in (((layer,), {name: lambda self, x_j: 2 * x_j}), ((type("Mixin", (), {name: lambda self, x_j: x_j}), layer), {})):
+            with pytest.raises(TypeError, match=rf"class Own has {name}\(\) of its own, .*torch_geometric.nn.*tamis.torch.message"):
+                type("Own", bases, own)
+        type("Own", (layer,), {"forward": layer.forward, "reset_parameters": layer.reset_parameters, "other": 3})
+    with pytest.raises(TypeError, match=f"the SAGEConv has {name}"):
+        setattr(pyg.SAGEConv(IN, OUT), name, lambda x_j: x_j)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("autocast", [True, False])
+def test_degrees_of_hubs(dtype, autocast, device):
+    """Sums of 16-bit numbers stop at 2048 or 256, and fp16 ends at 65504."""
+    if not autocast and device == "cpu" and dtype == torch.float16:
+        pytest.importorskip("torch", "2.3", reason="products of fp16 on the CPU")
+    count = 70000
+    ends = torch.stack([torch.arange(1, count), torch.zeros(count - 1, dtype=torch.int64)])
+    ends = torch.cat([ends, ends.flip(0)], 1)
+    x, layer = torch.rand(count, 4) + 1, pyg.GCNConv(4, 3)
+    want = layer(x, ends)
+    for weights in (None, torch.ones(ends.shape[1])):
+        if autocast:
+            with torch.autocast(device, dtype):
+                got = layer(x, ends, weights)
+        else:
+            got = copy.deepcopy(layer).to(dtype)(x.to(dtype), ends, None if weights is None else weights.to(dtype))
+            assert got.dtype == dtype
+        torch.testing.assert_close(got.float(), want, atol=0.02, rtol=0.05)
+
+
+@pytest.mark.parametrize("of_x, of_weight", [(torch.float32, torch.float64), (torch.float64, torch.float32), (torch.float32, torch.float16), (torch.float32, torch.int64),
+                                             (torch.float32, torch.bool)])
+@pytest.mark.parametrize("more", [{}, {"normalize": False}, {"aggr": "max"}, {"add_self_loops": False}, {"cached": True}])
+def test_types_of_edge_weights(of_x, of_weight, more):
+    """Weights of other types, and of shape (edges, 1): the result has the type that PyTorch gives products."""
+    x, weight = torch.rand(NODES, IN).to(of_x), (torch.rand(EDGES) * 2 + 1).to(of_weight)
+    ends = graph()
+    loops = (ends[0] == ends[1]).nonzero()[:, 0]
+    ends[:, loops] = torch.stack([loops % NODES] * 2)
+    ours, theirs = pair("GCNConv", IN, OUT, dtype=of_x, **more)
+    for given in (weight, weight[:, None]):
+        as_number = given if given.is_floating_point() else given.float()  # theirs has degrees of the weights' type
+        for _ in range(2):
+            got, want = ours(x, ends, given), theirs(x, ends, as_number)
+            assert got.dtype == want.dtype
+            torch.testing.assert_close(got, want, atol=2e-3 if of_weight == torch.float16 else 1e-5, rtol=1e-3 if of_weight == torch.float16 else 1e-5)
+
+
+@pytest.mark.parametrize("name", [*ATTENTION, "SAGEConv", "GINConv", "GINEConv", "GCNConv", "GraphConv"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_training_under_autocast(name, dtype, device):
+    first = (torch.nn.Linear(IN, OUT),) if name.startswith("GIN") else (IN, OUT)
+    edge_dim = {"edge_dim": FEATURES} if name in [*ATTENTION, "GINEConv"] else {}
+    layer = pair(name, *first, dtype=torch.float32, **edge_dim)[0]
+    x, e = operand(NODES, IN, dtype=torch.float32), torch.rand(EDGES, FEATURES) if edge_dim else None
+    given = [graph(), *([e] if edge_dim else [torch.rand(EDGES)] if name in ("GCNConv", "GraphConv") else [])]
+    want = layer(x, *given)
+    with torch.autocast(device, dtype):
+        out = layer(x, *given)
+    torch.testing.assert_close(out.float(), want, atol=0.05, rtol=0.05)
+    inputs = [x, *layer.parameters()]
+    for got, wanted in zip(*(torch.autograd.grad(result.float().square().sum(), inputs) for result in (out, want))):
+        torch.testing.assert_close(got, wanted, atol=0.3, rtol=0.1)
+
+
+def test_what_rewrites_their_layers():
+    """to_hetero and the explainer's masks of edges know layers of PyTorch Geometric alone, and are refused; masks of nodes work."""
+    explain = pytest.importorskip("torch_geometric.explain")
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = pyg.SAGEConv((-1, -1), 3)
+
+        def forward(self, x, edge_index):
+            return self.conv(x, edge_index)
+
+    with pytest.raises(TypeError, match="HeteroConv"):
+        geometric.to_hetero(Net(), (["a", "b"], [("a", "to", "b"), ("b", "to", "a")]))
+    for mask in ("object", None):
+        explainer = explain.Explainer(Net(), explain.GNNExplainer(epochs=2), explanation_type="model", node_mask_type="attributes", edge_mask_type=mask,
+                                      model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"})
+        if mask is None:
+            assert explainer(torch.randn(NODES, IN), graph()).node_mask.shape == (NODES, IN)
+        else:
+            with pytest.raises(ValueError, match="edge_mask_type=None"):
+                explainer(torch.randn(NODES, IN), graph())
+
+
+def new(seed):
+    return graph(seed=seed)
+
+
+def refilled():
+    """Ways in which an edge list is filled again, of which PyTorch counts the first alone."""
+    def inference(ends, other):
+        with torch.inference_mode():
+            ends.copy_(other)
+
+    def of_inference():
+        with torch.inference_mode():
+            return new(1).clone()
+
+    ways = {"copy_": (lambda: new(1), lambda ends, other: ends.copy_(other)), "within inference mode": (lambda: new(1), inference),
+            "a buffer of inference mode": (of_inference, inference), ".data": (lambda: new(1), lambda ends, other: ends.data.copy_(other)),
+            "rows with gaps": (lambda: new(1).repeat(1, 2)[:, :EDGES], lambda ends, other: ends.data.copy_(other)),
+            "columns": (lambda: new(1).t().contiguous().t(), lambda ends, other: ends.data.copy_(other)), "set_": (lambda: new(1), lambda ends, other: ends.set_(other)),
+            "data =": (lambda: new(1), lambda ends, other: setattr(ends, "data", other))}
+    if not torch.cuda.is_available():
+        ways["numpy()"] = lambda: new(1), lambda ends, other: ends.numpy().__setitem__(slice(None), other.numpy())
+        ways["of NumPy"] = lambda: torch.from_numpy(new(1).numpy().copy()), lambda ends, other: ends.numpy().__setitem__(slice(None), other.numpy())
+    return ways
+
+
+@pytest.mark.parametrize("way", list(refilled()))
+def test_an_edge_list_that_is_filled_again(way, device):
+    if device == "cuda" and way in (".data", "rows with gaps", "columns"):
+        pytest.skip("on a GPU a comparison would wait: the page says so")
+    make, fill = refilled()[way]
+    x, ends = torch.randn(NODES, IN), make()
+    for layer in (pyg.SAGEConv(IN, OUT), pyg.GCNConv(IN, OUT), pyg.GATConv(IN, OUT), pyg.TransformerConv(IN, OUT)):
+        fill(ends, new(1))
+        with torch.no_grad():
+            before = layer(x, ends)
+            fill(ends, new(2))
+            after = layer(x, ends)
+            assert not torch.equal(after, before)
+            torch.testing.assert_close(after, layer(x, new(2)))
+
+
+@pytest.mark.parametrize("name", ["GCNConv", "GATConv", "GATv2Conv", "TransformerConv", "SAGEConv"])
+def test_training_after_inference_mode(name):
+    """Nothing that a call in inference mode leaves behind belongs to that mode."""
+    for more, given in (({}, (graph(),)), ({"cached": True}, (graph(), torch.rand(EDGES)))):
+        if more and name != "GCNConv":
+            continue
+        for channels in (IN, -1):
+            layer, x = getattr(pyg, name)(channels, OUT, **more), torch.randn(NODES, IN)
+            with torch.inference_mode():
+                layer(x, *given)
+            layer(x, *given).sum().backward()
+            assert all(parameter.grad is not None for parameter in layer.parameters() if parameter.requires_grad)
 
 
 def test_what_else_pytorch_geometric_has():
@@ -297,7 +503,14 @@ def test_compile():
     (lambda x: pyg.SAGEConv(IN, OUT)(x, torch.eye(NODES).to_sparse()), "Pattern.from_torch takes a sparse tensor"),
     (lambda x: pyg.SAGEConv(IN, OUT)(x, tt.Pattern.causal(3)), "edge_index is a pattern 3 x 3: expected 11 targets x 11 sources"),
     (lambda x: pyg.SAGEConv(IN, OUT)((x, x), graph(), size=(3, 4)), r"size = \(3, 4\): x has 11 sources and 11 targets"),
-    (lambda x: pyg.SAGEConv(IN, OUT)(x, graph() + NODES), r"row_indices\[0\] = 13 is not in 0 .. 10"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, graph() + NODES), r"edge_index\[1\]\[0\] = 13 is not in 0 .. 10: x has 11 sources"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, graph() + torch.tensor([[NODES], [0]])), r"edge_index\[0\]\[0\] = \d+ is not in 0 .. 10"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x, graph().float()), "edge_index is torch.float32: expected int32 or int64"),
+    (lambda x: pyg.SAGEConv(IN, OUT)(x[0], graph()), r"x has shape \(6,\): expected \(nodes, features\)"),
+    (lambda x: pyg.GATConv(IN, OUT, edge_dim=2)(x, graph(), torch.ones(EDGES - 1, 2)), r"edge_attr has shape \(39, 2\): expected a row for each of the 40 edges"),
+    (lambda x: pyg.GINEConv(torch.nn.Linear(IN, OUT))(x, graph(), torch.ones(EDGES - 1, IN)), "edge_attr has shape"),
+    (lambda x: pyg.GCNConv(IN, OUT)(x, graph(), torch.ones(EDGES - 1)), r"edge_weight has shape \(39,\): expected a row for each of the 40 edges"),
+    (lambda x: pyg.GraphConv(IN, OUT)(x, graph(), torch.ones(EDGES, 2)), r"edge_weight has shape \(40, 2\): expected \(edges,\) or \(edges, 1\)"),
     (lambda x: pyg.TransformerConv(IN, OUT, edge_dim=2)(x, graph()), "edge_attr is None"),
     (lambda x: pyg.TransformerConv(IN, OUT)(x, graph(), x), "expected a layer with edge_dim"),
     (lambda x: pyg.GATv2Conv(IN, OUT)(x, graph(), torch.ones(EDGES, 2)), "expected a layer with edge_dim"),

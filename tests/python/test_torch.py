@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -187,8 +190,71 @@ def test_shared_operands_and_strides(pattern, device):
         torch.testing.assert_close(g, w)
     heads = operand(ROWS, 4, INNER, device=device)  # heads inside
     torch.testing.assert_close(tt.sddmm(pattern, heads.transpose(0, 1), B.t()), sampled(pattern, heads.transpose(0, 1) @ B, None, "mask"))
-    with pytest.raises(ValueError, match=r"contiguous\(\)"):
-        tt.sddmm(pattern, operand(ROWS, 2 * INNER, device=device)[:, ::2], B.t())
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_views_of_any_strides(pattern, device, direct, monkeypatch):
+    """Results and gradients are those of packed operands."""
+    if not direct:
+        monkeypatch.setattr(_direct, "POSSIBLE", False)
+
+    def views(n, w):
+        """Matrices (n, w), each a view of a leaf."""
+        leaves = [operand(n, 2 * w, device=device), operand(2 * n, 2 * w, device=device), operand(1, w, device=device), operand(n, 1, device=device)]
+        return list(zip(leaves, (leaves[0][:, ::2], leaves[1][::2, 1::2], leaves[2].expand(n, w), leaves[3].expand(n, w))))
+
+    def compare(function, leaf, view):
+        for x in (view, view.contiguous()):
+            result = function(x)
+            weights = torch.linspace(-1, 1, result.numel(), dtype=result.dtype, device=device).reshape(result.shape)
+            yield result, torch.autograd.grad((result * weights).sum(), leaf)[0]
+
+    nnz = pattern.nnz
+    A, B, D = (operand(n, w, device=device) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    numbers = [operand(2 * nnz, device=device), operand(1, device=device), operand(nnz, 3, device=device), operand(3, 2 * nnz, device=device)]
+    values = list(zip(numbers, (numbers[0][::2], numbers[1].expand(nnz), numbers[2][:, 1], numbers[3][:, ::2])))
+    batch = operand(2, ROWS, 2, 2 * INNER, device=device)
+    cases = [(lambda x: tt.sddmm(pattern, x, B), pair) for pair in views(ROWS, INNER)]
+    cases += [(lambda x: tt.spmm(pattern, x, values[0][1]), pair) for pair in views(COLS, WIDTH)]
+    cases += [(lambda x: tt.fused(pattern, A, x, D, edge="softmax"), pair) for pair in views(COLS, INNER)]
+    cases += [(lambda x: tt.spmm(pattern, D, x), pair) for pair in values]
+    cases += [(lambda x: tt.sddmm(pattern, A, B, x), pair) for pair in values]
+    cases += [(lambda x: tt.softmax(pattern, x), pair) for pair in values]
+    cases += [(lambda x: tt.attention(x, B, D, pattern, scale=0.5), (batch, batch.transpose(1, 2)[..., ::2]))]
+    vector = operand(1, device=device)
+    cases += [(lambda x: tt.spmm(pattern, x), (vector, vector.expand(COLS)))]
+    for function, (leaf, view) in cases:
+        (got, by_got), (want, by_want) = compare(function, leaf, view)
+        torch.testing.assert_close(got, want)
+        torch.testing.assert_close(by_got, by_want)
+
+
+def test_copies_are_not_larger_than_the_call(device):
+    """A matrix that repeats one number would need a copy of 10,000 times the other operands."""
+    pattern = tt.Pattern.from_csr(torch.tensor([0, 1], device=device), torch.tensor([5], device=device), (1, 10**6))
+    with pytest.raises(ValueError, match=r"B has shape .*a copy.* would have 4000000 elements, more than all operands together .*B.contiguous\(\)"):
+        tt.spmm(pattern, torch.ones(1, 1, device=device).expand(10**6, 4))
+    k = torch.ones(2, 1, 5, 16, device=device)[..., ::2].expand(2, 10**6, 5, 8)  # repeated members are copied once
+    assert tt.spmm(tt.Pattern.causal(5, device=device), k[:, :2])[0, 0, 4, 0] == 5
+
+
+@pytest.mark.parametrize("lead", [(0,), (0, 2), (2, 0)])
+@pytest.mark.parametrize("direct", [True, False])
+def test_batches_of_no_members(device, lead, direct, monkeypatch):
+    if not direct:
+        monkeypatch.setattr(_direct, "POSSIBLE", False)
+    pattern = tt.Pattern.causal(6, device=device)
+    A, D = operand(*lead, 6, 4, device=device), operand(*lead, 6, 3, device=device)
+    shared, values = operand(6, 4, device=device), operand(pattern.nnz, device=device)
+    for result, inputs in ((tt.sddmm(pattern, A, shared, values), (A, shared, values)), (tt.spmm(pattern, D, values), (D, values)),
+                           (tt.fused(pattern, A, shared, D, edge="exp"), (A, shared, D)), (tt.attention(A, A, D, pattern, bias=values), (A, D, values)),
+                           (tt.attention(A, A, D, pattern, return_lse=True)[1], (A,)), (tt.softmax(pattern, operand(*lead, pattern.nnz, device=device)), ())):
+        assert result.shape[:len(lead)] == lead and result.numel() == 0
+        for gradient, x in zip(torch.autograd.grad(result.sum(), inputs) if inputs else (), inputs):
+            assert torch.equal(gradient, torch.zeros_like(x))
+    assert torch.vmap(lambda a: tt.spmm(pattern, a))(operand(0, 6, 4, device=device)).shape == (0, 6, 4)
+    empty = tt.attention(A[:0], A[:0], D[:0], [])
+    assert empty.shape == (0, *lead[1:], 6, 3)
 
 
 def test_a_batch_of_values_alone(pattern, device):
@@ -246,6 +312,35 @@ def test_types(device, dtype, kind):
     for g, w in zip(torch.autograd.grad(got.sum(), (A, B, D)), torch.autograd.grad(want.sum(), (A, B, D))):
         assert g.dtype == dtype
         torch.testing.assert_close(g.double(), w.double(), atol=tolerance, rtol=tolerance)
+
+
+def test_the_gradient_of_sampled_addmm_has_a_number_for_each_place(device):
+    """PyTorch's own gradient of a sparse tensor has rows x cols numbers, 40 GB of these."""
+    n = 100000
+    S = torch.sparse_coo_tensor(torch.randint(n, (2, 500), device=device), torch.ones(500, device=device), (n, n)).coalesce().to_sparse_csr()
+    mat1, mat2 = operand(n, 4, device=device, dtype=torch.float32), operand(4, n, device=device, dtype=torch.float32)
+    pattern, ones = tt.Pattern.from_torch(S), torch.ones(n, 1, device=device)
+    want = torch.autograd.grad(tt.sddmm(pattern, mat1, mat2.t(), edge="mask").sum(), (mat1, mat2))
+    for total in (lambda P: P.values().sum(), lambda P: torch.sparse.mm(P, ones).sum(), lambda P: tt.Pattern.from_torch(P).values.sum(), lambda P: (P * 1).values().sum()):
+        for got, wanted in zip(torch.autograd.grad(total(tt.sampled_addmm(S, mat1, mat2, beta=0)), (mat1, mat2)), want):
+            torch.testing.assert_close(got, wanted)
+
+
+def test_gradients_of_sampled_addmm(device):
+    """Of whatever kind PyTorch's gradient is: dense, or of the pattern, or of another one."""
+    S = torch.tensor([[1.0, 0, 2], [0, 3, 0]], device=device, dtype=torch.float64).to_sparse_csr()
+    other = torch.tensor([[0.0, 4, 2], [1, 3, 0]], device=device, dtype=torch.float64)
+    mat1, mat2 = operand(2, 4, device=device), operand(4, 3, device=device)
+    mask = (S.to_dense() != 0).double()
+    for total in (lambda P: (P @ other.t()).sin().sum(), lambda P: torch.sparse.mm(P, other.t().contiguous()).sin().sum(), lambda P: P.to_dense().sin().sum(),
+                  lambda P: P.sum() if not P.is_sparse_csr else P.values().sum()):
+        got = torch.autograd.grad(total(tt.sampled_addmm(S, mat1, mat2, beta=0.5)), (mat1, mat2))
+        want = torch.autograd.grad(total((mat1 @ mat2) * mask + 0.5 * S.to_dense()), (mat1, mat2))
+        for g, w in zip(got, want):
+            torch.testing.assert_close(g, w)
+    pattern = tt.Pattern.from_torch(S)
+    for x in (other, other.to_sparse_csr(), other.to_sparse_coo(), torch.zeros_like(other).to_sparse_csr()):
+        assert tt._at_places(x, pattern).tolist() == x.to_dense()[mask.bool()].tolist()
 
 
 def test_sampled_addmm(device):
@@ -558,6 +653,48 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+THREADS = """
+import os, sys, torch
+import tamis, tamis.torch as tt
+from tamis._device import described, opened
+started = lambda: len(os.listdir("/proc/self/task"))
+edges = torch.randint(40000, (2, 200000))
+torch.set_num_threads(1)
+before = started()
+pattern = tt.Pattern.from_edge_index(edges, 40000)
+x = torch.ones(40000, 16)
+tt.spmm(pattern, x), tt.message(pattern, "copy_u", x), tt.attention(x, x, x, pattern)
+assert started() == before, (before, started())
+now = lambda: described(opened("cpu").handle).threads
+assert now() == 1
+torch.set_num_threads(3)
+tt.spmm(pattern, x)
+assert now() == 3 and "3 threads" in pattern.explain(), pattern.explain()
+tamis.set_threads(2)
+torch.set_num_threads(1)
+tt.spmm(pattern, x), tt.cached_attention(torch.ones(1, 1, 4), torch.ones(1, 1, 3, 4), torch.ones(1, 1, 3, 4), torch.tensor([3]))
+assert now() == 2
+tamis.set_threads(0)
+tt.spmm(pattern, x)
+assert now() == 1
+edges[0, 150000] = 40000
+try:
+    tt.Pattern.from_edge_index(edges, 40000)
+except ValueError as error:
+    assert "columns[150000] = 40000 is not in 0 .. 39999" in str(error), error
+else:
+    raise AssertionError
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_threads_of_pytorch():
+    """torch.set_num_threads holds for calls, plans and checks, until tamis.set_threads says another number. In a process of its own, which has no threads yet."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 # ------------------------------------------------------------------------------ CUDA: streams, graphs, the caching allocator

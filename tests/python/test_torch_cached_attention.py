@@ -110,6 +110,21 @@ def test_parts_of_a_context_merge():
     near(merged, dense(q, k, v, lengths)[0], torch.float64)
 
 
+def test_strides_and_empty_caches():
+    q, k, v = make()
+    lengths = torch.tensor([0, 17, 0, 9, 0, CAPACITY])
+    wide, turned = torch.stack([q, q], -1).flatten(2)[..., ::2], k.transpose(2, 3).contiguous().transpose(2, 3)
+    pages = torch.arange(2 * SEQUENCES * (CAPACITY // PAGE)).reshape(SEQUENCES, -1)[:, ::2]
+    assert torch.equal(tt.cached_attention(wide, turned, v, lengths[1::2]), tt.cached_attention(q, k, v, lengths[1::2].contiguous()))
+    same = k[:, :1, :1, :1].expand(k.shape)
+    assert torch.equal(tt.cached_attention(q, same, v, lengths[1::2]), tt.cached_attention(q, same.contiguous(), v, lengths[1::2]))
+    pool = torch.randn(2 * SEQUENCES * (CAPACITY // PAGE), KEY_HEADS, PAGE, WIDTH)
+    assert torch.equal(tt.cached_attention(q, pool, pool, lengths[1::2], pages=pages), tt.cached_attention(q, pool, pool, lengths[1::2], pages=pages.contiguous()))
+    out, sums = tt.cached_attention(q, k[:, :, :0], v[:, :, :0], torch.zeros(SEQUENCES, dtype=torch.int64), return_lse=True)
+    assert not out.any() and torch.isneginf(sums).all()
+    assert tt.cached_attention(q[:0], k[:0], v[:0], lengths[:0]).shape == (0, HEADS, WIDTH)
+
+
 @pytest.mark.skipif(not _ops.REGISTERED, reason="operators are registered from PyTorch 2.4")
 def test_operator():
     q, k, v = make()
@@ -122,7 +137,7 @@ def test_refused():
     lengths = torch.tensor([1, 2, 3])
     for change, words in (({"q": q[0]}, "q has shape"), ({"k": k.double()}, "k is torch.float64"), ({"lengths": lengths[:2]}, "lengths 2"),
                           ({"lengths": lengths.float()}, "expected int32 or int64"), ({"v": v[:, :1]}, "as many caches"), ({"window": 0}, "window = 0"),
-                          ({"q": q[:, :5]}, "heads = 5"), ({"k": k.transpose(2, 3).contiguous().transpose(2, 3)}, "last dimension"),
+                          ({"q": q[:, :5]}, "heads = 5"), 
                           ({"q": q.clone().requires_grad_()}, "requires grad"), ({"pages": lengths}, "pages has shape")):
         with pytest.raises(ValueError, match=words):
             tt.cached_attention(**{"q": q, "k": k, "v": v, "lengths": lengths, **change})

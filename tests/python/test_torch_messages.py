@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _ops  # noqa: E402
+from tamis.torch import _messages, _ops  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("operators are registered from PyTorch 2.4", allow_module_level=True)
@@ -56,6 +56,40 @@ def restated(rows, columns, op, x, e, reduce):
     if reduce == "sum":
         return out.index_add(0, rows, given)
     return out.scatter_reduce(0, place, given, {"mean": "mean", "max": "amax", "min": "amin"}[reduce], include_self=False)
+
+
+def views(n, *width):
+    """Tensors (n, *width) that do not lie as kernels read them, each a view of a leaf."""
+    last = width[-1]
+    leaves = [operand(*width, n), operand(n, *width[:-1], 2 * last), operand(2 * n, *width[:-1], 2 * last), operand(1, *width), operand(*width[:-1], n, last)]
+    return list(zip(leaves, (leaves[0].movedim(-1, 0), leaves[1][..., ::2], leaves[2][1::2, ..., 1::2], leaves[3].expand(n, *width),
+                             leaves[4].movedim(-2, 0))))
+
+
+@pytest.mark.parametrize("shape", [(4,), (HEADS, WIDTH)])
+@pytest.mark.parametrize("direct", [True, False])
+def test_views_of_any_strides(shape, direct, monkeypatch):
+    """Results and gradients are those of packed operands."""
+    if not direct:
+        monkeypatch.setattr(_messages, "plain", lambda tensors: False)
+    pattern, _, _ = make()
+    x, y, e = operand(COLS, *shape), operand(ROWS, *shape), operand(NNZ, *shape)
+    numbers = operand(2 * NNZ), operand(1)
+    cases = [(lambda x, op=op, reduce=reduce: tt.message(pattern, op, x, None if op == "copy_u" else e, reduce), pair)
+             for op, reduce in (("copy_u", "sum"), ("mul", "mean"), ("add_relu", "max")) for pair in views(COLS, *shape)]
+    cases += [(lambda e: tt.message(pattern, "mul", x, e), pair) for pair in (*views(NNZ, *shape), (numbers[0], numbers[0][::2]), (numbers[1], numbers[1].expand(NNZ)))]
+    cases += [(lambda x, op=op: tt.edge_op(pattern, op, y, x), pair) for op in ("mul", "dot", "add") for pair in views(COLS, *shape)]
+    cases += [(lambda x: tt.graph_attention(pattern, y, x, x, e), pair) for pair in views(COLS, *shape)]
+    cases += [(lambda e: tt.graph_attention(pattern, y, x, x, e), pair) for pair in views(NNZ, *shape)]
+    cases += [(lambda e: tt.segment(pattern, e, "mean"), pair) for pair in views(NNZ, *shape)]
+    cases += [(lambda e: tt.edge_softmax(pattern, e), pair) for pair in (*views(NNZ, *shape), (numbers[0], numbers[0][::2]), (numbers[1], numbers[1].expand(NNZ)))]
+    for function, (leaf, view) in cases:
+        found = []
+        for given in (view, view.contiguous()):
+            result = function(given)
+            weights = torch.linspace(-1, 1, result.numel(), dtype=result.dtype, device=DEVICE).reshape(result.shape)
+            found.append((result, torch.autograd.grad((result * weights).sum(), leaf)[0]))
+        torch.testing.assert_close(*found)
 
 
 @pytest.mark.parametrize("kind, index", [("coo", torch.int64), ("csr", torch.int32)])
@@ -168,7 +202,8 @@ def test_errors():
         (lambda: tt.message(pattern, "copy_u", y), ValueError, r"x has shape \(7, 4\): expected \(5, width\)"),
         (lambda: tt.message(pattern, "mul", x, e[:, :3]), ValueError, r"e has shape \(24, 3\): expected \(24,\) or \(24, 4\)"),
         (lambda: tt.message(pattern, "mul", x, e.float()), ValueError, "e is torch.float32 and x torch.float64"),
-        (lambda: tt.message(pattern, "copy_u", x.detach().t().contiguous().t()), ValueError, "x has strides"),
+        (lambda: tt.message(pattern, "mul", operand(COLS, 20000), torch.ones(1, 1, dtype=x.dtype, device=DEVICE).expand(NNZ, 20000)), ValueError,
+         r"e has shape \(24, 20000\) and strides \(0, 0\): a copy.* 480000 elements, more than all operands together"),
         (lambda: tt.message(pattern, "copy_u", x.detach().long()), ValueError, "int64"),
         (lambda: tt.message("graph", "copy_u", x), TypeError, "pattern is a str"),
         (lambda: tt.message(pattern, "copy_u", 3), TypeError, "x is a int"),
@@ -235,3 +270,17 @@ def test_hubs():
         weights = torch.randn_like(want)
         for one, other in zip(torch.autograd.grad(got, (x, e), weights), torch.autograd.grad(want, (x, e), weights)):
             torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("shape", [(0, WIDTH), (HEADS, 0), (0,)])
+def test_no_heads_and_no_width(shape):
+    pattern, _, _ = make()
+    x, y, e, number = operand(COLS, *shape), operand(ROWS, *shape), operand(NNZ, *shape), operand(NNZ)
+    heads = operand(NNZ, shape[0]) if len(shape) > 1 else number
+    results = [(tt.message(pattern, "copy_u", x), ROWS), (tt.message(pattern, "mul", x, heads, "max"), ROWS), (tt.message(pattern, "add", x, e), ROWS),
+               (tt.message(pattern, "copy_e", None, e), ROWS), (tt.edge_op(pattern, "add", y, x), NNZ), (tt.graph_attention(pattern, y, x, x, e), ROWS)]
+    for result, rows in results:
+        assert result.shape == (rows, *shape)
+        for gradient, given in zip(torch.autograd.grad(result.sum(), (x, y, e, heads), allow_unused=True), (x, y, e, heads)):
+            assert gradient is None or (gradient.shape == given.shape and not gradient.any())
+    assert tt.edge_op(pattern, "dot", y, x).shape == (NNZ, *shape[:-1])

@@ -30,9 +30,10 @@ def masked_softmax(scores, full):
     return torch.softmax(scores.masked_fill(~full, float("-inf")), -1)
 
 
-def compared(layer, pattern, x, want):
-    """The output, and the gradients of the input and of every parameter."""
+def compared(layer, pattern, x, want, module=None):
+    """The output, and the gradients of the input and of every parameter, those of `module` if the layer is a function."""
     got = layer(pattern, x)
+    layer = layer if module is None else module
     torch.testing.assert_close(got, want)
     weights = torch.randn_like(want)
     inputs = [x, *(p for p in layer.parameters() if p.requires_grad)]
@@ -45,6 +46,33 @@ def test_dot_gat():
     layer, x = nn.DotGATConv(FEATURES, 4, heads=3).double(), torch.randn(NODES, FEATURES, dtype=torch.float64, requires_grad=True)
     z = layer.weight(x).view(NODES, 3, 4).transpose(0, 1)
     compared(layer, pattern, x, (masked_softmax(z @ z.transpose(1, 2) / 2, full) @ z).transpose(0, 1))
+
+
+@pytest.mark.parametrize("norm", ["both", "right", "left", "none"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_graph_conv(norm, weighted):
+    """DGL's definition, on a directed graph between nodes of two kinds, some without edges."""
+    torch.manual_seed(3)
+    target, source = (torch.rand(NODES, NODES + 2) < 0.3).nonzero(as_tuple=True)
+    pattern = tt.Pattern.from_coo(target, source, (NODES + 1, NODES + 2))
+    numbers = torch.rand(pattern.nnz, dtype=torch.float64)
+    layer, x = nn.GraphConv(FEATURES, 4, norm).double(), torch.randn(NODES + 2, FEATURES, dtype=torch.float64, requires_grad=True)
+    torch.nn.init.uniform_(layer.bias)
+    assert list(layer.state_dict()) == ["weight", "bias"] and layer.weight.shape == (FEATURES, 4)
+    ones = torch.zeros(pattern.shape, dtype=torch.float64).index_put((target, source), torch.ones_like(numbers), accumulate=True)
+    of, to = ones.sum(0).clamp(min=1), ones.sum(1).clamp(min=1)[:, None]
+    A = ones.index_put((target, source), numbers) if weighted else ones
+    A = {"both": A / of.sqrt() / to.sqrt(), "right": A / to, "left": A / of, "none": A}[norm]
+    given = (numbers,) if weighted else ()
+    compared(lambda pattern, x: layer(pattern, x, *given), pattern, x, A @ (x @ layer.weight) + layer.bias, layer)
+    batch = torch.randn(2, NODES + 2, FEATURES, dtype=torch.float64)
+    torch.testing.assert_close(layer(pattern, batch, *given), A @ (batch @ layer.weight) + layer.bias)
+    with pytest.raises(ValueError, match="norm = 'all': expected 'both'"):
+        nn.GraphConv(3, 4, norm="all")
+    hub = tt.Pattern.from_coo(torch.zeros(70000, dtype=torch.int64), torch.arange(70000), (1, 70000))
+    narrow = nn.GraphConv(1, 1, norm, bias=False).half() if norm != "none" else None
+    if narrow is not None:
+        torch.testing.assert_close(narrow(hub, torch.ones(70000, 1, dtype=torch.float16)).float(), narrow.float()(hub, torch.ones(70000, 1)), rtol=5e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("concat", [True, False])

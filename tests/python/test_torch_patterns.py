@@ -245,6 +245,37 @@ def test_a_pattern_made_within_a_transform():
 
 
 @registered
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_mixed_operands_under_autocast(device, dtype):
+    """Every operation takes operands of several types, computes in that of autocast, and gives each its gradient in its own."""
+    torch.manual_seed(2)
+    pattern = tt.Pattern.causal(NODES, device=device)
+    x, y, e, heads = (torch.randn(*shape, device=device) for shape in ((NODES, 4), (NODES, 4), (pattern.nnz, 4), (NODES, 2, 4)))
+    number, cache = torch.rand(pattern.nnz, device=device), torch.randn(1, 2, 5, 4, device=device)
+    lengths = torch.tensor([3], device=device)
+    cases = [(lambda x, e: tt.message(pattern, "add", x, e), (x, e)), (lambda x, e: tt.message(pattern, "mul", x, e, "max"), (x, number)),
+             (lambda e: tt.message(pattern, "copy_e", None, e, "mean"), (e,)), (lambda x: tt.message(pattern, "copy_u", x), (heads,)),
+             (lambda x, y: tt.edge_op(pattern, "add", x, y), (x, y)), (lambda x, y: tt.edge_op(pattern, "dot", x, y), (heads, heads)),
+             (lambda q, k, v, e, b: tt.graph_attention(pattern, q, k, v, e, b), (x, y, x, e, number)), (lambda x, y: tt.sddmm(pattern, x, y), (x, y)),
+             (lambda x, e: tt.spmm(pattern, x, e), (x, number)), (lambda x, y, b: tt.attention(x, y, x, pattern, bias=b), (x, y, number)),
+             (lambda x, y: tt.messages([pattern, pattern], "copy_u", [x, y]), (x, y))]
+    for call, given in cases:
+        want = call(*given)
+        for narrow in range(len(given) + 1):
+            mixed = [x.detach().to(dtype if place == narrow else x.dtype).requires_grad_() for place, x in enumerate(given)]
+            with torch.autocast(device.type, dtype=dtype):
+                out = call(*mixed)
+            assert out.dtype == dtype
+            torch.testing.assert_close(out.float(), want, atol=5e-2, rtol=5e-2)
+            out.float().sum().backward()
+            assert all(x.grad.dtype == x.dtype for x in mixed)
+    with torch.autocast(device.type, dtype=dtype):
+        for q, k in ((torch.randn(1, 2, 4, device=device), cache.to(dtype)), (torch.randn(1, 2, 4, device=device).to(dtype), cache)):
+            assert tt.cached_attention(q, k, k, lengths).dtype == dtype
+        assert tt.edge_softmax(pattern, number.to(dtype)).dtype == torch.float32
+
+
+@registered
 def test_softmax_is_fp32_under_autocast(device):
     pattern = tt.Pattern.causal(NODES, device=device)
     values = torch.randn(pattern.nnz, device=device, requires_grad=True)
@@ -275,3 +306,73 @@ def test_meta_tensors_are_checked():
                         (lambda: tt.Pattern.from_edge_index(torch.empty(2, 4, dtype=torch.int64, device="meta")), "expected a number, since edge_index")):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def changes():
+    """Ways in which the tensors of a pattern change, with what PyTorch does not count: tensors of inference mode, memory of NumPy."""
+    ways = {"copy_": (torch.tensor, lambda x, other: x.copy_(other)), "data =": (torch.tensor, lambda x, other: setattr(x, "data", other.clone()))}
+
+    def inference(numbers):
+        with torch.inference_mode():
+            return torch.tensor(numbers)
+
+    def copied(x, other):
+        with torch.inference_mode():
+            x.copy_(other)
+
+    ways["inference mode"] = inference, copied
+    if not torch.cuda.is_available():
+        ways["NumPy"] = lambda numbers: torch.from_numpy(torch.tensor(numbers).numpy().copy()), lambda x, other: x.numpy().__setitem__(slice(None), other.numpy())
+    return ways
+
+
+@pytest.mark.parametrize("way", list(changes()))
+def test_tensors_that_change(way):
+    """Sums, products, messages, gradients, transposes and copies follow the tensors; the gradient of an earlier call does not."""
+    make, change = changes()[way]
+    one, other = [0, 1, 0, 1, 0, 1], [1, 2, 1, 2, 1, 2]
+    offsets, columns = torch.tensor([0, 2, 4, 6]), make(one)
+    pattern = tt.Pattern.from_csr(offsets, columns, (3, 3))
+    q = torch.randn(2, 3, 4)
+
+    def calls(pattern, x):
+        return [tt.spmm(pattern, x), tt.message(pattern, "copy_u", x, reduce="max"), tt.edge_op(pattern, "dot", x, x), tt.sddmm(pattern, x, x),
+                tt.attention(x.expand(4, 3, 3), x.expand(2, 3, 3), x.expand(2, 3, 3), pattern, enable_gqa=True),
+                tt.messages([tt.Pattern.from_csr(offsets, torch.tensor(one), (3, 3)), pattern], "copy_u", [x, x]), tt.spmm(pattern.T, x)]
+
+    for numbers in (one, other, one):
+        change(columns, torch.tensor(numbers))
+        x, y = (torch.randn(3, 3, generator=torch.Generator().manual_seed(1)).requires_grad_() for _ in range(2))
+        for got, want in zip(calls(pattern, x), calls(tt.Pattern.from_csr(offsets, torch.tensor(numbers), (3, 3)), y)):
+            torch.testing.assert_close(got, want)
+            torch.testing.assert_close(torch.autograd.grad(got.sum(), x)[0], torch.autograd.grad(want.sum(), y)[0])
+    for late in (lambda x: tt.spmm(pattern, x), lambda x: tt.message(pattern, "copy_u", x), lambda x: tt.edge_op(pattern, "add", x, x)):
+        change(columns, torch.tensor(one))
+        x = torch.ones(3, 3, requires_grad=True)
+        result = late(x)
+        change(columns, torch.tensor(other))
+        with pytest.raises(RuntimeError, match="changed in place"):
+            result.sum().backward()
+
+
+def test_patterns_of_inference_mode():
+    """What they are made of may train later."""
+    with torch.inference_mode():
+        made = [tt.Pattern.causal(4), tt.Pattern.from_torch(torch.ones(4, 4, dtype=torch.bool)), tt.Pattern.from_mask_mod(lambda b, h, q, k: q >= k, 4)]
+        made += [tt.Pattern.stack(made[:1]), made[0].T, tt.Pattern.from_coo(*torch.ones(4, 4).nonzero().t(), (4, 4))]
+    for pattern in made[:-1]:
+        assert not pattern.index.is_inference() and not pattern.columns.is_inference()
+    for pattern in made:
+        x = torch.ones(4, 4, requires_grad=True)
+        tt.spmm(pattern, x).sum().backward()
+
+
+def test_indices_with_gaps():
+    mask = torch.rand(6, 6) < 0.5
+    want = tt.Pattern.from_torch(mask)
+    x = torch.randn(6, 3)
+    ends = mask.nonzero()
+    for pattern in (tt.Pattern.from_coo(*ends.t(), (6, 6)), tt.Pattern.from_coo(*ends.repeat(1, 2).t()[2:], (6, 6)),
+                    tt.Pattern.from_edge_index(torch.unique(ends.flip(1).t(), dim=1), 6),
+                    tt.Pattern.from_csr(torch.stack([want.index] * 2, 1)[:, 0], torch.stack([want.columns] * 2, 1)[:, 1], (6, 6))):
+        torch.testing.assert_close(tt.spmm(pattern, x), tt.spmm(want, x))

@@ -22,7 +22,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
-from . import _attention, _direct, _ops
+from . import _attention, _cast, _direct, _ops
 from ._direct import FUSED, SDDMM, SPMM, plain
 from ._cached import cached_attention
 from ._kernels import settings_of
@@ -36,7 +36,6 @@ _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
 
 _WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, like those of torch.exp and torch.softmax
-_HALF = (torch.float16, torch.bfloat16)
 _eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # for sparse tensors, which torch.compile does not know
 
 
@@ -63,31 +62,14 @@ def _recorded(*tensors: Optional[Tensor]) -> bool:
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
 
 
-def _autocast_type(kind: str) -> Optional[torch.dtype]:
-    """The type of autocast; None: it is off."""
-    if kind not in ("cpu", "cuda"):
-        return None
-    try:
-        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-    except TypeError:  # before PyTorch 2.4
-        if kind == "cuda":
-            return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
-        return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
-
-
-def _autocast(dtype: Optional[torch.dtype], tensors: tuple) -> tuple:
-    """Operands in the type of autocast."""
-    if dtype is None:
-        return tensors
-    return tuple(None if x is None or x.dtype == torch.float64 else x.to(dtype) for x in tensors)
-
-
 def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
           slope: float = 0.01, epsilon: float = 1e-10) -> Tensor:
     """Sampled products: edge(values, A B^T) at the pattern's places.
 
     A: (..., rows, K); B: (..., cols, K), of one floating-point type; leading dimensions are a batch, one operand may lack them.
     values: (nnz,) or (..., nnz); ones if None. edge, scale, slope, epsilon as in `tamis.sddmm`.
+    Operands may be views with any strides, and batches of no members. Where neither the rows nor the columns of a matrix lie in one piece each, nor the
+    numbers of values, each call makes a copy. It refuses to where that would be larger than all operands together, as of an expanded view.
     Returns (..., nnz) in the pattern's order. Gradients to A, B and values. Raises ValueError, MemoryError or RuntimeError.
 
     >>> import torch, tamis.torch
@@ -101,8 +83,7 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     if plain((A, B, values)) and A is not None and B is not None:
         return _direct.run((SDDMM, pattern, settings_of(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
     _check_tensors({"A": A, "B": B}, values=values)
-    dtype = _autocast_type(A.device.type)
-    A, B, values = _autocast(torch.float32 if dtype is not None and edge in _WIDE else dtype, (A, B, values))
+    A, B, values = _cast.operands(A, B, values, wide=edge in _WIDE)
     return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
                   edge == "softmax" and _recorded(A, B, values))[0]
 
@@ -122,10 +103,10 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     if plain((B, values)) and B is not None:
         return _direct.run((SPMM, pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
     _check_tensors({"B": B}, values=values)
-    dtype = _autocast_type(B.device.type)
-    B, = _autocast(dtype, (B,))
-    if dtype is not None and values is not None and not (values.dtype == torch.float32 and B.dtype in _HALF):  # the operator takes such a pair as it is
-        values, = _autocast(dtype, (values,))
+    given = values
+    B, values = _cast.operands(B, values)
+    if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator takes such a pair as it is
+        values = given
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 
 
@@ -146,7 +127,7 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
         return _direct.run((FUSED, pattern, settings_of(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
-    A, B, D, values = _autocast(_autocast_type(A.device.type), (A, B, D, values))
+    A, B, D, values = _cast.operands(A, B, D, values)
     return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
                   epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
 
@@ -206,8 +187,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     try:
         if return_lse:
             _check(pattern)
-            dtype = _autocast_type(q.device.type)
-            q, k, v, bias = _autocast(dtype, (q, k, v, bias))
+            q, k, v, bias = _cast.operands(q, k, v, bias)
             out, sums = _attention.with_sums(q, k, v, pattern, scale, bias)
             return (out if dropout_p == 0 else _dropped(pattern, q, k, v, bias, scale, dropout_p)), sums
         if dropout_p:
@@ -243,7 +223,8 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
 
     input: a sparse CSR tensor (rows, cols), of which the values enter through beta alone. mat1: (rows, K); mat2: (K, cols): PyTorch's
     shapes; the transpose of a packed matrix is a view, not a copy. out: a sparse CSR tensor with input's pattern; no gradients then.
-    Returns a sparse CSR tensor with input's index tensors.
+    Returns a sparse CSR tensor with input's index tensors. Its gradient has a number for each place. `torch.sparse.mm` of it makes no larger one either, while
+    PyTorch's `@` makes one of rows x cols.
 
     >>> import torch, tamis.torch
     >>> S = torch.eye(3).to_sparse_csr()
@@ -270,11 +251,11 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
         with torch.no_grad():
             if beta != 0:
                 out.values().copy_(pattern.values)
-            plain(pattern._checked, mat1, mat2.t(), edge="mask", alpha=alpha, beta=beta, out=out.values())
+            plain(pattern._current(), mat1, mat2.t(), edge="mask", alpha=alpha, beta=beta, out=out.values())
         return out
     samples = sddmm(pattern, mat1, mat2.t(), edge="mask")
     values = alpha * samples + beta * pattern.values if beta != 0 else alpha * samples
-    return _csr(pattern, values)
+    return _Sparse.apply(pattern, values)  # type: ignore[no-any-return]
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
@@ -284,17 +265,40 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return one.data_ptr() == other.data_ptr() or torch.equal(one, other)
 
 
-class _Once(torch.autograd.Function):
-    """The values of a sparse tensor that autograd records: what PyTorch makes of its second derivatives is wrong, without a word."""
+class _Sparse(torch.autograd.Function):
+    """A sparse tensor of a pattern that is checked already. Its gradient is that at the pattern's places: PyTorch's own has rows x cols numbers, and what it
+    makes of second derivatives is wrong, without a word."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor) -> Tensor:
+    def forward(ctx: Any, pattern: Pattern, values: Tensor) -> Tensor:
+        ctx.pattern = pattern
         ctx.save_for_backward(values)
-        return values.view_as(values)
+        ctx.set_materialize_grads(False)
+        checks = {} if torch.__version__.startswith("1.") else {"check_invariants": False}
+        return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **checks)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return _Refused.apply(grad, *ctx.saved_tensors) if torch.is_grad_enabled() else grad
+    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
+        if grad is None:
+            return None, None
+        found = _at_places(grad, ctx.pattern)
+        return None, _Refused.apply(found, *ctx.saved_tensors) if torch.is_grad_enabled() else found
+
+
+def _at_places(x: Tensor, pattern: Pattern) -> Tensor:
+    """What a matrix, dense or sparse, has at the places of a pattern."""
+    if x.layout is torch.sparse_csr and _same(x.crow_indices(), pattern.index) and _same(x.col_indices(), pattern.columns):
+        return x.values()
+    rows = pattern.T.columns.long()
+    if x.layout is torch.strided:
+        return x[rows, pattern.columns.long()]
+    x = x.to_sparse_coo().coalesce()
+    ends, keys = x.indices(), rows * pattern.cols + pattern.columns
+    there = ends[0] * pattern.cols + ends[1]
+    if there.numel() == 0:
+        return x.values().new_zeros(pattern.nnz)
+    place = torch.searchsorted(there, keys).clamp(max=there.numel() - 1)
+    return torch.where(there[place] == keys, x.values()[place], 0)
 
 
 class _Refused(torch.autograd.Function):
@@ -306,14 +310,6 @@ class _Refused(torch.autograd.Function):
     def backward(ctx: Any, *_: Tensor) -> Any:
         raise NotImplementedError("sampled_addmm has no second derivatives, since PyTorch loses those of sparse tensors: use sddmm(pattern, mat1, "
                                   "mat2.t(), edge='mask'), which has them")
-
-
-def _csr(pattern: Pattern, values: Tensor) -> Tensor:
-    """A tensor of a pattern that is checked already."""
-    checks = {} if torch.__version__.startswith("1.") else {"check_invariants": False}
-    if values.requires_grad:
-        values = _Once.apply(values)
-    return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **checks)
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: fl
         raise _errors.ArgumentError(f"q, k and v have shapes {tuple(q.shape)}, {tuple(k.shape)} and {tuple(v.shape)}: enable_gqa expects heads in "
                                     f"dimension -3 of each")
     heads, shared = q.shape[-3], k.shape[-3]
-    if v.shape[-3] != shared or shared == 0 or heads % shared:
+    if v.shape[-3] != shared or (heads % shared if shared else heads):
         raise _errors.ArgumentError(f"q has {heads} heads, k {shared} and v {v.shape[-3]}: enable_gqa expects as many in k as in v, and a multiple "
                                     f"of them in q")
 
@@ -37,6 +37,9 @@ def each(q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], bias: Any
     if bias is not None and (not isinstance(bias, (list, tuple)) or len(bias) != len(patterns)):
         raise _errors.ArgumentError(f"bias is a {type(bias).__name__}: expected a list of {len(patterns)} tensors, one for each pattern")
     biases = [None] * len(patterns) if bias is None else bias
+    if not patterns:
+        out = q.new_empty((*q.shape[:-1], v.shape[-1]))
+        return (out, q.new_empty(q.shape[:-1], dtype=torch.promote_types(q.dtype, torch.float32))) if lse else out
     found = [one(*parts) for parts in zip(q.unbind(0), k.unbind(0), v.unbind(0), patterns, biases)]
     return tuple(torch.stack(parts) for parts in zip(*found)) if lse else torch.stack(found)
 

@@ -12,8 +12,9 @@ from .. import _errors
 from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
-from .._views import torch_view
-from . import _ops
+from .._views import fits, packed, seen, torch_view
+from . import _cast, _ops
+from ._kernels import follow_threads
 
 _INDICES = {torch.int32: c.TAMIS_I32, torch.int64: c.TAMIS_I64}
 
@@ -26,9 +27,15 @@ def _vectors(x: Tensor, position: int, head: int) -> Any:
 
 
 def _run(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tensor], scale: float, window: int) -> tuple[Tensor, Tensor]:
+    follow_threads()
     out, sums = _fake(q, k, v, lengths, pages, scale, window)
-    view = torch_view(q, "q")
     capacity = k.shape[2] if pages is None else k.shape[2] * pages.shape[1]
+    if capacity == 0:
+        return out.zero_(), sums.fill_(float("-inf"))
+    room = sum(seen(x.shape, x.stride()) for x in (q, k, v, out))
+    q, k, v = (x if fits(x.shape, x.stride(), 1) else packed(x, name, 1, room) for x, name in ((q, "q"), (k, "k"), (v, "v")))
+    lengths, pages = lengths.contiguous(), pages if pages is None or fits(pages.shape, pages.stride(), 1) else pages.contiguous()
+    view = torch_view(q, "q")
     options = c.tamis_cached_attention_options(
         type=view.type, output_type=view.type, sequences=q.shape[0], heads=q.shape[1], key_heads=k.shape[1], inner=q.shape[2], width=v.shape[3],
         scale=scale, capacity=capacity, window=window, lengths=lengths.data_ptr() or None, length_type=_INDICES[lengths.dtype])
@@ -68,8 +75,6 @@ def _check(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Ten
             raise _errors.ArgumentError(f"{name} is {x.dtype}, q {q.dtype}: expected one type")
         if dimensions < 3 and x.dtype not in _INDICES:
             raise _errors.ArgumentError(f"{name} is {x.dtype}: expected int32 or int64")
-        if x.shape[-1] > 1 and x.stride(-1) != 1:
-            raise _errors.ArgumentError(f"{name} has stride {x.stride(-1)} in its last dimension: expected 1, for instance {name}.contiguous()")
         if torch.is_grad_enabled() and x.requires_grad:
             raise _errors.ArgumentError(f"{name} requires grad, which cached_attention does not record: call it under torch.no_grad(), or use attention")
     sequences = q.shape[0]
@@ -86,7 +91,7 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     """Attention of one new query for each sequence and head to a cache of keys and values, as in decoding.
 
     q: (sequences, heads, d); k: (sequences, key heads, capacity, d); v: the same with e in place of d. They may be views, such as the
-    transpose of (sequences, capacity, key heads, d). heads is a multiple of the key heads, and consecutive heads of q share a key head.
+    transpose of (sequences, capacity, key heads, d); where the last dimension's stride is not 1 each call copies them. heads is a multiple of the key heads, and consecutive heads of q share a key head.
     lengths: (sequences,), int32 or int64: how many positions of each cache count. It is read when the call runs, so that the next step
     adds 1 to it in place, and a captured graph can be replayed.
     pages: (sequences, n), int32 or int64: then k and v are a pool, (pages, key heads, page, d), and positions p * page and following of
@@ -101,6 +106,7 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     tensor([[0., 0., 0., 0.],
             [2., 2., 2., 2.]])
     """
+    q, k, v = _cast.operands(q, k, v)
     _check(q, k, v, lengths, pages)
     if window is not None and window < 1:
         raise _errors.ArgumentError(f"window = {window}: expected 1 or more, or None")

@@ -78,15 +78,16 @@ def _computed(operation: int, pattern: Any, how: Settings, values: Optional[Tens
 _strided = torch.strided
 
 
-def _gradients(call: tuple, values: Optional[Tensor], grad: Tensor, operands: list[Tensor], kept: list[Tensor], wanted: list[bool]) -> list:
-    """The gradients of the operands and of the values, None where they are not wanted. kept: softmax's numbers, and the result."""
-    operation, pattern, how = call
+def _gradients(call: tuple, known: Any, values: Optional[Tensor], grad: Tensor, operands: list[Tensor], kept: list[Tensor], wanted: list[bool]) -> list:
+    """The gradients of the operands and of the values, None where they are not wanted. known: the checked pattern of the call; kept: softmax's numbers,
+    and the result."""
+    operation, _, how = call
     if operation == SPMM:
         how = k.settings_of(k.SCALE, 1.0, 0.01, 1e-10, how.transpose, False)
     else:
         how = k.settings_of(how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon, operation == FUSED and how.transpose,
                             bool(kept) and kept[0].numel() > 0)
-    return k.backward(operation, pattern._current(), how, values, grad, tuple(operands), kept[0] if kept else None, wanted,
+    return k.backward(operation, known, how, values, grad, tuple(operands), kept[0] if kept else None, wanted,
                       kept[1] if len(kept) > 1 else None)
 
 
@@ -95,17 +96,18 @@ class _Recorded(torch.autograd.Function):
     def forward(ctx: Any, call: tuple, values: Optional[Tensor], *operands: Tensor) -> Tensor:
         operation, pattern, how = call
         ctx.set_materialize_grads(False)
+        ctx.known = known = pattern._current()
         if how.edge == k.SOFTMAX and operation != SPMM:
             how = k.settings_of(*how[:5], True)
             statistics = k._statistics(True, pattern.cols if how.transpose else pattern.rows, *operands, values)
             ctx.call = operation, pattern, how
-            result = _computed(operation, pattern._current(), how, values, operands, statistics.data_ptr())
+            result = _computed(operation, known, how, values, operands, statistics.data_ptr())
             more = k.kept_result(values, operands[0], how.edge, result) if operation == FUSED else ()
             ctx.save_for_backward(values, *operands, statistics, *more)
             return result
         ctx.call = call
         ctx.save_for_backward(values, *operands)
-        return _computed(operation, pattern._current(), how, values, operands, None)
+        return _computed(operation, known, how, values, operands, None)
 
     @staticmethod
     def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
@@ -114,11 +116,11 @@ class _Recorded(torch.autograd.Function):
         count = len(NAMES[operation])
         if grad is None:
             return (None,) * (2 + count)
-        need = ctx.needs_input_grad[1:]
+        known, need = pattern._still(ctx.known), ctx.needs_input_grad[1:]
         wanted = [*need[1:], need[0]]
         again = _ops.again()
         if not again and plain((grad, values, *tensors)) and not _batched(grad):
-            found = _gradients(ctx.call, values, grad, tensors[:count], tensors[count:], wanted)
+            found = _gradients(ctx.call, known, values, grad, tensors[:count], tensors[count:], wanted)
             return (None, found[-1], *found[:-1])
         edge = (how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon)
         sizes = (pattern.rows, pattern.cols, pattern.coo)

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from .. import _errors
+from . import _cast
 from ._graphs import remembered
 from ._messages import message
-from ._pattern import Pattern
+from ._pattern import Pattern, _compiling
 
 
 def _list(given: Any, name: str, count: int) -> list:
@@ -94,9 +95,10 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
     if count == 1:
         out = message(patterns[0], op, rows[0], edges[0], reduce)
         return out if into is None else [out]
-    # the value holds the patterns, so that their ids, which the key has, stay theirs
-    key = ("types", tuple(map(id, patterns)), tuple(numbers), tuple(sources))
-    joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), patterns[1:]))[0]
+    # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
+    checked = [] if _compiling() else [pattern._current() for pattern in patterns]
+    key = ("types", tuple(map(id, checked)), tuple(numbers), tuple(sources))
+    joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), checked))[0]
     given = [row for row, _ in distinct]
     out = message(joined, op, _joined(given, "x"), _joined(edges, "e"), reduce)
     if into is None:
@@ -109,6 +111,7 @@ def _joined(given: list, name: str) -> Optional[Tensor]:
     """Tensors below each other."""
     if all(x is None for x in given):
         return None
+    given = list(_cast.operands(*given))
     for x in given:
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} has a {type(x).__name__}: expected a tensor for each pattern")

@@ -11,9 +11,9 @@ from .. import _declarations as c
 from .. import _errors
 from .._kinds import Torch
 from .._library import lib, must
-from .._views import dense, torch_view
-from . import _graph_formulas
-from ._messages import _arguments, _check, _graph, _matrix, _number, _view, _width, _WHERE, register
+from .._views import fits, torch_view
+from . import _cast, _graph_formulas
+from ._messages import _arguments, _check, _described, _graph, _matrix, _number, _view, _width, _WHERE, nothing, register
 from ._pattern import Pattern
 from ._room import room
 
@@ -34,8 +34,9 @@ def _options(q: Tensor, heads: int, scale: float) -> Any:
 class _Matrices:
     """The structure of a call's matrices; it keeps what it points to."""
 
-    def __init__(self, **given: Optional[Tensor]):
-        self.struct = c.tamis_graph_attention_matrices(**{name: pointer(_view(x, name)._obj) for name, x in given.items() if x is not None})
+    def __init__(self, *more: Tensor, **given: Optional[Tensor]):
+        call = *more, *given.values()
+        self.struct = c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call)) for name, x in given.items() if x is not None})
 
 
 def _sums_type(q: Tensor) -> torch.dtype:
@@ -47,7 +48,7 @@ def _attend(index: Tensor, columns: Tensor, q: Tensor, k: Tensor, v: Tensor, e: 
     graph = _graph(index, columns, rows, cols, coo)
     out, log_sums = _attend_fake(index, columns, q, k, v, e, b, rows, cols, coo, heads, scale)
     room(out)
-    given = _Matrices(Q=q, K=k, V=v, E=e, B=b)
+    given = _Matrices(out, columns, columns, Q=q, K=k, V=v, E=e, B=b)
     must(lib.tamis_graph_attention(graph.value, _options(q, heads, scale), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
                                    Torch.stream(q)))
     return out, log_sums
@@ -59,7 +60,7 @@ def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k:
     graph = _graph(index, columns, rows, cols, coo)
     grad = grad.contiguous()
     made = _attend_backward_fake(grad, index, columns, q, k, v, e, b, out, log_sums, rows, cols, coo, heads, scale, wanted)
-    given, to = _Matrices(Q=q, K=k, V=v, E=e, B=b), _Matrices(**{name: x if want else None for name, x, want in zip("QKVEB", made, wanted)})
+    given, to = _Matrices(out, columns, columns, *made, Q=q, K=k, V=v, E=e, B=b), _Matrices(**{name: x if want else None for name, x, want in zip("QKVEB", made, wanted)})
     options, size = _options(q, heads, scale), c_size_t()
     must(lib.tamis_graph_attention_workspace_size(graph.value, options, byref(size)))
     workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
@@ -72,16 +73,9 @@ def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k:
 # ------------------------------------------------------------------------------ segments: kernels
 
 
-def _places_view(x: Optional[Tensor], name: str) -> Any:
+def _places_view(x: Optional[Tensor], name: str, *more: Tensor) -> Any:
     """A view of either layout."""
-    return None if x is None else byref(dense(torch_view(x, name), name))
-
-
-def _dense_either(x: Tensor) -> Tensor:
-    """x if its heads or its entries are neighbours in memory, else a copy: a sum's gradient is one number at every place."""
-    rows, heads = x.shape
-    last, first = x.stride(1) == 1 and x.stride(0) >= heads, x.stride(0) == 1 and x.stride(1) >= rows
-    return x if last or first else x.contiguous()
+    return None if x is None else byref(_described(x, name, (x, *more), True))
 
 
 def _segment_options(op: int, order: int, x: Tensor, heads: int, argument: Tensor) -> Any:
@@ -100,15 +94,15 @@ def _segment(index: Tensor, columns: Tensor, x: Tensor, rows: int, cols: int, co
     graph = _segment_graph(index, columns, rows, cols, coo, order)
     out, argument = _segment_fake(index, columns, x, rows, cols, coo, op, order)
     room(out, argument)
-    must(lib.tamis_segment(graph.value, _segment_options(op, order, x, x.shape[1], argument), _places_view(x, "values"), _places_view(out, "out"),
-                           argument.data_ptr() or None, Torch.stream(x)))
+    must(lib.tamis_segment(graph.value, _segment_options(op, order, x, x.shape[1], argument), _places_view(x, "values", out, columns, columns),
+                           _places_view(out, "out"), argument.data_ptr() or None, Torch.stream(x)))
     return out, argument
 
 
 def _segment_backward(grad: Tensor, index: Tensor, columns: Tensor, y: Optional[Tensor], argument: Tensor, rows: int, cols: int, coo: bool, op: int,
                       order: int) -> Tensor:
     graph = _segment_graph(index, columns, rows, cols, coo, order)
-    grad = _dense_either(grad)
+    grad = grad if fits(grad.shape, grad.stride()) else grad.contiguous()  # a sum's gradient is one number at every place
     dx = _segment_backward_fake(grad, index, columns, y, argument, rows, cols, coo, op, order)
     room(dx)
     must(lib.tamis_segment_backward(graph.value, _segment_options(op, order, grad, grad.shape[1], argument), _places_view(grad, "grad"),
@@ -207,6 +201,7 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
             [1., 1.],
             [0., 0.]])
     """
+    q, k, v, e, bias = _cast.operands(q, k, v, e, bias)
     _check(pattern, q=q, k=k, v=v, e=e, bias=bias)
     heads = q.shape[1] if q.dim() == 3 else 1
     matrices = [_matrix(q, "q", pattern.rows, "row of the pattern"), _matrix(k, "k", pattern.cols, "column of the pattern"),
@@ -219,6 +214,8 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
         if tuple(bias.shape) not in ((pattern.nnz,), (pattern.nnz, heads)):
             raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected ({pattern.nnz},) or ({pattern.nnz}, {heads})")
         bias = (bias.unsqueeze(1) if bias.dim() == 1 else bias).expand(pattern.nnz, heads).contiguous()
+    if heads == 0:
+        return nothing(q.shape, q, k, v, e, bias)
     if scale is None:
         scale = max(q.shape[-1], 1) ** -0.5
     out = torch.ops.tamis.graph_attention(pattern.index, pattern.columns, *matrices, edges, bias, pattern.rows, pattern.cols, pattern.coo, heads,
@@ -229,6 +226,8 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
 def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: int) -> Tensor:
     """Values as a matrix with a row for each entry, of either layout, and back."""
     where = _number("order", order, ORDERS)
+    if op == c.TAMIS_SEGMENT_SOFTMAX:
+        values, = _cast.operands(values, wide=True)
     _check(pattern, values=values)
     if dim not in (0, -1):
         raise _errors.ArgumentError(f"dim = {dim!r}: expected 0, a row for each entry, or -1, the entries of a head side by side")

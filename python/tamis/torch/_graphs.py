@@ -9,13 +9,34 @@ import torch
 from torch import Tensor
 
 from .. import _errors
+from . import _held
 from ._messages import REDUCES, message
-from ._pattern import Pattern, _compiling
+from ._pattern import Pattern, _abstract, _compiling
 
 EdgeIndex = Union[Tensor, Pattern]
 FillValue = Union[float, Tensor, str]
 
-_patterns: dict[int, tuple[Any, dict[tuple[int, int, int, int, bool], Pattern]]] = {}
+
+
+class _Graph:
+    """An edge list, what it held, and the patterns of that."""
+
+    __slots__ = ("alive", "state", "content", "patterns")
+
+    def __init__(self, edge_index: Tensor, number: int):
+        self.alive = weakref.ref(edge_index, functools.partial(_graphs.pop, number))  # no Python code: _living.py
+        plain = edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)
+        self.state, self.content = _held.state(plain), _held.copy(plain)
+        self.patterns: dict[tuple[int, int, bool], Pattern] = {}
+
+    def of(self, edge_index: Tensor) -> bool:
+        """Whether it is this edge list, unchanged. On a GPU a comparison waits, so that there only inference tensors are compared."""
+        if self.alive() is not edge_index or _held.state(edge_index) != self.state:
+            return False
+        return (edge_index.is_cuda and not edge_index.is_inference()) or _held.same(edge_index, self.content)
+
+
+_graphs: dict[int, _Graph] = {}
 
 
 def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = False) -> Pattern:
@@ -31,28 +52,34 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
                         f"sparse tensor, of which the rows are targets")
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
+    if edge_index.dtype not in (torch.int32, torch.int64):
+        raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
     source, target = (1, 0) if reverse else (0, 1)
     if _compiling():
         return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
-    now = (0 if edge_index.is_inference() else edge_index._version), edge_index.data_ptr()
-    key = (*now, sources, targets, reverse)
     number = id(edge_index)
-    known = _patterns.get(number)
-    if known is None or known[0]() is not edge_index or any(other[:2] != now for other in list(known[1])):  # new, or changed in place
-        known = _patterns[number] = weakref.ref(edge_index, functools.partial(_patterns.pop, number)), {}  # no Python code: _living.py
-    if key not in known[1]:
-        plain = edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)
-        known[1][key] = Pattern.from_coo(plain[target].clone(), plain[source].clone(), (targets, sources))  # not views, which would keep the tensor
-    return known[1][key]
+    known = _graphs.get(number)
+    if known is None or not known.of(edge_index):  # new, or changed in place
+        known = _graphs[number] = _Graph(edge_index, number)
+    key = sources, targets, reverse
+    if key not in known.patterns:
+        try:
+            known.patterns[key] = Pattern.from_coo(known.content[target], known.content[source], (targets, sources))
+        except _errors.PatternError as error:
+            what = {"row_indices": f"edge_index[{target}]", "columns": f"edge_index[{source}]"}
+            raise _errors.PatternError(f"{_errors.renamed(error, what)}: x has {sources} sources and {targets} targets") from None
+    return known.patterns[key]
 
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
-    """What `make` makes of a pattern, once."""
-    if _compiling():
+    """What `make` makes of a pattern, once, as long as its tensors do not change."""
+    if _compiling() or _abstract(pattern.columns):
         return make()
+    pattern._current()  # forgets what was made of other places
     kept = pattern.__dict__.setdefault("_derived", {})
     if name not in kept:
-        kept[name] = make()
+        with _held.apart():
+            kept[name] = make()
     return kept[name]
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from .. import _declarations as c
+from .. import _device
 from .._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
 from .._kinds import Torch
 from .._library import lib, must
@@ -23,8 +24,8 @@ from .._living import Living
 from .._pattern import Pattern
 from .._recipe import keep_recipe
 from .._sparse import Sparse
-from .._views import dense, torch_view, uneven, vector
-from . import _repeated
+from .._views import dense, fits, packed, seen, torch_view, uneven, vector
+from . import _held, _repeated
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
 MOST_UNNAMED = 16  # kept patterns of operators called with bare tensors; the oldest goes first
@@ -49,8 +50,16 @@ def settings_of(edge: int, scale: float, slope: float, epsilon: float, transpose
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
+def follow_threads() -> None:
+    """Takes over what torch.set_num_threads has said."""
+    count = torch.get_num_threads()
+    if count != _device.followed:
+        _device.follow(count)
+
+
 def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
     """The checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor that was changed in place is a new pattern."""
+    follow_threads()
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
@@ -58,10 +67,11 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
         index, columns = index.detach(), columns.detach()
         s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
         pattern = Pattern._of(s)
+        if not keep or not _held.counted(index, columns):
+            pattern.content = _held.copy(index), _held.copy(columns)  # type: ignore[attr-defined]
         with _lock:
             _alive[key] = pattern
             if not keep:
-                pattern.content = index.clone(), columns.clone()  # type: ignore[attr-defined]
                 _unnamed[key] = pattern
                 while len(_unnamed) > MOST_UNNAMED:
                     _unnamed.popitem(last=False)
@@ -69,11 +79,9 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
 
 
 def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
-    """Whether a pattern of bare tensors still has their content: torch.compile may overwrite its results without a new version."""
+    """Whether a pattern still has the content of its tensors, where that may change without a new version: torch.compile overwrites its results."""
     content = getattr(pattern, "content", None)
-    if content is None or (index.is_cuda and torch.cuda.is_current_stream_capturing()):
-        return True
-    return torch.equal(content[0], index) and torch.equal(content[1], columns)
+    return content is None or (_held.same(index, content[0]) and _held.same(columns, content[1]))
 
 
 def sddmm(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, rows: int, cols: int, coo: bool, edge: int,
@@ -210,6 +218,18 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     return results
 
 
+def _fitting(operation: int, pattern: Pattern, matrices: tuple[Tensor, ...], values: Optional[Tensor], grad: Tensor) -> Optional[tuple]:
+    """The matrices and values, copies of those that kernels do not read as they lie; None: there are none such."""
+    given = [(x, name, 2) for x, name in zip(matrices, ("B",) if operation == SPMM else ("A", "B", "D"))]
+    given += [] if values is None else [(values, "values", 1)]
+    bad = [not fits(x.shape, x.stride(), own) for x, _, own in given]
+    if not any(bad):
+        return None
+    room = grad.numel() + 2 * pattern.nnz + sum(seen(x.shape, x.stride()) for x, _, _ in given)
+    made = [packed(x, name, own, room) if copied else x for (x, name, own), copied in zip(given, bad)]
+    return (*made, None) if values is None else tuple(made)
+
+
 def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor] = None) -> list:
     """Calls the library's backward function: the gradients of the matrices and of the values, None where they are not wanted."""
@@ -223,7 +243,12 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     recipe = None if key is None else pattern.recipes.get(key)
     if recipe is not None and recipe.handle.value is not None:
         return _summed(recipe.run(grad, matrices, values, statistics if kept else None, result), (*matrices, values))
+    copies = _fitting(operation, pattern, matrices, values, grad)
+    if copies is not None:
+        return backward(operation, pattern, how, copies[-1], grad, copies[:-1], statistics, wanted, result)
     lead = lead_of(*matrices, values)
+    if 0 in lead:
+        return [None if x is None or not wants else torch.zeros_like(x) for wants, x in zip(wanted, (*matrices, values))]
     if values is not None and 1 < values.dim() <= len(lead):  # fewer leading dimensions: their gradient is the sum over the members that share them
         *found, ds = backward(operation, pattern, how, values.expand(*lead, values.shape[-1]), grad, matrices, statistics, wanted)
         return [*found, None if ds is None else ds.sum_to_size(values.shape)]

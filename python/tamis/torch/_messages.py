@@ -18,8 +18,8 @@ from .._kinds import Torch
 from .._library import lib, must
 from .._owned import Owned
 from .._recipe import of_addresses
-from .._views import dense, torch_type, torch_view
-from . import _graph_formulas, _graph_vmap, _ops
+from .._views import dense, fits, packed, seen, torch_type, torch_view
+from . import _cast, _graph_formulas, _graph_vmap, _ops
 from ._direct import _batched, plain
 from ._kernels import pattern_of
 from ._pattern import Pattern
@@ -53,25 +53,31 @@ def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
     return graph
 
 
-def _described(x: Optional[Tensor], name: str) -> Any:
-    """The library's view of a matrix: an object whose address is passed."""
+def _described(x: Optional[Tensor], name: str, call: tuple = (), columns: bool = False) -> Any:
+    """The library's view of a matrix: an object whose address is passed, and which keeps a copy where the matrix's rows do not lie in one piece each,
+    or with `columns` neither rows nor columns. call: the tensors of the call."""
     if x is None:
         return None
     kind = _TYPES.get(x.dtype)
     if kind is not None and x.is_contiguous() and not x.is_neg():
         rows, cols = x.shape
         return c.tamis_dense(x.data_ptr(), rows, cols, 0, kind, c.TAMIS_ROW_MAJOR, c.TAMIS_DEVICE if x.is_cuda else c.TAMIS_HOST, 0)
-    view = dense(torch_view(x, name), name)
-    if view.layout != c.TAMIS_ROW_MAJOR:
-        raise _errors.ArgumentError(f"{name} has strides {tuple(x.stride())}: expected rows of consecutive elements, for instance {name}.contiguous()")
+    given, shape, strides = torch_view(x, name), x.shape, x.stride()
+    if kind is None or fits(shape, strides):
+        view = dense(given, name)
+        if columns or view.layout == c.TAMIS_ROW_MAJOR:
+            return view
+    x = packed(x, name, 2, sum(seen(other.shape, other.stride()) for other in call if other is not None))
+    view = _described(x, name)
+    view.kept = x
     return view
 
 
 _TYPES = {dtype: torch_type(dtype) for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16)}
 
 
-def _view(x: Optional[Tensor], name: str) -> Any:
-    return None if x is None else byref(_described(x, name))
+def _view(x: Optional[Tensor], name: str, call: tuple = ()) -> Any:
+    return None if x is None else byref(_described(x, name, call))
 
 
 def _address(view: Any) -> Optional[int]:
@@ -113,7 +119,8 @@ def _run_message(graph: Owned, rows: int, columns: Tensor, x: Optional[Tensor], 
     out = like.new_empty((rows, width))
     argument = _arguments(reduce, columns, rows, width) if keep and reduce in EXTREME else None
     room(out, argument)
-    views = _described(x, "x"), _described(e, "e"), _described(out, "out")
+    call = x, e, out, columns, columns
+    views = _described(x, "x", call), _described(e, "e", call), _described(out, "out")
     options = _message_options(op, reduce, data, heads, width, like.dtype, None if argument is None else argument.dtype)
     status = _forward(graph.value, addressof(options), *map(_address, views), None if argument is None else argument.data_ptr(), Torch.stream(like))
     if status:
@@ -124,7 +131,8 @@ def _run_message(graph: Owned, rows: int, columns: Tensor, x: Optional[Tensor], 
 def _run_message_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Optional[Tensor], dx: Optional[Tensor],
                           de: Optional[Tensor], op: int, reduce: int, data: int, heads: int) -> None:
     room(dx, de)
-    views = _described(grad, "grad"), _described(x, "x"), _described(e, "e"), _described(dx, "dx"), _described(de, "de")
+    call = grad, x, e, dx, de
+    views = _described(grad, "grad"), _described(x, "x", call), _described(e, "e", call), _described(dx, "dx"), _described(de, "de")
     options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
     taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
     status = _backward(graph.value, addressof(options), *map(_address, views[:3]), taken, *map(_address, views[3:]), Torch.stream(grad))
@@ -134,7 +142,8 @@ def _run_message_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], e: Op
 
 def _run_edge_op(graph: Owned, x: Tensor, y: Tensor, out: Tensor, op: int, heads: int) -> None:
     room(out)
-    views = _described(x, "x"), _described(y, "y"), _described(out, "out")
+    call = x, y, out
+    views = _described(x, "x", call), _described(y, "y", call), _described(out, "out")
     options = _pair_options(op, heads, _width(x, heads), x.dtype)
     status = _edges_forward(graph.value, addressof(options), *map(_address, views), Torch.stream(x))
     if status:
@@ -144,7 +153,8 @@ def _run_edge_op(graph: Owned, x: Tensor, y: Tensor, out: Tensor, op: int, heads
 def _run_edge_op_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], y: Optional[Tensor], dx: Optional[Tensor], dy: Optional[Tensor], op: int,
                           heads: int, width: int) -> None:
     room(dx, dy)
-    views = _described(grad, "grad"), _described(x, "x"), _described(y, "y"), _described(dx, "dx"), _described(dy, "dy")
+    call = grad, x, y, dx, dy
+    views = _described(grad, "grad"), _described(x, "x", call), _described(y, "y", call), _described(dx, "dx"), _described(dy, "dy")
     options = _pair_options(op, heads, width, grad.dtype)
     status = _edges_backward(graph.value, addressof(options), *map(_address, views), Torch.stream(grad))
     if status:
@@ -283,7 +293,8 @@ register(_OPERATORS)
 class _MessageRecorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
-        out, argument = _run_message(_graph_of(pattern._current(), pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, True)
+        ctx.known = pattern._current()
+        out, argument = _run_message(_graph_of(ctx.known, pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, True)
         read = numbers[0] in READ_BACK
         ctx.save_for_backward(x if read else None, e if read else None, argument)
         ctx.pattern, ctx.numbers = pattern, numbers
@@ -295,6 +306,7 @@ class _MessageRecorded(torch.autograd.Function):
         if grad is None:
             return (None,) * 4
         pattern, numbers, wanted = ctx.pattern, ctx.numbers, list(ctx.needs_input_grad[2:])
+        known = pattern._still(ctx.known)
         x, e, argument = ctx.saved_tensors
         if _ops.again() or not plain((grad, x, e)) or _batched(grad):
             if argument is None:
@@ -305,7 +317,7 @@ class _MessageRecorded(torch.autograd.Function):
         grad, width = grad.contiguous(), grad.shape[1]
         dx = grad.new_empty((pattern.cols, width)) if wanted[0] else None
         de = grad.new_empty((pattern.nnz, _edge_columns(numbers[2], numbers[3], width))) if wanted[1] else None
-        _run_message_backward(_graph_of(pattern._current(), pattern.columns), grad, x, e, argument, dx, de, *numbers)
+        _run_message_backward(_graph_of(known, pattern.columns), grad, x, e, argument, dx, de, *numbers)
         return None, None, dx, de
 
 
@@ -313,7 +325,8 @@ class _EdgeOpRecorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
         out = _edge_op_fake(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
-        _run_edge_op(_graph_of(pattern._current(), pattern.columns), x, y, out, *numbers)
+        ctx.known = pattern._current()
+        _run_edge_op(_graph_of(ctx.known, pattern.columns), x, y, out, *numbers)
         multiplies = numbers[0] in MULTIPLIES
         ctx.save_for_backward(x if multiplies else None, y if multiplies else None)
         ctx.pattern, ctx.numbers = pattern, (*numbers, _width(x, numbers[1]))
@@ -325,6 +338,7 @@ class _EdgeOpRecorded(torch.autograd.Function):
         if grad is None:
             return (None,) * 4
         pattern, numbers, wanted = ctx.pattern, ctx.numbers, list(ctx.needs_input_grad[2:])
+        known = pattern._still(ctx.known)
         x, y = ctx.saved_tensors
         where = (pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo)
         if _ops.again() or not plain((grad, x, y)) or _batched(grad):
@@ -332,7 +346,7 @@ class _EdgeOpRecorded(torch.autograd.Function):
         else:
             grad = grad.contiguous()
             found = _edge_op_backward_fake(grad, *where, *numbers, wanted)
-            _run_edge_op_backward(_graph_of(pattern._current(), pattern.columns), grad, x, y, *_wanted(found, wanted), *numbers)
+            _run_edge_op_backward(_graph_of(known, pattern.columns), grad, x, y, *_wanted(found, wanted), *numbers)
         return (None, None, *_wanted(found, wanted))
 
 
@@ -340,16 +354,16 @@ def _records(*tensors: Optional[Tensor]) -> bool:
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
 
 
-def _message_called(pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
-    if not plain((x, e)):
+def _message_called(direct: bool, pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
+    if not direct:
         return torch.ops.tamis.message(pattern.index, pattern.columns, x, e, pattern.rows, pattern.cols, pattern.coo, *numbers)[0]
     if _records(x, e):
         return _MessageRecorded.apply(pattern, numbers, x, e)
     return _run_message(_graph_of(pattern._current(), pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, False)[0]
 
 
-def _edge_op_called(pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
-    if not plain((x, y)):
+def _edge_op_called(direct: bool, pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
+    if not direct:
         return torch.ops.tamis.edge_op(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
     if _records(x, y):
         return _EdgeOpRecorded.apply(pattern, numbers, x, y)
@@ -390,6 +404,12 @@ def _matrix(x: Tensor, name: str, rows: Any, what: str) -> Tensor:
     return x if x.dim() == 2 else x.flatten(1)
 
 
+def nothing(shape: tuple, *given: Optional[Tensor]) -> Tensor:
+    """A result without elements, for operands without heads, with their gradients."""
+    there = [x.sum() for x in given if x is not None]
+    return sum(there[1:], there[0]).to(there[0].dtype).expand(shape)
+
+
 def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
     """e as a matrix, and what it has for an edge."""
     if x is None:
@@ -412,7 +432,8 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
 
     op: "copy_u", the row of x; "add", "sub", "mul", with e; "add_relu", relu(x + e); "copy_e", e alone, where x is None. reduce: "sum", "mean", "max", "min".
     x: (cols, width) or (cols, heads, width). e: a number for each edge (nnz,), a number for each head (nnz, heads), or as much as x
-    has for a node, in the pattern's order. The messages are not stored.
+    has for a node, in the pattern's order. The messages are not stored. A view whose rows do not lie in one piece each is copied in each call, unless
+    the copy would be larger than all operands together, as of an expanded view.
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
     before numbers. Gradients to x and e, the same bits each time. Errors as in `sddmm`.
 
@@ -425,6 +446,9 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
             [ 0.,  0.]])
     """
     number, how = _number("op", op, OPS), _number("reduce", reduce, REDUCES)
+    direct = plain((x, e))
+    if not direct:
+        x, e = _cast.operands(x, e)
     _check(pattern, x=x, e=e)
     if (x is None) != (op == "copy_e"):
         raise _errors.ArgumentError(f"x is {'None' if x is None else 'given'}: {op} {'does not read it, expected None' if x is not None else 'reads it'}")
@@ -435,7 +459,9 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     heads = like.shape[1] if like.dim() == 3 else 1
     rows = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
     edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, x, pattern.nnz)
-    out = _message_called(pattern, (number, how, data, heads), rows, edges)
+    if heads == 0:
+        return nothing((pattern.rows, *like.shape[1:]), x, e)
+    out = _message_called(direct, pattern, (number, how, data, heads), rows, edges)
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # which autograd would record
 
 
@@ -454,6 +480,14 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
             [  0.,   0.],
             [ -2., -20.]])
     """
+    direct = plain((x, y))
+    if not direct:
+        x, y = _cast.operands(x, y)
+    return edge_op_as_given(pattern, op, x, y, direct)
+
+
+def edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor, direct: bool = False) -> Tensor:
+    """edge_op in the type of its operands, whatever autocast says. direct: nothing but autograd follows the call."""
     number = _number("op", op, PAIRS)
     _check(pattern, x=x, y=y)
     rows = _matrix(x, "x", pattern.rows, "row of the pattern")
@@ -461,7 +495,9 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
     if x.shape[1:] != y.shape[1:]:
         raise _errors.ArgumentError(f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}: expected the same heads and width")
     heads = x.shape[1] if x.dim() == 3 else 1
-    out = _edge_op_called(pattern, (number, heads), rows, cols)
+    if heads == 0:
+        return nothing((pattern.nnz, *x.shape[1:2 if op == "dot" else 3]), x, y)
+    out = _edge_op_called(direct, pattern, (number, heads), rows, cols)
     if op == "dot":
         return out if x.dim() == 3 else out.squeeze(1)
     return out if x.dim() == 2 else out.reshape(pattern.nnz, *x.shape[1:])

@@ -1,19 +1,20 @@
 """Patterns of tensors."""
 from __future__ import annotations
 
-import contextlib
 import operator
-from typing import Any, Iterator, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 import torch
 from torch import Tensor
 
-from .. import _errors, _mask
+from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
 from . import _flex, _kernels
+from ._held import apart, counted
 
 COPIES_MOST = 1 << 28  # places of a pattern's copies
+_threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
@@ -77,7 +78,9 @@ class Pattern:
     """The places of a sparse matrix's entries, as tensors: (rows, cols), with one place for each of `nnz` values.
 
     Make it by `from_csr`, `from_coo`, `from_edge_index` or `from_torch`, and masks of attention by `mask`, `causal` or `window`. It is checked when it is made, and keeps the plans that calls
-    need. Its tensors are not copied, and must not change. Attributes: `index`, the row offsets (rows + 1,) or, in COO, the row of each
+    need. Its tensors are not copied, unless they have gaps, as rows of `torch.unique(edges, dim=1)` have. After a change in place it is the
+    pattern of what they hold then: PyTorch counts changes, and contents are compared in each call where it does not, which is in tensors of inference
+    mode and in memory of NumPy. Changes by `.data` are not noticed. Attributes: `index`, the row offsets (rows + 1,) or, in COO, the row of each
     entry (nnz,); `columns` (nnz,), both int32 or int64; `rows`, `cols`, `nnz`, `coo`; `values` (nnz,) if it was made from a matrix.
 
     >>> import torch, tamis.torch
@@ -94,38 +97,58 @@ class Pattern:
                 raise _errors.ArgumentError(f"{name} have shape {tuple(tensor.shape)}: expected a vector")
         if _transforms():
             index, columns = _bare(index, "rows or offsets"), _bare(columns, "columns")
+        if not index.is_contiguous() or not columns.is_contiguous():
+            with apart():
+                index, columns = index.contiguous(), columns.contiguous()
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = rows, cols, coo
         self.nnz = columns.shape[0]
-        self._versions: Optional[tuple[int, int]] = None
+        self._state: Optional[tuple[int, ...]] = None  # of tensors of which PyTorch counts the changes
         self._known: Any = None
         self._copies: dict[int, Pattern] = {}
         if not _compiling() and not _abstract(index) and not _abstract(columns):  # else the operators check the tensors that they get
-            if not index.is_inference() and not columns.is_inference():  # such tensors have no versions
-                self._versions = index._version, columns._version
-            with _plain():
-                self._known = _kernels.pattern_of(index, columns, rows, cols, coo, keep=True)
+            self._check_again()
 
     @property
     def _checked(self) -> Any:
-        """The pattern with its plans; one that was made within torch.compile is checked at its first use outside."""
-        if self._known is None:
-            self._known = _kernels.pattern_of(self.index, self.columns, int(self.rows), int(self.cols), self.coo, keep=True)
-        return self._known
+        """The pattern that was checked last."""
+        return self._known if self._known is not None else self._check_again()
 
     def _current(self) -> Any:
-        """The checked pattern, checked again if the tensors were changed in place."""
-        if self._versions is not None and (self.index._version, self.columns._version) != self._versions:
-            return _kernels.pattern_of(self.index, self.columns, self.rows, self.cols, self.coo)
-        return self._known if self._known is not None else self._checked
+        """The checked pattern with its plans, another one if the tensors were changed in place. One that was made within torch.compile is checked
+        at its first use outside."""
+        if _threads() != _device.followed:
+            _kernels.follow_threads()
+        index, columns = self.index, self.columns
+        if self._state is not None and (index._version, columns._version, index.data_ptr(), columns.data_ptr()) == self._state:
+            return self._known
+        return self._check_again()
+
+    def _check_again(self) -> Any:
+        with apart():
+            index, columns = self.index, self.columns
+            known = _kernels.pattern_of(index, columns, int(self.rows), int(self.cols), self.coo, keep=True)
+            self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
+        if known is not self._known:
+            self._copies, self._known = {}, known
+            self.__dict__.pop("_derived", None)  # what `_graphs.remembered` has made of it
+        return known
+
+    def _still(self, known: Any) -> Any:
+        """The checked pattern, for the gradient of a call that had `known`."""
+        current = self._current()
+        if current is not known:
+            raise RuntimeError("a tensor of the pattern was changed in place after the call that this gradient is of: make a new Pattern for other places")
+        return current
 
     def _repeated(self, times: int) -> Optional[Pattern]:
         """So many copies below each other, which this pattern keeps; None where they would take much memory, or while PyTorch traces."""
         if _compiling() or _transforms() or self._known is None or times * self.nnz > COPIES_MOST:
             return None
+        self._current()
         made = self._copies.get(times)
-        if made is None or self._current() is not self._known:
-            with torch.no_grad():
+        if made is None:
+            with apart():
                 count = self.index.shape[0] if self.coo else self.rows
                 step = self.rows if self.coo else self.nnz
                 at = torch.arange(times, device=self.index.device, dtype=self.index.dtype)[:, None] * step
@@ -202,7 +225,8 @@ class Pattern:
         _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO, or a mask of bool")
         if matrix.dim() == 2:
             if matrix.dtype is torch.bool:
-                return _masked(matrix)
+                with apart():
+                    return _masked(matrix)
             if matrix.layout is torch.sparse_csr:
                 return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
             if matrix.layout is torch.sparse_coo:
@@ -257,7 +281,7 @@ class Pattern:
         >>> tamis.torch.Pattern.from_mask_mod(lambda b, h, q, k: (q >= k) & (q - k < 3), 6)
         <tamis.torch.Pattern 6 x 6, 15 nonzeros, cpu>
         """
-        with _plain():
+        with apart():
             return Pattern(*_flex.pairs(function, operator.index(rows), cols, batch, head, device), False)
 
     @staticmethod
@@ -292,12 +316,14 @@ class Pattern:
             raise _errors.ArgumentError("patterns are of CSR and COO, or on several devices: make them alike")
         rows = cols = entries = 0
         index, columns = [], []
-        for pattern in patterns:
-            index.append(pattern.index.long() + rows if coo else pattern.index.long()[bool(index):] + entries)
-            columns.append(pattern.columns.long() + cols)
-            rows, cols, entries = rows + pattern.rows, cols + pattern.cols, entries + pattern.nnz
+        with apart():
+            for pattern in patterns:
+                index.append(pattern.index.long() + rows if coo else pattern.index.long()[bool(index):] + entries)
+                columns.append(pattern.columns.long() + cols)
+                rows, cols, entries = rows + pattern.rows, cols + pattern.cols, entries + pattern.nnz
+            joined = torch.cat(index), torch.cat(columns)
         known = [pattern.values for pattern in patterns if pattern.values is not None]
-        return Pattern(torch.cat(index), torch.cat(columns), rows, cols, coo, torch.cat(known) if len(known) == len(patterns) else None)
+        return Pattern(*joined, rows, cols, coo, torch.cat(known) if len(known) == len(patterns) else None)
 
     @property
     def T(self) -> Pattern:
@@ -310,8 +336,9 @@ class Pattern:
         """
         rows = self.index
         if not self.coo:
-            rows = torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(),
-                                           output_size=self.nnz)
+            with apart():
+                rows = torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(),
+                                               output_size=self.nnz)
         return Pattern(self.columns, rows, self.cols, self.rows, True, self.values)
 
     @property
@@ -332,8 +359,9 @@ class Pattern:
         """
         if torch.device(device) == self.device:
             return self
-        return Pattern(self.index.to(device), self.columns.to(device), self.rows, self.cols, self.coo,
-                       None if self.values is None else self.values.to(device))
+        with apart():
+            index, columns = self.index.to(device), self.columns.to(device)
+        return Pattern(index, columns, self.rows, self.cols, self.coo, None if self.values is None else self.values.to(device))
 
     def explain(self) -> str:
         """The profile of the rows, then each plan that calls have needed: which algorithm runs and why.
@@ -344,7 +372,7 @@ class Pattern:
         2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
         no plans yet: each kind of call makes one
         """
-        return self._checked.explain()
+        return self._current().explain()
 
     def __repr__(self) -> str:
         return f"<tamis.torch.Pattern {self.rows} x {self.cols}, {self.nnz} nonzeros, {self.device}>"
@@ -353,19 +381,9 @@ class Pattern:
         return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
 
 
-@contextlib.contextmanager
-def _plain() -> Iterator[None]:
-    """Within it, tensors are those of no transform of torch.func, since nothing that is mapped or differentiated is computed."""
-    if not _transforms():
-        yield
-        return
-    with torch._C._DisableFuncTorch():
-        yield
-
-
 def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
     """The tensors of a mask, and its shape."""
-    with _plain():
+    with apart():
         offsets, columns, shape = _mask.make(_Tensors(device), rows, cols, **dict(parts))
     return offsets, columns, shape[0], shape[1]
 

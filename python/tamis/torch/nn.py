@@ -10,7 +10,8 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from . import Pattern, _check_tensors, attention, sddmm, softmax, spmm
+from . import Pattern, _cast, _check_tensors, attention, sddmm, softmax, spmm
+from ._graphs import edges, remembered
 
 
 def _check_sizes(**sizes: int) -> None:
@@ -89,6 +90,61 @@ class GATConv(nn.Module):
         return out if self.concat else out.squeeze(1)
 
 
+class GraphConv(nn.Module):
+    """The graph convolution of DGL: sums over the neighbours of W x_j, divided by what `norm` says. `tamis.torch.pyg.GraphConv` is another layer.
+
+    norm: "both" divides each by sqrt(out-degree of j * in-degree of i), "right" the sum by the in-degree of i, "left" each by the out-degree of j,
+    "none" nothing. A degree is a number of edges, whatever their weights. No edges are added: a node without any gives the bias.
+    Input (..., nodes at the columns, in_features); output (..., nodes at the rows, out_features). edge_weight: (nnz,).
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
+    >>> tamis.torch.nn.GraphConv(4, 8)(pattern, torch.ones(3, 4)).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_features: int, out_features: int, norm: str = "both", *, bias: bool = True):
+        super().__init__()
+        _check_sizes(in_features=in_features, out_features=out_features)
+        if norm not in ("both", "right", "left", "none"):
+            raise ValueError(f"norm = {norm!r}: expected 'both', 'right', 'left' or 'none'")
+        self.norm = norm
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.empty(out_features)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws new weights, as Glorot and Bengio do."""
+        nn.init.xavier_uniform_(self.weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, pattern: Pattern, x: Tensor, edge_weight: Optional[Tensor] = None) -> Tensor:
+        _check_input(x)
+        z = x @ self.weight
+        factors = self._factors(pattern, torch.promote_types(x.dtype, torch.float32))
+        if edge_weight is not None:
+            factors = edge_weight if factors is None else edge_weight * factors
+        if factors is not None and not (factors.dtype == torch.float32 and z.dtype in _cast.HALF):
+            factors = factors.to(z.dtype)
+        out = spmm(pattern, z, factors)
+        return out if self.bias is None else out + self.bias
+
+    def _factors(self, pattern: Pattern, dtype: torch.dtype) -> Optional[Tensor]:
+        """What `norm` multiplies the message of each edge by: of a pattern once."""
+        if self.norm == "none":
+            return None
+
+        def make() -> Tensor:
+            source, target = edges(pattern)
+            of, to = torch.bincount(source, minlength=pattern.cols), torch.bincount(target, minlength=pattern.rows)
+            degrees = {"both": of[source] * to[target], "left": of[source], "right": to[target]}[self.norm]
+            return degrees.to(dtype) ** (-0.5 if self.norm == "both" else -1)
+
+        found: Tensor = remembered(pattern, ("degrees", self.norm, dtype), make)
+        return found
+
+
 class AGNNConv(nn.Module):
     """Attention by cosines (Thekumparampil et al.): softmax(beta cos(x_i, x_j)) x_j with one number beta to learn.
 
@@ -139,4 +195,4 @@ class SparseAttention(nn.Module):
         return self.out(attention(q, k, v, pattern, bias=bias).transpose(-2, -3).reshape(*lead, positions, features))
 
 
-__all__ = ["AGNNConv", "DotGATConv", "GATConv", "SparseAttention"]
+__all__ = ["AGNNConv", "DotGATConv", "GATConv", "GraphConv", "SparseAttention"]

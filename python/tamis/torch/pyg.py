@@ -4,13 +4,15 @@
 
 A layer takes `edge_index` (2, edges), sources and then targets in any order, or a `tamis.torch.Pattern` whose rows are targets. Of an edge list the
 first call makes a pattern, which is kept as long as the tensor: pass the same tensor again. `load_state_dict` takes what the layer of PyTorch Geometric
-has saved. This module does not import torch_geometric.
+has saved. This module does not import torch_geometric. Nodes may have a batch: x of (..., nodes, features) is computed for each of its members.
 
 Different are gradients of `aggr="max"` and "min" where several messages are equal (the first gets all of it; PyTorch divides it), and that reductions
-of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, and SparseTensor, are refused.
+of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, SparseTensor, and subclasses with
+messages of their own are refused.
 """
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any, Callable, Optional, Union
 
@@ -19,117 +21,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .. import _errors
-from . import Pattern, _check_tensors, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
+from . import Pattern, _cast, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
-
-Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
-Size = Optional[tuple[int, int]]
-_NARROW = 16
-
-
-# ------------------------------------------------------------------------------ parameters
-
-
-def _glorot(weight: Tensor) -> None:
-    bound = math.sqrt(6 / (weight.shape[-2] + weight.shape[-1]))
-    nn.init.uniform_(weight, -bound, bound)
-
-
-class _Linear(nn.Linear):
-    """A linear layer, of which Glorot's rule may draw the weights."""
-
-    glorot: bool
-
-    def __init__(self, inputs: int, outputs: int, bias: bool, glorot: bool):
-        self.__dict__["glorot"] = glorot  # before the parameters are drawn
-        super().__init__(inputs, outputs, bias)
-
-    def reset_parameters(self) -> None:
-        if not self.glorot:
-            nn.Linear.reset_parameters(self)
-            return
-        _glorot(self.weight)
-        if self.bias is not None:
-            nn.init.uniform_(self.bias, -self.in_features ** -0.5, self.in_features ** -0.5)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.in_features > _NARROW or x.dim() != 2:
-            return super().forward(x)
-        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for so few features of so many edges
-        return x @ weight if self.bias is None else torch.addmm(self.bias, x, weight)
-
-
-class _LazyLinear(nn.LazyLinear):
-    """One that learns the number of its inputs from the first."""
-
-    cls_to_become = _Linear  # type: ignore[assignment]
-
-    def __init__(self, outputs: int, bias: bool, glorot: bool):
-        self.__dict__["glorot"] = glorot
-        super().__init__(outputs, bias)
-
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_features != 0:
-            _Linear.reset_parameters(self)  # type: ignore[arg-type]  # which it becomes
-
-
-def _linear(inputs: int, outputs: int, bias: bool, glorot: bool = False) -> Any:
-    return _LazyLinear(outputs, bias, glorot) if inputs == -1 else _Linear(inputs, outputs, bias, glorot)
-
-
-def _two(channels: Union[int, tuple[int, int]]) -> tuple[int, int]:
-    return (channels, channels) if isinstance(channels, int) else channels
-
-
-class _Layer(nn.Module):
-    """What the layers share: the graph, and how messages are reduced."""
-
-    def __init__(self, aggr: Any = "add", flow: str = "source_to_target", **others: Any):
-        super().__init__()
-        if flow not in ("source_to_target", "target_to_source"):
-            raise _errors.ArgumentError(f"flow = {flow!r}: expected 'source_to_target' or 'target_to_source'")
-        for name, value in others.items():
-            if (name, value) not in (("node_dim", 0), ("node_dim", -2), ("decomposed_layers", 1), ("aggr_kwargs", None)):
-                raise TypeError(f"{name} = {value!r}: this layer has no such argument")
-        self._reduce = _graphs.reduction(aggr)
-        self.aggr, self.flow = aggr, flow
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({getattr(self, 'in_channels', '')}, {getattr(self, 'out_channels', '')})"
-
-    def reset_parameters(self) -> None:
-        """Draws new parameters."""
-        for child in self._modules.values():
-            _reset(child)
-
-    def _graph(self, edge_index: EdgeIndex, source: Tensor, target: Optional[Tensor], size: Size) -> Pattern:
-        """The pattern of the edges between so many nodes."""
-        reverse = self.flow == "target_to_source"
-        sources, given = source.shape[0], None if target is None else target.shape[0]
-        if size is not None:
-            to, of = size if reverse else (size[1], size[0])
-            if of not in (None, sources) or (given is not None and to not in (None, given)):
-                raise _errors.ArgumentError(f"size = {size}: x has {sources} sources and {given} targets")
-            given = given if to is None else to
-        return _graphs.pattern_of(edge_index, sources, sources if given is None else given, reverse)
-
-    def _pair(self, x: Pair) -> tuple[Tensor, Optional[Tensor]]:
-        """The rows of sources and targets."""
-        if isinstance(x, Tensor):
-            return x, x
-        if self.flow == "target_to_source":
-            raise _errors.ArgumentError("flow = 'target_to_source': expected one tensor x; with two, pass edge_index.flip(0) to a layer without flow")
-        source, target = x
-        _check_tensors({"x[0]": source}, **{"x[1]": target})
-        return source, target
-
-
-def _reset(module: Any) -> None:
-    if hasattr(module, "reset_parameters"):
-        module.reset_parameters()
-    else:
-        for child in module.children() if hasattr(module, "children") else ():
-            _reset(child)
+from ._held import apart
+from ._layer import Pair, Size, _glorot, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two  # noqa: F401
+from ._messages import edge_op_as_given
 
 
 # ------------------------------------------------------------------------------ attention
@@ -143,6 +39,10 @@ class _Attention(_Layer):
     concat: bool
     dropout: float
 
+    def __init__(self, **others: Any):
+        super().__init__(**others)
+        self.node_dim = -2  # theirs is 0, of (nodes, heads, channels): x has nodes before features
+
     def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
         """Of scores (edges, heads)."""
         return self._dropped(edge_softmax(pattern, scores))
@@ -154,18 +54,44 @@ class _Attention(_Layer):
         """Of x (sources, heads, channels) by weights (edges, heads)."""
         return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
 
-    def _heads_of(self, x: Tensor) -> Tensor:
-        return x.view(-1, self.heads, self.out_channels)
+    def _lead(self, source: Tensor, target: Optional[Tensor]) -> tuple[int, ...]:
+        """The dimensions of a batch."""
+        if source.dim() == 2 and (target is None or target.dim() == 2):
+            return ()
+        return tuple(torch.broadcast_shapes(source.shape[:-2], () if target is None else target.shape[:-2]))
 
-    def _joined(self, out: Tensor) -> Tensor:
-        return out.flatten(1) if self.concat else out.mean(1)
+    def _heads_of(self, x: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
+        """(nodes, heads, channels): each member of a batch has heads of its own, one member after the other."""
+        if not lead:
+            return x.view(-1, self.heads, self.out_channels)
+        x = x.expand(*lead, *x.shape[-2:]).movedim(-2, 0)
+        return x.reshape(x.shape[0], math.prod(lead) * self.heads, self.out_channels)
 
-    def _ended(self, out: Tensor, residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor, wanted: Any) -> Any:
+    def _heads_of_both(self, z: Tensor, to: Optional[Tensor], lead: tuple[int, ...]) -> Any:
+        """Those of sources and of targets, which may be the same."""
+        heads = self._heads_of(z, lead)
+        return heads, heads if to is z else None if to is None else self._heads_of(to, lead)
+
+    def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
+        """What heads have, for the heads of each member."""
+        return x if not lead else x.repeat(*(math.prod(lead) if place == dim else 1 for place in range(x.dim())))
+
+    def _joined(self, out: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
+        out = out.reshape(out.shape[0], math.prod(lead), self.heads, out.shape[-1]).movedim(0, 1) if lead else out
+        out = out.flatten(-2) if self.concat else out.mean(-2)
+        return out.reshape(*lead, *out.shape[-2:]) if lead else out
+
+    def _of_edges(self, weights: Tensor, lead: tuple[int, ...]) -> Tensor:
+        """Weights of each member, (..., edges, heads)."""
+        return weights if not lead else weights.reshape(weights.shape[0], *lead, self.heads).movedim(0, -2)
+
+    def _ended(self, out: Tensor, lead: tuple[int, ...], residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor,
+               wanted: Any) -> Any:
         bias: Optional[Tensor] = getattr(self, "bias", None)
-        out = self._joined(out)
+        out = self._joined(out, lead)
         out = out if residual is None else out + residual
         out = out if bias is None else out + bias
-        return (out, (self._shown(pattern, edge_index), weights)) if wanted else out
+        return (out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))) if wanted else out
 
     def _shown(self, pattern: Pattern, edge_index: EdgeIndex) -> Tensor:
         """The edges that the weights belong to."""
@@ -228,28 +154,28 @@ class GATConv(_Attention):
         source, target = self._pair(x)
         residual = self.res(target) if self.res is not None and target is not None else None
         of_source, of_target = (self.lin, self.lin) if self.lin is not None else (self.lin_src, self.lin_dst)
-        z = self._heads_of(of_source(source))
-        to = None
-        if target is not None:
-            to = z if target is source and of_source is of_target else self._heads_of(of_target(target))
-        pattern = self._graph(edge_index, z, to, size)
+        z = of_source(source)
+        to = None if target is None else z if target is source and of_source is of_target else of_target(target)
+        pattern, lead = self._graph(edge_index, z, to, size, edge_attr), self._lead(z, to)
+        z, to = self._heads_of_both(z, to, lead)
         if self.add_self_loops:
             pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, size)
-        scores = functional.leaky_relu(self._scores(pattern, z, to, edge_attr), self.negative_slope)
+        scores = functional.leaky_relu(self._scores(pattern, z, to, edge_attr, lead), self.negative_slope)
         weights = self._weights(pattern, scores)
-        return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
+        return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
 
-    def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor]) -> Tensor:
+    def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
         """(edges, heads), before leaky_relu."""
-        of = (z * self.att_src).sum(-1)
-        at = of.new_zeros(pattern.rows, self.heads) if to is None else (to * self.att_dst).sum(-1)
-        scores = edge_op(pattern, "add", at, of)
+        of = (z * self._each(self.att_src, lead, 1)).sum(-1)
+        at = of.new_zeros(pattern.rows, of.shape[1]) if to is None else (to * self._each(self.att_dst, lead, 1)).sum(-1)
+        add = edge_op if _cast.type_for(at.device.type) is None else edge_op_as_given  # scores keep their type under autocast
+        scores = add(pattern, "add", at, of)
         if edge_attr is None or self.lin_edge is None:
             return scores
         assert self.att_edge is not None
         # c . V e = (c V) . e: no vector for each edge
         weight = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
-        return scores + functional.linear(_edge_matrix(edge_attr), weight)
+        return scores + self._each(functional.linear(_edge_matrix(edge_attr), weight), lead, 1)
 
 
 class GATv2Conv(_Attention):
@@ -289,19 +215,21 @@ class GATv2Conv(_Attention):
         if target is None:
             raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
         residual = None if self.res is None else self.res(target)
-        z = self._heads_of(self.lin_l(source))
-        to = z if target is source and self.share_weights else self._heads_of(self.lin_r(target))
-        pattern = self._graph(edge_index, z, to, None)
+        z = self.lin_l(source)
+        to = z if target is source and self.share_weights else self.lin_r(target)
+        pattern = self._graph(edge_index, z, to, None, None if self.lin_edge is None else edge_attr)
+        lead = self._lead(z, to)
+        z, to = self._heads_of_both(z, to, lead)
         if self.add_self_loops:
             pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, None)
         e = None
         if edge_attr is not None:
             if self.lin_edge is None:
                 raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
-            e = self._heads_of(self.lin_edge(_edge_matrix(edge_attr)))
-        scores = _edgewise.scores(pattern, to, z, e, self.att[0], self.negative_slope)
+            e = self._each(self._heads_of(self.lin_edge(_edge_matrix(edge_attr))), lead, 1)
+        scores = _edgewise.scores(pattern, to, z, e, self._each(self.att[0], lead, 0), self.negative_slope)
         weights = self._weights(pattern, scores)
-        return self._ended(self._sum(pattern, z, weights), residual, pattern, edge_index, weights, return_attention_weights)
+        return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
 
 
 class TransformerConv(_Attention):
@@ -330,25 +258,29 @@ class TransformerConv(_Attention):
         source, target = self._pair(x)
         if target is None:
             raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
-        q, k, v = (self._heads_of(layer(given)) for layer, given in ((self.lin_query, target), (self.lin_key, source), (self.lin_value, source)))
-        pattern = self._graph(edge_index, k, q, None)
+        pattern = self._graph(edge_index, source, target, None, None if self.lin_edge is None else edge_attr)
+        lead = self._lead(source, target)
+        q, k, v = (self._heads_of(layer(given), lead) for layer, given in ((self.lin_query, target), (self.lin_key, source), (self.lin_value, source)))
         e = None
         if self.lin_edge is not None:
             if edge_attr is None:
                 raise _errors.ArgumentError("edge_attr is None: expected what the edges have, since the layer has edge_dim")
-            e = self._heads_of(self.lin_edge(edge_attr))
+            e = self._each(self._heads_of(self.lin_edge(edge_attr)), lead, 1)
         elif edge_attr is not None:
             raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
         out, weights = self._attended(pattern, q, k, v, e, isinstance(return_attention_weights, bool))
-        out = self._joined(out)
+        out = self._joined(out, lead)
         if self.root_weight:
             skip = self.lin_skip(target)
             if self.lin_beta is not None:
+                skip = skip.expand(out.shape)
                 beta = self.lin_beta(torch.cat([out, skip, out - skip], -1)).sigmoid()
                 out = beta * skip + (1 - beta) * out
             else:
                 out = out + skip
-        return (out, (self._shown(pattern, edge_index), weights)) if isinstance(return_attention_weights, bool) else out
+        if weights is None or not isinstance(return_attention_weights, bool):
+            return out
+        return out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))
 
     def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
         """The sum of each target and, if wanted, the weights before their dropout."""
@@ -407,7 +339,7 @@ class SAGEConv(_Layer):
         pattern = self._graph(edge_index, source, target, size)
         if self.project:
             source = self.lin(source).relu()
-        out = self.lin_l(message(pattern, "copy_u", source, reduce=self._reduce))
+        out = self.lin_l(self._sums(pattern, "copy_u", source))
         if self.root_weight and target is not None:
             out = out + self.lin_r(target)
         return functional.normalize(out, p=2.0, dim=-1) if self.normalize else out
@@ -452,7 +384,7 @@ class GINConv(_GIN):
     def forward(self, x: Pair, edge_index: EdgeIndex, size: Size = None) -> Tensor:
         source, target = self._pair(x)
         pattern = self._graph(edge_index, source, target, size)
-        return self._ended(message(pattern, "copy_u", source, reduce=self._reduce), target)
+        return self._ended(self._sums(pattern, "copy_u", source), target)
 
 
 class GINEConv(_GIN):
@@ -482,9 +414,9 @@ class GINEConv(_GIN):
             raise _errors.ArgumentError("edge_attr is None: expected what the edges have")
         if self.lin is None and source.shape[-1] != edge_attr.shape[-1]:
             raise _errors.ArgumentError(f"x has {source.shape[-1]} features and edge_attr {edge_attr.shape[-1]}: expected the same, or a layer with edge_dim")
-        pattern = self._graph(edge_index, source, target, size)
+        pattern = self._graph(edge_index, source, target, size, edge_attr)
         e = edge_attr if self.lin is None else self.lin(edge_attr)
-        return self._ended(message(pattern, "add_relu", source, e, self._reduce), target)
+        return self._ended(self._sums(pattern, "add_relu", source, e), target)
 
 
 class GCNConv(_Layer):
@@ -520,25 +452,26 @@ class GCNConv(_Layer):
         if not isinstance(x, Tensor):
             raise _errors.ArgumentError("x is a pair: expected one tensor; SAGEConv takes sources and targets")
         x = self.lin(x)
+        given = edge_weight = _number_of_each(edge_weight)
         if self._cached is not None:
             pattern, edge_weight = self._cached
         else:
-            pattern = self._graph(edge_index, x, x, None)
+            pattern = self._graph(edge_index, x, x, None, edge_weight, "edge_weight")
             if self.normalize:
-                pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
+                with apart() if self.cached and torch.is_inference_mode_enabled() else _cast.off(x.device.type):
+                    pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
                 if self.cached:
                     self._cached = pattern, edge_weight
-        if self._reduce == "sum":
-            out = spmm(pattern, x, edge_weight)
-        else:
-            out = message(pattern, "copy_u", x, reduce=self._reduce) if edge_weight is None else message(pattern, "mul", x, edge_weight, self._reduce)
+        out = self._weighted(pattern, _promoted(x, given), edge_weight)
         return out if self.bias is None else out + self.bias
 
     def _normalized(self, pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype) -> tuple[Pattern, Tensor]:
-        """The graph with edges from each node to itself, and the weights of its edges. Without given weights they are computed once."""
+        """The graph with edges from each node to itself, and the weights of its edges. Without given weights they are computed once.
+        The sums at nodes are in fp32 also of 16-bit numbers, which do not hold the sums of large nodes."""
+        wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
 
         def make() -> tuple[Pattern, Tensor]:
-            given = torch.ones(pattern.nnz, dtype=dtype, device=pattern.device) if weight is None else weight
+            given = torch.ones(pattern.nnz, dtype=wide, device=pattern.device) if weight is None else weight.to(wide)
             full = pattern
             if self.add_self_loops:
                 graph = _graphs.looped(pattern, pattern.rows)
@@ -555,8 +488,34 @@ class GCNConv(_Layer):
             return full, inverse[ends[0]] * given * inverse[ends[1]]
 
         if weight is None:
-            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, dtype), make)  # type: ignore[no-any-return]
+            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, wide), make)  # type: ignore[no-any-return]
         return make()
 
 
-__all__ = ["GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "SAGEConv", "TransformerConv"]
+class GraphConv(_Layer):
+    """A convolution with weights of edges: W sum(w_ij x_j) + V x_i; aggr = "mean", "max" and "min" instead of the sum. DGL's layer of this name is
+    `tamis.torch.nn.GraphConv`.
+
+    >>> import torch
+    >>> from tamis.torch.pyg import GraphConv
+    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
+    >>> GraphConv(4, 8)(torch.ones(3, 4), edge_index, torch.ones(3)).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, aggr: str = "add", bias: bool = True, **kwargs: Any):
+        super().__init__(aggr, **kwargs)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        of, to = _two(in_channels)
+        self.lin_rel, self.lin_root = _linear(of, out_channels, bias), _linear(to, out_channels, False)
+        self.reset_parameters()
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        edge_weight = _number_of_each(edge_weight)
+        pattern = self._graph(edge_index, source, target, size, edge_weight, "edge_weight")
+        out: Tensor = self.lin_rel(self._weighted(pattern, _promoted(source, edge_weight), edge_weight))
+        return out if target is None else out + self.lin_root(target)
+
+
+__all__ = ["GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "SAGEConv", "TransformerConv"]

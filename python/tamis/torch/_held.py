@@ -1,0 +1,74 @@
+"""Whether tensors still hold what something was made of: patterns, graphs, normalisations and transposes that are remembered.
+
+PyTorch counts the changes of a tensor, but not those of a tensor of inference mode, in memory that another library or process shares, or by `.data`.
+Where it does not count, contents are compared, which on the CPU takes a twentieth of the time of making a graph.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from typing import Any, Iterator, Optional
+
+import torch
+from torch import Tensor
+
+from . import _cast
+
+_compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
+_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+_transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
+
+
+def apart() -> Any:
+    """Within it, what is remembered is made: tensors of no inference mode and of no transform of torch.func, in their own types, recorded by nothing."""
+    return contextlib.nullcontext() if _compiling() else _apart()
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        if _transforms():
+            stack.enter_context(torch._C._DisableFuncTorch())
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.no_grad())
+        for kind in ("cpu", "cuda"):
+            stack.enter_context(_cast.off(kind))
+        yield
+
+
+def counted(*tensors: Tensor) -> bool:
+    """Whether PyTorch counts changes of these tensors in place, `.data` aside."""
+    for x in tensors:
+        if x.is_inference():
+            return False
+        storage = getattr(x, "untyped_storage", None)
+        if storage is not None and not x.is_cuda and not x.is_meta and not storage().resizable():  # NumPy's, DLPack's, or that of a file
+            return False
+    return True
+
+
+def state(x: Tensor) -> tuple[int, int]:
+    """What changes with a change that PyTorch counts, or with another memory."""
+    return 0 if x.is_inference() else x._version, x.data_ptr()
+
+
+def copy(x: Tensor) -> Tensor:
+    """A copy to compare with, in x's own order of elements."""
+    with apart():
+        return x.clone()
+
+
+def same(x: Tensor, kept: Optional[Tensor]) -> bool:
+    """Whether x has the content of a copy. While a graph of CUDA is captured, nothing can be compared."""
+    if kept is None:
+        return True
+    if x.is_cuda:
+        return torch.cuda.is_current_stream_capturing() or torch.equal(x, kept)
+    if x.shape != kept.shape or x.dtype != kept.dtype:
+        return False
+    size, strides = x.element_size(), x.stride()
+    if strides == kept.stride():  # the copy has no gaps, so that x has none
+        return not _compare(x.data_ptr(), kept.data_ptr(), x.numel() * size)
+    if x.dim() == 2 and strides[1] == 1 and kept.stride(1) == 1:
+        return not any(_compare(row.data_ptr(), other.data_ptr(), row.shape[0] * size) for row, other in zip(x, kept))
+    return torch.equal(x, kept)

@@ -1,0 +1,201 @@
+"""What the layers of `tamis.torch.pyg` share: parameters, the graph of an edge list, reduced messages, batches of nodes."""
+from __future__ import annotations
+
+import math
+from typing import Any, Optional, Union
+
+import torch
+from torch import Tensor, nn
+
+from .. import _errors
+from . import Pattern, _cast, _check_tensors, _graphs, message, spmm
+from ._graphs import EdgeIndex
+from ._held import apart
+
+Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
+Size = Optional[tuple[int, int]]
+_NARROW = 16
+
+
+# ------------------------------------------------------------------------------ parameters
+
+
+def _glorot(weight: Tensor) -> None:
+    bound = math.sqrt(6 / (weight.shape[-2] + weight.shape[-1]))
+    nn.init.uniform_(weight, -bound, bound)
+
+
+class _Linear(nn.Linear):
+    """A linear layer, of which Glorot's rule may draw the weights."""
+
+    glorot: bool
+
+    def __init__(self, inputs: int, outputs: int, bias: bool, glorot: bool):
+        self.__dict__["glorot"] = glorot  # before the parameters are drawn
+        super().__init__(inputs, outputs, bias)
+
+    def reset_parameters(self) -> None:
+        if not self.glorot:
+            nn.Linear.reset_parameters(self)
+            return
+        _glorot(self.weight)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -self.in_features ** -0.5, self.in_features ** -0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.in_features > _NARROW or x.dim() != 2:
+            return super().forward(x)
+        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for so few features of so many edges
+        return x @ weight if self.bias is None else torch.addmm(self.bias, x, weight)
+
+
+class _LazyLinear(nn.LazyLinear):
+    """One that learns the number of its inputs from the first."""
+
+    cls_to_become = _Linear  # type: ignore[assignment]
+
+    def __init__(self, outputs: int, bias: bool, glorot: bool):
+        self.__dict__["glorot"] = glorot
+        super().__init__(outputs, bias)
+
+    def initialize_parameters(self, *given: Any) -> None:
+        with apart():  # else the parameters would be tensors of inference mode
+            super().initialize_parameters(*given)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            _Linear.reset_parameters(self)  # type: ignore[arg-type]  # which it becomes
+
+
+def _linear(inputs: int, outputs: int, bias: bool, glorot: bool = False) -> Any:
+    return _LazyLinear(outputs, bias, glorot) if inputs == -1 else _Linear(inputs, outputs, bias, glorot)
+
+
+def _two(channels: Union[int, tuple[int, int]]) -> tuple[int, int]:
+    return (channels, channels) if isinstance(channels, int) else channels
+
+
+_HOOKS = ("message", "update", "aggregate", "edge_update", "message_and_aggregate", "propagate", "edge_updater")
+
+
+def _refuse(where: str, name: str) -> None:
+    raise TypeError(f"{where} has {name}() of its own, which layers of tamis.torch.pyg never call: derive from the layer of torch_geometric.nn, or write "
+                    f"the layer as a torch.nn.Module that calls tamis.torch.message and tamis.torch.edge_op")
+
+
+class _Layer(nn.Module):
+    """What the layers share: the graph, how messages are reduced, and batches."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        for name in _HOOKS:
+            if hasattr(cls, name):
+                _refuse(f"class {cls.__name__}", name)
+
+    def __init__(self, aggr: Any = "add", flow: str = "source_to_target", **others: Any):
+        super().__init__()
+        if flow not in ("source_to_target", "target_to_source"):
+            raise _errors.ArgumentError(f"flow = {flow!r}: expected 'source_to_target' or 'target_to_source'")
+        for name, value in others.items():
+            if (name, value) not in (("node_dim", 0), ("node_dim", -2), ("decomposed_layers", 1), ("aggr_kwargs", None)):
+                raise TypeError(f"{name} = {value!r}: this layer has no such argument")
+        self._reduce = _graphs.reduction(aggr)
+        self.aggr, self.flow, self.node_dim = aggr, flow, others.get("node_dim", -2)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOOKS:
+            _refuse(f"the {type(self).__name__}", name)
+        super().__setattr__(name, value)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if given and type(given[0]).__name__ == "Proxy" and type(given[0].tracer).__module__.startswith("torch_geometric."):
+            raise TypeError("to_hetero of PyTorch Geometric rewrites its own layers alone: make a torch_geometric.nn.HeteroConv of these layers")
+        return super().__call__(*given, **named)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({getattr(self, 'in_channels', '')}, {getattr(self, 'out_channels', '')})"
+
+    def reset_parameters(self) -> None:
+        """Draws new parameters."""
+        for child in self._modules.values():
+            _reset(child)
+
+    def _count(self, x: Tensor) -> int:
+        """How many nodes x has rows of."""
+        if x.dim() < 2:
+            raise _errors.ArgumentError(f"x has shape {tuple(x.shape)}: expected (nodes, features), or (..., nodes, features), a batch")
+        return x.shape[self.node_dim]
+
+    def _graph(self, edge_index: EdgeIndex, source: Tensor, target: Optional[Tensor], size: Size, of_edges: Optional[Tensor] = None,
+               name: str = "edge_attr") -> Pattern:
+        """The pattern of the edges between so many nodes. of_edges: what the edges have, which `name` is called."""
+        reverse = self.flow == "target_to_source"
+        sources, given = self._count(source), None if target is None else self._count(target)
+        if size is not None:
+            to, of = size if reverse else (size[1], size[0])
+            if of not in (None, sources) or (given is not None and to not in (None, given)):
+                raise _errors.ArgumentError(f"size = {size}: x has {sources} sources and {given} targets")
+            given = given if to is None else to
+        pattern = _graphs.pattern_of(edge_index, sources, sources if given is None else given, reverse)
+        if of_edges is not None and of_edges.shape[-2 if of_edges.dim() > 1 else 0] != pattern.nnz:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(of_edges.shape)}: expected a row for each of the {pattern.nnz} edges of edge_index")
+        return pattern
+
+    def _pair(self, x: Pair) -> tuple[Tensor, Optional[Tensor]]:
+        """The rows of sources and targets."""
+        if isinstance(x, Tensor):
+            return x, x
+        if self.flow == "target_to_source":
+            raise _errors.ArgumentError("flow = 'target_to_source': expected one tensor x; with two, pass edge_index.flip(0) to a layer without flow")
+        source, target = x
+        _check_tensors({"x[0]": source}, **{"x[1]": target})
+        return source, target
+
+    def _sums(self, pattern: Pattern, op: str, x: Tensor, e: Optional[Tensor] = None) -> Tensor:
+        """Reduced messages of x (..., nodes, features), of which the members are heads, and of e (edges,) or (..., edges, features)."""
+        if x.dim() == 2 and (e is None or e.dim() < 3):
+            return message(pattern, op, x, e, self._reduce)
+        if e is not None and e.dim() > 2 and x.dim() < e.dim():
+            x = x.expand(*e.shape[:-2], *x.shape[-2:])
+        heads = x.movedim(self.node_dim, 0)
+        lead = tuple(heads.shape[1:-1])
+        if e is not None and e.dim() > 1:
+            e = e.expand(*lead, *e.shape[-2:]).movedim(-2, 0).reshape(pattern.nnz, math.prod(lead), e.shape[-1])
+        out = message(pattern, op, heads.reshape(heads.shape[0], math.prod(lead), x.shape[-1]), e, self._reduce)
+        return out.reshape(pattern.rows, *lead, x.shape[-1]).movedim(0, self.node_dim)
+
+    def _weighted(self, pattern: Pattern, x: Tensor, weight: Optional[Tensor]) -> Tensor:
+        """Reduced messages of x, each times a number for its edge: (edges,)."""
+        if weight is None:
+            return self._sums(pattern, "copy_u", x)
+        if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _cast.HALF):
+            weight = weight.to(x.dtype)
+        if self._reduce == "sum" and self.node_dim == -2:
+            return spmm(pattern, x, weight)
+        return self._sums(pattern, "mul", x, weight.to(x.dtype))
+
+
+def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:
+    """x in the type that products of it and of weights have."""
+    if weight is None or weight.dtype == x.dtype or _cast.type_for(x.device.type) is not None:
+        return x
+    return x.to(torch.promote_types(x.dtype, weight.dtype))
+
+
+def _number_of_each(weight: Optional[Tensor]) -> Optional[Tensor]:
+    """Weights (edges,), of a type that the library has; (edges, 1) means the same."""
+    if weight is None:
+        return None
+    if weight.dim() == 2 and weight.shape[1] == 1:
+        weight = weight.squeeze(1)
+    if weight.dim() != 1:
+        raise _errors.ArgumentError(f"edge_weight has shape {tuple(weight.shape)}: expected (edges,) or (edges, 1), a number for each edge")
+    return weight if weight.is_floating_point() else weight.float()
+
+
+def _reset(module: Any) -> None:
+    if hasattr(module, "reset_parameters"):
+        module.reset_parameters()
+    else:
+        for child in module.children() if hasattr(module, "children") else ():
+            _reset(child)
