@@ -133,7 +133,10 @@ typedef struct tamis_read_options {
     void *relabelled_context;
     tamis_read_report *report; /* filled, also after an error; NULL: not wanted */
     int value_column; /* edge lists: the column of the weights, 3 or 4; 0: the third, unless it looks like times */
-    uint64_t reserved[3];
+    char *found; /* edge lists and ratings: room for found_bytes, set to one line that says what the columns are; "" for
+                    other files. NULL: not wanted */
+    int64_t found_bytes; /* 256 are enough */
+    uint64_t reserved[1];
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */

@@ -42,6 +42,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         {"threads", options->threads, INT_MAX},
     };
     if (options->report) *options->report = (tamis_read_report){0};
+    if (options->found && options->found_bytes > 0) options->found[0] = '\0';
     if (options->value_column != 0 && options->value_column != 3 && options->value_column != 4)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.value_column = %d: expected 0, 3 or 4", options->value_column);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)

@@ -98,7 +98,10 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     reading.report = &source->report;
     reading.progress = tool_progress_reading;
     bool titles = false;
+    char found[TOOL_FOUND_BYTES] = "";
     reading.titles = &titles;
+    reading.found = found;
+    reading.found_bytes = sizeof found;
     tool_matrix_name(path, source->name, sizeof source->name);
     reading.progress_context = source->name;
     struct stat information;
@@ -119,7 +122,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     } else if (status != TAMIS_OK) {
         return tool_file_error(status, path);
     }
-    if (titles) tool_note(TOOL_TITLES_NOTE, path);
+    if (titles) tool_note("%s: %s", path, found);
     tool_source_tell(path, &source->report);
     if (is_file) source->bytes = information.st_size;
     return 0;

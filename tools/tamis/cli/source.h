@@ -60,8 +60,8 @@ typedef struct tool_reading {
    whose ids are names. */
 tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type);
 
-/* Tells that the first line of a file was left out. */
-#define TOOL_TITLES_NOTE "%s: skipped line 1, which looks like a header"
+/* Room for the line that says what the columns of a list are. */
+enum { TOOL_FOUND_BYTES = 256 };
 
 /* Opens a matrix with a progress bar. options may be NULL (fp32, int32). Returns 0 or an exit code, after a message. */
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);
