@@ -34,7 +34,7 @@ TAMIS_API tamis_status tamis_fill_uniform(const tamis_dense *dense, uint64_t see
 /* How to treat entries at the same place. */
 typedef enum tamis_duplicates {
     TAMIS_DUPLICATES_KEEP = 0,
-    TAMIS_DUPLICATES_SUM = 1,
+    TAMIS_DUPLICATES_SUM = 1, /* of a pattern: how often each place occurs, where one does more than once */
     TAMIS_DUPLICATES_LAST = 2 /* the last one in the input's order */
 } tamis_duplicates;
 
@@ -86,10 +86,12 @@ typedef enum tamis_file_format {
     TAMIS_FILE_EDGES,          /* SNAP edge lists (.txt .el .edges .tsv): comments with # or %, two ids, weight, time */
     TAMIS_FILE_DOCWORD,        /* UCI bag of words (docword.*.txt): documents x words */
     TAMIS_FILE_LDAC,           /* lda-c (.ldac .dat): documents x words */
-    TAMIS_FILE_RATINGS, /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data) */
+    TAMIS_FILE_RATINGS, /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data
+                           .inter) */
     TAMIS_FILE_NPY,     /* dense .npy, C or Fortran order, f2 f4 f8 */
     TAMIS_FILE_NPZ,     /* CSR and COO in .npz, as written by SciPy's save_npz */
-    TAMIS_FILE_SVMLIGHT /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
+    TAMIS_FILE_SVMLIGHT /* svmlight, libsvm (.svm .svmlight .libsvm) and Extreme Classification: rows, without their
+                           labels */
 } tamis_file_format;
 
 /* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz",
