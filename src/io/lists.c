@@ -2,6 +2,7 @@
 #include "io/lists.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "io/input.h"
 
@@ -25,6 +26,10 @@ tamis_konect tamis_konect_of(const tamis_bounded_text *text) {
                                           "multiposweighted", NULL};
     const char *p = text->begin;
     int form = 0, weight = 0;
+    if (strncasecmp(p, "%%MatrixMarket", 14) == 0) { /* of an edge list that has it as a comment */
+        const char *const end = tamis_next_line(text, p), *const word = strstr(p, " symmetric");
+        return (tamis_konect){.symmetric = word && word < end};
+    }
     if (*p++ != '%' || !take_word(&p, forms, &form) || !take_word(&p, weights, &weight)) return (tamis_konect){0};
     return (tamis_konect){.found = true, .symmetric = form == 0, .bipartite = form == 2, .weights = weight > 0};
 }
