@@ -63,10 +63,10 @@ typedef struct tamis_ratings_options {
                               from 1; what is not named is not read. NULL: they are found */
     tamis_owned_sparse **times; /* set to a second matrix whose values are the times of the entries, fp64; to NULL where
                                    a line has none. NULL: not wanted */
-    char *found; /* room for found_bytes, set to one line that says what the columns are and what was skipped: "ratings:
-                    user = column 2 'userId', item = column 3 'movieId'; 1 line of titles". NULL: not wanted */
-    int64_t found_bytes; /* 256 are enough */
-    uint64_t reserved[1];
+    char
+        *found; /* room for TAMIS_FOUND_BYTES, set to one line that says what the columns are and what was skipped:
+                   "ratings: user = column 2 'userId', item = column 3 'movieId'; 1 line of titles". NULL: not wanted */
+    uint64_t reserved[2];
 } tamis_ratings_options;
 
 /* The defaults of a tamis_ratings_options. */

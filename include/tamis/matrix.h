@@ -113,6 +113,9 @@ typedef struct tamis_read_report {
     uint64_t reserved[8];
 } tamis_read_report;
 
+/* Room for a line that says what the columns of a list are. */
+#define TAMIS_FOUND_BYTES 256
+
 /* The form of a matrix that is read. TAMIS_READ_OPTIONS_INIT means CSR, int32, fp32, values as in the file. */
 typedef struct tamis_read_options {
     tamis_file_format file_format;
@@ -135,9 +138,10 @@ typedef struct tamis_read_options {
     void *relabelled_context;
     tamis_read_report *report; /* filled, also after an error; NULL: not wanted */
     int value_column; /* edge lists: the column of the weights, 3 or 4; 0: the third, unless it looks like times */
-    char *found; /* edge lists and ratings: room for found_bytes, set to one line that says what the columns are; "" for
-                    other files. NULL: not wanted */
-    int64_t found_bytes; /* 256 are enough */
+    char *found; /* edge lists and ratings: room for TAMIS_FOUND_BYTES, set to one line that says what the columns are;
+                    "" for other files. NULL: not wanted */
+    const char *columns; /* edge lists and ratings: as in tamis_ratings_options, or "from=NAME,to=NAME" of a graph, and
+                            maybe weight= and time=. NULL: they are found */
     uint64_t reserved[1];
 } tamis_read_options;
 

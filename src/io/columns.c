@@ -17,6 +17,7 @@
 enum { NAME_BYTES = 128, LOOKED_AT = 64, MOST_UNTITLED = 4 };
 
 static const char *const roles[TAMIS_ROLES] = {"user", "item", "rating", "time"};
+static const char *const ends[TAMIS_ROLES] = {"from", "to", "weight", "time"}; /* of a graph */
 
 /* Names in lower case, without anything but letters and digits, and without "id", "name" or "s" at their end. */
 static const char *const known[TAMIS_ROLES][28] = {
@@ -81,11 +82,11 @@ static bool is_known(const tamis_field *f, int role) {
 
 /* Whether a title is of an end of an edge. */
 static bool is_of_graph(const tamis_field *f) {
-    static const char *const ends[] = {"source", "src", "target", "dst"};
+    static const char *const titles[] = {"source", "src", "target", "dst"};
     char name[NAME_BYTES];
     if (!simplify(f, name)) return false;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (strcmp(name, ends[i]) == 0) return true;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strcmp(name, titles[i]) == 0) return true;
     return false;
 }
 
@@ -142,14 +143,17 @@ static tamis_status check_apart(const char *requested, const tamis_columns *colu
     return TAMIS_OK;
 }
 
+static bool is_word(const char *p, const char *end, const char *word) {
+    return strlen(word) == (size_t)(end - p) && memcmp(p, word, (size_t)(end - p)) == 0;
+}
+
 static tamis_status take_requested(const tamis_bounded_text *text, const tamis_field *fields, int count,
                                    const char *line, const char *requested, tamis_columns *columns, bool *by_title) {
     for (const char *p = requested; *p;) {
         const size_t length = strcspn(p, ",");
         const char *const equals = memchr(p, '=', length);
         int role = 0;
-        while (equals && role < TAMIS_ROLES &&
-               !(strlen(roles[role]) == (size_t)(equals - p) && strncmp(p, roles[role], (size_t)(equals - p)) == 0))
+        while (equals && role < TAMIS_ROLES && !is_word(p, equals, roles[role]) && !is_word(p, equals, ends[role]))
             role++;
         if (!equals || role == TAMIS_ROLES || equals + 1 == p + length)
             return tamis_fail(
@@ -168,7 +172,8 @@ static tamis_status take_requested(const tamis_bounded_text *text, const tamis_f
         if (columns->at[role] < 0)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = \"%s\": %s= is missing", requested, roles[role]);
     TRY(check_apart(requested, columns));
-    columns->named = true;
+    columns->named = columns->known = true;
+    columns->graph = strncmp(requested, "from=", 5) == 0 || strstr(requested, ",from=");
     return TAMIS_OK;
 }
 
@@ -217,11 +222,16 @@ static tamis_status use_titles(const tamis_bounded_text *text, const char *line,
     return TAMIS_OK;
 }
 
-/* Whether the line is one of titles where ids are integers: its first field is no number. */
-static bool has_no_id(const tamis_field_form *form, const tamis_field *fields, int count) {
+/* Whether the line is one of titles where ids are integers: neither is a number. */
+static bool has_no_id(const tamis_field_form *form, const tamis_field *fields, int count,
+                      const tamis_columns *columns) {
     double ignored;
-    return count >= 2 && !fields[0].quoted && !tamis_field_number(form, &fields[0], &ignored) &&
-           !tamis_field_number(form, &fields[1], &ignored);
+    bool none = true;
+    for (int role = 0; role <= TAMIS_ROLE_ITEM && none; role++) {
+        const int at = columns->at[role];
+        none = at < count && !(role == 0 && fields[at].quoted) && !tamis_field_number(form, &fields[at], &ignored);
+    }
+    return none;
 }
 
 static tamis_status find_columns(const tamis_bounded_text *text, const tamis_field_form *form, const char *line,
@@ -244,7 +254,7 @@ static tamis_status find_columns(const tamis_bounded_text *text, const tamis_fie
         find_known(fields, count, TAMIS_ROLE_USER) >= 0 && find_known(fields, count, TAMIS_ROLE_ITEM) >= 0;
     if ((both && count == 2) || are_typed(fields, count)) *titles = true;
     if (*titles && !request->columns) TRY(use_titles(text, line, fields, count, request->integers, columns));
-    if (request->integers && has_no_id(form, fields, count)) *titles = true;
+    if (request->integers && has_no_id(form, fields, count, columns)) *titles = true;
     for (int role = 0; role < TAMIS_ROLES; role++)
         if (columns->at[role] >= columns->needed) columns->needed = columns->at[role] + 1;
     return TAMIS_OK;
@@ -303,7 +313,6 @@ static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_l
         form->lists = true;
         return TAMIS_OK;
     }
-    if (request->integers) return TAMIS_OK;
     char what[96];
     snprintf(what, sizeof what, "found %s%d fields without titles, expected up to %d",
              look.most == TAMIS_FIELDS_MOST ? "at least " : "", look.most, MOST_UNTITLED);
@@ -329,13 +338,14 @@ tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_re
     form->first = line;
     const char *const behind = tamis_next_line(text, line);
     const bool alone = tamis_skip_comments(text, behind, "") >= text->end;
-    if (alone && request->integers && !form->columns.known) titles = false; /* ids that are names */
+    if (alone && request->integers && (!form->columns.known || request->columns))
+        titles = false; /* ids that are names */
     if ((titles || request->header) && line < text->end) {
         form->titles = line;
         if (!alone) form->fields.separator = tamis_fields_separator(text, behind, request->ended, quotes);
         form->first = tamis_fields_next(text, &form->fields, behind, &form->comments);
     }
-    return request->columns || form->columns.known ? TAMIS_OK : check_untitled(text, request, form);
+    return form->columns.known ? TAMIS_OK : check_untitled(text, request, form);
 }
 
 typedef struct description {
@@ -360,13 +370,11 @@ static bool is_shown(const tamis_field *f) {
     return plain;
 }
 
-void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *form, bool graph, char *described,
-                         int64_t bytes) {
-    static const char *const ends[TAMIS_ROLES] = {"from", "to", "weight", "time"};
-    description to = {.text = described, .bytes = (size_t)bytes};
+void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *form, bool graph,
+                         char described[TAMIS_FOUND_BYTES]) {
+    description to = {.text = described, .bytes = TAMIS_FOUND_BYTES};
     tamis_field fields[TAMIS_FIELDS_MOST];
     int count = 0;
-    if (bytes < 1) return;
     described[0] = '\0';
     const char *const line = form->titles ? form->titles : form->first;
     if (line >= text->end) return;

@@ -2,6 +2,8 @@
 #ifndef TAMIS_IO_COLUMNS_H
 #define TAMIS_IO_COLUMNS_H
 
+#include <tamis/matrix.h>
+
 #include "io/fields.h"
 
 enum { TAMIS_ROLE_USER = 0, TAMIS_ROLE_ITEM, TAMIS_ROLE_RATING, TAMIS_ROLE_TIME, TAMIS_ROLES };
@@ -10,8 +12,8 @@ typedef struct tamis_columns {
     int at[TAMIS_ROLES]; /* its number, from 0; -1: there is none */
     int needed;          /* fields of a line up to the last of them */
     bool named;          /* they are as they were asked for: a line has all of them */
-    bool known;          /* their titles tell them, */
-    bool graph;          /* and are those of edges: source and target */
+    bool known;          /* they were asked for, or their titles tell them; */
+    bool graph;          /* and are those of edges: from and to, source and target */
 } tamis_columns;
 
 typedef struct tamis_list_form {
@@ -27,7 +29,7 @@ typedef struct tamis_list_form {
 typedef struct tamis_list_request {
     bool ended;          /* the text is the whole file */
     bool header;         /* its first line is one of titles */
-    bool integers;       /* ids are integers: what is none is a title, and the reader itself checks how many fields */
+    bool integers;       /* ids are integers: what is none is a title */
     const char *columns; /* tamis_ratings_options.columns, or NULL */
 } tamis_list_request;
 
@@ -40,6 +42,6 @@ TAMIS_PRIVATE_API tamis_status tamis_list_find(const tamis_bounded_text *text, c
 /* Writes one line that says what the columns are: "ratings: user = column 2 'userId', item = column 3 'movieId'; 1 line
    of titles". graph: "edges: from = column 1, to = column 2". text: the window with the titles. */
 TAMIS_PRIVATE_API void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *form, bool graph,
-                                           char *described, int64_t bytes);
+                                           char described[TAMIS_FOUND_BYTES]);
 
 #endif

@@ -92,8 +92,8 @@ static void look_at_line(const tamis_bounded_text *text, list_shape *shape) {
 }
 
 /* Finds the columns and the first line with data. */
-static tamis_status find_shape(const tamis_bounded_text *text, bool ended, list_shape *shape) {
-    const tamis_list_request request = {.ended = ended, .integers = true};
+static tamis_status find_shape(const tamis_bounded_text *text, bool ended, const char *columns, list_shape *shape) {
+    const tamis_list_request request = {.ended = ended, .integers = true, .columns = columns};
     *shape = (list_shape){0};
     TRY(tamis_list_find(text, &request, &shape->form));
     shape->line = shape->form.first;
@@ -110,7 +110,7 @@ static bool has_fields(const list_shape *shape, int fewest) {
 static bool has_users(const list_shape *shape) { return shape->form.columns.known && !shape->form.columns.graph; }
 
 static bool sniff(const tamis_bounded_text *text, const list_kind *kind, list_shape *shape) {
-    if (find_shape(text, false, shape) == TAMIS_OK)
+    if (find_shape(text, false, NULL, shape) == TAMIS_OK)
         return shape->numeric && !shape->names && has_fields(shape, kind->fewest_fields);
     tamis_clear_error(); /* the reader will tell */
     return false;
@@ -122,6 +122,14 @@ static bool sniff_edges(const tamis_bounded_text *text) {
     if (tamis_konect_of(text).found) return true;
     return sniff(text, &edge_list, &shape) && !has_users(&shape) &&
            (shape.separator == ' ' || (shape.fields == 2 && !shape.anywhere));
+}
+
+/* Whether a value and a time follow the ids, which is how ratings are listed. */
+static bool has_ratings(const tamis_bounded_text *text) {
+    list_shape shape;
+    return !tamis_konect_of(text).found && sniff(text, &edge_list, &shape) && shape.fields == MOST_FIELDS &&
+           tamis_column_is_times(text, shape.line, 4, shape.separator, edge_list.comments) &&
+           !tamis_column_is_times(text, shape.line, 3, shape.separator, edge_list.comments);
 }
 
 static bool sniff_ratings(const tamis_bounded_text *text) {
@@ -144,7 +152,7 @@ static int find_values(const tamis_reading *reading, const list_kind *kind, cons
     } else if (konect->found) {
         if (!konect->weights) values = 0;
     } else if (values == 3 && (kind != &rating_list || shape->fields == 3) &&
-               tamis_column_is_times(&reading->text, shape->line, shape->separator, kind->comments)) {
+               tamis_column_is_times(&reading->text, shape->line, 3, shape->separator, kind->comments)) {
         values = 0;
         times = 3;
     }
@@ -186,15 +194,15 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
     const tamis_bounded_text *const text = &reading->text;
     const tamis_konect konect = *of == &rating_list ? (tamis_konect){0} : tamis_konect_of(text);
     list_shape shape;
-    TRY(find_shape(text, reading->input->ended, &shape));
+    TRY(find_shape(text, reading->input->ended, reading->options.columns, &shape));
     if (has_users(&shape)) *of = &titled_list;
+    if (shape.form.columns.graph && *of == &rating_list) *of = &edge_list;
     const list_kind *const kind = *of;
     if (reading->options.titles) *reading->options.titles = shape.form.titles != NULL;
     const int values = find_values(reading, kind, &konect, &shape);
     shape.form.columns.at[TAMIS_ROLE_RATING] = values - 1;
     if (shape.form.columns.needed < values) shape.form.columns.needed = values;
-    if (reading->options.found)
-        tamis_list_describe(text, &shape.form, kind->square, reading->options.found, reading->options.found_bytes);
+    if (reading->options.found) tamis_list_describe(text, &shape.form, kind->square, reading->options.found);
     TRY(check_shape(reading, kind, &shape));
     if (konect.bipartite && reading->options.undirected)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
@@ -293,6 +301,7 @@ const tamis_file_row tamis_edges_file = {
     .name = "edges",
     .endings = ".txt .el .edges .tsv .wel ?.csv +out.",
     .sniff = sniff_edges,
+    .declines = has_ratings,
     .read = read_edges,
 };
 

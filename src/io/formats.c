@@ -164,6 +164,6 @@ const tamis_file_row *tamis_find_format(const tamis_bounded_text *text) {
     if (!by_name) by_name = by_beginning;
     if (by_name) return by_name; /* its reader will say what is wrong */
     for (int i = 0; i < ROWS; i++)
-        if (rows[i]->sniff(text)) return rows[i];
+        if (rows[i]->sniff(text) && !(rows[i]->declines && rows[i]->declines(text))) return rows[i];
     return NULL;
 }

@@ -206,8 +206,7 @@ static tamis_status take_lines(rating_reader *reader) {
         if (++lines % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reader->progress, 0.5 + 0.4 * (double)(line - text->begin) / bytes, text->name));
     }
-    if (reader->options->found)
-        tamis_list_describe(text, &reader->form, false, reader->options->found, reader->options->found_bytes);
+    if (reader->options->found) tamis_list_describe(text, &reader->form, false, reader->options->found);
     return TAMIS_OK;
 }
 

@@ -89,8 +89,8 @@ static void reads_edge_lists(void **state) {
     io_expect("a.edges", "%%MatrixMarket matrix coordinate pattern symmetric\n%3 3 2\n2 1\n3 1\n", &options,
               "csr 4x4 2| 2 1| 3 1");
     assert_true(report.undirected);
-    io_expect("a", "%%MatrixMarket matrix coordinate real general\n% by hand\n% 3 3 2\n2 1 5\n", &options,
-              "csr 3x3 1| 2 1 5");
+    io_expect("a", "%%MatrixMarket matrix coordinate real general\n% by hand\n% 3 3 2\n2 1 0.5\n", &options,
+              "csr 3x3 1| 2 1 0.5");
     assert_false(report.undirected);
     io_expect("a", "%%MatrixMarket matrix coordinate pattern general\n% 9 9 9\n3 3 1\n2 1\n", NULL, "csr 3x3 1| 1 0");
     options = io_options();
@@ -178,7 +178,11 @@ static void refuses_bad_edges(void **state) {
         {"1 2 3\n3 4\n", "b.el:2: found the end of the line, expected a weight"},
         {"1 2 3\n3 4 w\n", "b.el:2: found 'w', expected a weight"},
         {"1\n", "b.el:1: found 1 field, expected two ids and optionally a weight and a time"},
-        {"1 2 3 4 5\n", "b.el:1: found more than 4 fields, expected two ids and optionally a weight and a time"},
+        {"1 2 3 4 5\n",
+         "b.el:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
+         "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {"a b c d e\n1 2 3 4 5\n",
+         "b.el:2: found more than 4 fields, expected two ids and optionally a weight and a time"},
         {"1 2\n3,4\n", "b.el:2: found ',4', expected a blank or a tab and the next number"},
         {"1 2\n99999999999999999999 4\n",
          "b.el:2: found '99999999999999999999', expected an integer node id of 0 or more"},

@@ -105,6 +105,11 @@ static void follows_titles(void **state) {
          "ratings: user = column 1 'user', item = column 2 'item', rating = column 3 'rating'; 1 line of titles"},
         {"a.csv", "user,item,timestamp\n3,1,888892593\n", "csr 4x2 1| 3 1",
          "ratings: user = column 1 'user', item = column 2 'item', time = column 3 'timestamp'; 1 line of titles"},
+        {"u1.base", "3\t1\t5\t888892593\n1\t2\t4\t880869953\n",
+         "csr 4x3 2| 1 2 4| 3 1 5", /* a value and a time: ratings */
+         "ratings: user = column 1, item = column 2, rating = column 3, time = column 4"},
+        {"u1.base", "3\t1\t5\t7\n1\t2\t4\t6\n", "csr 4x4 2| 1 2 4| 3 1 5",
+         "edges: from = column 1, to = column 2, weight = column 3, time = column 4"},
         {"a.csv", "+1,2,+3\n2,3,4\n", "csr 3x4 2| 1 2 3| 2 3 4", /* data */
          "ratings: user = column 1, item = column 2, rating = column 3"},
         {"a.el", "id_1 id_2\n1 2\n", "csr 3x3 1| 1 2",
@@ -117,19 +122,39 @@ static void follows_titles(void **state) {
         {"a.smtx", "1, 1, 1\n0 1\n0\n", "csr 1x1 1| 0 0", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char found[256];
+        char found[TAMIS_FOUND_BYTES];
         tamis_read_options options = io_options();
         options.found = found;
-        options.found_bytes = sizeof found;
         io_expect(cases[i].name, cases[i].content, &options, cases[i].expected);
         assert_string_equal(found, cases[i].found);
     }
-    char cut[9];
+}
+
+/* Columns that are asked for. */
+static void takes_columns(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *columns, *content, *expected;
+    } cases[] = {
+        {"a.txt", "user=1,item=5", "0 2020-01-01 10.4 20.2 50\n1 2020-01-02 10.1 20.7 18\n", "csr 2x51 2| 0 50| 1 18"},
+        {"a", "user=2,item=1,rating=3", "1,2,4\n3,2,5\n", "csr 3x4 2| 2 1 4| 2 3 5"},
+        {"a.csv", "user=2,item=1", "when,who,what\n1,2,x\n", "csr 3x2 1| 2 1"},
+        {"a.csv", "from=who,to=3,weight=when", "when,who,whom\n5,2,0\n", "csr 3x3 1| 2 0 5"},
+        {"a.el", "from=2,to=1", "4 1 5\n", "csr 5x5 1| 1 4"},
+    };
     tamis_read_options options = io_options();
-    options.found = cut;
-    options.found_bytes = sizeof cut;
-    io_expect("a.el", "1 2\n", &options, "csr 3x3 1| 1 2");
-    assert_string_equal(cut, "edges: f");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        options.columns = cases[i].columns;
+        io_expect(cases[i].name, cases[i].content, &options, cases[i].expected);
+    }
+    options.columns = "user=1";
+    io_refuse("a.csv", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT, "columns = \"user=1\": item= is missing");
+    options.columns = "user=1,item=4";
+    io_refuse("a.csv", "1,2,3\n", &options, TAMIS_ERROR_FORMAT,
+              "a.csv:1: found the end of the line, expected an integer item id of 0 or more");
+    options.file_format = TAMIS_FILE_METIS;
+    io_refuse("a.graph", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT,
+              "options.columns = \"user=1,item=4\": expected NULL for a file of format metis");
 }
 
 /* What is no list of pairs, or may be read in two ways. */
@@ -172,7 +197,9 @@ static void refuses_bad_ratings(void **state) {
         {"1,1,5,7\n2,2,1,2001-01-01\n", "b.csv:2: found '-01-01', expected the end of the line"},
         {"1,1,5,7\n2,2,1\n", "b.csv:2: found the end of the line, expected a number (a time)"},
         {"1,1\n", "b.csv:1: found 2 fields, expected a user, an item, a rating and optionally a time"},
-        {"1,1,1,1,1\n", "b.csv:1: found more than 4 fields, expected a user, an item, a rating and optionally a time"},
+        {"1,1,1,1,1\n",
+         "b.csv:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
+         "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {"1,1,5\n2 2 5\n", "b.csv:2: found '2', expected a comma and the next number"},
     };
     tamis_read_options options = io_options();
@@ -340,6 +367,7 @@ int main(void) {
         cmocka_unit_test(reads_ratings),
         cmocka_unit_test(follows_titles),
         cmocka_unit_test(refuses_other_lists),
+        cmocka_unit_test(takes_columns),
         cmocka_unit_test(refuses_bad_ratings),
         cmocka_unit_test(names_of_formats),
         cmocka_unit_test(chooses_the_format),

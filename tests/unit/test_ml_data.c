@@ -237,13 +237,12 @@ static void the_form_is_told(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *const path = ml_file(".csv", cases[i].content);
-        char found[256];
+        char found[TAMIS_FOUND_BYTES];
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
         tamis_owned_sparse *ratings = NULL;
         tamis_names *users = NULL, *items = NULL;
         options.columns = cases[i].columns;
         options.found = found;
-        options.found_bytes = sizeof found;
         assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
         assert_string_equal(found, cases[i].found);
         tamis_owned_sparse_free(ratings);

@@ -98,10 +98,9 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     reading.report = &source->report;
     reading.progress = tool_progress_reading;
     bool titles = false;
-    char found[TOOL_FOUND_BYTES] = "";
+    char found[TAMIS_FOUND_BYTES] = "";
     reading.titles = &titles;
     reading.found = found;
-    reading.found_bytes = sizeof found;
     tool_matrix_name(path, source->name, sizeof source->name);
     reading.progress_context = source->name;
     struct stat information;
@@ -135,6 +134,7 @@ tamis_read_options tool_read_options(const tool_reading *reading, int type, tami
     options.report = &names_too;
     options.value_column = value_columns[reading->value_column];
     options.file_format = (tamis_file_format)reading->format;
+    options.columns = reading->columns;
     options.relabel = reading->relabel;
     options.undirected = reading->undirected;
     options.value_type = (tamis_type)type;

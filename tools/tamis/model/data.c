@@ -100,9 +100,8 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     options.known_only = known_rows && request->columns && !request->unknown_too;
     options.progress = tool_progress_reading;
     options.progress_context = data->name;
-    char found[TOOL_FOUND_BYTES] = "";
+    char found[TAMIS_FOUND_BYTES] = "";
     options.found = found;
-    options.found_bytes = sizeof found;
     int64_t skipped = 0;
     tamis_names *rows = NULL, *columns = NULL;
     status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
