@@ -204,7 +204,7 @@ static tamis_status use_titles(const tamis_bounded_text *text, const char *line,
             if (found[role] < 0 || fields[found[role]].length < 2) continue; /* x, y, t may be anything */
             moved |= role <= TAMIS_ROLE_ITEM ? !integers && found[role] != role : found[role] <= TAMIS_ROLE_ITEM;
         }
-        moved |= count > MOST_UNTITLED && !integers;
+        moved |= count > MOST_UNTITLED;
         if (moved && count > 2) return ask_for_columns(text, line, "the titles do not tell both user and item");
         return TAMIS_OK;
     }

@@ -206,7 +206,8 @@ static tamis_status take_lines(rating_reader *reader) {
         if (++lines % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reader->progress, 0.5 + 0.4 * (double)(line - text->begin) / bytes, text->name));
     }
-    if (reader->options->found) tamis_list_describe(text, &reader->form, false, reader->options->found);
+    if (reader->options->found)
+        tamis_list_describe(text, &reader->form, reader->users == reader->items, reader->options->found);
     return TAMIS_OK;
 }
 

@@ -182,7 +182,8 @@ static void refuses_bad_edges(void **state) {
          "b.el:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
          "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {"a b c d e\n1 2 3 4 5\n",
-         "b.el:2: found more than 4 fields, expected two ids and optionally a weight and a time"},
+         "b.el:1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {"1 2\n3,4\n", "b.el:2: found ',4', expected a blank or a tab and the next number"},
         {"1 2\n99999999999999999999 4\n",
          "b.el:2: found '99999999999999999999', expected an integer node id of 0 or more"},

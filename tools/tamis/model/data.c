@@ -107,8 +107,8 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
     tool_progress_clear();
     if (status != TAMIS_OK) return tool_file_error(status, request->spec);
-    const bool skipped_lines = strchr(found, ';') != NULL; /* of titles or comments */
-    if (skipped_lines && request->column_count == 0) tool_note("%s: %s", request->spec, found);
+    const bool telling = strchr(found, ';') || strncmp(found, "lists", 5) == 0; /* of titles, comments, other lines */
+    if (telling && request->column_count == 0) tool_note("%s: %s", request->spec, found);
     data->rows = rows;
     data->columns = columns;
     data->S = data->whole = *tamis_owned_sparse_view(data->matrix);
