@@ -90,8 +90,7 @@ typedef enum tamis_file_format {
                            .inter) */
     TAMIS_FILE_NPY,     /* dense .npy, C or Fortran order, f2 f4 f8 */
     TAMIS_FILE_NPZ,     /* CSR and COO in .npz, as written by SciPy's save_npz */
-    TAMIS_FILE_SVMLIGHT /* svmlight, libsvm (.svm .svmlight .libsvm) and Extreme Classification: rows, without their
-                           labels */
+    TAMIS_FILE_SVMLIGHT /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
 } tamis_file_format;
 
 /* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz",

@@ -12,7 +12,7 @@
 #include <strings.h>
 
 #include "base/status.h"
-#include "io/input.h"
+#include "io/unpack.h"
 
 enum { NAME_BYTES = 128, LOOKED_AT = 64, MOST_UNTITLED = 4 };
 

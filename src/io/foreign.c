@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/status.h"
-#include "io/input.h"
+#include "io/unpack.h"
 
 typedef struct foreign_row {
     const char *bytes;
