@@ -63,7 +63,10 @@ typedef struct tamis_ratings_options {
                               from 1; what is not named is not read. NULL: they are found */
     tamis_owned_sparse **times; /* set to a second matrix whose values are the times of the entries, fp64; to NULL where
                                    a line has none. NULL: not wanted */
-    uint64_t reserved[3];
+    char
+        *found; /* room for TAMIS_FOUND_BYTES, set to one line that says what the columns are and what was skipped:
+                   "ratings: user = column 2 'userId', item = column 3 'movieId'; 1 line of titles". NULL: not wanted */
+    uint64_t reserved[2];
 } tamis_ratings_options;
 
 /* The defaults of a tamis_ratings_options. */
@@ -81,12 +84,15 @@ typedef struct tamis_ratings_options {
 
 /* Reads lines of users, items, ratings and times, and more columns that are left out. Ids are any text without the
    separator: a tab, "::", a comma, a semicolon or blanks, whichever separates each of the first lines. Ids may be
-   quoted in a .csv. Comments begin with # or %. Columns are those of options.columns; else those with titles such as
-   userId, movie_id, rating and timestamp; else user, item, rating and time in that order. Where commas do not separate,
-   they may be decimal. A repeated pair keeps its last rating, by times if each line has one (a number or a date
-   YYYY-MM-DD[ HH:MM[:SS]]), or their sum. *ratings is CSR, users x items, fp32 (or value_type), sorted. *users and
-   *items are new dictionaries, or those of the options, which are unchanged after an error. skipped (may be NULL): the
-   number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
+   quoted in a .csv. Comments begin with # or % before the first line of data; later such a line is one if it has no
+   second field or the mark stands alone between blanks. Columns are those of options.columns; else those with titles
+   such as userId, movie_id, rating and timestamp (RecBole's "user_id:token", too); else user, item, rating and time in
+   that order. Titles that do not tell, and five or more fields without titles, are errors, unless the lines are lists
+   of different lengths, "user item item ...", of integers: their entries have the value missing_value. Where commas do
+   not separate, they may be decimal. A repeated pair keeps its last rating, by times if each line has one (a number or
+   a date YYYY-MM-DD[ HH:MM[:SS]]), or their sum. *ratings is CSR, users x items, fp32 (or value_type), sorted. *users
+   and *items are new dictionaries, or those of the options, which are unchanged after an error. skipped (may be NULL):
+   the number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
                                           tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);

@@ -34,7 +34,7 @@ TAMIS_API tamis_status tamis_fill_uniform(const tamis_dense *dense, uint64_t see
 /* How to treat entries at the same place. */
 typedef enum tamis_duplicates {
     TAMIS_DUPLICATES_KEEP = 0,
-    TAMIS_DUPLICATES_SUM = 1,
+    TAMIS_DUPLICATES_SUM = 1, /* of a pattern: how often each place occurs, where one does more than once */
     TAMIS_DUPLICATES_LAST = 2 /* the last one in the input's order */
 } tamis_duplicates;
 
@@ -86,7 +86,8 @@ typedef enum tamis_file_format {
     TAMIS_FILE_EDGES,          /* SNAP edge lists (.txt .el .edges .tsv): comments with # or %, two ids, weight, time */
     TAMIS_FILE_DOCWORD,        /* UCI bag of words (docword.*.txt): documents x words */
     TAMIS_FILE_LDAC,           /* lda-c (.ldac .dat): documents x words */
-    TAMIS_FILE_RATINGS, /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data) */
+    TAMIS_FILE_RATINGS, /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data
+                           .inter) */
     TAMIS_FILE_NPY,     /* dense .npy, C or Fortran order, f2 f4 f8 */
     TAMIS_FILE_NPZ,     /* CSR and COO in .npz, as written by SciPy's save_npz */
     TAMIS_FILE_SVMLIGHT /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
@@ -111,6 +112,9 @@ typedef struct tamis_read_report {
     uint64_t reserved[8];
 } tamis_read_report;
 
+/* Room for a line that says what the columns of a list are. */
+#define TAMIS_FOUND_BYTES 256
+
 /* The form of a matrix that is read. TAMIS_READ_OPTIONS_INIT means CSR, int32, fp32, values as in the file. */
 typedef struct tamis_read_options {
     tamis_file_format file_format;
@@ -133,7 +137,11 @@ typedef struct tamis_read_options {
     void *relabelled_context;
     tamis_read_report *report; /* filled, also after an error; NULL: not wanted */
     int value_column; /* edge lists: the column of the weights, 3 or 4; 0: the third, unless it looks like times */
-    uint64_t reserved[3];
+    char *found; /* edge lists and ratings: room for TAMIS_FOUND_BYTES, set to one line that says what the columns are;
+                    "" for other files. NULL: not wanted */
+    const char *columns; /* edge lists and ratings: as in tamis_ratings_options, or "from=NAME,to=NAME" of a graph, and
+                            maybe weight= and time=. NULL: they are found */
+    uint64_t reserved[1];
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */

@@ -288,7 +288,7 @@ class tamis_read_options(Structure):
                 ("progress_context", c_void_p), ("titles", POINTER(c_bool)),
                 ("relabelled", CFUNCTYPE(c_bool, c_void_p, c_bool, POINTER(c_int64), c_int64)),
                 ("relabelled_context", c_void_p), ("report", POINTER(tamis_read_report)), ("value_column", c_int),
-                ("reserved", c_uint64 * 3)]
+                ("found", c_char_p), ("columns", c_char_p), ("reserved", c_uint64 * 1)]
 
 
 class tamis_generate_options(Structure):
@@ -392,7 +392,8 @@ class tamis_ratings_options(Structure):
     _fields_ = [("header", c_bool), ("missing_value", c_double), ("users", c_void_p), ("items", c_void_p),
                 ("known_only", c_bool), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
                 ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("sum", c_bool), ("keep", c_int),
-                ("value_type", c_int), ("columns", c_char_p), ("times", POINTER(c_void_p)), ("reserved", c_uint64 * 3)]
+                ("value_type", c_int), ("columns", c_char_p), ("times", POINTER(c_void_p)), ("found", c_char_p),
+                ("reserved", c_uint64 * 2)]
 
 
 class tamis_split_options(Structure):

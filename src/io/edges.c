@@ -1,11 +1,12 @@
 /*
  * Lists of id pairs: graphs as SNAP and KONECT give them ("from to [weight [time]]", "from to time") and ratings ("user
- * item rating [time]"). Both are found out from the first line that is no comment: what stands between the fields, how
- * many there are, and whether it is a line of column titles. KONECT's first comment tells more. A third column is times
- * where the first lines say so (times.c), and then it is no weight.
+ * item rating [time]"). columns.c finds what stands between the fields, whether there is a line of titles, and which
+ * columns they tell. KONECT's first comment tells more. A third column is times where the first lines say so (lists.c),
+ * and then it is no weight.
  */
 #include <string.h>
 
+#include "io/columns.h"
 #include "io/format.h"
 #include "io/ids.h"
 #include "io/line_rows.h"
@@ -31,78 +32,112 @@ static const list_kind rating_list = {
     "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and optionally a time",
     false};
 
+/* Titles tell users and items, whatever the file's name. */
+static const list_kind titled_list = {
+    "#%", "an integer user id", "an integer item id", "a rating", 2, "a user, an item, a rating and optionally a time",
+    false};
+
 /* What the first lines tell. */
 typedef struct list_shape {
+    tamis_list_form form;
     char separator;
     int fields;
-    bool numeric;     /* the fields are numbers: no titles */
+    bool numeric;     /* the ids begin as numbers do, and so does a third field */
     bool names;       /* one of the ids is no integer, or a field is quoted */
-    const char *line; /* the line that was looked at */
+    bool anywhere;    /* the columns are those of `form`; else they are in order */
+    const char *line; /* the first line of data */
 } list_shape;
 
-static char find_separator(const tamis_bounded_text *text, const char *line) {
-    const char *const end = tamis_next_line(text, line);
-    for (const char *p = line; p < end; p++) {
-        if (*p == ',' || *p == ';') return *p;
-        if (p[0] == ':' && p[1] == ':') return ':';
-    }
-    return ' ';
-}
-
-static const char *skip_field(const tamis_bounded_text *text, const char *p, char separator) {
-    while (!tamis_at_line_end(text, p) && p < text->end && !(separator == ' ' ? tamis_is_blank(*p) : *p == separator))
-        p++;
-    return p;
-}
-
-static bool is_id(const tamis_bounded_text *text, const char *p, char separator) {
+static bool is_id(const tamis_field *field) {
     int64_t ignored;
-    const char *const after = tamis_parse_index(p, &ignored), *const end = skip_field(text, p, separator);
-    return after && tamis_skip_blanks(after) >= end;
+    const char *const digits = field->begin + (*field->begin == '+');
+    return tamis_parse_index(digits, &ignored) == field->begin + field->length;
 }
 
-static list_shape look_at(const tamis_bounded_text *text, const char *line) {
-    list_shape shape = {.separator = find_separator(text, line), .numeric = true, .line = line};
-    for (const char *p = line; !tamis_at_line_end(text, p) && p < text->end && shape.fields <= MOST_FIELDS;) {
-        double ignored;
-        shape.fields++;
-        shape.names |= *p == '"' || (shape.fields <= 2 && !is_id(text, p, shape.separator));
-        if (shape.fields <= 2)
-            shape.numeric &= tamis_is_digit(*p);
-        else if (shape.fields == 3)
-            shape.numeric &= tamis_parse_real(p, &ignored) != NULL;
-        p = skip_field(text, p, shape.separator);
-        if (tamis_at_line_end(text, p) || p >= text->end) break;
-        if (shape.separator != ' ') p += shape.separator == ':' && p[1] == ':' ? 2 : 1;
-        p = tamis_skip_blanks(p);
+/* Whether the columns are those of a list without titles, and what is behind them is numbers. */
+static bool is_in_order(const tamis_columns *columns, const tamis_field_form *form, const tamis_field *fields,
+                        int count) {
+    double ignored;
+    for (int role = 0; role < TAMIS_ROLES; role++)
+        if (columns->at[role] >= 0 && columns->at[role] != role) return false;
+    for (int i = 2; i < count; i++)
+        if (!tamis_field_number(form, &fields[i], &ignored)) return false;
+    return columns->at[TAMIS_ROLE_RATING] >= 0 && count <= MOST_FIELDS;
+}
+
+/* Looks at the line of data: how its fields are separated, and whether its ids are integers. */
+static void look_at_line(const tamis_bounded_text *text, list_shape *shape) {
+    const tamis_columns *const columns = &shape->form.columns;
+    tamis_field_form form = shape->form.fields;
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = 0;
+    double ignored;
+    if (form.separator == '\t' && !columns->known) form.separator = ' '; /* beside blanks, as numbers may be */
+    shape->separator = form.separator == '\t' ? ' ' : form.separator;
+    shape->numeric = true;
+    if (tamis_fields_split(text, &form, shape->line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK)
+        tamis_clear_error(); /* it is told when the line is read */
+    if (count > 0 && fields[count - 1].begin >= tamis_fields_end(text, shape->line))
+        count--; /* a separator at the end */
+    shape->anywhere = columns->known && !is_in_order(columns, &form, fields, count);
+    for (int i = 0; i < count; i++) {
+        const int role = !shape->anywhere ? i : i == columns->at[0] ? 0 : i == columns->at[1] ? 1 : TAMIS_ROLE_TIME;
+        const tamis_field *const f = &fields[i];
+        shape->names |= role <= TAMIS_ROLE_TIME && (f->quoted || *f->begin == '"') && (role < 2 || !shape->anywhere);
+        shape->names |= role <= TAMIS_ROLE_ITEM && !is_id(f);
+        if (role <= TAMIS_ROLE_ITEM) shape->numeric &= tamis_is_digit(f->begin[*f->begin == '+']);
+        if (role == TAMIS_ROLE_RATING) shape->numeric &= tamis_parse_real(f->begin, &ignored) != NULL;
     }
-    return shape;
+    shape->fields = count;
 }
 
-/* Finds the first line with data; it passes over a line of titles before it. */
-static list_shape find_shape(const tamis_bounded_text *text, const list_kind *kind) {
-    const char *const first = tamis_skip_comments(text, text->begin, kind->comments);
-    const list_shape shape = look_at(text, first);
-    if (shape.numeric || shape.fields < kind->fewest_fields || tamis_is_digit(*first)) return shape;
-    const char *const second = tamis_skip_comments(text, tamis_next_line(text, first), kind->comments);
-    return second < text->end ? look_at(text, second) : shape;
+/* Finds the columns and the first line with data. */
+static tamis_status find_shape(const tamis_bounded_text *text, bool ended, const char *columns, list_shape *shape) {
+    const tamis_list_request request = {.ended = ended, .integers = true, .columns = columns};
+    *shape = (list_shape){0};
+    TRY(tamis_list_find(text, &request, &shape->form));
+    shape->line = shape->form.first;
+    if (shape->line < text->end) look_at_line(text, shape);
+    return TAMIS_OK;
 }
 
-static bool sniff(const tamis_bounded_text *text, const list_kind *kind) {
-    const list_shape shape = find_shape(text, kind);
-    return shape.numeric && !shape.names && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
+static bool has_fields(const list_shape *shape, int fewest) {
+    if (shape->anywhere) return shape->fields >= shape->form.columns.needed;
+    return shape->fields >= fewest && shape->fields <= MOST_FIELDS;
+}
+
+/* Whether the titles tell users and items. */
+static bool has_users(const list_shape *shape) { return shape->form.columns.known && !shape->form.columns.graph; }
+
+static bool sniff(const tamis_bounded_text *text, const list_kind *kind, list_shape *shape) {
+    if (find_shape(text, false, NULL, shape) == TAMIS_OK)
+        return shape->numeric && !shape->names && has_fields(shape, kind->fewest_fields);
+    tamis_clear_error(); /* the reader will tell */
+    return false;
 }
 
 /* Recognises edges. Three fields with commas are more likely a rating. */
 static bool sniff_edges(const tamis_bounded_text *text) {
+    list_shape shape;
     if (tamis_konect_of(text).found) return true;
-    const list_shape shape = find_shape(text, &edge_list);
-    return sniff(text, &edge_list) && (shape.separator == ' ' || shape.fields == 2);
+    return sniff(text, &edge_list, &shape) && !has_users(&shape) &&
+           (shape.separator == ' ' || (shape.fields == 2 && !shape.anywhere));
 }
 
-static bool sniff_ratings(const tamis_bounded_text *text) { return sniff(text, &rating_list); }
+/* Whether a value and a time follow the ids, which is how ratings are listed. */
+static bool has_ratings(const tamis_bounded_text *text) {
+    list_shape shape;
+    return !tamis_konect_of(text).found && sniff(text, &edge_list, &shape) && shape.fields == MOST_FIELDS &&
+           tamis_column_is_times(text, shape.line, 4, shape.separator, edge_list.comments) &&
+           !tamis_column_is_times(text, shape.line, 3, shape.separator, edge_list.comments);
+}
 
-/* Finds the column of the values: 3, 4, or 0 if there are none. */
+static bool sniff_ratings(const tamis_bounded_text *text) {
+    list_shape shape;
+    return sniff(text, &titled_list, &shape) && (has_users(&shape) || has_fields(&shape, rating_list.fewest_fields));
+}
+
+/* Finds the column of the values: 3, 4, or one that its title tells; 0 if there are none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
                        const list_shape *shape) {
     const int requested = kind == &rating_list ? 0 : reading->options.value_column;
@@ -110,10 +145,14 @@ static int find_values(const tamis_reading *reading, const list_kind *kind, cons
     int times = kind != &rating_list && shape->fields > 3 && requested != 4 ? 4 : 0, values = shape->fields > 2 ? 3 : 0;
     if (requested != 0) {
         values = requested;
+    } else if (shape->form.columns.known) {
+        values = shape->form.columns.at[TAMIS_ROLE_RATING] + 1;
+        times = shape->form.columns.at[TAMIS_ROLE_TIME] + 1;
+        if (times != 3 && (times != 4 || !kind->square)) times = 0; /* only those of edges are told */
     } else if (konect->found) {
         if (!konect->weights) values = 0;
     } else if (values == 3 && (kind != &rating_list || shape->fields == 3) &&
-               tamis_column_is_times(&reading->text, shape->line, shape->separator, kind->comments)) {
+               tamis_column_is_times(&reading->text, shape->line, 3, shape->separator, kind->comments)) {
         values = 0;
         times = 3;
     }
@@ -134,22 +173,36 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     if (shape->line >= text->end) return TAMIS_OK;
     if (report) report->graph = kind->square;
     if (report) report->weights = shape->fields > 2;
-    if (report) report->other_ids = shape->names && shape->fields >= 2 && shape->fields <= MOST_FIELDS;
-    if (shape->fields < kind->fewest_fields || shape->fields > MOST_FIELDS)
-        return refuse_fields(text, shape, kind->fields);
+    if (report) report->other_ids = shape->names && has_fields(shape, 2);
+    if (shape->form.lists) {
+        if (report) {
+            report->other_ids = true;
+            report->graph = report->weights = false;
+            report->times_column = 0;
+        }
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, shape->line,
+                                 "lines of different lengths: lists of items by user, which tamis_read_ratings reads");
+    }
+    if (!shape->anywhere && !has_fields(shape, kind->fewest_fields)) return refuse_fields(text, shape, kind->fields);
     if (kind != &rating_list && shape->fields < reading->options.value_column)
         return refuse_fields(text, shape,
                              reading->options.value_column == 3 ? "a value in column 3" : "a value in column 4");
     return TAMIS_OK;
 }
 
-static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_line_list *list) {
+static tamis_status read_list(const tamis_reading *reading, const list_kind **of, tamis_line_list *list) {
     const tamis_bounded_text *const text = &reading->text;
-    const tamis_konect konect = kind == &rating_list ? (tamis_konect){0} : tamis_konect_of(text);
-    const list_shape shape = find_shape(text, kind);
-    if (reading->options.titles)
-        *reading->options.titles = shape.line != tamis_skip_comments(text, text->begin, kind->comments);
+    const tamis_konect konect = *of == &rating_list ? (tamis_konect){0} : tamis_konect_of(text);
+    list_shape shape;
+    TRY(find_shape(text, reading->input->ended, reading->options.columns, &shape));
+    if (has_users(&shape)) *of = &titled_list;
+    if (shape.form.columns.graph && *of == &rating_list) *of = &edge_list;
+    const list_kind *const kind = *of;
+    if (reading->options.titles) *reading->options.titles = shape.form.titles != NULL;
     const int values = find_values(reading, kind, &konect, &shape);
+    shape.form.columns.at[TAMIS_ROLE_RATING] = values - 1;
+    if (shape.form.columns.needed < values) shape.form.columns.needed = values;
+    if (reading->options.found) tamis_list_describe(text, &shape.form, kind->square, reading->options.found);
     TRY(check_shape(reading, kind, &shape));
     if (konect.bipartite && reading->options.undirected)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
@@ -160,6 +213,7 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
         reading->options.report->undirected = konect.symmetric && !reading->options.undirected;
         reading->options.report->bipartite = konect.bipartite;
     }
+    const bool names = !kind->square && kind != &bipartite_list;
     const int fields = shape.fields > 2 ? shape.fields - 2 : 0; /* behind the ids */
     const tamis_line_rule rule = {.comments = kind->comments,
                                   .separator = shape.separator,
@@ -171,12 +225,16 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
                                   .value_name = kind->value_name,
                                   .value = values > 0 ? TAMIS_LINE_REAL : TAMIS_LINE_NO_VALUE,
                                   .keep_values = tamis_wants_values(reading),
-                                  .names = kind == &rating_list,
+                                  .names = names,
                                   .skipped = values == 4 ? 1 : 0,
                                   .extra = values == 4   ? 0
                                            : values == 3 ? fields - 1
                                                          : fields,
-                                  .count = -1};
+                                  .count = -1,
+                                  .plus = true,
+                                  .comma = shape.separator != ',',
+                                  .marked = names ? &shape.form.fields : NULL,
+                                  .form = shape.anywhere ? &shape.form : NULL};
     const tamis_line_form form = {.rule = &rule,
                                   .body = shape.line,
                                   .any_ids = reading->options.relabel,
@@ -223,16 +281,17 @@ static tamis_status finish_list(const tamis_reading *reading, const list_kind *k
 }
 
 static tamis_status read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    const list_kind *const kind = tamis_konect_of(&reading->text).bipartite ? &bipartite_list : &edge_list;
+    const list_kind *kind = tamis_konect_of(&reading->text).bipartite ? &bipartite_list : &edge_list;
     tamis_line_list list;
-    TRY(read_list(reading, kind, &list));
+    TRY(read_list(reading, &kind, &list));
     return finish_list(reading, kind, &list, matrix);
 }
 
 static tamis_status read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+    const list_kind *kind = &rating_list;
     tamis_line_list list;
-    TRY(read_list(reading, &rating_list, &list));
-    return finish_list(reading, &rating_list, &list, matrix);
+    TRY(read_list(reading, &kind, &list));
+    return finish_list(reading, kind, &list, matrix);
 }
 
 const tamis_file_row tamis_edges_file = {
@@ -242,6 +301,7 @@ const tamis_file_row tamis_edges_file = {
     .name = "edges",
     .endings = ".txt .el .edges .tsv .wel ?.csv +out.",
     .sniff = sniff_edges,
+    .declines = has_ratings,
     .read = read_edges,
 };
 
@@ -250,7 +310,7 @@ const tamis_file_row tamis_ratings_file = {
     .lines = true,
     .shape = TAMIS_SHAPE_IDS,
     .name = "ratings",
-    .endings = ".csv .ratings .data .tsv .dat",
+    .endings = ".csv .ratings .data .tsv .dat .inter",
     .sniff = sniff_ratings,
     .read = read_rating_lines,
 };

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/status.h"
+#include "io/unpack.h"
 
 typedef struct foreign_row {
     const char *bytes;
@@ -87,6 +88,66 @@ static bool is_other_zip(const tamis_bounded_text *text) {
     return memcmp(bytes + NAME_AT + length - ENDING, ".npy", ENDING) != 0;
 }
 
+/* ---- texts that would be taken for lists */
+
+static bool ends_with(const char *name, const char *ending) {
+    const size_t length = tamis_unpacked_name_length(name), size = strlen(ending);
+    return length > size && strncasecmp(name + length - size, ending, size) == 0;
+}
+
+/* DIMACS: "c" lines, then "p WORD vertices edges". */
+static bool is_dimacs(const tamis_bounded_text *text) {
+    static const char *const words[] = {"sp", "edge", "col", "max", "min", "asn", "mat", "aux"};
+    const char *p = text->begin;
+    while (p < text->end && (*p == '\n' || *p == '\r' || (*p == 'c' && (tamis_is_blank(p[1]) || p[1] == '\n'))))
+        p = tamis_next_line(text, p);
+    if (p[0] != 'p' || !tamis_is_blank(p[1])) return false;
+    p = tamis_skip_blanks(p);
+    p = tamis_skip_blanks(p + 1);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t length = strlen(words[i]);
+        if (strncmp(p, words[i], length) == 0 && tamis_is_blank(p[length])) return true;
+    }
+    return false;
+}
+
+/* libffm: "label field:index:value ...". */
+static bool is_libffm(const tamis_bounded_text *text) {
+    double value;
+    int64_t index;
+    const char *p = tamis_parse_real(tamis_skip_comments(text, text->begin, "#"), &value);
+    if (!p || !tamis_is_blank(*p)) return false;
+    int64_t count = 0;
+    for (p = tamis_skip_blanks(p); !tamis_at_line_end(text, p); p = tamis_skip_blanks(p), count++) {
+        for (int i = 0; i < 2; i++) {
+            p = tamis_parse_index(p, &index);
+            if (!p || *p++ != ':') return false;
+        }
+        p = tamis_parse_real(p, &value);
+        if (!p || !(tamis_is_blank(*p) || tamis_at_line_end(text, p))) return false;
+    }
+    return count > 0;
+}
+
+static bool is_pajek(const tamis_bounded_text *text) {
+    const char *const p = tamis_skip_comments(text, text->begin, "%");
+    return strncasecmp(p, "*vertices", 9) == 0 || strncasecmp(p, "*network", 8) == 0;
+}
+
+/* hMETIS' files look like edge lists: only the name tells. */
+static bool is_hmetis(const tamis_bounded_text *text) { return ends_with(text->name, ".hgr"); }
+
+static const struct {
+    bool (*is)(const tamis_bounded_text *text);
+    const char *what, *instead;
+} texts[] = {
+    {is_hmetis, "a hypergraph of hMETIS", "write a line `hyperedge vertex` for each pin of it as OUT.el"},
+    {is_dimacs, "a graph of DIMACS", "convert it: awk '/^[ae] /{print $2, $3, $4}' FILE > OUT.el"},
+    {is_pajek, "a network of Pajek",
+     "convert it in Python: networkx.write_weighted_edgelist(networkx.read_pajek(FILE), \"OUT.el\")"},
+    {is_libffm, "a file of libffm", "leave out the fields: sed 's/[0-9]*:\\([0-9]*:\\)/\\1/g' FILE > OUT.svm"},
+};
+
 static tamis_status refuse(const tamis_bounded_text *text, const char *what, const char *instead) {
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s, which Tamis does not read: %s", text->name, what, instead);
 }
@@ -94,6 +155,8 @@ static tamis_status refuse(const tamis_bounded_text *text, const char *what, con
 tamis_status tamis_refuse_foreign(const tamis_bounded_text *text) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (matches(text, &rows[i])) return refuse(text, rows[i].what, rows[i].instead);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].is(text)) return refuse(text, texts[i].what, texts[i].instead);
     if (is_other_zip(text))
         return refuse(text, "a ZIP archive without arrays of NumPy", "unpack it (unzip FILE) and read the file in it");
     return TAMIS_OK;

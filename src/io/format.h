@@ -29,6 +29,9 @@ typedef struct tamis_file_row {
     const char *endings;
     /* Does the beginning of the file look like the format? */
     bool (*sniff)(const tamis_bounded_text *text);
+    /* Is a content that sniff() takes rather that of a format behind this one, where no name tells? NULL: it never is.
+     */
+    bool (*declines)(const tamis_bounded_text *text);
     /* Either is NULL where the format has no such matrices. */
     tamis_status (*read)(const tamis_reading *reading, tamis_owned_sparse **matrix);
     tamis_status (*read_dense)(const tamis_bounded_text *text, tamis_type type, tamis_read_report *report,

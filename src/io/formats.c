@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "io/input.h"
 
@@ -87,19 +88,36 @@ static name_match match_name(const tamis_file_row *row, const char *name, size_t
     return NO_MATCH;
 }
 
-tamis_file_shape tamis_file_shape_by_name(const char *path, bool documents) {
+/* Tells the shape by the name; *known: it is one of a format. */
+static tamis_file_shape shape_by_name(const char *path, bool documents, bool *known) {
     const char *const name = base_name(path);
     const size_t length = tamis_unpacked_name_length(name);
     bool ids = false, counted = false;
+    *known = false;
     for (int i = 0; i < ROWS; i++) {
         size_t matched;
         const name_match match = match_name(rows[i], name, length, &matched);
+        *known |= match != NO_MATCH && match != BY_WEAK_BEGINNING;
         if (match == BY_BEGINNING) return rows[i]->shape;
         ids |= rows[i]->shape == TAMIS_SHAPE_IDS && match == BY_ENDING;
         counted |= rows[i]->shape == TAMIS_SHAPE_COUNTED && (match == BY_ENDING || match == BY_DOCUMENTS);
     }
     if (ids && !(documents && counted)) return TAMIS_SHAPE_IDS;
     return counted ? TAMIS_SHAPE_COUNTED : TAMIS_SHAPE_STATED;
+}
+
+tamis_status tamis_file_shape_of(const char *path, bool documents, tamis_file_shape *shape) {
+    const tamis_progress progress = {0};
+    tamis_input input;
+    struct stat about;
+    bool known;
+    *shape = shape_by_name(path, documents, &known);
+    if (known || stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return TAMIS_OK;
+    TRY(tamis_input_open_window(path, 0, &progress, &input));
+    const tamis_file_row *const row = tamis_find_format(&input.text);
+    *shape = row ? row->shape : TAMIS_SHAPE_IDS; /* names make content that is of no other format */
+    tamis_input_close(&input);
+    return TAMIS_OK;
 }
 
 size_t tamis_file_stem_length(const char *name) {
@@ -146,6 +164,6 @@ const tamis_file_row *tamis_find_format(const tamis_bounded_text *text) {
     if (!by_name) by_name = by_beginning;
     if (by_name) return by_name; /* its reader will say what is wrong */
     for (int i = 0; i < ROWS; i++)
-        if (rows[i]->sniff(text)) return rows[i];
+        if (rows[i]->sniff(text) && !(rows[i]->declines && rows[i]->declines(text))) return rows[i];
     return NULL;
 }

@@ -133,6 +133,17 @@ tamis_status tamis_fortran_parse(const tamis_bounded_text *text, const char *at,
     return TAMIS_OK;
 }
 
+/* Returns the end of the word at p. "1.5D 02", with a blank for the exponent's sign, is one. */
+static const char *skip_word(const char *p, const char *end) {
+    const char *const start = p;
+    for (; p < end; p++) {
+        const bool sign = p - start >= 2 && strchr("dDeE", p[-1]) && (tamis_is_digit(p[-2]) || p[-2] == '.') &&
+                          p + 1 < end && tamis_is_digit(p[1]);
+        if (tamis_is_blank(*p) && !sign) break;
+    }
+    return p;
+}
+
 /* Counts the words of a line up to `most` + 1; -1 when one is longer than a field can be. */
 static int64_t count_words(const char *p, const char *end, int64_t most) {
     int64_t count = 0;
@@ -140,7 +151,7 @@ static int64_t count_words(const char *p, const char *end, int64_t most) {
         while (p < end && tamis_is_blank(*p)) p++;
         if (p >= end) break;
         const char *const start = p;
-        while (p < end && !tamis_is_blank(*p)) p++;
+        p = skip_word(p, end);
         if (p - start > TAMIS_FORTRAN_WIDTH) return -1;
         count++;
     }
@@ -188,7 +199,7 @@ static void find_in_columns(const tamis_fortran_cursor *cursor, int number, cons
 static void find_word(tamis_fortran_cursor *cursor, const char **begin, const char **end) {
     while (cursor->word < cursor->line_end && tamis_is_blank(*cursor->word)) cursor->word++;
     *begin = cursor->word;
-    while (cursor->word < cursor->line_end && !tamis_is_blank(*cursor->word)) cursor->word++;
+    cursor->word = skip_word(cursor->word, cursor->line_end);
     *end = cursor->word;
 }
 
@@ -232,6 +243,8 @@ tamis_status tamis_fortran_real(tamis_fortran_cursor *cursor, const char *what, 
     int number;
     TRY(take_field(cursor, copy, &at, &number));
     const bool integer = cursor->format->fields[number].kind == 'I';
+    for (char *p = copy; *p; p++) /* the blank of "1.5D 02" */
+        if (*p == ' ' && p > copy && strchr("dDeE", p[-1])) *p = '+';
     const char *const after = integer ? tamis_parse_real(copy, value)
                                       : tamis_parse_fortran_real(copy, cursor->format->fields[number].decimals,
                                                                  cursor->format->fields[number].scale, value);

@@ -221,13 +221,3 @@ void tamis_input_close(tamis_input *input) {
     if (input->from.name) tamis_unpacker_close(&input->from);
     *input = (tamis_input){0};
 }
-
-size_t tamis_unpacked_name_length(const char *name) {
-    static const char *const endings[] = {".gz", ".xz", ".zst"};
-    const size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t ending = strlen(endings[i]);
-        if (length > ending && strcmp(name + length - ending, endings[i]) == 0) return length - ending;
-    }
-    return length;
-}

@@ -57,7 +57,4 @@ double tamis_input_share(const tamis_input *input);
 /* Guesses how many entries the whole file has from those of this share of it. told: how many it says; -1: nothing. */
 int64_t tamis_guess_entries(int64_t needed, double share, int64_t told);
 
-/* Returns the length of a name without .gz, .xz or .zst. */
-TAMIS_PRIVATE_API size_t tamis_unpacked_name_length(const char *name);
-
 #endif

@@ -109,13 +109,55 @@ static const char *skip_numbers(const tamis_line_rule *rule, const char *q, int 
     return q;
 }
 
+/* Parses an index that takes all of a field. */
+static bool is_index(const tamis_field *field, int64_t size, int64_t *index) {
+    const char *const digits = field->begin + (*field->begin == '+');
+    return tamis_parse_index(digits, index) == field->begin + field->length && *index < size;
+}
+
+/* Parses the entry at p, whose columns are anywhere. */
+static const char *parse_columns(const tamis_line_rule *rule, const char *p, const char *end, line_fields *line) {
+    const int *const at = rule->form->columns.at;
+    const int value = rule->value != TAMIS_LINE_NO_VALUE ? at[TAMIS_ROLE_RATING] : -1;
+    const char *const newline = memchr(p, '\n', (size_t)(end - p)), *const last = newline ? newline : end;
+    const char *fault = NULL;
+    bool row = false, column = false, valued = value < 0;
+    for (int i = 0; p && i < rule->form->columns.needed; i++) {
+        tamis_field field = {0};
+        const char *const start = p;
+        p = tamis_field_take(&rule->form->fields, p, last, &field, &fault);
+        if (fault) return no_field(line, FAULT_SEPARATOR, fault);
+        if (i == at[TAMIS_ROLE_USER] && !(row = is_index(&field, rule->rows, &line->row)))
+            return no_field(line, FAULT_ROW, start);
+        if (i == at[TAMIS_ROLE_ITEM] && !(column = is_index(&field, rule->cols, &line->column)))
+            return no_field(line, FAULT_COLUMN, start);
+        if (i != value) continue;
+        if (!(valued = tamis_field_number(&rule->form->fields, &field, &line->value)))
+            return no_field(line, FAULT_VALUE, start);
+        line->inexact = !tamis_number_kept(field.begin, field.begin + field.length, line->value);
+    }
+    if (!row || !column || !valued)
+        return no_field(line, !row ? FAULT_ROW : !column ? FAULT_COLUMN : FAULT_VALUE, last);
+    return newline ? newline + 1 : end;
+}
+
+/* Parses a value with a comma at q once more, as a field; returns q if it is none. */
+static const char *parse_comma(const tamis_line_rule *rule, const char *p, const char *q, double *value) {
+    const tamis_field_form form = {.separator = rule->separator};
+    const char *end = q + 1;
+    while (*end && *end != '\n' && !tamis_is_blank(*end) && *end != rule->separator) end++;
+    const tamis_field field = {.begin = p, .length = (size_t)(end - p)};
+    return tamis_field_number(&form, &field, value) ? end : q;
+}
+
 /* Parses the entry at p, which is no blank; returns the character after its line. */
 static inline const char *parse_line(const tamis_line_rule *rule, const char *p, const char *end, line_fields *line) {
-    const char *q = tamis_parse_index(p, &line->row);
+    if (rule->form) return parse_columns(rule, p, end, line);
+    const char *q = tamis_parse_index(rule->plus && *p == '+' ? p + 1 : p, &line->row);
     if (!q || line->row < rule->base || line->row - rule->base >= rule->rows) return no_field(line, FAULT_ROW, p);
     p = skip_separator(q, rule->separator);
     if (!p) return no_separator(line, FAULT_COLUMN, q);
-    q = tamis_parse_index(p, &line->column);
+    q = tamis_parse_index(rule->plus && *p == '+' ? p + 1 : p, &line->column);
     if (!q || line->column < rule->base || line->column - rule->base >= rule->cols)
         return no_field(line, FAULT_COLUMN, p);
     if (rule->no_diagonal && line->row == line->column) return no_field(line, FAULT_DIAGONAL, p);
@@ -125,6 +167,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
         if (!p) return no_separator(line, FAULT_VALUE, q);
         q = parse_value(rule, p, &line->value);
         if (!q) return no_field(line, FAULT_VALUE, p);
+        if (*q == ',' && rule->comma) q = parse_comma(rule, p, q, &line->value);
         line->inexact = !tamis_number_kept(p, q, line->value);
     }
     if (rule->extra > 0 && !(q = skip_numbers(rule, q, rule->extra, line))) return NULL;
@@ -145,6 +188,7 @@ static inline const char *find_entry(const tamis_line_rule *rule, const char *p,
             return p;
         else {
             const char *const newline = memchr(p, '\n', (size_t)(end - p));
+            if (rule->marked && !tamis_fields_are_none(rule->marked, p, newline ? newline : end)) return p;
             if (!newline) return NULL;
             p = newline + 1;
         }

@@ -2,6 +2,7 @@
 #ifndef TAMIS_IO_LINES_H
 #define TAMIS_IO_LINES_H
 
+#include "io/columns.h"
 #include "io/entries.h"
 #include "io/triangles.h"
 
@@ -20,12 +21,17 @@ typedef struct tamis_line_rule {
     const char *row_name, *column_name, *value_name; /* with their article: "a row index" */
     tamis_line_value value;
     bool keep_values;
-    bool no_diagonal;           /* of a skew-symmetric matrix */
-    tamis_triangles *triangles; /* of a symmetric matrix: notes what may stand in both; else NULL */
-    bool names;                 /* an id that is no integer may be a name: the report says so */
-    int skipped;                /* numbers between the indices and the value, read past */
-    int extra;                  /* further numbers in a line, read past */
-    int64_t count;              /* entries there must be; -1: any */
+    bool no_diagonal;               /* of a skew-symmetric matrix */
+    tamis_triangles *triangles;     /* of a symmetric matrix: notes what may stand in both; else NULL */
+    bool names;                     /* an id that is no integer may be a name: the report says so */
+    int skipped;                    /* numbers between the indices and the value, read past */
+    int extra;                      /* further numbers in a line, read past */
+    int64_t count;                  /* entries there must be; -1: any */
+    bool plus;                      /* an index may have a sign */
+    bool comma;                     /* a value may have a decimal comma */
+    const tamis_field_form *marked; /* of a list in which a line that begins as a comment may be an entry: its fields */
+    const tamis_list_form *form; /* of a list whose columns are anywhere; it replaces the separator, skipped and extra;
+                                    NULL: the columns are in this order */
 } tamis_line_rule;
 
 /* Parses the lines from `body` to the end of the file. The entries are in the order of the file; rows and cols are set

@@ -2,6 +2,7 @@
 #include "io/lists.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "io/input.h"
 
@@ -25,6 +26,10 @@ tamis_konect tamis_konect_of(const tamis_bounded_text *text) {
                                           "multiposweighted", NULL};
     const char *p = text->begin;
     int form = 0, weight = 0;
+    if (strncasecmp(p, "%%MatrixMarket", 14) == 0) { /* of an edge list that has it as a comment */
+        const char *const end = tamis_next_line(text, p), *const word = strstr(p, " symmetric");
+        return (tamis_konect){.symmetric = word && word < end};
+    }
     if (*p++ != '%' || !take_word(&p, forms, &form) || !take_word(&p, weights, &weight)) return (tamis_konect){0};
     return (tamis_konect){.found = true, .symmetric = form == 0, .bipartite = form == 2, .weights = weight > 0};
 }
@@ -40,7 +45,8 @@ static const char *skip_field(const tamis_bounded_text *text, const char *p, cha
     return tamis_skip_blanks(p);
 }
 
-bool tamis_column_is_times(const tamis_bounded_text *text, const char *line, char separator, const char *comments) {
+bool tamis_column_is_times(const tamis_bounded_text *text, const char *line, int column, char separator,
+                           const char *comments) {
     enum { LINES = 1 << 16, BYTES = 512 << 10, FEWEST = 3, DAY = 86400 };
     const int64_t earliest = 100000000, latest = 100000000000000000;
     bool dates = true, rises = true;
@@ -48,7 +54,8 @@ bool tamis_column_is_times(const tamis_bounded_text *text, const char *line, cha
     for (const char *p = line; p < text->end && p - line < BYTES && count < LINES;
          p = tamis_skip_comments(text, tamis_next_line(text, p), comments)) {
         int64_t time = 0;
-        const char *const field = skip_field(text, skip_field(text, p, separator), separator);
+        const char *field = p;
+        for (int i = 1; i < column; i++) field = skip_field(text, field, separator);
         const char *const after = tamis_parse_index(field, &time);
         if (!after || !(tamis_is_blank(*after) || tamis_at_line_end(text, after) || *after == separator)) return false;
         dates &= time >= earliest && time < latest;

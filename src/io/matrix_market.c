@@ -46,10 +46,36 @@ static const market_word symmetry_words[] = {
 /* Takes the first line. Blanks and blank lines before it, which some editors leave, do no harm. */
 static const char *find_banner(const tamis_bounded_text *text) { return tamis_skip_comments(text, text->begin, ""); }
 
-static bool sniff_matrix_market(const tamis_bounded_text *text) {
+/* Whether the line is three integers: the sizes of a coordinate matrix. */
+static bool is_sizes(const tamis_bounded_text *text, const char *p) {
+    int64_t ignored;
+    for (int i = 0; i < 3; i++) {
+        p = tamis_parse_index(tamis_skip_blanks(p), &ignored);
+        if (!p || !(tamis_is_blank(*p) || tamis_at_line_end(text, p))) return false;
+    }
+    return tamis_at_line_end(text, tamis_skip_blanks(p));
+}
+
+/* Whether the sizes are in a comment, right before the entries: an edge list of networkrepository.com, of which the
+   first line is a comment, too. */
+static bool has_sizes_in_comment(const tamis_bounded_text *text) {
+    const char *last = NULL;
+    for (const char *p = tamis_next_line(text, find_banner(text)); p < text->end && *p == '%';
+         p = tamis_next_line(text, p))
+        last = p;
+    if (!last || !is_sizes(text, last + 1)) return false;
+    const char *const sizes = tamis_skip_comments(text, tamis_next_line(text, last), "%");
+    return sizes < text->end && !is_sizes(text, sizes);
+}
+
+static bool has_banner(const tamis_bounded_text *text) {
     const char *const start = find_banner(text), *p = start;
     while (*p == '%') p++;
     return p > start && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
+}
+
+static bool sniff_matrix_market(const tamis_bounded_text *text) {
+    return has_banner(text) && !has_sizes_in_comment(text);
 }
 
 /* Takes the word at *p, after blanks, which is one of `words`. */
@@ -74,7 +100,7 @@ static tamis_status take_word(const tamis_bounded_text *text, const char **p, co
 static tamis_status take_kind(const tamis_bounded_text *text, market_header *header) {
     static const market_word objects[] = {{"matrix", 0}, {NULL, 0}};
     const char *p = find_banner(text);
-    if (!sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
+    if (!has_banner(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
     while (*p == '%') p++;
     p += 12;
     int ignored = 0, array = 0, field = 0, symmetry = 0;

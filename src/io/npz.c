@@ -10,7 +10,7 @@
 #include "io/rows.h"
 #include "io/zip.h"
 
-enum { NAME_BYTES = 512, HEAD_BYTES = 4096 };
+enum { NAME_BYTES = 512, HEAD_BYTES = 4096, LIST_BYTES = 160 };
 
 /* One array of the archive. */
 typedef struct archive_array {
@@ -36,9 +36,12 @@ static tamis_status look_at_array(const tamis_bounded_text *archive, const char 
     int64_t bytes = 0;
     snprintf(array->name, sizeof array->name, "%.*s(%s)", NAME_BYTES - 32, archive->name, member);
     TRY(tamis_zip_peek(archive, member, head, HEAD_BYTES, &array->found, &bytes));
-    if (!array->found)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found no %s, expected what scipy.sparse.save_npz writes",
-                          archive->name, member);
+    if (!array->found) {
+        char names[LIST_BYTES];
+        tamis_zip_list(archive, names, sizeof names);
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found no %s%s%s, expected what scipy.sparse.save_npz writes",
+                          archive->name, member, names[0] ? " but " : "", names);
+    }
     TRY(tamis_npy_open(array->name, head, bytes < HEAD_BYTES ? bytes : HEAD_BYTES, bytes, &array->npy));
     if (array->npy.behind == 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld bytes behind the elements", array->name,

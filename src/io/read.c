@@ -42,12 +42,17 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         {"threads", options->threads, INT_MAX},
     };
     if (options->report) *options->report = (tamis_read_report){0};
+    if (options->found) options->found[0] = '\0';
     if (options->value_column != 0 && options->value_column != 3 && options->value_column != 4)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.value_column = %d: expected 0, 3 or 4", options->value_column);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].value < 0 || choices[i].value >= choices[i].count)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %d: expected 0 to %d", choices[i].name,
                               choices[i].value, choices[i].count - 1);
+    const tamis_file_format format = options->file_format;
+    if (options->columns && format != TAMIS_FILE_AUTO && tamis_file_row_of(format)->shape != TAMIS_SHAPE_IDS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.columns = \"%s\": expected NULL for a file of format %s",
+                          options->columns, tamis_file_format_name(format));
     return TAMIS_OK;
 }
 
@@ -60,8 +65,10 @@ static bool can_take_windows(const tamis_input *input, const tamis_file_row *row
 }
 
 static const tamis_file_row *find_row(const tamis_input *input, const tamis_read_options *options) {
-    const bool given = options->file_format != TAMIS_FILE_AUTO;
-    return given ? tamis_file_row_of(options->file_format) : tamis_find_format(&input->text);
+    if (options->file_format != TAMIS_FILE_AUTO) return tamis_file_row_of(options->file_format);
+    const tamis_file_row *const row = tamis_find_format(&input->text);
+    const bool list = row && row->shape == TAMIS_SHAPE_IDS;
+    return options->columns && !list ? tamis_file_row_of(TAMIS_FILE_RATINGS) : row;
 }
 
 /* Checks before more is read that the beginning tells enough. */
@@ -82,7 +89,8 @@ static tamis_status read_text(tamis_input *input, const tamis_read_options *opti
     TRY(check_beginning(input, row));
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
-    if (row->sniff(text)) TRY(tamis_input_fill(input)); /* else the reader will find the fault in the beginning */
+    if (options->columns || row->sniff(text))
+        TRY(tamis_input_fill(input)); /* else the reader will find the fault in the beginning */
     if (!input->ended && !can_take_windows(input, row)) TRY(tamis_input_rest(input));
     progress.low = input->ended ? LOADED : 0;
     progress.high = PARSED;

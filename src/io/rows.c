@@ -128,27 +128,31 @@ static tamis_status shrink(int64_t before, int64_t after, size_t size, const cha
     return tamis_reallocate(before, after, size, what, array);
 }
 
+/* Gives a pattern its ones, which merging counts. */
+static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
+    if (list->values) return TAMIS_OK;
+    list->value_type = reading->options.value_type;
+    TRY(tamis_allocate(list->count, tamis_type_size(list->value_type), "the values", &list->values));
+    for (int64_t t = 0; t < list->count; t++) tamis_element_store(list->values, list->value_type, t, 1);
+    return TAMIS_OK;
+}
+
+/* Merges what is repeated. The sums of a pattern are counts, unless it is to stay one. */
 static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     const int64_t before = list->count;
-    const tamis_sparse view = tamis_rows_view(list);
+    const tamis_sparse pattern = tamis_rows_view(list);
     int64_t duplicates = 0;
-    tamis_is_sorted(&view, reading->threads, &duplicates);
+    tamis_is_sorted(&pattern, reading->threads, &duplicates);
     if (duplicates == 0) return TAMIS_OK;
+    if (reading->options.duplicates == TAMIS_DUPLICATES_SUM && tamis_wants_values(reading))
+        TRY(fill_ones(reading, list));
+    const tamis_sparse view = tamis_rows_view(list);
     tamis_owned_sparse merged = {
         .view = view, .offsets = list->offsets, .columns = list->columns, .values = list->values};
     tamis_merge_in_place(&merged, reading->options.duplicates == TAMIS_DUPLICATES_LAST);
     list->count = merged.view.nnz;
     TRY(shrink(before, list->count, tamis_index_size(list->index_type), "the column indices", &list->columns));
     return shrink(before, list->count, tamis_type_size(list->value_type), "the values", &list->values);
-}
-
-/* Gives a pattern its ones, which merging counts. */
-static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
-    if (list->values || reading->options.values != TAMIS_VALUES_ONES) return TAMIS_OK;
-    list->value_type = reading->options.value_type;
-    TRY(tamis_allocate(list->count, tamis_type_size(list->value_type), "the values", &list->values));
-    for (int64_t t = 0; t < list->count; t++) tamis_element_store(list->values, list->value_type, t, 1);
-    return TAMIS_OK;
 }
 
 /* Makes doubles of a list of entries values of the result. */
@@ -168,7 +172,7 @@ static tamis_status round_values(const tamis_reading *reading, tamis_rows *list)
 /* Makes the arrays those of the result; empties *list, also on failure. */
 static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
-    TRY_GOTO(failed, fill_ones(reading, list));
+    if (reading->options.values == TAMIS_VALUES_ONES) TRY_GOTO(failed, fill_ones(reading, list));
     if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, sort_rows(reading, list));
     if (reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, merge(reading, list));
     TRY_GOTO(failed, round_values(reading, list));

@@ -10,6 +10,8 @@ typedef struct smtx_header {
 
 enum { REPORT_EVERY = 1 << 20 };
 
+static const char comments[] = "%#"; /* before line 1 */
+
 static tamis_status take_comma(const tamis_bounded_text *text, const char **p) {
     const char *const start = tamis_skip_blanks(*p);
     if (*start != ',') return tamis_text_fail(text, start, "a comma");
@@ -18,7 +20,7 @@ static tamis_status take_comma(const tamis_bounded_text *text, const char **p) {
 }
 
 static tamis_status take_header(const tamis_bounded_text *text, smtx_header *header) {
-    const char *p = text->begin;
+    const char *p = tamis_skip_comments(text, text->begin, comments);
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a row count", &header->rows));
     TRY(take_comma(text, &p));
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a column count", &header->cols));
@@ -36,7 +38,7 @@ static tamis_status take_header(const tamis_bounded_text *text, smtx_header *hea
 }
 
 static bool sniff_smtx(const tamis_bounded_text *text) {
-    const char *p = text->begin;
+    const char *p = tamis_skip_comments(text, text->begin, comments);
     int64_t ignored;
     for (int i = 0; i < 3; i++) {
         p = tamis_parse_index(tamis_skip_blanks(p), &ignored);

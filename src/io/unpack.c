@@ -400,3 +400,13 @@ tamis_status tamis_unpacker_read(tamis_unpacker *u, char *to, size_t room, size_
     }
     return TAMIS_OK;
 }
+
+size_t tamis_unpacked_name_length(const char *name) {
+    static const char *const endings[] = {".gz", ".xz", ".zst"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(name + length - ending, endings[i]) == 0) return length - ending;
+    }
+    return length;
+}

@@ -47,4 +47,7 @@ tamis_status tamis_unpacker_rewind(tamis_unpacker *unpacker);
 /* Reads up to `room` bytes, at least one unless the content has ended. */
 tamis_status tamis_unpacker_read(tamis_unpacker *unpacker, char *to, size_t room, size_t *got);
 
+/* Returns the length of a name without .gz, .xz or .zst. */
+TAMIS_PRIVATE_API size_t tamis_unpacked_name_length(const char *name);
+
 #endif

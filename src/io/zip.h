@@ -15,6 +15,8 @@ typedef struct tamis_zip_member {
 /* Finds a member by name and unpacks it. *found says whether it is there; that it is not is no error. */
 tamis_status tamis_zip_read(const tamis_bounded_text *archive, const char *member_name, bool *found,
                             tamis_zip_member *member);
+/* Writes the names of the first members, as many as there is room for, with commas between them. */
+void tamis_zip_list(const tamis_bounded_text *archive, char *names, int64_t room);
 /* Unpacks the first `room` bytes alone; *bytes: how many there would be in all, as the archive says. */
 tamis_status tamis_zip_peek(const tamis_bounded_text *archive, const char *member_name, unsigned char *head,
                             int64_t room, bool *found, int64_t *bytes);

@@ -1,4 +1,5 @@
 /* Finding and unpacking a member of a zip archive. Every offset and length is the file's word and is checked. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -87,23 +88,37 @@ static bool take_extra(const unsigned char *p, int64_t length, archive_member *m
     return true;
 }
 
-static tamis_status find_member(const tamis_bounded_text *archive, const char *name, bool *found,
-                                archive_member *member) {
+/* A member as the directory lists it. */
+typedef struct directory_entry {
+    const unsigned char *bytes; /* CENTRAL_BYTES, then the name and the extra field */
+    int64_t name_bytes, extra_bytes;
+} directory_entry;
+
+/* Takes the directory's entry at *at, which goes behind it. */
+static tamis_status take_entry(const tamis_bounded_text *archive, int64_t *at, directory_entry *entry) {
     const unsigned char *const begin = bytes_of(archive);
     const int64_t size = archive->end - archive->begin;
+    if (size - *at < CENTRAL_BYTES || memcmp(begin + *at, "PK\1\2", 4) != 0)
+        return broken(archive, "its directory is cut short");
+    entry->bytes = begin + *at;
+    entry->name_bytes = (int64_t)take(entry->bytes + 28, 2);
+    entry->extra_bytes = (int64_t)take(entry->bytes + 30, 2);
+    const int64_t behind = entry->name_bytes + entry->extra_bytes + (int64_t)take(entry->bytes + 32, 2);
+    if (size - *at - CENTRAL_BYTES < behind) return broken(archive, "its directory is cut short");
+    *at += CENTRAL_BYTES + behind;
+    return TAMIS_OK;
+}
+
+static tamis_status find_member(const tamis_bounded_text *archive, const char *name, bool *found,
+                                archive_member *member) {
     int64_t at = 0, members = 0;
     *found = false;
     TRY(find_directory(archive, &at, &members));
     for (int64_t i = 0; i < members; i++) {
-        if (size - at < CENTRAL_BYTES || memcmp(begin + at, "PK\1\2", 4) != 0)
-            return broken(archive, "its directory is cut short");
-        const unsigned char *const entry = begin + at;
-        const int64_t name_bytes = (int64_t)take(entry + 28, 2), extra = (int64_t)take(entry + 30, 2);
-        const int64_t comment = (int64_t)take(entry + 32, 2);
-        if (size - at - CENTRAL_BYTES < name_bytes + extra + comment)
-            return broken(archive, "its directory is cut short");
-        at += CENTRAL_BYTES + name_bytes + extra + comment;
-        if (name_bytes != (int64_t)strlen(name) || memcmp(entry + CENTRAL_BYTES, name, (size_t)name_bytes) != 0)
+        directory_entry of;
+        TRY(take_entry(archive, &at, &of));
+        const unsigned char *const entry = of.bytes;
+        if (of.name_bytes != (int64_t)strlen(name) || memcmp(entry + CENTRAL_BYTES, name, (size_t)of.name_bytes) != 0)
             continue;
         *member = (archive_member){.local = (int64_t)take(entry + 42, 4),
                                    .packed = (int64_t)take(entry + 20, 4),
@@ -111,12 +126,30 @@ static tamis_status find_member(const tamis_bounded_text *archive, const char *n
                                    .crc = (uint32_t)take(entry + 16, 4),
                                    .method = (unsigned)take(entry + 10, 2),
                                    .flags = (unsigned)take(entry + 8, 2)};
-        if (!take_extra(entry + CENTRAL_BYTES + name_bytes, extra, member))
+        if (!take_extra(entry + CENTRAL_BYTES + of.name_bytes, of.extra_bytes, member))
             return broken(archive, "a member's zip64 sizes are missing");
         *found = true;
         return TAMIS_OK;
     }
     return TAMIS_OK;
+}
+
+void tamis_zip_list(const tamis_bounded_text *archive, char *names, int64_t room) {
+    int64_t at = 0, members = 0, used = 0;
+    names[0] = '\0';
+    tamis_status status = find_directory(archive, &at, &members);
+    for (int64_t i = 0; i < members && status == TAMIS_OK; i++) {
+        directory_entry of;
+        status = take_entry(archive, &at, &of);
+        if (status != TAMIS_OK || used + of.name_bytes + 3 > room) break;
+        if (used > 0) used += snprintf(names + used, (size_t)(room - used), ", ");
+        for (int64_t k = 0; k < of.name_bytes; k++) {
+            const unsigned char c = of.bytes[CENTRAL_BYTES + k];
+            names[used++] = (char)(c >= 0x20 && c < 0x7f ? c : '?');
+        }
+        names[used] = '\0';
+    }
+    tamis_clear_error();
 }
 
 /* Checks the local header; *data is the member's packed content. */

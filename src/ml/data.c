@@ -20,7 +20,9 @@ tamis_status tamis_read_data(tamis_method method, const char *path, const char *
     *row_names = *column_names = NULL;
     if (times) *times = NULL;
     const bool sum = row->about.data != TAMIS_DATA_RATINGS, documents = row->about.data == TAMIS_DATA_COUNTS;
-    if (columns || tamis_file_shape_by_name(path, documents) == TAMIS_SHAPE_IDS) {
+    tamis_file_shape shape = TAMIS_SHAPE_IDS;
+    if (!columns) TRY(tamis_file_shape_of(path, documents, &shape));
+    if (shape == TAMIS_SHAPE_IDS) {
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
         options.columns = columns;
         options.sum = sum;

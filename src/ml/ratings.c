@@ -11,10 +11,10 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "io/columns.h"
 #include "io/formats.h"
 #include "io/input.h"
 #include "ml/names.h"
-#include "ml/rating_columns.h"
 #include "sparse/element.h"
 
 enum { REPORT_EVERY = 1 << 14 };
@@ -23,8 +23,7 @@ typedef struct rating_reader {
     const tamis_ratings_options *options;
     tamis_progress progress;
     tamis_input input;
-    ml_rating_form form;
-    ml_rating_columns columns_of;
+    tamis_list_form form;
     tamis_names *users, *items;
     int32_t *row_indices, *columns;
     void *values;  /* of options->value_type */
@@ -35,27 +34,23 @@ typedef struct rating_reader {
 
 /* Finds the first line of data, its separator and the columns. */
 static tamis_status find_first(rating_reader *reader, const char **first) {
-    const tamis_bounded_text *const text = &reader->input.text;
-    const bool ended = reader->input.ended;
-    const size_t length = tamis_unpacked_name_length(text->name);
-    const bool quotes = length > 4 && strncasecmp(text->name + length - 4, ".csv", 4) == 0;
-    const char *line = reader->options->header ? text->begin : ml_rating_line_next(text, text->begin);
-    reader->form = (ml_rating_form){.separator = ml_rating_separator(text, line, ended, quotes), .quotes = quotes};
-    bool titles;
-    TRY(ml_rating_columns_find(text, &reader->form, line, reader->options->columns, &reader->columns_of, &titles));
-    if (reader->options->titles) *reader->options->titles = titles && !reader->options->header;
-    if ((titles || reader->options->header) && line < text->end) {
-        line = ml_rating_line_next(text, tamis_next_line(text, line));
-        reader->form.separator = ml_rating_separator(text, line, ended, quotes);
-    }
-    *first = line;
+    const tamis_list_request request = {
+        .ended = reader->input.ended, .header = reader->options->header, .columns = reader->options->columns};
+    TRY(tamis_list_find(&reader->input.text, &request, &reader->form));
+    if (reader->options->titles) *reader->options->titles = reader->form.titles && !reader->options->header;
+    *first = reader->form.first;
     return TAMIS_OK;
+}
+
+static const char *next_line(const rating_reader *reader, const char *line, int64_t *comments) {
+    const tamis_bounded_text *const text = &reader->input.text;
+    return tamis_fields_next(text, &reader->form.fields, tamis_next_line(text, line), comments);
 }
 
 /* ---- entries */
 
 /* Checks an id. Doubled quotes become single ones where they stand: the text is ours and is not read again. */
-static tamis_status take_id(rating_reader *reader, ml_rating_field *id, const char *what) {
+static tamis_status take_id(rating_reader *reader, tamis_field *id, const char *what) {
     const tamis_bounded_text *const text = &reader->input.text;
     if (id->length == 0) return tamis_text_fail(text, id->begin, "%s", what);
     const char *const zero = memchr(id->begin, '\0', id->length);
@@ -71,9 +66,9 @@ static tamis_status take_id(rating_reader *reader, ml_rating_field *id, const ch
     return TAMIS_OK;
 }
 
-static tamis_status take_rating(const rating_reader *reader, const ml_rating_field *f, double *rating) {
+static tamis_status take_rating(const rating_reader *reader, const tamis_field *f, double *rating) {
     const tamis_bounded_text *const text = &reader->input.text;
-    if (!ml_rating_number(&reader->form, f, rating)) return tamis_text_fail(text, f->begin, "a rating");
+    if (!tamis_field_number(&reader->form.fields, f, rating)) return tamis_text_fail(text, f->begin, "a rating");
     const bool single = reader->options->value_type == TAMIS_F32;
     if (!(fabs(*rating) <= (single ? (double)FLT_MAX : DBL_MAX)))
         return tamis_text_fail(text, f->begin, "a rating that %s can hold", single ? "fp32" : "fp64");
@@ -82,26 +77,26 @@ static tamis_status take_rating(const rating_reader *reader, const ml_rating_fie
 
 /* Splits a line and takes its rating, which is `missing_value` where the line ends before it. */
 static tamis_status split_line(const rating_reader *reader, const char *line,
-                               ml_rating_field fields[static ML_FIELDS_MOST], int *count, double *rating) {
+                               tamis_field fields[static TAMIS_FIELDS_MOST], int *count, double *rating) {
     static const char *const what[] = {"a user", "an item after the user", "a rating", "a time"};
     const tamis_bounded_text *const text = &reader->input.text;
-    const ml_rating_columns *const columns = &reader->columns_of;
-    TRY(ml_rating_split(text, &reader->form, line, columns->needed, fields, count));
-    for (int role = 0; role < ML_ROLES; role++)
-        if (columns->at[role] >= *count && (role <= ML_ITEM || columns->named))
-            return tamis_text_fail(text, ml_rating_line_end(text, line), "%s", what[role]);
+    const tamis_columns *const columns = &reader->form.columns;
+    TRY(tamis_fields_split(text, &reader->form.fields, line, columns->needed, fields, count));
+    for (int role = 0; role < TAMIS_ROLES; role++)
+        if (columns->at[role] >= *count && (role <= TAMIS_ROLE_ITEM || columns->named))
+            return tamis_text_fail(text, tamis_fields_end(text, line), "%s", what[role]);
     *rating = reader->options->missing_value;
-    const int at = columns->at[ML_RATING];
+    const int at = columns->at[TAMIS_ROLE_RATING];
     return at >= 0 && at < *count ? take_rating(reader, &fields[at], rating) : TAMIS_OK;
 }
 
 /* Notes the time of an entry, until a line has none. */
-static void take_time(rating_reader *reader, const ml_rating_field *fields, int count) {
-    const int at = reader->columns_of.at[ML_TIME];
+static void take_time(rating_reader *reader, const tamis_field *fields, int count) {
+    const int at = reader->form.columns.at[TAMIS_ROLE_TIME];
     double *const times = reader->times;
     const int64_t n = reader->count;
     if (!times) return;
-    if (at < 0 || at >= count || !ml_rating_time(&reader->form, &fields[at], &times[n])) {
+    if (at < 0 || at >= count || !tamis_field_time(&reader->form.fields, &fields[at], &times[n])) {
         tamis_release(times);
         reader->times = NULL;
         return;
@@ -109,46 +104,90 @@ static void take_time(rating_reader *reader, const ml_rating_field *fields, int 
     if (n > 0 && !(times[n] >= times[n - 1])) reader->in_order = false;
 }
 
-static tamis_status take_line(rating_reader *reader, const char *line) {
-    ml_rating_field fields[ML_FIELDS_MOST];
-    int count = 0;
-    double rating = 0;
-    int64_t user, item;
-    TRY(split_line(reader, line, fields, &count, &rating));
-    ml_rating_field *const of_user = &fields[reader->columns_of.at[ML_USER]],
-                           *const of_item = &fields[reader->columns_of.at[ML_ITEM]];
-    TRY(take_id(reader, of_user, "a user"));
-    TRY(take_id(reader, of_item, "an item"));
-    if (reader->options->known_only) {
-        user = tamis_names_find(reader->users, of_user->begin, of_user->length);
-        item = tamis_names_find(reader->items, of_item->begin, of_item->length);
-        if (user < 0 || item < 0) {
-            reader->skipped++;
-            return TAMIS_OK;
-        }
-    } else {
-        TRY(tamis_names_add(reader->users, of_user->begin, of_user->length, &user));
-        TRY(tamis_names_add(reader->items, of_item->begin, of_item->length, &item));
+/* Finds or adds the two names; *known: they are in dictionaries that may not grow, or were added. */
+static tamis_status take_pair(rating_reader *reader, const tamis_field *of_user, const tamis_field *of_item,
+                              bool *known, int64_t *user, int64_t *item) {
+    *known = true;
+    if (!reader->options->known_only) {
+        TRY(tamis_names_add(reader->users, of_user->begin, of_user->length, user));
+        return tamis_names_add(reader->items, of_item->begin, of_item->length, item);
     }
-    take_time(reader, fields, count);
-    reader->row_indices[reader->count] = (int32_t)user;
-    reader->columns[reader->count] = (int32_t)item;
-    tamis_element_store(reader->values, reader->options->value_type, reader->count++, rating);
+    *user = tamis_names_find(reader->users, of_user->begin, of_user->length);
+    *item = tamis_names_find(reader->items, of_item->begin, of_item->length);
+    *known = *user >= 0 && *item >= 0;
+    if (!*known) reader->skipped++;
     return TAMIS_OK;
 }
 
-/* Makes room for an entry of each line of data from `first` on. */
+static void add_entry(rating_reader *reader, int64_t user, int64_t item, double rating) {
+    reader->row_indices[reader->count] = (int32_t)user;
+    reader->columns[reader->count] = (int32_t)item;
+    tamis_element_store(reader->values, reader->options->value_type, reader->count++, rating);
+}
+
+static tamis_status take_line(rating_reader *reader, const char *line) {
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = 0;
+    double rating = 0;
+    int64_t user, item;
+    bool known;
+    TRY(split_line(reader, line, fields, &count, &rating));
+    tamis_field *const of_user = &fields[reader->form.columns.at[TAMIS_ROLE_USER]],
+                       *const of_item = &fields[reader->form.columns.at[TAMIS_ROLE_ITEM]];
+    TRY(take_id(reader, of_user, "a user"));
+    TRY(take_id(reader, of_item, "an item"));
+    TRY(take_pair(reader, of_user, of_item, &known, &user, &item));
+    if (!known) return TAMIS_OK;
+    take_time(reader, fields, count);
+    add_entry(reader, user, item, rating);
+    return TAMIS_OK;
+}
+
+/* Takes a line of a user and its items. A user without any is a row without entries. */
+static tamis_status take_list(rating_reader *reader, const char *line) {
+    const tamis_bounded_text *const text = &reader->input.text;
+    const char *const end = tamis_fields_end(text, line), *fault = NULL;
+    const char *p = line;
+    tamis_field of_user = {0}, of_item = {0};
+    int64_t user, item;
+    bool known;
+    while (p < end && (*p == ' ' || *p == '\t')) p++;
+    p = tamis_field_take(&reader->form.fields, p, end, &of_user, &fault);
+    if (!fault) TRY(take_id(reader, &of_user, "a user"));
+    if (!fault && !p && !reader->options->known_only)
+        return tamis_names_add(reader->users, of_user.begin, of_user.length, &user);
+    while (p && p < end) {
+        p = tamis_field_take(&reader->form.fields, p, end, &of_item, &fault);
+        if (fault) break;
+        TRY(take_id(reader, &of_item, "an item"));
+        TRY(take_pair(reader, &of_user, &of_item, &known, &user, &item));
+        if (known) add_entry(reader, user, item, reader->options->missing_value);
+    }
+    return fault ? tamis_text_fail(text, fault, "fields that are quoted as a whole") : TAMIS_OK;
+}
+
+/* Returns how many entries the line has at most. */
+static int64_t count_entries(const rating_reader *reader, const char *line) {
+    if (!reader->form.lists) return 1;
+    const char *const end = tamis_fields_end(&reader->input.text, line);
+    int64_t count = 0;
+    for (const char *p = line; p < end; p++)
+        count += reader->form.fields.separator == ' ' ? tamis_is_blank(*p) : *p == reader->form.fields.separator;
+    return count;
+}
+
+/* Makes room for the entries of each line of data from `first` on. */
 static tamis_status make_room(rating_reader *reader, const char *first) {
     const tamis_bounded_text *const text = &reader->input.text;
     int64_t lines = 0;
-    for (const char *p = first; p < text->end; p = ml_rating_line_next(text, tamis_next_line(text, p))) lines++;
+    for (const char *p = first; p < text->end; p = next_line(reader, p, NULL)) lines += count_entries(reader, p);
     void *memory;
     TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
     reader->row_indices = memory;
     TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
     reader->columns = memory;
     TRY(tamis_allocate(lines, tamis_type_size(reader->options->value_type), "ratings", &reader->values));
-    if (reader->columns_of.at[ML_TIME] < 0) return TAMIS_OK;
+    if (reader->form.columns.at[TAMIS_ROLE_TIME] < 0 || reader->form.lists) return TAMIS_OK;
     TRY(tamis_allocate(lines, sizeof(double), "times of ratings", &memory));
     reader->times = memory;
     reader->in_order = true;
@@ -162,11 +201,13 @@ static tamis_status take_lines(rating_reader *reader) {
     int64_t lines = 0;
     TRY(find_first(reader, &line));
     TRY(make_room(reader, line));
-    for (; line < text->end; line = ml_rating_line_next(text, tamis_next_line(text, line))) {
-        TRY(take_line(reader, line));
+    for (; line < text->end; line = next_line(reader, line, &reader->form.comments)) {
+        TRY(reader->form.lists ? take_list(reader, line) : take_line(reader, line));
         if (++lines % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reader->progress, 0.5 + 0.4 * (double)(line - text->begin) / bytes, text->name));
     }
+    if (reader->options->found)
+        tamis_list_describe(text, &reader->form, reader->users == reader->items, reader->options->found);
     return TAMIS_OK;
 }
 
@@ -284,8 +325,8 @@ static tamis_status check_beginning(rating_reader *reader) {
     if (zero) return tamis_text_fail(text, zero, "a text without zero bytes");
     const char *line;
     TRY(find_first(reader, &line));
-    if (reader->input.cut || line >= text->end) return TAMIS_OK;
-    ml_rating_field fields[ML_FIELDS_MOST];
+    if (reader->input.cut || line >= text->end || reader->form.lists) return TAMIS_OK;
+    tamis_field fields[TAMIS_FIELDS_MOST];
     int count = 0;
     double rating;
     return split_line(reader, line, fields, &count, &rating);

@@ -175,8 +175,9 @@ static tamis_status sort(stage *at) {
     return TAMIS_OK;
 }
 
-static tamis_status merge_duplicates(stage *at, bool last) {
-    if (!at->owned) TRY(copy_matrix(at, &at->view, at->view.values != NULL));
+/* counts: a pattern gets ones, whose sums are how often each entry is there. */
+static tamis_status merge_duplicates(stage *at, bool last, bool counts) {
+    if (!at->owned || counts) TRY(copy_matrix(at, &at->view, at->view.values != NULL || counts));
     TRY(tamis_merge_duplicates(at->owned, last));
     at->view = at->owned->view;
     return TAMIS_OK;
@@ -227,7 +228,9 @@ static tamis_status run_steps(stage *at, const tamis_convert_options *options) {
         int64_t duplicates;
         if (!tamis_is_sorted(&at->view, 0, &duplicates)) TRY(sort(at));
         if (options->duplicates != TAMIS_DUPLICATES_KEEP && duplicates != 0)
-            TRY(merge_duplicates(at, options->duplicates == TAMIS_DUPLICATES_LAST));
+            TRY(merge_duplicates(at, options->duplicates == TAMIS_DUPLICATES_LAST,
+                                 options->duplicates == TAMIS_DUPLICATES_SUM && !at->view.values &&
+                                     options->values == TAMIS_VALUES_AS_FILED));
     }
     if (!at->owned) TRY(copy_matrix(at, &at->view, at->view.values != NULL));
     if (at->view.format != options->format) TRY(ungroup(at));

@@ -37,6 +37,14 @@ static void reads_every_kind(void **state) {
                "(4I1)           (4I1)           (1P,2D11.4)         \r\n1345\r\n1323\r\n"
                "-1.0000D+00-2.5000D-01\r\n 3.0000D+02 4.0000D+00\r\n",
          "csr 3x3 4| 0 0 -1| 1 1 300| 2 0 -0.25| 2 2 4"},
+        {"a.rua", "a blank for the sign of an exponent",
+         TITLE CARDS RUA_SIZES "(4I3)           (4I3)           (2D12.4)            \n" POINTERS ROWS
+                               "  1.0000D 00 -2.5000D 01\n  3.0000D-01  4.0000D+00\n",
+         "csr 3x3 4| 0 0 1| 1 1 0.29999999999999999| 2 0 -25| 2 2 4"},
+        {"a.rua", "the same in fields of another width than stated",
+         TITLE CARDS RUA_SIZES "(4I3)           (4I3)           (2D12.4)            \n" POINTERS ROWS
+                               "   1.0000D 00   -2.5000D 01\n   3.0000D-01   4.0000E+00\n",
+         "csr 3x3 4| 0 0 1| 1 1 0.29999999999999999| 2 0 -25| 2 2 4"},
         {"a.rua", "no point: the format's decimals; no letter before the exponent",
          TITLE CARDS RUA_SIZES "(4I3)           (4I3)           (4F8.2)             \n" POINTERS ROWS
                                "     150    -250 1.5+001 .25-001\n",

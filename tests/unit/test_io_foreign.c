@@ -53,6 +53,25 @@ static void other_formats_are_named(void **state) {
         }
 }
 
+/* Texts that readers of lists would take for something else. */
+static void texts_of_others_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *content, *what, *instead;
+    } cases[] = {
+        {"a.hgr", "2 3\n1 2\n1 3\n", "a hypergraph of hMETIS", "hyperedge vertex"},
+        {"a.hgr.gz", "2 3\n1 2\n1 3\n", "a hypergraph of hMETIS", "hyperedge vertex"},
+        {"a.gr", "c roads\nc\np sp 3 1\na 1 2 5\n", "a graph of DIMACS", "awk"},
+        {"a.col", "p edge 3 1\ne 1 2\n", "a graph of DIMACS", "awk"},
+        {"a.net", "*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n", "a network of Pajek", "networkx.read_pajek"},
+        {"a.txt", "1 0:3:0.5 1:2:1\n0 0:1:1\n", "a file of libffm", "sed"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse_as(cases[i].name, cases[i].content, strlen(cases[i].content), cases[i].what, cases[i].instead);
+    io_refuse("a.txt", "c x\np y\n", NULL, TAMIS_ERROR_FORMAT,
+              "a.txt:2: found 'p', expected an integer node id of 0 or more"); /* names */
+}
+
 /* The letters alone do not make a text a Parquet file. */
 static void letters_are_no_signature(void **state) {
     (void)state;
@@ -172,9 +191,13 @@ static void long_lines_are_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_formats_are_named),      cmocka_unit_test(letters_are_no_signature),
-        cmocka_unit_test(endless_zeros_are_refused),    cmocka_unit_test(what_is_in_no_format_is_not_read_on),
-        cmocka_unit_test(size_is_no_reason_for_memory), cmocka_unit_test(long_lines_are_read),
+        cmocka_unit_test(other_formats_are_named),
+        cmocka_unit_test(texts_of_others_are_named),
+        cmocka_unit_test(letters_are_no_signature),
+        cmocka_unit_test(endless_zeros_are_refused),
+        cmocka_unit_test(what_is_in_no_format_is_not_read_on),
+        cmocka_unit_test(size_is_no_reason_for_memory),
+        cmocka_unit_test(long_lines_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,9 +71,28 @@ static void reads_edge_lists(void **state) {
     io_expect("no ending", snap, &options, "csr 6x6 5| 1 3| 3 1| 3 5| 3 5| 5 5");
     options.relabel = true;
     io_expect("a.txt", snap, &options, "csr 3x3 5| 0 1| 1 0| 1 2| 1 2| 2 2");
-    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.duplicates = TAMIS_DUPLICATES_SUM; /* of a pattern they are counts */
+    io_expect("a.txt", snap, &options, "csr 3x3 4| 0 1 1| 1 0 1| 1 2 2| 2 2 1");
+    options.format = TAMIS_COO;
+    io_expect("a.txt", snap, &options, "coo 3x3 4| 0 1 1| 1 0 1| 1 2 2| 2 2 1");
+    io_expect("a.txt", "1 2\n2 1\n", &options, "coo 2x2 2| 0 1| 1 0");
+    options.values = TAMIS_VALUES_NONE;
+    io_expect("a.txt", snap, &options, "coo 3x3 4| 0 1| 1 0| 1 2| 2 2");
+    options.format = TAMIS_CSR;
+    io_expect("a.txt", snap, &options, "csr 3x3 4| 0 1| 1 0| 1 2| 2 2");
     options.values = TAMIS_VALUES_ONES;
     io_expect("a.txt", snap, &options, "csr 3x3 4| 0 1 1| 1 0 1| 1 2 2| 2 2 1");
+    /* sizes in a comment: no Matrix Market file */
+    tamis_read_report report;
+    options = io_options();
+    options.report = &report;
+    io_expect("a.edges", "%%MatrixMarket matrix coordinate pattern symmetric\n%3 3 2\n2 1\n3 1\n", &options,
+              "csr 4x4 2| 2 1| 3 1");
+    assert_true(report.undirected);
+    io_expect("a", "%%MatrixMarket matrix coordinate real general\n% by hand\n% 3 3 2\n2 1 0.5\n", &options,
+              "csr 3x3 1| 2 1 0.5");
+    assert_false(report.undirected);
+    io_expect("a", "%%MatrixMarket matrix coordinate pattern general\n% 9 9 9\n3 3 1\n2 1\n", NULL, "csr 3x3 1| 1 0");
     options = io_options();
     options.undirected = true;
     io_expect("a.el", "0 1 2.5\n1 1 3\n", &options, "csr 2x2 3| 0 1 2.5| 1 0 2.5| 1 1 3");
@@ -159,7 +178,12 @@ static void refuses_bad_edges(void **state) {
         {"1 2 3\n3 4\n", "b.el:2: found the end of the line, expected a weight"},
         {"1 2 3\n3 4 w\n", "b.el:2: found 'w', expected a weight"},
         {"1\n", "b.el:1: found 1 field, expected two ids and optionally a weight and a time"},
-        {"1 2 3 4 5\n", "b.el:1: found more than 4 fields, expected two ids and optionally a weight and a time"},
+        {"1 2 3 4 5\n",
+         "b.el:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
+         "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {"a b c d e\n1 2 3 4 5\n",
+         "b.el:1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {"1 2\n3,4\n", "b.el:2: found ',4', expected a blank or a tab and the next number"},
         {"1 2\n99999999999999999999 4\n",
          "b.el:2: found '99999999999999999999', expected an integer node id of 0 or more"},
@@ -195,6 +219,7 @@ static void relabelling_keeps_the_order(void **state) {
 static void reads_smtx(void **state) {
     (void)state;
     io_expect("a.smtx", "2, 3, 3\n0 2 3\n0 2 1\n", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
+    io_expect("a.smtx", "% a comment\n# another\n2, 3, 3\n0 2 3\n0 2 1\n", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
     io_expect("no ending", "2, 3, 3\n0 2 3 \n0 2 1", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
     io_expect("a.smtx", "2, 3, 0\n0 0 0\n\n", NULL, "csr 2x3 0");
     io_expect("a.smtx", "0, 3, 0\n0\n", NULL, "csr 0x3 0");

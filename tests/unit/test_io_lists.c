@@ -79,6 +79,112 @@ static void reads_ratings(void **state) {
     }
 }
 
+/* Titles tell the columns, wherever they are and whatever the file's name is. */
+static void follows_titles(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *content, *expected, *found;
+    } cases[] = {
+        {"a.csv", ",userId,movieId,rating\n0,1,10,3\n1,2,11,4\n", "csr 3x12 2| 1 10 3| 2 11 4",
+         "ratings: user = column 2 'userId', item = column 3 'movieId', rating = column 4 'rating'; 1 line of titles"},
+        {"a.csv", "timestamp,rating,item_id,user_id\n100,3,7,1\n101,4,8,2\n", "csr 3x9 2| 1 7 3| 2 8 4",
+         "ratings: user = column 4 'user_id', item = column 3 'item_id', rating = column 2 'rating', time = column 1 "
+         "'timestamp'; 1 line of titles"},
+        {"a.inter", "user_id:token\titem_id:token\trating:float\ttimestamp:float\n3\t1\t5\t888892593\n",
+         "csr 4x2 1| 3 1 5",
+         "ratings: user = column 1 'user_id:token', item = column 2 'item_id:token', rating = column 3 'rating:float', time "
+         "= column 4 'timestamp:float'; 1 line of titles"},
+        {"a.unknown", "item_id:token user_id:token\n3 1\n", "csr 2x4 1| 1 3",
+         "ratings: user = column 2 'user_id:token', item = column 1 'item_id:token'; 1 line of titles"},
+        {"a.txt", "# heading\nuser item rating date\n3 1 5 2001-01-01\n", "csr 4x2 1| 3 1 5",
+         "ratings: user = column 1 'user', item = column 2 'item', rating = column 3 'rating', time = column 4 'date'; 1 "
+         "line of titles, 1 line of comments"},
+        {"a.csv", "user,title,item,category,rating\n3,\"a, b\",1,,5\n", "csr 4x2 1| 3 1 5",
+         "ratings: user = column 1 'user', item = column 3 'item', rating = column 5 'rating'; 1 line of titles"},
+        {"a.csv", "user;item;rating\n1;2;3,5\n2;3;4,0\n", "csr 3x4 2| 1 2 3.5| 2 3 4",
+         "ratings: user = column 1 'user', item = column 2 'item', rating = column 3 'rating'; 1 line of titles"},
+        {"a.csv", "user,item,timestamp\n3,1,888892593\n", "csr 4x2 1| 3 1",
+         "ratings: user = column 1 'user', item = column 2 'item', time = column 3 'timestamp'; 1 line of titles"},
+        {"u1.base", "3\t1\t5\t888892593\n1\t2\t4\t880869953\n",
+         "csr 4x3 2| 1 2 4| 3 1 5", /* a value and a time: ratings */
+         "ratings: user = column 1, item = column 2, rating = column 3, time = column 4"},
+        {"u1.base", "3\t1\t5\t7\n1\t2\t4\t6\n", "csr 4x4 2| 1 2 4| 3 1 5",
+         "edges: from = column 1, to = column 2, weight = column 3, time = column 4"},
+        {"a.csv", "+1,2,+3\n2,3,4\n", "csr 3x4 2| 1 2 3| 2 3 4", /* data */
+         "ratings: user = column 1, item = column 2, rating = column 3"},
+        {"a.el", "id_1 id_2\n1 2\n", "csr 3x3 1| 1 2",
+         "edges: from = column 1 'id_1', to = column 2 'id_2'; 1 line of titles"},
+        {"a.el", "weight target source\n5 2 1\n", "csr 3x3 1| 1 2 5",
+         "edges: from = column 3 'source', to = column 2 'target', weight = column 1 'weight'; 1 line of titles"},
+        {"a.csv", "us\x1b[7mer,item,rating\n1,2,3\n# no entry\n2,2,3\n",
+         "csr 3x3 2| 1 2 3| 2 2 3", /* no control characters */
+         "ratings: user = column 1, item = column 2 'item', rating = column 3 'rating'; 1 line of titles"},
+        {"a.smtx", "1, 1, 1\n0 1\n0\n", "csr 1x1 1| 0 0", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char found[TAMIS_FOUND_BYTES];
+        tamis_read_options options = io_options();
+        options.found = found;
+        io_expect(cases[i].name, cases[i].content, &options, cases[i].expected);
+        assert_string_equal(found, cases[i].found);
+    }
+}
+
+/* Columns that are asked for. */
+static void takes_columns(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *columns, *content, *expected;
+    } cases[] = {
+        {"a.txt", "user=1,item=5", "0 2020-01-01 10.4 20.2 50\n1 2020-01-02 10.1 20.7 18\n", "csr 2x51 2| 0 50| 1 18"},
+        {"a", "user=2,item=1,rating=3", "1,2,4\n3,2,5\n", "csr 3x4 2| 2 1 4| 2 3 5"},
+        {"a.csv", "user=2,item=1", "when,who,what\n1,2,x\n", "csr 3x2 1| 2 1"},
+        {"a.csv", "from=who,to=3,weight=when", "when,who,whom\n5,2,0\n", "csr 3x3 1| 2 0 5"},
+        {"a.el", "from=2,to=1", "4 1 5\n", "csr 5x5 1| 1 4"},
+    };
+    tamis_read_options options = io_options();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        options.columns = cases[i].columns;
+        io_expect(cases[i].name, cases[i].content, &options, cases[i].expected);
+    }
+    options.columns = "user=1";
+    io_refuse("a.csv", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT, "columns = \"user=1\": item= is missing");
+    options.columns = "user=1,item=4";
+    io_refuse("a.csv", "1,2,3\n", &options, TAMIS_ERROR_FORMAT,
+              "a.csv:1: found the end of the line, expected an integer item id of 0 or more");
+    options.file_format = TAMIS_FILE_METIS;
+    io_refuse("a.graph", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT,
+              "options.columns = \"user=1,item=4\": expected NULL for a file of format metis");
+}
+
+/* What is no list of pairs, or may be read in two ways. */
+static void refuses_other_lists(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *content, *message;
+    } cases[] = {
+        {"a.csv", "0.12,1.5\n0.3,2.25\n-1.5e-3,4.0\n",
+         "a.csv:1: both ids are numbers with fractions: this looks like a dense table, expected a list of pairs of ids. "
+         "Write the table as .npy (numpy.save), or say which columns are ids: --columns user=1,item=2 (`columns` in the "
+         "options)"},
+        {"a.csv", "rating,a,b\n5,1,2\n",
+         "a.csv:1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {"a.csv", "user,item,helpful,funny\n1,2,3,4\n",
+         "a.csv:1: no title is the known name of a rating: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {"a.txt", "0 11 12 13 14 15\n1 12 13\n",
+         "a.txt:1: lines of different lengths: lists of items by user, which tamis_read_ratings reads"},
+        {"a.csv", "timestamp,rating,item,user\n1,5,x,2\n",
+         "a.csv:2: found 'x', expected an integer item id of 0 or more"},
+        {"a.csv", "timestamp,rating,item,user\n1,x,3,2\n", "a.csv:2: found 'x', expected a rating"},
+        {"a.csv", "timestamp,rating,item,user\n1,5,3\n",
+         "a.csv:2: found the end of the line, expected an integer user id of 0 or more"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse(cases[i].name, cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+}
+
 static void refuses_bad_ratings(void **state) {
     (void)state;
     static const struct {
@@ -91,7 +197,9 @@ static void refuses_bad_ratings(void **state) {
         {"1,1,5,7\n2,2,1,2001-01-01\n", "b.csv:2: found '-01-01', expected the end of the line"},
         {"1,1,5,7\n2,2,1\n", "b.csv:2: found the end of the line, expected a number (a time)"},
         {"1,1\n", "b.csv:1: found 2 fields, expected a user, an item, a rating and optionally a time"},
-        {"1,1,1,1,1\n", "b.csv:1: found more than 4 fields, expected a user, an item, a rating and optionally a time"},
+        {"1,1,1,1,1\n",
+         "b.csv:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
+         "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {"1,1,5\n2 2 5\n", "b.csv:2: found '2', expected a comma and the next number"},
     };
     tamis_read_options options = io_options();
@@ -257,6 +365,9 @@ int main(void) {
         cmocka_unit_test(reads_ldac),
         cmocka_unit_test(refuses_bad_ldac),
         cmocka_unit_test(reads_ratings),
+        cmocka_unit_test(follows_titles),
+        cmocka_unit_test(refuses_other_lists),
+        cmocka_unit_test(takes_columns),
         cmocka_unit_test(refuses_bad_ratings),
         cmocka_unit_test(names_of_formats),
         cmocka_unit_test(chooses_the_format),

@@ -173,6 +173,25 @@ static void refuses_bad_archives(void **state) {
     static const char empty[22] = "PK\5\6";
     io_refuse_bytes("b.npz", empty, sizeof empty, NULL, TAMIS_ERROR_FORMAT,
                     "b.npz: found no format.npy, expected what scipy.sparse.save_npz writes");
+    if (!io_can_write(".npz")) return;
+    static const char *const members[] = {"adj_indices.npy",
+                                          "adj_\x1bindptr.npy"}; /* the message has no control characters */
+    char *const path = io_temporary(".npz");
+    tamis_output output;
+    assert_int_equal(tamis_output_open(path, false, &output), TAMIS_OK);
+    tamis_zip_writer zip = {.output = &output};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tamis_zip_begin(&zip, members[i]), TAMIS_OK);
+        assert_int_equal(tamis_zip_write(&zip, "x", 1), TAMIS_OK);
+        assert_int_equal(tamis_zip_end(&zip), TAMIS_OK);
+    }
+    assert_int_equal(tamis_output_close(&output, tamis_zip_finish(&zip)), TAMIS_OK);
+    tamis_owned_sparse *matrix = NULL;
+    assert_int_equal(tamis_read_sparse(path, NULL, &matrix), TAMIS_ERROR_FORMAT);
+    assert_non_null(
+        strstr(tamis_last_error(), ": found no format.npy but adj_indices.npy, adj_?indptr.npy, expected what "));
+    unlink(path);
+    free(path);
 }
 
 /* A file of the library's own. */

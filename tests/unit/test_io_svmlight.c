@@ -34,13 +34,38 @@ static void reads_svmlight(void **state) {
     io_expect("a.svmlight", "1 2:3\n", &options, "coo 1x2 1| 0 1");
 }
 
+/* Rows without labels, and the first line of the Extreme Classification Repository. */
+static void reads_other_labels(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *expected;
+        bool labels;
+    } cases[] = {
+        {" 1:0.5 3:1\n\n2 1:1\n", "csr 2x3 3| 0 0 0.5| 0 2 1| 1 0 1", true},
+        {"1:1 2:2\n", "csr 1x2 2| 0 0 1| 0 1 2", false},
+        {"2 4 3\n0,2 0:0.5 3:1\n1 2:0.25\n", "csr 2x4 3| 0 0 0.5| 0 3 1| 1 2 0.25", true},
+        {"3 9 1\n0 1:1\n 4:1\n0\n", "csr 3x9 2| 0 1 1| 1 4 1", true},
+    };
+    static const char *const names[] = {"a.svm", "a.txt", "a"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+            tamis_read_report report;
+            tamis_read_options options = io_options();
+            options.report = &report;
+            io_expect(names[n], cases[i].content, &options, cases[i].expected);
+            assert_int_equal(report.labels, cases[i].labels);
+        }
+}
+
 static void refuses_bad_svmlight(void **state) {
     (void)state;
     static const struct {
         const char *content, *message;
     } cases[] = {
         {"x 1:1\n", "b.svm:1: found 'x', expected a label: a number"},
-        {"1:1 2:2\n", "b.svm:1: found '1:1', expected a label: a number"},
+        {"2 3 1\n1 3:1\n2 0:1\n", "b.svm:2: found ':1', expected an index from 0 to 2, as the first line says"},
+        {"2 3 1\n1 0:1\n", "b.svm: 1 rows, expected 2, as the first line says"},
+        {"1 1 1\n", "b.svm:2: found the end of the file, expected a label: a number"},
         {"1 1:1\n1 2\n", "b.svm:2: found '2', expected index:value"},
         {"1 1:\n", "b.svm:1: found the end of the line, expected a number after the index"},
         {"1 1:2x\n", "b.svm:1: found '2x', expected a number after the index"},
@@ -111,9 +136,8 @@ static void large_files_are_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_svmlight),
-        cmocka_unit_test(refuses_bad_svmlight),
-        cmocka_unit_test(is_told_from_lda_c),
+        cmocka_unit_test(reads_svmlight),       cmocka_unit_test(reads_other_labels),
+        cmocka_unit_test(refuses_bad_svmlight), cmocka_unit_test(is_told_from_lda_c),
         cmocka_unit_test(large_files_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

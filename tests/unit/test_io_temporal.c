@@ -118,6 +118,7 @@ static void names_are_told(void **state) {
         {"n.csv", "a,b\n", true},
         {"n.tsv", "ann\tbob\t3\n", true},
         {"n.csv", "1,000000001,5\n2,00000001X,4\n", true},
+        {"n.csv", "1,2,5\n#3,4,1\n", true}, /* no comment: it has an entry's fields */
         {"n.csv", "1,2,x\n3,4,y\n", false},
         {"n.csv", "1,2,5\n3,,4\n", false},
         {"n.txt", "1 2 3\n4 x 5\n", false},

@@ -1,4 +1,5 @@
 /* Ratings with any ids. */
+#include <tamis/ml.h>
 #include <tamis/structure.h>
 
 #include <math.h>
@@ -64,7 +65,18 @@ static void ratings_are_read(void **state) {
         {".csv", "user_id,artist_id\nu1,a1\nu2,a1\n", "csr 2x1 2| 0 0 1| 1 0 1", "u1|u2", "a1"},
         {".csv", "artist_id,user_id,plays\na1,u1,3\n", "csr 1x1 1| 0 0 3", "u1", "a1"},
         {".tsv", "User Name\tTitle\tISBN\tgrade\tScore\nu\tT\t12\tx\t4\n", "csr 1x1 1| 0 0 4", "u", "12"},
-        {".csv", "a,b,1,2,3\nc,b,4,5,6\n", "csr 2x1 2| 0 0 1| 1 0 4", "a|c", "b"},
+        {".tsv", "user_id:token\titem_id:token\trating:float\n7\t8\t5\n", "csr 1x1 1| 0 0 5", "7", "8"},
+        {".inter", "item_id:token\tuser_id:token\n8\t7\n", "csr 1x1 1| 0 0 1", "7", "8"},
+        {".csv", "reviewerID,asin,helpful,overall,unixReviewTime\nA,B1,0,5,100\nA,B2,2,3,101\n",
+         "csr 1x2 2| 0 0 5| 0 1 3", "A", "B1|B2"},
+        {".csv", "user,item,liking\na,x,3\n", "csr 1x1 1| 0 0 3", "a", "x"}, /* the one column that is left */
+        /* a comment begins before the data, or is no entry */
+        {".csv", "# a,b,1\nuser,item,rating\n#ann,x,5\nbob,#1 Hits,4\n%pct,x,3\n# no entry\n",
+         "csr 3x2 3| 0 0 5| 1 1 4| 2 0 3", "#ann|bob|%pct", "x|#1 Hits"},
+        {".txt", "ann tea\n#bob tea\n# bob milk\n", "csr 2x1 2| 0 0 1| 1 0 1", "ann|#bob", "tea"},
+        /* lines of different lengths are lists, of a user and its items */
+        {".txt", "0 11 12 13 14 15\n1 12 13\n2\n# no\n3 12 14 \n",
+         "csr 4x5 9| 0 0 1| 0 1 1| 0 2 1| 0 3 1| 0 4 1| 1 1 1| 1 2 1| 3 1 1| 3 3 1", "0|1|2|3", "11|12|13|14|15"},
         /* a decimal comma, and "::" in ids */
         {".csv", "u;i;r\na;x;3,5\na;y;4\n", "csr 1x2 2| 0 0 3.5| 0 1 4", "a", "x|y"},
         {".tsv", "a\tx\t-0,5\n", "csr 1x1 1| 0 0 -0.5", "a", "x"},
@@ -121,6 +133,22 @@ static void wrong_ratings_are_refused(void **state) {
         {".csv", "a,\"b,1\n", ":1: found '\"b', expected a closing quote at the end of the field"},
         {".csv", "a,\"b\"c,1\n", ":1: found 'c', expected a separator after the quoted field"},
         {".txt", "a b 1\nc,d,2\n", ":2: found the end of the line, expected an item after the user"},
+        /* what may be read in two ways */
+        {".txt", "0\t2020-01-01T00:10:00Z\t10.4\t20.1\t50\n",
+         ":1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {".csv", "a,b,1\na,b,1,2,c\n",
+         ":2: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {".csv", "reviewerID,asin,helpful,funny\nA,B,0,5\n",
+         ":1: no title is the known name of a rating: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {".csv", "movie,name,rating\n1,2,5\n",
+         ":1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {".csv", "0.5,1.5\n1,2\n",
+         ":1: both ids are numbers with fractions: this looks like a dense table, expected a list of pairs of ids. Write the "
+         "table as .npy (numpy.save), or say which columns are ids: --columns user=1,item=2 (`columns` in the options)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_ratings(cases[i].ending, cases[i].content, strlen(cases[i].content), cases[i].message);
@@ -150,6 +178,12 @@ static void columns_may_be_named(void **state) {
         {"user=3,item=1,rating=2", "x,4,a\ny,2,a\n", "csr 1x2 2| 0 0 4| 0 1 2", "a", "x|y"},
         {"item=2,user=1", "user,item,rating\na,x,3\n", "csr 2x2 2| 0 0 1| 1 1 1", "user|a", "item|x"},
         {"item=item,user=1", "user,item,rating\na,x,3\n", "csr 1x1 1| 0 0 1", "a", "x"},
+        /* a number is a column, unless it is a title in quotes */
+        {"user=1,item=2,rating=3", "2,1,4\n2,3,5\n", "csr 1x2 2| 0 0 4| 0 1 5", "2", "1|3"},
+        {"user=1,item=2", "\"2\",\"1\"\na,b\n", "csr 1x1 1| 0 0 1", "b", "a"},
+        {"user=user_id,item=2,rating=3", "user_id:token,item_id:token,rating:float\na,b,4\n", "csr 1x1 1| 0 0 4", "a",
+         "b"},
+        {"user=5,item=2", "9,b,1,2,a\n", "csr 1x1 1| 0 0 1", "a", "b"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
@@ -186,6 +220,61 @@ static void columns_may_be_named(void **state) {
             assert_string_equal(tamis_last_error(), wrong[i].message);
         ml_remove(path);
     }
+}
+
+/* What was found is one line, with what was skipped. */
+static void the_form_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *columns, *found;
+    } cases[] = {
+        {"# a\nuser,item,rating\na,x,5\n# b\nb,x,4\n", NULL,
+         "ratings: user = column 1 'user', item = column 2 'item', rating = column 3 'rating'; 1 line of titles, 2 lines of "
+         "comments"},
+        {"a,x\n", NULL, "ratings: user = column 1, item = column 2"},
+        {"a,b,x\n", "user=3,item=1", "ratings: user = column 3, item = column 1"},
+        {"0,1,2,3,4\n1,2\n", NULL, "lists: user = column 1, items = the others"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *const path = ml_file(".csv", cases[i].content);
+        char found[TAMIS_FOUND_BYTES];
+        tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+        tamis_owned_sparse *ratings = NULL;
+        tamis_names *users = NULL, *items = NULL;
+        options.columns = cases[i].columns;
+        options.found = found;
+        assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+        assert_string_equal(found, cases[i].found);
+        tamis_owned_sparse_free(ratings);
+        tamis_names_free(users);
+        tamis_names_free(items);
+        ml_remove(path);
+    }
+}
+
+/* A list is one by its content where the name says nothing. */
+static void lists_are_found_by_content(void **state) {
+    (void)state;
+    char *const path = ml_file(".base", "319\t131\t3\t888892593\n15\t239\t2\t880869953\n");
+    tamis_owned_sparse *data = NULL, *times = NULL;
+    tamis_names *users = NULL, *items = NULL;
+    assert_int_equal(tamis_read_data(TAMIS_ALS, path, NULL, &data, &users, &items, &times), TAMIS_OK);
+    char *const text = io_text_of(tamis_owned_sparse_view(data));
+    assert_string_equal(text, "csr 2x2 2| 0 0 3| 1 1 2");
+    assert_string_equal(tamis_names_at(users, 1), "15");
+    assert_non_null(times);
+    free(text);
+    tamis_owned_sparse_free(data);
+    tamis_owned_sparse_free(times);
+    tamis_names_free(users);
+    tamis_names_free(items);
+    ml_remove(path);
+    char *const stated = ml_file(".unknown", "%%MatrixMarket matrix coordinate pattern general\n5 6 1\n1 2\n");
+    assert_int_equal(tamis_read_data(TAMIS_ALS, stated, NULL, &data, &users, &items, NULL), TAMIS_OK);
+    assert_int_equal(tamis_owned_sparse_view(data)->cols, 6);
+    assert_null(users);
+    tamis_owned_sparse_free(data);
+    ml_remove(stated);
 }
 
 /* Times are a matrix of the same places. */
@@ -357,14 +446,14 @@ static void ratings_refuse_wrong_arguments(void **state) {
     assert_string_equal(tamis_last_error(), "users = NULL: expected an address for the dictionary");
     assert_int_equal(tamis_read_ratings("a", NULL, &ratings, &users, NULL, NULL), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "items = NULL: expected an address for the dictionary");
-    options.reserved[2] = 1;
+    options.reserved[0] = 1;
     assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_UNSUPPORTED);
     assert_string_equal(
         tamis_last_error(),
-        "options.reserved[2] = 0x1"
+        "options.reserved[0] = 0x1"
         ": a field that version " TAMIS_VERSION_STRING
         " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
-    options.reserved[2] = 0;
+    options.reserved[0] = 0;
     options.missing_value = (double)NAN;
     assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "options.missing_value = nan, expected a number that fp32 can hold");
@@ -523,6 +612,8 @@ int main(void) {
         cmocka_unit_test(titles_and_missing_ratings_are_options),
         cmocka_unit_test(ids_of_any_length_are_read),
         cmocka_unit_test(columns_may_be_named),
+        cmocka_unit_test(the_form_is_told),
+        cmocka_unit_test(lists_are_found_by_content),
         cmocka_unit_test(times_are_told),
         cmocka_unit_test(all_ratings_are_kept),
         cmocka_unit_test(large_files_of_no_ratings_are_refused_early),

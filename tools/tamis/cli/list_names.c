@@ -37,6 +37,8 @@ int tool_list_read_names(const char *path, const tamis_read_options *reading, co
     options.sum = reading->duplicates == TAMIS_DUPLICATES_SUM;
     options.value_type = reading->value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;
     options.titles = reading->titles;
+    options.found = reading->found;
+    options.columns = reading->columns;
     options.progress = reading->progress;
     options.progress_context = reading->progress_context;
     tamis_status status = TAMIS_OK;

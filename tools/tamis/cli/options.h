@@ -55,8 +55,7 @@ typedef struct tool_option {
 #define TOOL_DATA_COLUMNS(at)                                                                                          \
     {                                                                                                                  \
         "columns", 0, TOOL_NAME, "user=NAME,item=NAME,...", NULL,                                                      \
-            "columns of a file of ratings, also rating= and time=: titles of its first line, or numbers from 1", at,   \
-            0, 0, NULL                                                                                                 \
+            "columns of a list, also rating= and time=: titles of its first line, or numbers from 1", at, 0, 0, NULL   \
     }
 
 /* The row of --no-clobber, which every command with a TOOL_OUTPUT has. */

@@ -98,7 +98,9 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     reading.report = &source->report;
     reading.progress = tool_progress_reading;
     bool titles = false;
+    char found[TAMIS_FOUND_BYTES] = "";
     reading.titles = &titles;
+    reading.found = found;
     tool_matrix_name(path, source->name, sizeof source->name);
     reading.progress_context = source->name;
     struct stat information;
@@ -119,7 +121,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     } else if (status != TAMIS_OK) {
         return tool_file_error(status, path);
     }
-    if (titles) tool_note(TOOL_TITLES_NOTE, path);
+    if (titles || strncmp(found, "lists", 5) == 0) tool_note("%s: %s", path, found);
     tool_source_tell(path, &source->report);
     if (is_file) source->bytes = information.st_size;
     return 0;
@@ -132,6 +134,7 @@ tamis_read_options tool_read_options(const tool_reading *reading, int type, tami
     options.report = &names_too;
     options.value_column = value_columns[reading->value_column];
     options.file_format = (tamis_file_format)reading->format;
+    options.columns = reading->columns;
     options.relabel = reading->relabel;
     options.undirected = reading->undirected;
     options.value_type = (tamis_type)type;

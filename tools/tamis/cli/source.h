@@ -24,6 +24,7 @@ typedef struct tool_reading {
     int format;
     bool relabel, undirected;
     int value_column; /* of tool_value_columns */
+    const char *columns;
 } tool_reading;
 
 #define TOOL_READING_AT(settings, field) (offsetof(settings, reading) + offsetof(tool_reading, field))
@@ -50,7 +51,7 @@ typedef struct tool_reading {
          0,                                                                                                            \
          0,                                                                                                            \
          NULL},                                                                                                        \
-    {                                                                                                                  \
+        TOOL_DATA_COLUMNS(TOOL_READING_AT(settings, columns)), {                                                       \
         "value-column", 0, TOOL_CHOICE, "COLUMN", "auto",                                                              \
             "column of the weights of an edge list; auto: the third, unless it looks like times",                      \
             TOOL_READING_AT(settings, value_column), 0, 0, &tool_value_columns                                         \
@@ -59,9 +60,6 @@ typedef struct tool_reading {
 /* Returns the library's options for these, with values of that type and offsets of 32 or 64 bits. They also allow lists
    whose ids are names. */
 tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type);
-
-/* Tells that the first line of a file was left out. */
-#define TOOL_TITLES_NOTE "%s: skipped line 1, which looks like a header"
 
 /* Opens a matrix with a progress bar. options may be NULL (fp32, int32). Returns 0 or an exit code, after a message. */
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);

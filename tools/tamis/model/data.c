@@ -20,15 +20,20 @@ bool tool_method_of_counts(tamis_method method) { return tool_method_about(metho
 
 /* ------------------------------------------------------------------------------------------ kinds of files */
 
-static tamis_file_shape shape_of(const tool_data_request *request) {
-    if (strncmp(request->spec, "generate:", 9) == 0) return TAMIS_SHAPE_STATED;
-    if (request->columns_of) return TAMIS_SHAPE_IDS;
+static int find_shape(const tool_data_request *request, tamis_file_shape *shape) {
+    *shape = TAMIS_SHAPE_STATED;
+    if (strncmp(request->spec, "generate:", 9) == 0) return 0;
+    *shape = TAMIS_SHAPE_IDS;
+    if (request->columns_of) return 0;
     const bool standard = request->format == TAMIS_FILE_AUTO && strcmp(request->spec, "-") == 0;
     const tamis_file_format format = standard ? tamis_standard_format() : (tamis_file_format)request->format;
-    if (standard && format == TAMIS_FILE_AUTO)
-        return TAMIS_SHAPE_IDS; /* names make content that is of no other format */
-    if (format != TAMIS_FILE_AUTO) return tamis_file_row_of(format)->shape;
-    return tamis_file_shape_by_name(request->spec, tool_method_of_documents(request->method));
+    if (standard && format == TAMIS_FILE_AUTO) return 0; /* names make content that is of no other format */
+    if (format != TAMIS_FILE_AUTO) {
+        *shape = tamis_file_row_of(format)->shape;
+        return 0;
+    }
+    return tool_file_error(tamis_file_shape_of(request->spec, tool_method_of_documents(request->method), shape),
+                           request->spec);
 }
 
 /* ------------------------------------------------------------------------------------------ leaving out */
@@ -95,14 +100,15 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     options.known_only = known_rows && request->columns && !request->unknown_too;
     options.progress = tool_progress_reading;
     options.progress_context = data->name;
-    bool titles = false;
-    options.titles = &titles;
+    char found[TAMIS_FOUND_BYTES] = "";
+    options.found = found;
     int64_t skipped = 0;
     tamis_names *rows = NULL, *columns = NULL;
     status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
     tool_progress_clear();
     if (status != TAMIS_OK) return tool_file_error(status, request->spec);
-    if (titles && request->column_count == 0) tool_note(TOOL_TITLES_NOTE, request->spec);
+    const bool telling = strchr(found, ';') || strncmp(found, "lists", 5) == 0; /* of titles, comments, other lines */
+    if (telling && request->column_count == 0) tool_note("%s: %s", request->spec, found);
     data->rows = rows;
     data->columns = columns;
     data->S = data->whole = *tamis_owned_sparse_view(data->matrix);
@@ -134,7 +140,9 @@ static int read_indexed(const tool_data_request *request, tamis_file_shape shape
 int tool_data_open(const tool_data_request *request, tool_data *data) {
     *data = (tool_data){0};
     const double start = tool_seconds();
-    const tamis_file_shape shape = shape_of(request);
+    tamis_file_shape shape;
+    const int unknown = find_shape(request, &shape);
+    if (unknown) return unknown;
     const bool new_model = request->column_count == 0;
     tool_matrix_name(request->spec, data->name, sizeof data->name);
     const bool named =
