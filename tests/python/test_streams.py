@@ -2,6 +2,7 @@
 functions are replaced by ones that write down who waits for whom (test_torch.py looks at results on a GPU)."""
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,10 +16,12 @@ SIDE, OTHER = 0x7000, 0x9000
 
 
 class OnGpu:
-    """An array that says that it is on a GPU; nobody looks at its memory."""
+    """An array that says that it is on a GPU, at a place of its own; nobody looks at its memory."""
+
+    places = itertools.count(4096, 4096)
 
     def __init__(self, like, stream=None):
-        self.__cuda_array_interface__ = {"shape": like.shape, "typestr": like.dtype.str, "data": (4096, False), "version": 3, "strides": None,
+        self.__cuda_array_interface__ = {"shape": like.shape, "typestr": like.dtype.str, "data": (next(self.places), False), "version": 3, "strides": None,
                                          "stream": stream}
 
 
