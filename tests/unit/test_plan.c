@@ -572,22 +572,14 @@ static void test_ceilings_cache(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_explain),
-        cmocka_unit_test(explains_in_the_c_locale),
-        cmocka_unit_test(test_reserved_words),
-        cmocka_unit_test(test_sizes_are_set),
-        cmocka_unit_test(test_transpose),
-        cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_workspace),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_edge_numbers),
-        cmocka_unit_test(test_parameters_that_are_no_numbers),
-        cmocka_unit_test(test_names_and_choice),
-        cmocka_unit_test(test_algorithms_of_other_operations),
-        cmocka_unit_test(test_instruction_sets),
-        cmocka_unit_test(test_ceilings_cache),
-        cmocka_unit_test(doubtful_ceilings),
-        cmocka_unit_test(test_math),
+        cmocka_unit_test(test_explain),          cmocka_unit_test(explains_in_the_c_locale),
+        cmocka_unit_test(test_reserved_words),   cmocka_unit_test(test_sizes_are_set),
+        cmocka_unit_test(test_transpose),        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_workspace),        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_edge_numbers),     cmocka_unit_test(test_parameters_that_are_no_numbers),
+        cmocka_unit_test(test_names_and_choice), cmocka_unit_test(test_algorithms_of_other_operations),
+        cmocka_unit_test(test_instruction_sets), cmocka_unit_test(test_ceilings_cache),
+        cmocka_unit_test(doubtful_ceilings),     cmocka_unit_test(test_math),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);
