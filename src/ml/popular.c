@@ -90,6 +90,7 @@ tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operan
         places_to_fill(operands, i, n, scores + i * n, &at, &end);
         if (at == end) continue;
         if (!order) TRY(ml_popular_order(model, &order));
+        if (!order) break; /* it has no counts */
         for (int64_t k = 0; k < model->cols && at < end; k++) {
             const int64_t column = order[k];
             if ((allowed && !allowed[column]) || has_seen(seen, i, column)) continue;
