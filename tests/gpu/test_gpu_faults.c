@@ -189,8 +189,9 @@ static void memory_is_too_small(const void *unused) {
     void *memory = NULL;
     (void)unused;
     CHECK(tamis_device_open(device_name, &device) == TAMIS_OK);
-    CHECK(tamis_device_allocate(device, (size_t)1 << 60, &memory) == TAMIS_ERROR_MEMORY);
+    CHECK(tamis_device_allocate(device, (size_t)1 << 58, &memory) == TAMIS_ERROR_MEMORY);
     CHECK(memory == NULL && error_has(device_name));
+    CHECK(tamis_device_allocate(device, (size_t)1 << 60, &memory) == TAMIS_ERROR_OVERFLOW);
     tamis_device_close(device);
     compute(NULL);
 }
