@@ -242,8 +242,11 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),    cmocka_unit_test(test_messages),     cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_ceilings), cmocka_unit_test(test_small_stacks),
+        cmocka_unit_test(test_plans),        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_calls),        cmocka_unit_test(test_ceilings),
+#ifdef SMALL_STACKS
+        cmocka_unit_test(test_small_stacks),
+#endif
     };
     setenv("XDG_CACHE_HOME", "", 1);
     unsetenv("HOME");
