@@ -27,11 +27,9 @@ install(FILES "${PROJECT_BINARY_DIR}/tamis-config.cmake" "${PROJECT_BINARY_DIR}/
 
 # what a static link needs beside -ltamis
 set(private_libraries "-lpthread -lm")
-foreach(compression "ZLIB;-lz" "LZMA;-llzma" "ZSTD;-lzstd")
-    list(GET compression 0 name)
-    list(GET compression 1 flag)
-    if(TAMIS_HAVE_${name})
-        string(APPEND private_libraries " ${flag}")
+foreach(compression IN LISTS TAMIS_COMPRESSIONS)
+    if(TAMIS_HAVE_${compression})
+        string(APPEND private_libraries " -l${TAMIS_${compression}_NAME}")
     endif()
 endforeach()
 # folders may be absolute, as Nix, Guix and Spack give them; else the package can be moved

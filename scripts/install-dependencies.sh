@@ -13,6 +13,10 @@ pkg-config        finds libraries
 zlib1g-dev        .gz files, .npz
 liblzma-dev       .xz files
 libzstd-dev       .zst files
+libisal-dev|none  .npz and .gz files written quickly
+g++               for the two below
+libfast-float-dev|none numbers read from text
+libdragonbox-dev|none numbers written as text
 librandom123-dev  random numbers that agree on every machine'
 
 test='
@@ -22,7 +26,6 @@ libclang-rt-dev   its run time
 clang-format      one style
 clang-tidy        static checks
 libomp-dev        omp.h for clang-tidy
-g++               the headers from C++
 mandoc            checks the manual page
 chromium          looks at the page of tamis report
 xz-utils          packs results for its test

@@ -1,17 +1,12 @@
 /* Text to number and back: digits by eight at a time; short decimals by one multiplication or division, the others by
-   strtod in the C locale. */
-#define _GNU_SOURCE
+   what decimal.h has. */
 #include "io/number.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#if defined(__APPLE__)
-#include <xlocale.h>
-#endif
 
-#include "base/c_locale.h"
+#include "io/decimal.h"
 
 /* A decimal number taken apart: (-1)^negative * digits * 10^exponent, digits cut to 19. */
 typedef struct decimal {
@@ -100,7 +95,7 @@ static inline const char *take_digits(const char *p, decimal *number, int *kept,
     return p;
 }
 
-static const char *take_exponent(const char *p, bool letter_needed, decimal *number, bool *found) {
+static inline const char *take_exponent(const char *p, bool letter_needed, decimal *number, bool *found) {
     const char *q = p;
     const bool letter = *q == 'e' || *q == 'E' || *q == 'd' || *q == 'D';
     if (letter)
@@ -129,9 +124,9 @@ static bool round_short(const decimal *number, int64_t exponent, double *value) 
     return true;
 }
 
-/* Reads all digits of p .. end as one integer, times 10^exponent, by strtod. Digits beyond the 800th only matter as
-   "not zero": a point between two doubles has at most 768. */
-static double round_by_library(const char *p, const char *end, int64_t exponent) {
+/* Reads all digits of p .. end as one integer, times 10^exponent. Digits beyond the 800th only matter as "not zero": a
+   point between two doubles has at most 768. */
+static double round_scaled(const char *p, const char *end, int64_t exponent) {
     enum { KEPT = 800 };
     char text[KEPT + 40];
     int count = 0;
@@ -153,8 +148,7 @@ static double round_by_library(const char *p, const char *end, int64_t exponent)
     text[count++] = 'e';
     count += tamis_format_integer(text + count, exponent);
     text[count] = '\0';
-    const locale_t locale = tamis_c_locale();
-    return locale ? strtod_l(text, NULL, locale) : strtod(text, NULL);
+    return tamis_decimal_parse(text, text + count);
 }
 
 static bool matches(const char *p, const char *lower) {
@@ -196,8 +190,11 @@ static inline const char *parse_decimal(const char *p, int decimals, int scale, 
     number.exponent -= fraction;
     if (!has_exponent) number.exponent -= scale;
     double magnitude;
-    if (!round_short(&number, number.exponent + dropped, &magnitude))
-        magnitude = round_by_library(start, digits_end, number.exponent);
+    if (!round_short(&number, number.exponent + dropped, &magnitude)) {
+        const bool fortran = !letter_needed || (has_exponent && (*digits_end | 0x20) == 'd');
+        magnitude =
+            fortran ? round_scaled(start, digits_end, number.exponent) : tamis_decimal_parse(start, p);
+    }
     *value = number.negative ? -magnitude : magnitude;
     return p;
 }
@@ -235,23 +232,58 @@ bool tamis_number_holds(const char *p, const char *end, double value) {
     return length == digits && memcmp(text, p, (size_t)digits) == 0;
 }
 
-int tamis_format_integer(char *text, int64_t value) {
-    char reversed[20];
-    int count = 0, length = 0;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do reversed[count++] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (value < 0) text[length++] = '-';
-    while (count > 0) text[length++] = reversed[--count];
-    return length;
+/* The two digits of each number below 100. */
+static const char PAIRS[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+                            "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
+/* Writes the digits of the number, which are `count`. */
+static void put_digits(char *text, uint64_t number, int count) {
+    while (count >= 2) {
+        count -= 2;
+        memcpy(text + count, PAIRS + 2 * (number % 100), 2);
+        number /= 100;
+    }
+    if (count > 0) *text = (char)('0' + number);
 }
 
-/* Prints as printf does in the C locale, whatever the thread's locale. */
-static int print_real(char *text, int precision, double value) {
-    const locale_t before = tamis_c_locale_enter();
-    const int length = snprintf(text, TAMIS_REAL_TEXT, "%.*g", precision, value);
-    tamis_c_locale_leave(before);
-    return length;
+static int count_digits(uint64_t number) {
+    int count = 1;
+    for (uint64_t bound = 10; count < 20 && number >= bound; bound *= 10) count++;
+    return count;
+}
+
+int tamis_format_integer(char *text, int64_t value) {
+    const uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    const int count = count_digits(magnitude);
+    if (value < 0) *text++ = '-';
+    put_digits(text, magnitude, count);
+    return count + (value < 0);
+}
+
+/* Writes the digits with a point among or before them, where that needs at most four zeros; else with an exponent of two
+   digits or more, as printf has it. */
+static int put_shortest(char *text, tamis_shortest of) {
+    enum { MOST_ZEROS = 4 };
+    char digits[20];
+    const int count = count_digits(of.digits), first = of.exponent + count - 1; /* the first digit's exponent */
+    const bool fixed = first >= -MOST_ZEROS && first < count;
+    const int before = !fixed ? 1 : first < 0 ? 0 : first + 1; /* digits before the point */
+    put_digits(digits, of.digits, count);
+    char *p = text;
+    memcpy(p, digits, (size_t)before);
+    p += before;
+    if (before == 0) *p++ = '0';
+    if (count > before) *p++ = '.';
+    for (int i = first + 1; fixed && i < 0; i++) *p++ = '0';
+    memcpy(p, digits + before, (size_t)(count - before));
+    p += count - before;
+    if (fixed) return (int)(p - text);
+    const int exponent = first < 0 ? -first : first;
+    *p++ = 'e';
+    *p++ = first < 0 ? '-' : '+';
+    if (exponent < 10) *p++ = '0';
+    p += tamis_format_integer(p, exponent);
+    return (int)(p - text);
 }
 
 int tamis_format_real(char *text, double value, bool single) {
@@ -261,16 +293,13 @@ int tamis_format_real(char *text, double value, bool single) {
         memcpy(text, "nan", 3);
         return 3;
     }
+    const bool negative = signbit(value);
+    if (negative) *text++ = '-';
     if (isinf(value)) {
-        memcpy(text, value < 0 ? "-inf" : "inf", 4);
-        return value < 0 ? 4 : 3;
+        memcpy(text, "inf", 3);
+        return 3 + negative;
     }
-    const int few = single ? 6 : 15, enough = single ? 9 : 17;
-    char padded[TAMIS_REAL_TEXT + 16] = {0};
-    double back = 0;
-    int length = print_real(padded, few, value);
-    tamis_parse_real(padded, &back);
-    if (single ? (float)back != (float)value : back != value) length = print_real(padded, enough, value);
-    memcpy(text, padded, (size_t)length);
-    return length;
+    if (value != 0) return put_shortest(text, tamis_decimal_shortest(fabs(value), single)) + negative;
+    *text = '0';
+    return 1 + negative;
 }

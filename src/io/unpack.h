@@ -20,6 +20,9 @@
 #ifndef TAMIS_HAVE_ZSTD
 #define TAMIS_HAVE_ZSTD 0
 #endif
+#ifndef TAMIS_HAVE_ISAL
+#define TAMIS_HAVE_ISAL 0
+#endif
 
 typedef struct tamis_unpacker {
     const char *name;                  /* for messages, the caller's */

@@ -188,6 +188,43 @@ static void writes_what_reads_back(void **state) {
     assert_string_equal(text, "nan");
 }
 
+/* Of normal numbers none with one digit fewer is the same number; of small ones and at powers of two there are known cases. */
+static void writes_the_fewest_digits(void **state) {
+    (void)state;
+    static const struct {
+        double value;
+        const char *text, *single;
+    } cases[] = {{0.1, "0.1", "0.1"},
+                 {-1.5e-7, "-1.5e-07", "-1.5e-07"},
+                 {0.00012345, "0.00012345", "0.00012345"},
+                 {5e-324, "5e-324", "0"},
+                 {1.401298464324817e-45, "1.401298464324817e-45", "1e-45"},
+                 {1.0 / 3, "0.3333333333333333", "0.33333334"},
+                 {1.7976931348623157e308, "1.7976931348623157e+308", "inf"},
+                 {2.2250738585072014e-308, "2.2250738585072014e-308", "0"},
+                 {1234567890123456.75, "1234567890123456.8", "1.234568e+15"},
+                 {9007199254740993e3, "9007199254740993000", "9.007199e+18"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[TAMIS_REAL_TEXT] = {0}, single[TAMIS_REAL_TEXT] = {0};
+        tamis_format_real(text, cases[i].value, false);
+        tamis_format_real(single, (float)cases[i].value, true);
+        assert_string_equal(text, cases[i].text);
+        assert_string_equal(single, cases[i].single);
+    }
+    tamis_random random = tamis_random_start(3, 1);
+    for (int i = 0; i < CASES / 4; i++) {
+        const double value = tamis_random_uniform(&random) * 1e-3;
+        char text[TAMIS_REAL_TEXT + 16] = {0}, fewer[64];
+        tamis_format_real(text, value, false);
+        int digits = 0;
+        for (const char *p = text + strspn(text, "0."); *p && *p != 'e'; p++) digits += *p != '.';
+        assert_in_range(digits, 1, 17);
+        if (digits == 1) continue;
+        snprintf(fewer, sizeof fewer, "%.*e", digits - 2, value);
+        assert_true(strtod(fewer, NULL) != value);
+    }
+}
+
 /* A locale with a decimal comma, where one is installed: numbers keep their point. */
 static void ignores_the_locale(void **state) {
     (void)state;
@@ -210,7 +247,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_as_strtod),        cmocka_unit_test(many_digits),
         cmocka_unit_test(is_no_number),           cmocka_unit_test(reads_integers),
-        cmocka_unit_test(writes_what_reads_back), cmocka_unit_test(ignores_the_locale),
+        cmocka_unit_test(writes_what_reads_back), cmocka_unit_test(writes_the_fewest_digits),
+        cmocka_unit_test(ignores_the_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
