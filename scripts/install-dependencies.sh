@@ -12,8 +12,7 @@ libc6-dev         the C library
 pkg-config        finds libraries
 zlib1g-dev        .gz files, .npz
 liblzma-dev       .xz files
-libzstd-dev       .zst files
-librandom123-dev  random numbers that agree on every machine'
+libzstd-dev       .zst files'
 
 test='
 libcmocka-dev     the test framework

@@ -35,21 +35,10 @@ def version_in(header, names):
     return ".".join(re.search(rf'^#\s*define\s+{name}\s+"?([\w.]+)', text, re.M)[1] for name in names)
 
 
-def package_version(include, package):
-    """Of a package of Debian without a version in its headers: from its changelog, in the folder that it was unpacked into, else from dpkg."""
-    changelog = include.parent / "share/doc" / package / "changelog.Debian.gz"
-    if changelog.exists():
-        import gzip
-        return re.match(r"\S+ \(([^)]*)\)", gzip.open(changelog, "rt", encoding="utf-8").readline())[1]
-    return run("dpkg-query", "-W", "-f", "${Version}", package)
-
-
 def linked(build):
     cache = cache_of(build)
     found = [(name, version_in(Path(cache[variable]) / header, names), licence)
              for name, (variable, header, names, licence) in LINKED.items() if not cache.get(variable, "NOTFOUND").endswith("NOTFOUND")]
-    include = Path(cache["TAMIS_RANDOM123_INCLUDE"])
-    found.append(("Random123", package_version(include, "librandom123-dev"), "BSD-3-Clause"))
     compiler, = build.glob("CMakeFiles/*/CMakeCCompiler.cmake")  # the cache has none that a file of a toolchain names
     found.append(("libgcc", re.search(r'CMAKE_C_COMPILER_VERSION "([^"]+)"', compiler.read_text(encoding="utf-8"))[1],
                   "GPL-3.0-or-later WITH GCC-exception-3.1"))
