@@ -45,10 +45,6 @@ if(TAMIS_SANITIZE)
 endif()
 
 find_package(Threads REQUIRED)
-find_path(TAMIS_RANDOM123_INCLUDE Random123/philox.h)
-if(NOT TAMIS_RANDOM123_INCLUDE)
-    message(FATAL_ERROR "Random123/philox.h was not found: install Debian's librandom123-dev, or set TAMIS_RANDOM123_INCLUDE")
-endif()
 
 # name of the library for -l; a header; the CMake variable
 function(tamis_find_compression name library header)

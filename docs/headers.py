@@ -47,7 +47,7 @@ def doxygen(comment, opener, names):
         return re.sub(r"(?<![\w/])(tamis_\w+|TAMIS_\w+)\b(?!\()", lambda name: "#" + name[0] if name[0] in names else name[0], text)
 
     out, literal, in_list = [], False, False
-    for number, line in enumerate(comment[2:-2].replace("\1 * SPDX-License-Identifier: Apache-2.0", "").split("\1")):
+    for number, line in enumerate(comment[2:-2].split("\1")):
         text = re.sub(r"^ *\* ?", "", line) if number else line
         indented = re.match(r"  +\S", text) and comment.startswith("/*\1")
         in_list = bool(indented and (in_list or re.match(r"  +(-|\d\.) ", text)))

@@ -37,7 +37,7 @@ BELOW = {
     "peers": ("tools",),  # lab/bench/peers: the program knows them by one table
 }
 # what programs need beside the public headers
-SHARED = {("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/base/sizes"), ("peers", "src/base/sizes"), ("peers", "src/base/threads"),
+SHARED = {("tools", "src/base/fnv"), ("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/base/sizes"), ("peers", "src/base/sizes"), ("peers", "src/base/threads"),
           ("peers", "src/base/half"), ("peers", "src/cpu/kernels/exp"),  # of the specialised loops
           ("tools", "src/select/laboratory"), ("tools", "src/io/output"),
           ("tools", "src/io/formats"), ("tools", "src/io/standard"), ("tools", "src/io/standard_format"), ("tools", "src/sparse/submatrix")}

@@ -16,8 +16,7 @@ libzstd-dev       .zst files
 libisal-dev|none  .npz and .gz files written quickly
 g++               for the two below
 libfast-float-dev|none numbers read from text
-libdragonbox-dev|none numbers written as text
-librandom123-dev  random numbers that agree on every machine'
+libdragonbox-dev|none numbers written as text'
 
 test='
 libcmocka-dev     the test framework

@@ -47,7 +47,7 @@ git archive --prefix="tamis-$version/" HEAD | xz -9 >"$out/tamis-$version.tar.xz
     { echo 'release.sh: the sources do not tell their commit' >&2; exit 1; }
 scripts/wheels.sh
 scripts/deb.sh
-for file in build/wheels/tamis-"$version"-*.whl build/wheels/tamis-"$version"-*.cdx.json build/deb/*.deb; do cp "$file" "$out"; done
+for file in build/wheels/tamis-"$version"-*.whl build/deb/*.deb; do cp "$file" "$out"; done
 for package in build/conda/*/*.tar.bz2; do # both platforms give it the same name
     cp "$package" "$out/$(basename "$package" .tar.bz2)-$(basename "$(dirname "$package")").tar.bz2"
 done

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The bill of materials of a wheel, as CycloneDX has them: sbom.py BUILD WHEEL writes WHEEL.cdx.json
+"""The bill of materials of a wheel, as CycloneDX has them: sbom.py BUILD WHEEL puts it into the wheel, where PEP 770 wants it
 
 What the wheel carries besides Tamis's own files is linked into its libraries: what CMake found for them in the folder BUILD, in the versions that the headers
 there say. What it does not carry but needs is in its metadata."""
+import base64
 import hashlib
 import json
 import os
@@ -35,21 +36,10 @@ def version_in(header, names):
     return ".".join(re.search(rf'^#\s*define\s+{name}\s+"?([\w.]+)', text, re.M)[1] for name in names)
 
 
-def package_version(include, package):
-    """Of a package of Debian without a version in its headers: from its changelog, in the folder that it was unpacked into, else from dpkg."""
-    changelog = include.parent / "share/doc" / package / "changelog.Debian.gz"
-    if changelog.exists():
-        import gzip
-        return re.match(r"\S+ \(([^)]*)\)", gzip.open(changelog, "rt", encoding="utf-8").readline())[1]
-    return run("dpkg-query", "-W", "-f", "${Version}", package)
-
-
 def linked(build):
     cache = cache_of(build)
     found = [(name, version_in(Path(cache[variable]) / header, names), licence)
              for name, (variable, header, names, licence) in LINKED.items() if not cache.get(variable, "NOTFOUND").endswith("NOTFOUND")]
-    include = Path(cache["TAMIS_RANDOM123_INCLUDE"])
-    found.append(("Random123", package_version(include, "librandom123-dev"), "BSD-3-Clause"))
     compiler, = build.glob("CMakeFiles/*/CMakeCCompiler.cmake")  # the cache has none that a file of a toolchain names
     found.append(("libgcc", re.search(r'CMAKE_C_COMPILER_VERSION "([^"]+)"', compiler.read_text(encoding="utf-8"))[1],
                   "GPL-3.0-or-later WITH GCC-exception-3.1"))
@@ -60,6 +50,22 @@ def linked(build):
 
 def licence_of(text):
     return [{"expression": text}] if " WITH " in text else [{"license": {"name": "public domain"} if text.startswith("LicenseRef") else {"id": text}}]
+
+
+def add_file(wheel, name, text):
+    """Adds a file to the folder dist-info of a wheel, and to its record; the other members stay as they are."""
+    made = wheel.with_name(wheel.name + ".part")
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+        record, = (member for member in old.infolist() if member.filename.endswith(".dist-info/RECORD"))
+        added = zipfile.ZipInfo(record.filename.replace("RECORD", name), record.date_time)
+        added.compress_type, added.external_attr = record.compress_type, record.external_attr
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+        for member in old.infolist():
+            if member is not record:
+                new.writestr(member, old.read(member))
+        new.writestr(added, text)
+        new.writestr(record, f"{added.filename},sha256={digest},{len(text.encode())}\n" + old.read(record).decode())
+    made.replace(wheel)
 
 
 def main():
@@ -75,12 +81,10 @@ def main():
             if ".so" in name:
                 components.append({"type": "file", "name": name, "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(files.read(name)).hexdigest()}]})
     about = {"type": "library", "name": "tamis", "version": version, "purl": f"pkg:pypi/tamis@{version}", "licenses": licence_of("Apache-2.0"),
-             "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}],
              "properties": [{"name": "file", "value": wheel.name}, {"name": "commit", "value": run(str(SOURCE / "scripts/commit.sh"))}]}
     text = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": about}, "components": components}, indent=1)
-    out = wheel.with_name(wheel.name + ".cdx.json")
-    out.write_text(text + "\n", encoding="utf-8")
-    print(f"{os.path.relpath(out)}: " + ", ".join(f"{one['name']} {one['version']}" for one in components if one["type"] == "library"))
+    add_file(wheel, "sboms/tamis.cdx.json", text + "\n")
+    print(f"{os.path.relpath(wheel)}: " + ", ".join(f"{one['name']} {one['version']}" for one in components if one["type"] == "library"))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 # Unpacks, without installing, what building and testing needs, for a machine where nothing can be installed:
 #   scripts/unpack-dependencies.sh build/prefix       here, then carry the folder there as it is
 #   make gpu-check UNPACKED=build/prefix              there
-# It holds include/ and lib/ of Random123, zlib, cmocka and the OpenCL loader, for x86-64.
+# It holds include/ and lib/ of zlib, cmocka and the OpenCL loader, for x86-64.
 set -eu
 [ $# -eq 1 ] || { echo 'usage: unpack-dependencies.sh FOLDER' >&2; exit 2; }
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
-packages='librandom123-dev zlib1g-dev zlib1g libcmocka-dev libcmocka0 ocl-icd-libopencl1'
+packages='zlib1g-dev zlib1g libcmocka-dev libcmocka0 ocl-icd-libopencl1'
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 (

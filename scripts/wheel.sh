@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the wheel of the Python package for glibc 2.17 and newer into build/wheels, with its bill of materials beside it.
+# Builds the wheel of the Python package for glibc 2.17 and newer into build/wheels, with its bill of materials in it.
 #   wheel.sh            for this machine's processor
 #   wheel.sh aarch64    for 64-bit ARM, with Debian's cross compiler and what unpack-aarch64.sh unpacks into build/aarch64-root
 # PYTHON names another interpreter.
@@ -31,7 +31,7 @@ for setting in "$@"; do
     shift
     set -- "$@" -C "$setting"
 done
-rm -rf "$made" build/wheels/tamis-*"_$processor.whl"*
+rm -rf "$made" build/wheels/tamis-*"_$processor.whl"
 quietly "$tools/bin/python" -m pip --disable-pip-version-check --quiet wheel --no-deps --wheel-dir "$made" "$@" .
 PATH="$tools/bin:$PATH" quietly auditwheel repair --wheel-dir build/wheels "$made"/tamis-*.whl
 rm -rf "$made"

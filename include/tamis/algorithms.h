@@ -1,8 +1,4 @@
-/*
- * The registry: every algorithm on every device, under its name.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* The registry: every algorithm on every device, under its name. */
 #ifndef TAMIS_ALGORITHMS_H
 #define TAMIS_ALGORITHMS_H
 

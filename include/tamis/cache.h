@@ -1,8 +1,4 @@
-/*
- * The cache on disk: compiled GPU kernels, what measured plans chose, and the ceilings of devices.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* The cache on disk: compiled GPU kernels, what measured plans chose, and the ceilings of devices. */
 #ifndef TAMIS_CACHE_H
 #define TAMIS_CACHE_H
 

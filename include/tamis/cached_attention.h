@@ -15,8 +15,6 @@
  * "flash decoding" by the softmax of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; the
  * pages are those of Kwon et al., "Efficient memory management for large language model serving with PagedAttention",
  * SOSP 2023.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_CACHED_ATTENTION_H
 #define TAMIS_CACHED_ATTENTION_H

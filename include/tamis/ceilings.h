@@ -1,8 +1,4 @@
-/*
- * The machine's ceilings: its measured rates of arithmetic and of moving bytes. Floors and the cost model use them.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* The machine's ceilings: its measured rates of arithmetic and of moving bytes. Floors and the cost model use them. */
 #ifndef TAMIS_CEILINGS_H
 #define TAMIS_CEILINGS_H
 

@@ -1,8 +1,6 @@
 /*
  * Data for models: dictionaries of names, ratings with arbitrary ids, vocabularies, splits into training and held-out
  * data, and files read in mini-batches. Library: libtamis_ml.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_DATA_H
 #define TAMIS_DATA_H

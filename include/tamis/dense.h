@@ -21,8 +21,6 @@
  *   - TAMIS_ERROR_ARGUMENT names the argument and its value. TAMIS_ERROR_UNSUPPORTED means half types, column-major
  *     views, a device without fp64, or a backend without these functions; the message says which. Outputs are then
  *     unchanged.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_DENSE_H
 #define TAMIS_DENSE_H

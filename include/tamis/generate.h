@@ -1,8 +1,4 @@
-/*
- * Seeded generators of sparse matrices.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* Seeded generators of sparse matrices. */
 #ifndef TAMIS_GENERATE_H
 #define TAMIS_GENERATE_H
 

@@ -14,8 +14,6 @@
  * where p and dx are sparse matrices with S's pattern. At edge_scale x = 0 the derivative of leaky_relu is the one from
  * the right, edge_scale. The derivative of quotient by x is 0 where x <= edge_epsilon. Half types are summed in fp32,
  * and x, dp, p and dx are fp32 between the steps: only the gradients are rounded to 16 bits.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_GRADIENT_H
 #define TAMIS_GRADIENT_H

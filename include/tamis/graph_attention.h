@@ -14,8 +14,6 @@
  * This runs on the CPU and on GPUs. On a GPU the first call of a kind compiles its kernel. A few lanes work on all
  * entries of a row and head, so long rows are slow. TAMIS_ENTRIES_BY_COLUMN is for the CPU only
  * (TAMIS_ERROR_UNSUPPORTED).
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_GRAPH_ATTENTION_H
 #define TAMIS_GRAPH_ATTENTION_H

@@ -17,8 +17,6 @@
  * execution.stream and returns, as those of plans do: the host waits only for the other ranks' hosts. Devices of one
  * kind copy from each other, over their link if they have one. Devices of several kinds, and GPUs over a transport that
  * knows only the host's memory, pass rows through pinned host memory; the host then waits for its device as well.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_GROUP_H
 #define TAMIS_GROUP_H

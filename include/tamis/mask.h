@@ -19,8 +19,6 @@
  * along its diagonal: member b has the rows from b * rows and the columns from b * cols on. A, B, D and E are then the
  * padded arrays as they are, (members * rows) x K and so on, heads are the batch of the call, and padding costs
  * nothing.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_MASK_H
 #define TAMIS_MASK_H

@@ -1,8 +1,6 @@
 /*
  * Owned matrices, and reading and writing them. A matrix made here is accessed through the views of <tamis/types.h>,
  * and the caller must free it.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_MATRIX_H
 #define TAMIS_MATRIX_H

@@ -10,8 +10,6 @@
  * elements has the features of head 0, then those of head 1, ... The messages themselves are never stored.
  *
  * On a GPU the arrays of S and all matrices are in its memory.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_MESSAGE_H
 #define TAMIS_MESSAGE_H

@@ -11,8 +11,6 @@
  * nothing is printed. Views of data and results are in host memory for every device. Any number of threads may use a
  * model at the same time (describe, transform, predict, recommend, similar, topics, score) as long as none changes it,
  * on a GPU one at a time.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_ML_H
 #define TAMIS_ML_H

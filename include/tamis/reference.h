@@ -1,8 +1,4 @@
-/*
- * The oracle: every operation as the simplest loops in double, and comparisons of results with it.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* The oracle: every operation as the simplest loops in double, and comparisons of results with it. */
 #ifndef TAMIS_REFERENCE_H
 #define TAMIS_REFERENCE_H
 

@@ -22,8 +22,6 @@
  * Each time B has changed, rank q sends to rank r its own rows sends[send_starts[r] .. send_starts[r + 1] - 1], in this
  * order, and puts what it receives from rank r at row own_rows + receive_starts[r] of X (with in_order at row
  * receive_starts[r] if r comes before it).
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_SHARD_H
 #define TAMIS_SHARD_H

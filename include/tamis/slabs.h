@@ -17,8 +17,6 @@
  *   slab 1      S, A rows 100 .. ->   E rows 100 ..      S, A rows 300 ..  ; B rows 1 2 7 ..; ...
  *
  * It works on any device. On the CPU it saves nothing, since "the device's memory" is the host's.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_SLABS_H
 #define TAMIS_SLABS_H

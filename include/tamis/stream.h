@@ -1,8 +1,6 @@
 /*
  * Streams, events and stream-ordered memory, for programs that use several streams or devices at the same time.
  * On the CPU a stream is NULL, and all work is complete when a call returns.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_STREAM_H
 #define TAMIS_STREAM_H

@@ -1,8 +1,4 @@
-/*
- * Work on the structure of sparse matrices: checks, profiles, conversions, transposes, partitions.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* Work on the structure of sparse matrices: checks, profiles, conversions, transposes, partitions. */
 #ifndef TAMIS_STRUCTURE_H
 #define TAMIS_STRUCTURE_H
 

@@ -36,8 +36,6 @@
  *   - Any function may be called from any thread. A function that takes a const plan may run in any number of threads
  *     and streams at the same time. Only one thread at a time may change or destroy an object.
  *   - How structures grow: see <tamis/types.h>.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_TAMIS_H
 #define TAMIS_TAMIS_H

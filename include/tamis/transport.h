@@ -10,8 +10,6 @@
  * or if communication fails, then each entry that waits returns an error, and so does each later call: a transport that
  * has failed stays so. Errors that leave it usable, such as a wrong argument on one rank, are not its business: the
  * group shares them by `gather`.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_TRANSPORT_H
 #define TAMIS_TRANSPORT_H

@@ -15,8 +15,6 @@
  * Callbacks. Tamis calls functions of the caller's for memory, progress, iterations, mini-batches, the work of ranks
  * and transports. Each must return: an exception of C++ must not leave it, nor longjmp. Tamis would lose memory and
  * locks, and what it was working on stays half done. To stop a call, return the value that the callback has for that.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_TYPES_H
 #define TAMIS_TYPES_H

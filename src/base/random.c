@@ -1,52 +1,24 @@
-/* Philox 4x32-10 of Random123: draw `index` is one half of block index / 2, keyed by the seed. */
+/* Philox 4x32-10 of Salmon, Moraes, Dror and Shaw ("Parallel random numbers: as easy as 1, 2, 3", SC'11): draw `index`
+   is one half of block index / 2, keyed by the seed. */
 #include "base/random.h"
 
-#include <Random123/philox.h>
+enum { ROUNDS = 10 };
 
-static philox4x32_ctr_t block_of(uint64_t seed, uint64_t stream, uint64_t block) {
-    const philox4x32_ctr_t counter = {
-        {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)}};
-    const philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
-    return philox4x32(counter, key);
+/* One of the rounds of a block. */
+static inline __attribute__((always_inline)) void turn(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d,
+                                                       uint64_t seed, uint32_t round) {
+    const uint64_t left = (uint64_t)0xd2511f53u * *a, right = (uint64_t)0xcd9e8d57u * *c;
+    *a = (uint32_t)(right >> 32) ^ *b ^ ((uint32_t)seed + round * 0x9e3779b9u);
+    *b = (uint32_t)right;
+    *c = (uint32_t)(left >> 32) ^ *d ^ ((uint32_t)(seed >> 32) + round * 0xbb67ae85u);
+    *d = (uint32_t)left;
 }
 
-static uint64_t half_of(const uint32_t *block, uint64_t index) {
-    const uint32_t *const two = block + 2 * (index & 1);
-    return (uint64_t)two[0] | (uint64_t)two[1] << 32;
-}
-
-static double uniform_of(uint64_t bits) { return (double)(bits >> 11) * 0x1p-53; }
-
-uint64_t tamis_random_at(uint64_t seed, uint64_t stream, uint64_t index) {
-    const philox4x32_ctr_t block = block_of(seed, stream, index / 2);
-    return half_of(block.v, index);
-}
-
-double tamis_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t index) {
-    return uniform_of(tamis_random_at(seed, stream, index));
-}
-
-tamis_random tamis_random_start(uint64_t seed, uint64_t stream) {
-    return (tamis_random){.seed = seed, .stream = stream};
-}
-
-uint64_t tamis_random_next(tamis_random *random) {
-    if ((random->index & 1) == 0) {
-        const philox4x32_ctr_t block = block_of(random->seed, random->stream, random->index / 2);
-        for (int i = 0; i < 4; i++) random->block[i] = block.v[i];
-    }
-    return half_of(random->block, random->index++);
-}
-
-double tamis_random_uniform(tamis_random *random) { return uniform_of(tamis_random_next(random)); }
-
-int64_t tamis_random_below(tamis_random *random, int64_t bound) {
-    const uint64_t n = (uint64_t)bound,
-                   unfair = (0 - n) % n; /* 2^64 mod n: draws below it would favour small results */
-    for (;;) {
-        const uint64_t bits = tamis_random_next(random);
-        if (bits >= unfair) return (int64_t)(bits % n);
-    }
+void tamis_random_block(uint64_t seed, uint64_t stream, uint64_t block, uint64_t draws[2]) {
+    uint32_t a = (uint32_t)block, b = (uint32_t)(block >> 32), c = (uint32_t)stream, d = (uint32_t)(stream >> 32);
+    for (uint32_t round = 0; round < ROUNDS; round++) turn(&a, &b, &c, &d, seed, round);
+    draws[0] = (uint64_t)a | (uint64_t)b << 32;
+    draws[1] = (uint64_t)c | (uint64_t)d << 32;
 }
 
 /* Many draws are made from several blocks side by side, in loops that compilers turn into vector code. */
@@ -59,7 +31,6 @@ enum {
 static inline __attribute__((always_inline)) void draw_blocks(int lanes, uint64_t seed, uint64_t stream, uint64_t first,
                                                               uint64_t *bits) {
     uint32_t a[MANY], b[MANY], c[MANY], d[MANY];
-    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
     for (int i = 0; i < lanes; i++) {
         const uint64_t block = first + (uint64_t)i;
         a[i] = (uint32_t)block;
@@ -67,20 +38,43 @@ static inline __attribute__((always_inline)) void draw_blocks(int lanes, uint64_
         c[i] = (uint32_t)stream;
         d[i] = (uint32_t)(stream >> 32);
     }
-    for (int round = 0; round < 10; round++) {
-        for (int i = 0; i < lanes; i++) {
-            const uint64_t left = (uint64_t)0xd2511f53u * a[i], right = (uint64_t)0xcd9e8d57u * c[i];
-            a[i] = (uint32_t)(right >> 32) ^ b[i] ^ key0;
-            b[i] = (uint32_t)right;
-            c[i] = (uint32_t)(left >> 32) ^ d[i] ^ key1;
-            d[i] = (uint32_t)left;
-        }
-        key0 += 0x9e3779b9u;
-        key1 += 0xbb67ae85u;
-    }
+    for (uint32_t round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < lanes; i++) turn(&a[i], &b[i], &c[i], &d[i], seed, round);
     for (int i = 0; i < lanes; i++) {
         bits[2 * i] = (uint64_t)a[i] | (uint64_t)b[i] << 32;
         bits[2 * i + 1] = (uint64_t)c[i] | (uint64_t)d[i] << 32;
+    }
+}
+
+static double uniform_of(uint64_t bits) { return (double)(bits >> 11) * 0x1p-53; }
+
+uint64_t tamis_random_at(uint64_t seed, uint64_t stream, uint64_t index) {
+    uint64_t block[2];
+    tamis_random_block(seed, stream, index / 2, block);
+    return block[index & 1];
+}
+
+double tamis_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t index) {
+    return uniform_of(tamis_random_at(seed, stream, index));
+}
+
+tamis_random tamis_random_start(uint64_t seed, uint64_t stream) {
+    return (tamis_random){.seed = seed, .stream = stream};
+}
+
+uint64_t tamis_random_next(tamis_random *random) {
+    if ((random->index & 1) == 0) tamis_random_block(random->seed, random->stream, random->index / 2, random->block);
+    return random->block[random->index++ & 1];
+}
+
+double tamis_random_uniform(tamis_random *random) { return uniform_of(tamis_random_next(random)); }
+
+int64_t tamis_random_below(tamis_random *random, int64_t bound) {
+    const uint64_t n = (uint64_t)bound,
+                   unfair = (0 - n) % n; /* 2^64 mod n: draws below it would favour small results */
+    for (;;) {
+        const uint64_t bits = tamis_random_next(random);
+        if (bits >= unfair) return (int64_t)(bits % n);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Counter-based random numbers (Philox 4x32-10 of Random123): value `index` of stream `stream` under `seed`, the same
+/* Counter-based random numbers (Philox 4x32-10): value `index` of stream `stream` under `seed`, the same
    on every machine and in every order of evaluation. */
 #ifndef TAMIS_BASE_RANDOM_H
 #define TAMIS_BASE_RANDOM_H
@@ -9,8 +9,12 @@
 
 typedef struct tamis_random {
     uint64_t seed, stream, index; /* index: the next draw */
-    uint32_t block[4];            /* the last block drawn */
+    uint64_t block[2];            /* the last block drawn */
 } tamis_random;
+
+/* Makes draws 2 * block and 2 * block + 1, which are one result of Philox: its counter is `block` and `stream`, its key
+   `seed`. */
+void tamis_random_block(uint64_t seed, uint64_t stream, uint64_t block, uint64_t draws[2]);
 
 /* Returns the 64 random bits of draw `index`. */
 TAMIS_PRIVATE_API uint64_t tamis_random_at(uint64_t seed, uint64_t stream, uint64_t index);

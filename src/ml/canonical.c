@@ -5,8 +5,8 @@
 #include "ml/canonical.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "base/fnv.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
 
@@ -61,27 +61,13 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     return status;
 }
 
-/* FNV-1a over 64-bit words, and over bytes for the rest: it tells whether a fit goes on with the data that it began
-   with. */
-static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes) {
-    const uint64_t prime = 0x100000001b3;
-    const unsigned char *at = data;
-    for (; bytes >= 8; bytes -= 8, at += 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        sum = (sum ^ word) * prime;
-        sum ^= sum >> 32;
-    }
-    for (; bytes > 0; bytes--) sum = (sum ^ *at++) * prime;
-    return sum;
-}
-
+/* The sums tell whether a fit goes on with the data that it began with. */
 uint64_t ml_former_sum(const tamis_sparse *S) {
     const int64_t sizes[] = {S->rows, S->cols, S->nnz};
-    uint64_t sum = add_to_sum(0xcbf29ce484222325, sizes, sizeof sizes);
-    sum = add_to_sum(sum, S->offsets, (size_t)(S->rows + 1) * sizeof(int64_t));
-    sum = add_to_sum(sum, S->columns, (size_t)S->nnz * tamis_index_size(S->index_type));
-    sum = add_to_sum(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
+    uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, sizes, sizeof sizes);
+    sum = tamis_fnv_words(sum, S->offsets, (size_t)(S->rows + 1) * sizeof(int64_t));
+    sum = tamis_fnv_words(sum, S->columns, (size_t)S->nnz * tamis_index_size(S->index_type));
+    sum = tamis_fnv_words(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
     return sum > 0 ? sum : 1;
 }
 
@@ -91,12 +77,12 @@ uint64_t ml_rows_sum(const tamis_sparse *S, int64_t first) {
     uint64_t total = 0;
     for (int64_t i = 0; i < S->rows; i++) {
         const int64_t row = first + i;
-        uint64_t sum = add_to_sum(0xcbf29ce484222325, &row, sizeof row);
+        uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, &row, sizeof row);
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
             const int64_t column = ml_column(S, t);
             const double value = ml_value(S, t);
-            sum = add_to_sum(sum, &column, sizeof column);
-            sum = add_to_sum(sum, &value, sizeof value);
+            sum = tamis_fnv_words(sum, &column, sizeof column);
+            sum = tamis_fnv_words(sum, &value, sizeof value);
         }
         total += sum;
     }
@@ -105,8 +91,8 @@ uint64_t ml_rows_sum(const tamis_sparse *S, int64_t first) {
 
 uint64_t ml_data_sum(int64_t rows, int64_t cols, int64_t nnz, uint64_t rows_sum) {
     const int64_t sizes[] = {rows, cols, nnz};
-    uint64_t sum = add_to_sum(0xcbf29ce484222325, sizes, sizeof sizes);
-    sum = add_to_sum(sum, &rows_sum, sizeof rows_sum);
+    uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, sizes, sizeof sizes);
+    sum = tamis_fnv_words(sum, &rows_sum, sizeof rows_sum);
     return sum > 0 ? sum : 1;
 }
 

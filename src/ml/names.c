@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/fnv.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/input.h"
@@ -31,10 +32,9 @@ struct tamis_names {
 enum { FIRST_BYTES = 1024, FIRST_STARTS = 64, FIRST_SLOTS = 128 };
 #define NAMES_MOST ((int64_t)INT32_MAX - 1) /* what 32-bit indices of a matrix can reach */
 
-/* FNV-1a with a last mixing, since a table uses few of the bits. */
+/* Mixed at the end, since a table uses few of the bits. */
 static uint64_t hash_of(const char *name, size_t length) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    uint64_t hash = tamis_fnv_bytes(TAMIS_FNV_START, name, length);
     hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
     return hash ^ hash >> 32;
 }

@@ -12,6 +12,7 @@
 #include <tamis/cache.h>
 
 #include "base/cache_folder.h"
+#include "base/fnv.h"
 #include "base/memory.h"
 #include "gpu/compile/program_cache.h"
 #include "processes.h"
@@ -282,8 +283,21 @@ static void a_folder_that_is_swapped_changes_nothing(void **state) {
     assert_int_equal(access(path, R_OK), 0);
 }
 
+/* What names and checks entries, and what models keep of their data: the published answers of FNV-1a, and one by words,
+   which files of earlier versions have. */
+static void sums_stay_what_they_are(void **state) {
+    (void)state;
+    static const char text[] = " The quick brown fox"; /* from an odd address on */
+    assert_true(tamis_fnv_bytes(TAMIS_FNV_START, "", 0) == 0xcbf29ce484222325u);
+    assert_true(tamis_fnv_bytes(TAMIS_FNV_START, "a", 1) == 0xaf63dc4c8601ec8cu);
+    assert_true(tamis_fnv_bytes(TAMIS_FNV_START, "foobar", 6) == 0x85944171f73967e8u);
+    assert_true(tamis_fnv_words(TAMIS_FNV_START, text + 1, 19) == 0xe88c884545aef3du);
+    assert_true(tamis_fnv_words(TAMIS_FNV_START, NULL, 8) == TAMIS_FNV_START);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_stay_what_they_are),
         cmocka_unit_test_setup_teardown(damaged_entries_are_made_again, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(entries_of_other_keys_are_not_taken, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(folders_of_others_are_refused, make_folder, remove_folder),

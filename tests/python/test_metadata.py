@@ -5,9 +5,12 @@ import base64
 import email.parser
 import hashlib
 import importlib.metadata
+import importlib.util
+import json
 import pathlib
 import platform
 import re
+import zipfile
 
 import pytest
 
@@ -59,6 +62,35 @@ def test_what_is_in_it(wheel):
     assert said["Root-Is-Purelib"] == "false"
     for tag in said.get_all("Tag"):
         assert re.fullmatch(r"py3-none-(manylinux_2_17|manylinux2014|linux)_" + platform.machine(), tag)  # linux: of `pip install .`
+
+
+def test_bill_of_materials(wheel):
+    """A wheel for other machines has a bill of materials (PEP 770), with what is linked into it and a digest of each library."""
+    if "manylinux" not in (wheel.read_text("WHEEL") or ""):
+        pytest.skip("this is not a wheel for other machines")
+    said = json.loads(wheel.read_text("sboms/tamis.cdx.json"))
+    assert said["bomFormat"] == "CycloneDX" and said["metadata"]["component"]["version"] == wheel.version
+    files = {one["name"]: one["hashes"][0]["content"] for one in said["components"] if one["type"] == "file"}
+    libraries = {str(path): path for path in wheel.files if ".so" in str(path)}
+    assert files == {name: hashlib.sha256(path.read_binary()).hexdigest() for name, path in libraries.items()}
+    assert "libgcc" in [one["name"] for one in said["components"]]
+
+
+def test_files_are_added_to_wheels(source, tmp_path):
+    spec = importlib.util.spec_from_file_location("sbom", source / "scripts" / "sbom.py")
+    sbom = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sbom)
+    made, record = tmp_path / "tamis-1-py3-none-any.whl", "tamis-1.dist-info/RECORD"
+    with zipfile.ZipFile(made, "w") as files:
+        files.writestr("tamis/lib/libtamis.so.1", b"code")
+        files.writestr(record, f"tamis/lib/libtamis.so.1,,\n{record},,\n")
+    sbom.add_file(made, "sboms/tamis.cdx.json", "{}\n")
+    assert list(tmp_path.iterdir()) == [made]
+    with zipfile.ZipFile(made) as files:
+        assert files.namelist() == ["tamis/lib/libtamis.so.1", "tamis-1.dist-info/sboms/tamis.cdx.json", record]
+        digest = base64.urlsafe_b64encode(hashlib.sha256(b"{}\n").digest()).decode().rstrip("=")
+        assert files.read(record).decode() == f"tamis-1.dist-info/sboms/tamis.cdx.json,sha256={digest},3\ntamis/lib/libtamis.so.1,,\n{record},,\n"
+        assert files.read("tamis/lib/libtamis.so.1") == b"code" and files.read("tamis-1.dist-info/sboms/tamis.cdx.json") == b"{}\n"
 
 
 def test_the_description_stands_alone(source):

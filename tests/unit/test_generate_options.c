@@ -3,6 +3,7 @@
 
 #include "test_sparse_support.h"
 
+#include "base/fnv.h"
 #include "base/threads.h"
 #include "generate/generate.h"
 
@@ -67,12 +68,12 @@ static void refuses_options(void **state) {
 static uint64_t digest(const tamis_sparse *S) {
     uint64_t hash = 1469598103934665603u;
     for (int64_t row = 0; row <= S->rows; row++)
-        hash = (hash ^ (uint64_t)tamis_index_load(S->offsets, S->offset_type, row)) * 1099511628211u;
+        hash = tamis_fnv_step(hash, (uint64_t)tamis_index_load(S->offsets, S->offset_type, row));
     for (int64_t z = 0; z < S->nnz; z++) {
         uint32_t bits;
         memcpy(&bits, (const char *)S->values + 4 * z, 4);
-        hash = (hash ^ (uint64_t)tamis_index_load(S->columns, S->index_type, z)) * 1099511628211u;
-        hash = (hash ^ bits) * 1099511628211u;
+        hash = tamis_fnv_step(hash, (uint64_t)tamis_index_load(S->columns, S->index_type, z));
+        hash = tamis_fnv_step(hash, bits);
     }
     return hash;
 }

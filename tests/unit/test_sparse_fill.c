@@ -11,6 +11,23 @@ static double plain_value(uint64_t seed, int64_t i, int64_t j, int64_t cols, dou
     return low + scaled;
 }
 
+/* The published answers of Philox 4x32-10, as its authors' Random123 has them: counter and key are all zeros, all ones,
+ * digits of pi. */
+static void draws_are_philox(void **state) {
+    (void)state;
+    const struct {
+        uint64_t seed, stream, block, draws[2];
+    } known[] = {
+        {0, 0, 0, {0xe169c58d6627e8d5u, 0x9b00dbd8bc57ac4cu}},
+        {~0ull, ~0ull, ~0ull, {0x41c83b0e408f276du, 0x6d5451fda20bc7c6u}},
+        {0x299f31d0a4093822u, 0x0370734413198a2eu, 0x85a308d3243f6a88u, {0x94fdccebd16cfe09u, 0x24126ea15001e420u}}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        uint64_t draws[2];
+        tamis_random_block(known[k].seed, known[k].stream, known[k].block, draws);
+        assert_true(draws[0] == known[k].draws[0] && draws[1] == known[k].draws[1]);
+    }
+}
+
 static void draws_agree(void **state) {
     (void)state;
     uint64_t bits[300];
@@ -111,8 +128,8 @@ static void refuses_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_agree),    cmocka_unit_test(fills_any_view),    cmocka_unit_test(stays_below_high),
-        cmocka_unit_test(streams_differ), cmocka_unit_test(refuses_arguments),
+        cmocka_unit_test(draws_are_philox), cmocka_unit_test(draws_agree),    cmocka_unit_test(fills_any_view),
+        cmocka_unit_test(stays_below_high), cmocka_unit_test(streams_differ), cmocka_unit_test(refuses_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

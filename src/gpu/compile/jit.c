@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fnv.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/program_cache.h"
@@ -97,11 +98,6 @@ tamis_status tamis_gpu_source_text(const char *name, char **text) {
     return status;
 }
 
-static uint64_t hash_text(uint64_t h, const char *text) {
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-    return h;
-}
-
 /* ------------------------------------------------------------------------------------------ definitions */
 
 static void define(tamis_gpu_definitions *definitions, const char *name, const char *value, size_t value_bytes) {
@@ -165,8 +161,8 @@ static int64_t clock_now;
 
 /* The same for all devices, which look for each other's code. */
 static code **bucket_of(const tamis_gpu_source *source, const char *definitions) {
-    const uint64_t start = 0xcbf29ce484222325u + (uint64_t)(source - tamis_gpu_sources);
-    return &buckets[hash_text(start, definitions) % BUCKETS];
+    const uint64_t start = TAMIS_FNV_START + (uint64_t)(source - tamis_gpu_sources);
+    return &buckets[tamis_fnv_bytes(start, definitions, strlen(definitions)) % BUCKETS];
 }
 
 static code *find_code(code *const *bucket, const tamis_gpu_device *device, const tamis_gpu_source *source,
@@ -182,7 +178,7 @@ static code *find_code(code *const *bucket, const tamis_gpu_device *device, cons
 static uint64_t text_hash(const tamis_gpu_source *source, const char *text) {
     static _Atomic uint64_t known[SOURCES_MOST]; /* 0: not yet */
     _Atomic uint64_t *const own = &known[source - tamis_gpu_sources];
-    if (*own == 0) *own = hash_text(0xcbf29ce484222325u, text);
+    if (*own == 0) *own = tamis_fnv_bytes(TAMIS_FNV_START, text, strlen(text));
     return *own;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cache_folder.h"
+#include "base/fnv.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -17,20 +18,12 @@ enum { NAME_BYTES = 64, ENTRY_MOST = 64 << 20 };
 static const char *const format_line = "tamis program 1";
 static const char *const suffix = ".program", *const below = "programs";
 
-/* FNV-1a, 64 bits: enough to tell a damaged file; nothing here defends against who can write the user's files */
-static uint64_t hash(uint64_t seed, const void *data, size_t bytes) {
-    const unsigned char *const at = data;
-    uint64_t h = seed;
-    for (size_t i = 0; i < bytes; i++) h = (h ^ at[i]) * 0x100000001b3u;
-    return h;
-}
-
-static const uint64_t seed_a = 0xcbf29ce484222325u, seed_b = 0x9ae16a3b2f90404fu;
+static const uint64_t seed_a = TAMIS_FNV_START, seed_b = 0x9ae16a3b2f90404fu;
 
 static void name_of(const char *key, char name[NAME_BYTES]) {
     const size_t length = strlen(key);
-    snprintf(name, NAME_BYTES, "%016llx%016llx%s", (unsigned long long)hash(seed_a, key, length),
-             (unsigned long long)hash(seed_b, key, length), suffix);
+    snprintf(name, NAME_BYTES, "%016llx%016llx%s", (unsigned long long)tamis_fnv_bytes(seed_a, key, length),
+             (unsigned long long)tamis_fnv_bytes(seed_b, key, length), suffix);
 }
 
 static bool read_entry(FILE *file, const char *key, tamis_gpu_binary *binary) {
@@ -43,7 +36,7 @@ static bool read_entry(FILE *file, const char *key, tamis_gpu_binary *binary) {
         return false;
     char *const content = binary->memory;
     good = fread(content, 1, key_bytes + bytes, file) == key_bytes + bytes && fgetc(file) == EOF &&
-           memcmp(content, key, key_bytes) == 0 && hash(seed_a, content, key_bytes + bytes) == sum;
+           memcmp(content, key, key_bytes) == 0 && tamis_fnv_bytes(seed_a, content, key_bytes + bytes) == sum;
     if (good) {
         memmove(content, content + key_bytes, bytes);
         binary->bytes = (size_t)bytes;
@@ -109,7 +102,7 @@ void tamis_program_cache_save(const char *key, const tamis_gpu_binary *binary) {
     name_of(key, name);
     if (binary->bytes > ENTRY_MOST || (int64_t)binary->bytes > most || !tamis_cache_draft_open(below, name, &draft))
         return;
-    const uint64_t sum = hash(hash(seed_a, key, key_bytes), binary->memory, binary->bytes);
+    const uint64_t sum = tamis_fnv_bytes(tamis_fnv_bytes(seed_a, key, key_bytes), binary->memory, binary->bytes);
     fprintf(draft.file, "%s\n%zu %zu %llx\n", format_line, key_bytes, binary->bytes, (unsigned long long)sum);
     fwrite(key, 1, key_bytes, draft.file);
     fwrite(binary->memory, 1, binary->bytes, draft.file);

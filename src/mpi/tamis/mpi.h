@@ -9,8 +9,6 @@
  *     tamis_group_close(group);
  *     tamis_mpi_close(&transport);
  *     MPI_Finalize();
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_MPI_H
 #define TAMIS_MPI_H

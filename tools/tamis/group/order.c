@@ -7,6 +7,7 @@
 #include <tamis/shard.h>
 #include <tamis/transport.h>
 
+#include "base/fnv.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "group/ranks.h"
@@ -59,8 +60,7 @@ static void reorder_matrix(tool_order *o) {
 
 /* Compares the orders of the processes: METIS of another version or width may find another one. */
 static tamis_status compare_processes(const tool_order *o) {
-    uint64_t sum = 1;
-    for (int64_t i = 0; i < o->given->S.rows; i++) sum = (sum ^ (uint64_t)o->order[i]) * 0x100000001b3u;
+    const uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, o->order, (size_t)o->given->S.rows * sizeof *o->order);
     const double mine = (double)(sum >> 12); /* exactly */
     const double most = tool_ranks_most(mine), least = -tool_ranks_most(-mine);
     if (most == least) return TAMIS_OK;

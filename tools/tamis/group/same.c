@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fnv.h"
 #include "cli/exit.h"
 #include "group/ranks.h"
 
@@ -93,20 +94,6 @@ int tool_ranks_same_options(const char *command, const tool_option *options, con
 
 /* ------------------------------------------------------------------------------------------ the matrix */
 
-/* Adds bytes to an FNV-1a sum: words first, then the bytes that are left. */
-static uint64_t sum_bytes(uint64_t sum, const void *data, size_t bytes) {
-    const char *const at = data;
-    size_t i = 0;
-    for (; at && i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, at + i, sizeof word);
-        sum = (sum ^ word) * 0x100000001b3U;
-        sum ^= sum >> 32;
-    }
-    for (; at && i < bytes; i++) sum = (sum ^ (unsigned char)at[i]) * 0x100000001b3U;
-    return sum;
-}
-
 tamis_status tool_ranks_same_matrix(const tamis_sparse *S) {
     enum { SIZES, PATTERN, VALUES, PARTS };
     static const char *const names[PARTS] = {"the size of the matrix differs", "the pattern of the matrix differs",
@@ -116,12 +103,12 @@ tamis_status tool_ranks_same_matrix(const tamis_sparse *S) {
     int rank = 0;
     if (!tool_ranks_transport()) return TAMIS_OK;
     for (int part = 0; part < PARTS; part++) {
-        uint64_t sum = 0xcbf29ce484222325U;
+        uint64_t sum = TAMIS_FNV_START;
         if (part == PATTERN) {
-            sum = sum_bytes(sum, S->offsets, (size_t)(S->rows + 1) * tamis_index_size(S->offset_type));
-            sum = sum_bytes(sum, S->columns, (size_t)S->nnz * tamis_index_size(S->index_type));
+            sum = tamis_fnv_words(sum, S->offsets, (size_t)(S->rows + 1) * tamis_index_size(S->offset_type));
+            sum = tamis_fnv_words(sum, S->columns, (size_t)S->nnz * tamis_index_size(S->index_type));
         } else if (part == VALUES) {
-            sum = sum_bytes(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
+            sum = tamis_fnv_words(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
         }
         if (part == SIZES) {
             snprintf(mine.text, sizeof mine.text, "%lld x %lld with %lld nonzeros", (long long)S->rows,
