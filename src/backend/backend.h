@@ -67,6 +67,7 @@ typedef struct tamis_problem {
     void *stream;      /* in which the plan is made; core waits for it once, at the end, if the plan is kept */
     bool once;         /* for one call in that stream: nothing may be prepared that only later calls would use */
     bool unchecked;    /* the pattern has not been checked: order_rows (COO) or profile (CSR) does */
+    bool lists_rows;   /* order_rows may leave out the rows of a COO that have no entries */
     bool columns_rise; /* those of COO that is to be transposed do; false: it is not known */
     bool may_guess;    /* the profile may be guessed from the sizes, so that nobody waits for the device */
 } tamis_problem;
@@ -155,6 +156,8 @@ typedef struct tamis_row_order {
     const void *columns; /* own_columns, or a place in the view's columns */
     void *own_columns;
     void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: the same */
+    void *rows;        /* int64: row i of the CSR is row rows[i] of the view; NULL: the same */
+    int64_t row_count; /* with `rows` */
     tamis_index_type offset_type;
     bool columns_rise; /* those of COO do; false: it is not known */
 } tamis_row_order;

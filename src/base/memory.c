@@ -15,7 +15,7 @@
 
 enum { ALIGNMENT = 64, LARGE_PAGE = 2 << 20, LARGE = 8 << 20 };
 
-static atomic_llong live, count_total, fail_at;
+static atomic_llong live, count_total, bytes_total, fail_at;
 
 bool tamis_memory_fails_now(void) {
     atomic_fetch_add(&count_total, 1);
@@ -43,6 +43,7 @@ static tamis_status allocate(int64_t count, size_t size, const char *what, bool 
     char *const aligned = block + ALIGNMENT + (ALIGNMENT - (uintptr_t)block % ALIGNMENT) % ALIGNMENT;
     memcpy(aligned - sizeof block, &block, sizeof block);
     atomic_fetch_add(&live, 1);
+    atomic_fetch_add(&bytes_total, (long long)bytes);
     *memory = aligned;
     return TAMIS_OK;
 }
@@ -88,3 +89,4 @@ void tamis_memory_fail_at(int64_t n) { atomic_store(&fail_at, n); }
 void tamis_memory_note(int64_t change) { atomic_fetch_add(&live, change); }
 int64_t tamis_memory_live(void) { return atomic_load(&live); }
 int64_t tamis_memory_count(void) { return atomic_load(&count_total); }
+int64_t tamis_memory_bytes(void) { return atomic_load(&bytes_total); }

@@ -40,5 +40,7 @@ void tamis_memory_note(int64_t change);
 /* For tests: return the blocks that the process has not released yet, and all allocations since its start. */
 int64_t tamis_memory_live(void);
 int64_t tamis_memory_count(void);
+/* The bytes of all these allocations. */
+int64_t tamis_memory_bytes(void);
 
 #endif

@@ -7,7 +7,8 @@
  *      the plan's unless another call uses it, else one for this call).
  *   3. run_members computes all members of the batch at once. If operands are staged it is called for each member,
  *      since the workspace has one place for each operand:
- *      a. bring_in transposes column-major operands into the workspace; bring_values and bring_output permute values
+ *      a. bring_in transposes column-major operands into the workspace, and gathers A's rows there if the plan leaves
+ *         out rows without entries; bring_values and bring_output permute values
  *         and old samples if the plan has its entries in another order than the caller.
  *      b. The backend computes: tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c).
  *      c. take_output transposes or permutes the result from the workspace to the caller's array.
@@ -230,7 +231,23 @@ static tamis_status transpose(const run *r, const operand *x, int64_t member, bo
     return plan->device->backend->transpose(plan->device->handle, r->given.stream, &t);
 }
 
-/* Brings an operand to where kernels read it: in place, or transposed into the workspace. */
+/* Copies the rows of A that have entries into the workspace. */
+static tamis_status gather(const run *r, const operand *x, int64_t member) {
+    const tamis_plan *const plan = r->plan;
+    const tamis_gathering g = {.type = x->type,
+                               .threads = plan->options.threads,
+                               .layout = x->layout,
+                               .from = member_of(x, member),
+                               .to = in_workspace(r, x->staged),
+                               .stride = tamis_dense_stride(x->view),
+                               .to_stride = x->cols,
+                               .cols = x->cols,
+                               .count = plan->problem.rows,
+                               .rows = plan->order.rows};
+    return plan->device->backend->gather(plan->device->handle, r->given.stream, &g);
+}
+
+/* Brings an operand to where kernels read it: in place, or transposed or gathered into the workspace. */
 static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride,
                              int64_t *batch_stride) {
     if (x->staged < 0) {
@@ -243,6 +260,7 @@ static tamis_status bring_in(const run *r, const operand *x, int64_t member, tam
     *stride = x->cols;
     /* a matrix that the whole batch shares is staged once */
     if (member != 0 && x->view->batch_stride == 0) return TAMIS_OK;
+    if (x == &r->x.a && r->plan->order.rows) return gather(r, x, member);
     return transpose(r, x, member, false);
 }
 
@@ -329,7 +347,7 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
 
 /* Whether a member writes nothing: a batch of such members has nothing to do, however many there are. */
 static bool writes_nothing(const run *r) {
-    const bool no_rows = r->plan->problem.rows == 0;
+    const bool no_rows = tamis_plan_rows(r->plan) == 0;
     return (r->x.out.rows == 0 || r->x.out.cols == 0) && (no_rows || !r->given.softmax_rows);
 }
 
@@ -345,7 +363,7 @@ tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation 
 static void describe_operands(const tamis_views *views, run *r) {
     const tamis_problem *const p = &r->plan->problem;
     const tamis_staging *const s = &r->plan->staging;
-    r->x = tamis_operands_of(&r->plan->options, p->rows, p->cols, p->nnz, views);
+    r->x = tamis_operands_of(&r->plan->options, tamis_plan_rows(r->plan), p->cols, p->nnz, views);
     r->x.a.staged = s->a;
     r->x.b.staged = s->b;
     r->x.d.staged = s->d;

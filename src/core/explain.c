@@ -81,13 +81,16 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
         tamis_text_add(&t, "preparing pays off from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
     tamis_text_add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
                    plan->sizes.prepared_bytes);
-    staged(&t, "A", plan->staging.a);
+    staged(&t, "A", plan->order.rows ? -1 : plan->staging.a);
     staged(&t, "B", plan->staging.b);
     staged(&t, "D", plan->staging.d);
     staged(&t, "the output", plan->staging.out);
     if (plan->order.permutation)
         tamis_text_add(&t,
                        "             S is COO and not in row order: values and samples pass through a permutation\n");
+    if (plan->order.rows)
+        tamis_text_add(&t, "             most rows have no entries: every execution gathers A's other rows (%lld)\n",
+                       (long long)plan->problem.rows);
     for (int i = 0; i < choice->declined_count; i++)
         tamis_text_add(&t, "%-12s %s: %s\n", i == 0 ? "declined" : "", choice->declined[i].algorithm->description.name,
                        choice->declined[i].reason);

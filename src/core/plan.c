@@ -15,6 +15,7 @@
 #include "select/ceilings.h"
 #include "select/measure.h"
 #include "sparse/check.h"
+#include "sparse/structure.h"
 
 tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_sparse *S) {
     if (S->format == TAMIS_CSR) TRY(tamis_device_check_place(device, S->offsets, "S.offsets"));
@@ -66,7 +67,7 @@ static bool has_column_major(const tamis_options *o) {
 /* Whether executions stage an operand: members of a batch then come one at a time, since there is one place for each.
  */
 static bool stages(const tamis_plan *plan) {
-    return has_column_major(&plan->options) ||
+    return has_column_major(&plan->options) || plan->order.rows ||
            (plan->order.permutation && (tamis_plan_needs_values(plan) || plan->options.operation == TAMIS_OP_SDDMM));
 }
 
@@ -81,7 +82,8 @@ static tamis_status plan_staging(tamis_plan *plan) {
     int64_t total = 0;
     TRY(tamis_bytes_check(plan->sizes.scratch_bytes, "an algorithm's scratch"));
     tamis_staging s = {-1, -1, -1, -1, -1, -1, 0, 0, 0, 0};
-    if (!spmm && o->a_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->rows, p->inner, size, &s.a));
+    if (!spmm && (o->a_layout == TAMIS_COLUMN_MAJOR || plan->order.rows))
+        TRY(reserve_matrix(&total, p->rows, p->inner, size, &s.a));
     if (o->b_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, spmm ? p->width : p->inner, size, &s.b));
     if (fused && !o->d_is_b && o->d_layout == TAMIS_COLUMN_MAJOR)
         TRY(reserve_matrix(&total, p->cols, p->width, size, &s.d));
@@ -153,7 +155,7 @@ static tamis_status take_entries(tamis_plan *plan) {
 }
 
 /* Every backend works on CSR whose offsets begin at 0. For COO, a slice of rows and the transpose the plan makes
-   offsets, and also columns if the entries are in another order. */
+   offsets, and also columns if the entries are in another order. SDDMM needs only the rows that have entries. */
 static tamis_status take_pattern(tamis_plan *plan) {
     const tamis_sparse *const S = &plan->pattern;
     const bool transpose = plan->options.transpose;
@@ -166,12 +168,15 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->offsets = S->offsets;
     problem->offset_type = S->offset_type;
     if (plan->part) return take_entries(plan);
+    /* samples have no rows, but what is kept of softmax has */
+    problem->lists_rows = problem->operation == TAMIS_OP_SDDMM && !problem->keep_softmax;
     if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
     TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
     if (S->format == TAMIS_COO) problem->unchecked = false;
     problem->offsets = plan->order.offsets;
     problem->offset_type = plan->order.offset_type;
     problem->columns = plan->order.columns;
+    if (plan->order.rows) problem->rows = plan->order.row_count;
     return TAMIS_OK;
 }
 
@@ -248,6 +253,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     if (!once) TRY(device->backend->finish(device->handle, plan->options.stream));
     plan->options.algorithm = plan->options.parameters = NULL;
     plan->problem.parameters = "";
+    tamis_profile_add_empty(&plan->evidence.profile, tamis_plan_rows(plan) - plan->problem.rows);
     plan->setup_seconds = tamis_clock_seconds() - start - plan->choice.measuring_seconds;
     return TAMIS_OK;
 }
@@ -261,6 +267,7 @@ void tamis_plan_release(tamis_plan *plan) {
     backend->release_memory(handle, kept, plan->order.offsets);
     backend->release_memory(handle, kept, plan->order.own_columns);
     backend->release_memory(handle, kept, plan->order.permutation);
+    backend->release_memory(handle, kept, plan->order.rows);
     if (plan->own) backend->release_memory(handle, kept, plan->own->memory);
     tamis_release(plan->own);
     tamis_memory_source_leave(before);

@@ -72,6 +72,11 @@ static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
     return tamis_needs_values(plan->options.operation, plan->options.edge);
 }
 
+/* The rows of A, C and E. Those of the problem are fewer where it leaves out rows without entries. */
+static inline int64_t tamis_plan_rows(const tamis_plan *plan) {
+    return plan->options.transpose ? plan->pattern.cols : plan->pattern.rows;
+}
+
 /* Check that the device can compute on the view S and its values have options.type; that the device can use its arrays
    at their addresses. */
 tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_sparse *S, const tamis_options *options);

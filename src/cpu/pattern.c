@@ -30,6 +30,7 @@ static void forget(tamis_row_order *order) {
     tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->offsets);
     tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->own_columns);
     tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->permutation);
+    tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->rows);
     *order = (tamis_row_order){.offset_type = order->offset_type};
 }
 
@@ -52,7 +53,8 @@ static tamis_status offsets_from_0(const tamis_sparse *S, tamis_row_order *order
     return TAMIS_OK;
 }
 
-/* A slice of rows needs only offsets, as does COO whose entries are already in row order. */
+/* A slice of rows needs only offsets, as does COO whose entries are already in row order. Rows without entries are left
+   out where that is allowed and they are most of them. */
 tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order) {
     tamis_status status = TAMIS_OK;
@@ -68,15 +70,19 @@ tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_spar
     TRY(tamis_slice_rebase(S, &view, &rebased));
     view.values = NULL;
     const bool in_order = !transpose && rows_rise(S);
-    TRY_GOTO(done, keep(groups + 1, tamis_index_size(order->offset_type), "row offsets in the order of rows",
-                        &order->offsets));
+    const bool listed = problem->lists_rows && S->format == TAMIS_COO && tamis_groups_are_rare(groups, S->nnz);
+    if (listed) TRY_GOTO(done, keep(S->nnz + 1, sizeof(int64_t), "the rows that have entries", &order->rows));
+    TRY_GOTO(done, keep((listed ? S->nnz : groups) + 1, tamis_index_size(order->offset_type),
+                        "row offsets in the order of rows", &order->offsets));
     if (!in_order) {
         TRY_GOTO(done,
                  keep(S->nnz, tamis_index_size(S->index_type), "columns in the order of rows", &order->own_columns));
         TRY_GOTO(done, keep(S->nnz, sizeof(int64_t), "the permutation of entries", &order->permutation));
     }
-    TRY_GOTO(done, tamis_group(&view, transpose, problem->threads, order->offset_type, order->offsets,
-                               &(tamis_reordered){order->own_columns, NULL, order->permutation}));
+    const tamis_reordered to = {order->own_columns, NULL, order->permutation};
+    TRY_GOTO(done, listed ? tamis_group_listed(&view, transpose, order->offset_type, order->rows, &order->row_count,
+                                               order->offsets, &to)
+                          : tamis_group(&view, transpose, problem->threads, order->offset_type, order->offsets, &to));
     order->columns = in_order ? S->columns : order->own_columns;
 done:
     tamis_release(rebased);

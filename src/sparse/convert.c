@@ -18,6 +18,8 @@
 typedef struct stage {
     tamis_sparse view;
     tamis_owned_sparse *owned;
+    void *listed; /* int64: row i of a CSR on the way from COO to COO is row listed[i]; NULL: the same */
+    int64_t rows; /* with `listed`: all of them */
 } stage;
 
 static void take(stage *at, tamis_owned_sparse *made) {
@@ -162,6 +164,27 @@ static tamis_status group(stage *at, bool by_column, tamis_index_type offset_typ
     return TAMIS_OK;
 }
 
+/* Groups a COO that becomes one again: rows without entries are left out meanwhile. */
+static tamis_status group_listed(stage *at) {
+    tamis_sparse shape = at->view;
+    tamis_owned_sparse *made;
+    shape.format = TAMIS_CSR;
+    shape.offset_type = TAMIS_I64;
+    shape.rows = shape.nnz;
+    at->rows = at->view.rows;
+    TRY(tamis_allocate(at->view.nnz + 1, sizeof(int64_t), "rows that have entries", &at->listed));
+    TRY(tamis_owned_sparse_create(&shape, at->view.values != NULL, &made));
+    const tamis_status status =
+        tamis_group_listed(&at->view, false, TAMIS_I64, at->listed, &made->view.rows, made->offsets,
+                           &(tamis_reordered){made->columns, made->values, NULL});
+    if (status != TAMIS_OK) {
+        tamis_owned_sparse_free(made);
+        return status;
+    }
+    take(at, made);
+    return TAMIS_OK;
+}
+
 static tamis_status sort(stage *at) {
     tamis_owned_sparse *made;
     TRY(tamis_owned_sparse_create(&at->view, at->view.values != NULL, &made));
@@ -189,6 +212,13 @@ static tamis_status ungroup(stage *at) {
     TRY(tamis_allocate(at->view.nnz, tamis_index_size(at->view.index_type), "row indices", &row_indices));
     tamis_expand_rows(&at->view, 0, row_indices);
     tamis_owned_sparse *const made = at->owned;
+    if (at->listed) {
+        const int64_t *const listed = at->listed;
+        for (int64_t t = 0; t < made->view.nnz; t++)
+            tamis_index_store(row_indices, made->view.index_type, t,
+                              listed[tamis_index_load(row_indices, made->view.index_type, t)]);
+        made->view.rows = at->rows;
+    }
     tamis_release(made->offsets);
     made->offsets = NULL;
     made->row_indices = row_indices;
@@ -220,7 +250,10 @@ static tamis_status run_steps(stage *at, const tamis_convert_options *options) {
     const bool sorted_rows = options->sort || options->duplicates != TAMIS_DUPLICATES_KEEP;
     TRY(set_types(at, options, with_values));
     if (at->view.format == TAMIS_COO && options->transpose) swap_sides(at);
-    if (at->view.format == TAMIS_COO && (options->format == TAMIS_CSR || sorted_rows))
+    if (at->view.format == TAMIS_COO && options->format == TAMIS_COO && sorted_rows &&
+        tamis_groups_are_rare(at->view.rows, at->view.nnz))
+        TRY(group_listed(at));
+    else if (at->view.format == TAMIS_COO && (options->format == TAMIS_CSR || sorted_rows))
         TRY(group(at, false, options->offset_type));
     else if (at->view.format == TAMIS_CSR && options->transpose)
         TRY(group(at, true, options->offset_type));
@@ -286,6 +319,7 @@ tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *o
     TRY(tamis_slice_rebase(S, &at.view, &offsets));
     const tamis_status status = run_steps(&at, &wanted);
     tamis_release(offsets);
+    tamis_release(at.listed);
     if (status != TAMIS_OK) {
         tamis_owned_sparse_free(at.owned);
         return status;

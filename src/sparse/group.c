@@ -264,6 +264,61 @@ cleanup:
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------- few entries */
+
+/* The keys are sorted as the columns of a single row. */
+tamis_status tamis_group_listed(const tamis_sparse *S, bool by_column, tamis_index_type offset_type, int64_t *listed,
+                                int64_t *count, void *offsets, const tamis_reordered *to) {
+    tamis_status status = TAMIS_OK;
+    const int64_t bounds[] = {0, S->nnz};
+    const void *const others = by_column ? S->row_indices : S->columns;
+    tamis_sparse keys = *S;
+    void *sorted = NULL, *own = NULL, *permutation = to->permutation;
+    keys.format = TAMIS_CSR;
+    keys.rows = 1;
+    keys.offset_type = TAMIS_I64;
+    keys.offsets = bounds;
+    keys.columns = by_column ? S->columns : S->row_indices;
+    TRY_GOTO(cleanup, tamis_allocate(S->nnz, tamis_index_size(S->index_type), "sorted rows of entries", &sorted));
+    if (!permutation) {
+        TRY_GOTO(cleanup, tamis_allocate(S->nnz, sizeof(int64_t), "the order of entries", &own));
+        permutation = own;
+    }
+    if (S->nnz > 0) TRY_GOTO(cleanup, tamis_sort_rows(&keys, 1, &(tamis_reordered){sorted, to->values, permutation}));
+    *count = 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const int64_t key = tamis_index_load(sorted, S->index_type, t), from = ((const int64_t *)permutation)[t];
+        if (to->columns)
+            tamis_index_store(to->columns, S->index_type, t, tamis_index_load(others, S->index_type, from));
+        if (*count > 0 && listed[*count - 1] == key) continue;
+        tamis_index_store(offsets, offset_type, *count, t);
+        listed[(*count)++] = key;
+    }
+    tamis_index_store(offsets, offset_type, *count, S->nnz);
+cleanup:
+    tamis_release(own);
+    tamis_release(sorted);
+    return status;
+}
+
+/* Groups by a list, whose offsets it spreads over all groups. */
+static tamis_status group_by_list(const grouping *g, tamis_index_type offset_type, void *offsets) {
+    tamis_status status = TAMIS_OK;
+    void *listed = NULL, *starts = NULL;
+    int64_t count, group = 0;
+    TRY_GOTO(cleanup, tamis_allocate(g->S->nnz + 1, sizeof(int64_t), "rows that have entries", &listed));
+    TRY_GOTO(cleanup, tamis_allocate(g->S->nnz + 1, sizeof(int64_t), "offsets of these rows", &starts));
+    TRY_GOTO(cleanup, tamis_group_listed(g->S, g->by_column, TAMIS_I64, listed, &count, starts, &g->to));
+    ((int64_t *)listed)[count] = g->groups;
+    for (int64_t i = 0; i <= count; i++)
+        for (; group <= ((const int64_t *)listed)[i]; group++)
+            tamis_index_store(offsets, offset_type, group, ((const int64_t *)starts)[i]);
+cleanup:
+    tamis_release(starts);
+    tamis_release(listed);
+    return status;
+}
+
 tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tamis_index_type offset_type,
                          void *offsets, const tamis_reordered *to) {
     grouping g = {.S = S,
@@ -275,6 +330,8 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
         for (int64_t group = 0; group <= g.groups; group++) tamis_index_store(offsets, offset_type, group, 0);
         return TAMIS_OK;
     }
+    if (S->format == TAMIS_COO && tamis_groups_are_rare(g.groups, S->nnz))
+        return group_by_list(&g, offset_type, offsets);
     if (threads <= 0) threads = tamis_threads_default();
     const int64_t worth = 1 + S->nnz / SHARE;
     if (threads > worth) threads = (int)worth;

@@ -18,6 +18,14 @@ typedef struct tamis_reordered {
 tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tamis_index_type offset_type,
                          void *offsets, const tamis_reordered *to);
 
+/* Whether entries are so few that the groups which have any are better listed than all of them counted. */
+static inline bool tamis_groups_are_rare(int64_t groups, int64_t nnz) { return groups / 16 - 256 > nnz; }
+
+/* Groups a COO the same way, in time and memory by its entries: groups without entries are left out. The i-th group is
+   listed[i]. `listed` and `offsets` have room for nnz + 1, *count gets the number of groups. */
+tamis_status tamis_group_listed(const tamis_sparse *S, bool by_column, tamis_index_type offset_type, int64_t *listed,
+                                int64_t *count, void *offsets, const tamis_reordered *to);
+
 /* Writes the row indices of all entries of a CSR. */
 void tamis_expand_rows(const tamis_sparse *S, int threads, void *row_indices);
 

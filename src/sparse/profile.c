@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/check.h"
+#include "sparse/order.h"
 #include "sparse/slice.h"
 #include "sparse/structure.h"
 
@@ -119,6 +120,19 @@ void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profi
     estimate_columns(S, profile);
 }
 
+void tamis_profile_add_empty(tamis_profile *profile, int64_t rows) {
+    if (rows == 0) return;
+    const double kept = (double)profile->rows, all = kept + (double)rows, mean = profile->mean * kept / all;
+    /* the mean of squares about zero, of which the squared mean is taken away again */
+    const double squares = profile->mean * profile->mean * (1 + profile->variation * profile->variation) * kept / all;
+    if (profile->nnz > 0) profile->variation = sqrt(squares - mean * mean) / mean;
+    profile->rows += rows;
+    profile->empty_rows += rows;
+    profile->min = 0;
+    profile->mean = mean;
+    profile->density *= kept / all;
+}
+
 /* Computes the offsets of a COO's rows. Returns whether its entries are ordered by row. */
 static bool offsets_from_entries(const tamis_sparse *S, int64_t *offsets) {
     bool ordered = true;
@@ -133,7 +147,18 @@ static bool offsets_from_entries(const tamis_sparse *S, int64_t *offsets) {
     return ordered;
 }
 
-/* Computes bandwidth and mean_span of entries in any order. low and high have room for each row. */
+/* Computes the bandwidth of entries in any order. */
+static void measure_bandwidth(const tamis_sparse *S, tamis_profile *profile) {
+    profile->bandwidth = 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const int64_t row = tamis_index_load(S->row_indices, S->index_type, t);
+        const int64_t column = tamis_index_load(S->columns, S->index_type, t);
+        const int64_t reach = row > column ? row - column : column - row;
+        profile->bandwidth = reach > profile->bandwidth ? reach : profile->bandwidth;
+    }
+}
+
+/* Computes mean_span of entries in any order. low and high have room for each row. */
 static void measure_scattered(const tamis_sparse *S, int64_t *low, int64_t *high, tamis_profile *profile) {
     for (int64_t row = 0; row < S->rows; row++) {
         low[row] = INT64_MAX;
@@ -142,8 +167,6 @@ static void measure_scattered(const tamis_sparse *S, int64_t *low, int64_t *high
     for (int64_t t = 0; t < S->nnz; t++) {
         const int64_t row = tamis_index_load(S->row_indices, S->index_type, t);
         const int64_t column = tamis_index_load(S->columns, S->index_type, t);
-        const int64_t reach = row > column ? row - column : column - row;
-        profile->bandwidth = reach > profile->bandwidth ? reach : profile->bandwidth;
         low[row] = column < low[row] ? column : low[row];
         high[row] = column > high[row] ? column : high[row];
     }
@@ -168,12 +191,42 @@ static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profil
     } else {
         TRY_GOTO(cleanup, tamis_allocate(S->rows, sizeof(int64_t), "the first columns of rows", &low));
         TRY_GOTO(cleanup, tamis_allocate(S->rows, sizeof(int64_t), "the last columns of rows", &high));
+        measure_bandwidth(S, profile);
         measure_scattered(S, low, high, profile);
     }
 cleanup:
     tamis_release(offsets);
     tamis_release(low);
     tamis_release(high);
+    return status;
+}
+
+/* The same by the rows that have entries. */
+static tamis_status profile_listed(const tamis_sparse *S, tamis_profile *profile) {
+    tamis_status status = TAMIS_OK;
+    void *listed = NULL, *offsets = NULL, *columns = NULL;
+    tamis_sparse rows = *S;
+    TRY_GOTO(cleanup, tamis_allocate(S->nnz + 1, sizeof(int64_t), "rows that have entries", &listed));
+    TRY_GOTO(cleanup, tamis_allocate(S->nnz + 1, sizeof(int64_t), "row offsets", &offsets));
+    TRY_GOTO(cleanup, tamis_allocate(S->nnz, tamis_index_size(S->index_type), "columns in row order", &columns));
+    TRY_GOTO(cleanup, tamis_group_listed(S, false, TAMIS_I64, listed, &rows.rows, offsets,
+                                         &(tamis_reordered){columns, NULL, NULL}));
+    rows.format = TAMIS_CSR;
+    rows.offsets = offsets;
+    rows.offset_type = TAMIS_I64;
+    rows.columns = columns;
+    tamis_profile_lengths(&rows, 0, profile);
+    tamis_profile_columns(&rows, 0, profile);
+    tamis_profile_add_empty(profile, S->rows - rows.rows);
+    measure_bandwidth(S, profile);
+    if (!tamis_indices_rise(S->row_indices, S->index_type, 0, S->nnz)) {
+        profile->sorted = false;
+        profile->duplicates = -1;
+    }
+cleanup:
+    tamis_release(listed);
+    tamis_release(offsets);
+    tamis_release(columns);
     return status;
 }
 
@@ -190,6 +243,8 @@ tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile) {
         tamis_profile_lengths(&view, 0, &result);
         tamis_profile_columns(&view, 0, &result);
         tamis_release(own);
+    } else if (tamis_groups_are_rare(S->rows, S->nnz)) {
+        TRY(profile_listed(S, &result));
     } else {
         TRY(profile_entries(S, &result));
     }

@@ -19,6 +19,9 @@ void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profi
 /* The same without bandwidth and mean_span, which are 0. */
 void tamis_profile_lengths(const tamis_sparse *S, int threads, tamis_profile *profile);
 
+/* Adds rows without entries to a profile whose S had none of them; bandwidth and mean_span stay. */
+void tamis_profile_add_empty(tamis_profile *profile, int64_t rows);
+
 /* Computes the rest of a profile of a valid CSR, exactly, in one pass over the columns: bandwidth, mean_span, sorted
    and duplicates. tamis_profile_rows must have set *profile before. */
 void tamis_profile_columns(const tamis_sparse *S, int threads, tamis_profile *profile);

@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import signal
+import subprocess
 import threading
 
 import numpy as np
@@ -643,3 +644,69 @@ def test_an_interrupt_stops_one_long_iteration():
         timer.cancel()
         signal.signal(signal.SIGINT, before)
     assert not hasattr(model, "components_")
+
+
+# ------------------------------------------------------------------------------ names, of the program's models and of Python's
+
+
+PROGRAM = os.path.join(os.path.dirname(os.environ.get("TAMIS_LIBRARY", "")), "..", "tools", "tamis", "tamis")
+TASTES = "ann Alien 5\nann Brazil 4\nbob Alien 4\nbob Casablanca 1\neve Brazil 5\neve Casablanca 2\n"
+
+
+def run_program(*words):
+    if not os.path.exists(PROGRAM):
+        pytest.skip("the program is not built beside the library")
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=True).stdout
+
+
+def test_names_of_the_programs_models(tmp_path):
+    (tmp_path / "r.tsv").write_text(TASTES.replace(" ", "\t"))
+    run_program("train", "als", tmp_path / "r.tsv", "-o", tmp_path / "a.model", "--factors", "2", "--iterations", "3")
+    model = ml.ALS.load(tmp_path / "a.model")
+    assert list(model.row_names_) == ["ann", "bob", "eve"] and list(model.column_names_) == ["Alien", "Brazil", "Casablanca"]
+    assert np.array_equal(model.recommend(["eve", "ann"], 2)[0], model.recommend([2, 0], 2)[0])
+    assert np.array_equal(model.recommend(among=["Brazil"], n=1)[0], [[1]] * 3)
+    assert np.array_equal(model.recommend(without=["Brazil", "Alien"], n=1)[0], [[2]] * 3)
+    assert np.array_equal(model.similar(["Brazil"])[0], model.similar([1])[0])
+    assert np.array_equal(model.similar(["bob"], rows=True)[0], model.similar([1], rows=True)[0])
+    assert list(pickle.loads(pickle.dumps(model)).row_names_) == ["ann", "bob", "eve"]
+    with pytest.raises(ValueError, match="rows has 'zoe', a name that the model does not know"):
+        model.recommend(["zoe"])
+    X = scipy_sparse.csr_array(np.float32([[5, 4, 0, 1], [4, 0, 1, 0], [0, 5, 2, 0]]))
+    model.fit(X, warm_start=True)  # another column: which name it has nobody has said
+    assert list(model.row_names_) == ["ann", "bob", "eve"] and model.column_names_ is None
+
+
+@pytest.mark.parametrize("method", [ml.ALS, ml.EASE])
+def test_names_of_models_of_python(method, tmp_path):
+    (tmp_path / "r.tsv").write_text(TASTES.replace(" ", "\t"))
+    data = ml.read(tmp_path / "r.tsv", method)
+    model = method().fit(data.X)
+    assert model.row_names_ is None and model.column_names_ is None
+    with pytest.raises(ValueError, match="which has names, but the model has none:"):
+        model.similar(["Alien"])
+    before = model._fitted()
+    model.set_names(data.rows if method is ml.ALS else None, data.columns)
+    assert before.names(False) is None  # calls of other threads end with the model with which they began
+    model.save(tmp_path / "a.model")
+    found = run_program("similar", tmp_path / "a.model", "Alien", "--top", "1").split()
+    assert model.column_names_[model.similar(["Alien"], 1)[0][0, 0]] in found
+    if method is ml.ALS:
+        best = model.column_names_[model.recommend(["bob"], 1, seen=data.X)[0][0, 0]]
+        assert best in run_program("recommend", tmp_path / "a.model", "bob", "--seen", tmp_path / "r.tsv", "--top", "1")
+    for wrong, words in ((["a", "b"], "2 names, the model has 3 columns"), (["a", "b", "a"], "names 0 and 2 are both 'a'"), ([1, 2, 3], "name 0 is 1"), (["", "a", "b"], "name 0 is ''")):
+        with pytest.raises(ValueError, match=words):
+            model.set_names(columns=wrong)
+    assert list(model.column_names_) == data.columns
+    model.set_names(columns=[])
+    assert model.column_names_ is None and (method is ml.EASE or list(model.row_names_) == data.rows)
+
+
+def test_names_of_a_data_frame(tmp_path):
+    class Frame(np.ndarray):  # what is read of one of pandas
+        columns = ["Alien", "Brazil", "Casablanca"]
+    frame = np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]).view(Frame)
+    model = ml.LDA(factors=2, iterations=2).fit(frame)
+    model.save(tmp_path / "a.model")
+    assert "Casablanca" in run_program("topics", tmp_path / "a.model")
+    assert list(ml.LDA.load(tmp_path / "a.model").column_names_) == list(frame.columns)

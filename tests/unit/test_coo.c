@@ -1,14 +1,19 @@
 /*
  * Entries of COO in every order: a plan keeps entries that are in row order where they lie and brings all others into
- * it, so that the place of a single entry decides. Rows of 32 and of 64 bits.
+ * it, so that the place of a single entry decides. Rows of 32 and of 64 bits. Few entries in many rows cost by the
+ * entries.
  */
 #include "cmocka_first.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tamis/matrix.h>
 #include <tamis/reference.h>
+#include <tamis/structure.h>
 #include <tamis/tamis.h>
 
+#include "base/memory.h"
 #include "cpu_device.h"
 #include "support/call.h"
 
@@ -122,8 +127,156 @@ static void the_oracle_is_right(void **state) {
         }
 }
 
+/* ------------------------------------------------------------------------------------------ few entries, many rows */
+
+enum { MANY = 1 << 20, FEW = 7, INNER = 3, BATCH = 2, SMALL_BYTES = 64 << 10 };
+
+typedef struct rare {
+    int32_t rows[FEW], columns[FEW];
+    float values[FEW];
+    float *many, *few; /* BATCH matrices of MANY x INNER, and of COLS x INNER */
+    tamis_sparse S;
+} rare;
+
+/* Unordered, with a row of four entries, of which two are the same. */
+static void rare_make(rare *x, bool ordered) {
+    static const int32_t places[2][FEW] = {{MANY - 1, 5, 70000, 5, 0, 5, 5}, {0, 5, 5, 5, 5, 70000, MANY - 1}};
+    static const int32_t others[FEW] = {3, 1, 0, 3, 2, 1, 0};
+    memcpy(x->rows, places[ordered], sizeof places[0]);
+    memcpy(x->columns, others, sizeof others);
+    for (int t = 0; t < FEW; t++) x->values[t] = (float)(t + 1);
+    x->many = calloc((size_t)BATCH * MANY * INNER, sizeof(float));
+    x->few = calloc((size_t)BATCH * COLS * INNER, sizeof(float));
+    assert_true(x->many && x->few);
+    for (int64_t i = 0; i < (int64_t)BATCH * MANY * INNER; i++) x->many[i] = (float)(i % 11) - 4;
+    for (int i = 0; i < BATCH * COLS * INNER; i++) x->few[i] = (float)(i % 7) - 2;
+    x->S = (tamis_sparse){.format = TAMIS_COO,
+                          .rows = MANY,
+                          .cols = COLS,
+                          .nnz = FEW,
+                          .index_type = TAMIS_I32,
+                          .row_indices = x->rows,
+                          .columns = x->columns,
+                          .values = x->values};
+}
+
+static void rare_free(rare *x) {
+    free(x->many);
+    free(x->few);
+}
+
+/* Samples of a batch, by a plan that allocates by the entries. */
+static void few_samples(tamis_edge edge, bool ordered, tamis_layout layout) {
+    rare x;
+    float samples[BATCH * FEW];
+    double want[FEW];
+    char text[2048];
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_plan *plan;
+    rare_make(&x, ordered);
+    o.operation = TAMIS_OP_SDDMM;
+    o.edge = edge;
+    o.inner = INNER;
+    o.batch = BATCH;
+    o.a_layout = layout;
+    const int64_t sizes[] = {(int64_t)MANY * INNER, (int64_t)COLS * INNER};
+    tamis_dense A = {.data = x.many, .rows = MANY, .cols = INNER, .layout = layout, .batch_stride = sizes[0]};
+    tamis_dense B = {.data = x.few, .rows = COLS, .cols = INNER, .batch_stride = sizes[1]};
+    const tamis_dense P = {.data = samples, .rows = FEW, .cols = 1, .batch_stride = FEW};
+    const int64_t before = tamis_memory_bytes();
+    if (tamis_plan_create(device, &x.S, &o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_int_equal(tamis_plan_sddmm(plan, &A, &B, &P, NULL), TAMIS_OK);
+    assert_true(tamis_memory_bytes() - before < SMALL_BYTES);
+    assert_int_equal(tamis_plan_explain(plan, text, sizeof text, NULL), TAMIS_OK);
+    assert_non_null(strstr(text, "1048576 x 4, 7 nonzeros"));
+    assert_non_null(strstr(text, "longest 4,"));
+    assert_non_null(strstr(text, "1048572 empty"));
+    assert_non_null(strstr(text, "gathers A's other rows (4)"));
+    tamis_plan_destroy(plan);
+    o.batch = 1;
+    for (int member = 0; member < BATCH; member++) {
+        assert_int_equal(tamis_reference_sddmm(&x.S, &A, &B, &o, NULL, want), TAMIS_OK);
+        for (int t = 0; t < FEW; t++) assert_true(fabs((double)samples[member * FEW + t] - want[t]) < 1e-5);
+        A.data = x.many + sizes[0];
+        B.data = x.few + sizes[1];
+    }
+    rare_free(&x);
+}
+
+static void few_entries_in_many_rows_are_sampled_by_entries(void **state) {
+    static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_SOFTMAX};
+    (void)state;
+    for (int i = 0; i < 12; i++) few_samples(edges[i % 3], i / 3 % 2, i / 6 ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR);
+}
+
+/* One number for each row, as the output has, and not three. */
+static void few_entries_in_many_rows_are_multiplied(void **state) {
+    (void)state;
+    for (int ordered = 0; ordered < 2; ordered++) {
+        rare x;
+        rare_make(&x, ordered);
+        const tamis_dense B = {.data = x.few, .rows = COLS, .cols = INNER};
+        const tamis_dense C = {.data = x.many, .rows = MANY, .cols = INNER};
+        double *const want = calloc((size_t)MANY * INNER, sizeof *want);
+        assert_non_null(want);
+        const int64_t before = tamis_memory_bytes();
+        assert_int_equal(tamis_spmm(device, &x.S, &B, &C, NULL, NULL), TAMIS_OK);
+        assert_true(tamis_memory_bytes() - before < (int64_t)MANY * 4 + SMALL_BYTES);
+        assert_int_equal(tamis_reference_spmm(&x.S, &B, NULL, NULL, want), TAMIS_OK);
+        for (int64_t i = 0; i < (int64_t)MANY * INNER; i++) assert_true((double)x.many[i] == want[i]);
+        free(want);
+        rare_free(&x);
+    }
+}
+
+/* The profile is that of the CSR; sorting and merging give the CSR's entries. */
+static void few_entries_in_many_rows_are_converted(void **state) {
+    (void)state;
+    for (int ordered = 0; ordered < 2; ordered++) {
+        rare x;
+        tamis_profile profile, csr_profile;
+        tamis_owned_sparse *csr, *merged, *back;
+        tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
+        rare_make(&x, ordered);
+        assert_int_equal(tamis_convert(&x.S, &o, &csr), TAMIS_OK);
+        assert_int_equal(tamis_row_profile(tamis_owned_sparse_view(csr), &csr_profile), TAMIS_OK);
+        tamis_owned_sparse_free(csr);
+        o.duplicates = TAMIS_DUPLICATES_SUM;
+        assert_int_equal(tamis_convert(&x.S, &o, &csr), TAMIS_OK);
+        o.format = TAMIS_COO;
+        const int64_t before = tamis_memory_bytes();
+        assert_int_equal(tamis_row_profile(&x.S, &profile), TAMIS_OK);
+        assert_int_equal(tamis_convert(&x.S, &o, &merged), TAMIS_OK);
+        assert_true(tamis_memory_bytes() - before < SMALL_BYTES);
+        assert_int_equal(profile.rows, MANY);
+        assert_int_equal(profile.max, 4);
+        assert_int_equal(profile.min, 0);
+        assert_int_equal(profile.empty_rows, MANY - 4);
+        assert_int_equal(profile.bandwidth, csr_profile.bandwidth);
+        assert_true(fabs(profile.mean_span - csr_profile.mean_span) < 1e-9);
+        assert_true(fabs(profile.mean - csr_profile.mean) < 1e-12);
+        assert_true(fabs(profile.variation / csr_profile.variation - 1) < 1e-6);
+        assert_true(fabs(profile.density - csr_profile.density) < 1e-12);
+        o.format = TAMIS_CSR;
+        assert_int_equal(tamis_convert(tamis_owned_sparse_view(merged), &o, &back), TAMIS_OK);
+        const tamis_sparse *const a = tamis_owned_sparse_view(csr), *const b = tamis_owned_sparse_view(back);
+        assert_int_equal(b->rows, MANY);
+        assert_int_equal(a->nnz, b->nnz);
+        assert_memory_equal(a->offsets, b->offsets, (MANY + 1) * tamis_index_size(a->offset_type));
+        assert_memory_equal(a->columns, b->columns, (size_t)a->nnz * sizeof(int32_t));
+        assert_memory_equal(a->values, b->values, (size_t)a->nnz * sizeof(float));
+        tamis_owned_sparse_free(back);
+        tamis_owned_sparse_free(merged);
+        tamis_owned_sparse_free(csr);
+        rare_free(&x);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_oracle_is_right), cmocka_unit_test(every_order_is_right)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_oracle_is_right), cmocka_unit_test(every_order_is_right),
+                                       cmocka_unit_test(few_entries_in_many_rows_are_sampled_by_entries),
+                                       cmocka_unit_test(few_entries_in_many_rows_are_multiplied),
+                                       cmocka_unit_test(few_entries_in_many_rows_are_converted)};
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

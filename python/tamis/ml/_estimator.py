@@ -112,7 +112,8 @@ class RowEstimator(Estimator):
         with self._learning():
             if not self.__sklearn_is_fitted__():
                 return self.fit(X)
-            former, numbers = self._fitted(), None if rows is None else places(rows, "rows")
+            former = self._fitted()
+            numbers = None if rows is None else places(rows, "rows", former.names(True))
             s = self._samples(former, X)
             if numbers is not None and len(numbers) != s.shape[0]:
                 raise _errors.ArgumentError(f"rows has {len(numbers)} numbers, X {s.shape[0]} rows: expected one for each")

@@ -56,6 +56,7 @@ class Fitting(Parameters):
                 return self._fit_group(s, entries, known, names, remembered)
             model, function = self._start(warm_start and self.__sklearn_is_fitted__()), models().tamis_model_fit
             model.remembered = remembered
+            model.forget_names(s.shape)
             held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
             return self._learn(model, lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), names)
 
@@ -184,6 +185,8 @@ class Fitting(Parameters):
             self.weights_ = WEIGHTS[about.options.weights]
         self.n_features_in_, self.n_iter_, self.loss_ = about.cols, about.iterations_done, about.loss
         if names is not None:
+            if not model.names(False) and len(set(names)) == about.cols and all(names):
+                model.set_names(None, names)  # for the program, and for those who load the file
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_

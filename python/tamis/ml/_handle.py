@@ -33,11 +33,52 @@ class NoAttribute(_errors.UnsupportedError, AttributeError):
     """What a method does not have."""
 
 
-def places(given: Any, name: str) -> numpy.ndarray:
-    """Numbers of rows or columns."""
+def dictionary(names: Any) -> Owned:
+    """The library's dictionary of names; None: none."""
+    call = models()
+    made = Owned(call.tamis_names_free)
+    if names is None:
+        return made
+    must(call.tamis_names_create(made.value))
+    index = ctypes.c_int64()
+    for number, name in enumerate(names):
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise _errors.ArgumentError(f"name {number} is {name!r}: expected a str of one letter or more, without zeros")
+        content = name.encode(errors="surrogateescape")
+        must(call.tamis_names_add(made.value, content, len(content), index))
+        if index.value != number:
+            raise _errors.ArgumentError(f"names {index.value} and {number} are both {name!r}: expected names that differ")
+    return made
+
+
+def listed(names: Any) -> Optional[list[str]]:
+    """What the library's dictionary has; None: there is none."""
+    if not names:
+        return None
+    call = models()
+    return [call.tamis_names_at(names, number).decode(errors="surrogateescape") for number in range(call.tamis_names_count(names))]
+
+
+def _numbers(given: Any, name: str, names: Any) -> numpy.ndarray:
+    """The numbers of names."""
+    if not names:
+        raise _errors.ArgumentError(f"{name} has names, but the model has none: expected numbers, or set_names before")
+    found = numpy.empty(len(given), "int64")
+    for number, one in enumerate(given):
+        content = str(one).encode(errors="surrogateescape")
+        found[number] = models().tamis_names_find(names, content, len(content))
+        if found[number] < 0:
+            raise _errors.ArgumentError(f"{name} has {str(one)!r}, a name that the model does not know")
+    return found
+
+
+def places(given: Any, name: str, names: Any = None) -> numpy.ndarray:
+    """Numbers of rows or columns, from numbers or names."""
     array = numpy.asarray(given)
+    if array.ndim == 1 and array.size and (array.dtype.kind == "U" or array.dtype.kind == "O" and all(isinstance(one, str) for one in array)):
+        return _numbers(array, name, names)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise _errors.ArgumentError(f"{name} has shape {array.shape} and elements of {array.dtype}: expected a list of whole numbers")
+        raise _errors.ArgumentError(f"{name} has shape {array.shape} and elements of {array.dtype}: expected a list of whole numbers, or of names")
     return numpy.ascontiguousarray(array, "int64")
 
 
@@ -64,6 +105,20 @@ class Model(Owned):
 
     def describe(self) -> None:
         must(models().tamis_model_describe(self.value, self.about))
+
+    def names(self, rows: bool) -> Any:
+        """The library's dictionary, or None."""
+        return models().tamis_model_row_names(self.value) if rows else models().tamis_model_column_names(self.value)
+
+    def set_names(self, rows: Any, columns: Any) -> None:
+        """None: they stay; none in the list: there are none."""
+        given = [None if names is None else dictionary(names if len(names) else None) for names in (rows, columns)]
+        must(models().tamis_model_set_names(self.value, *(self.names(not number) if names is None else names.value for number, names in enumerate(given))))
+
+    def forget_names(self, shape: tuple[int, int]) -> None:
+        """Those that other data cannot have, since they have more rows or columns."""
+        rows, columns = ((() if names and models().tamis_names_count(names) != count else None) for names, count in zip((self.names(True), self.names(False)), shape))
+        self.set_names(rows, columns)
 
     @property
     def type(self) -> str:

@@ -10,13 +10,11 @@ import numpy
 from .. import _declarations as c
 from .._library import lib, models, must
 from .._owned import Owned
+from ._handle import listed
 
 
 def _names(names: Owned) -> Optional[list[str]]:
-    if not names.value:
-        return None
-    call = models()
-    return [call.tamis_names_at(names.value, number).decode(errors="surrogateescape") for number in range(call.tamis_names_count(names.value))]
+    return listed(names.value)
 
 
 def _matrix(owned: Owned) -> Any:

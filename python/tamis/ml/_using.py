@@ -17,16 +17,16 @@ from .._streams import settle
 from .._views import dense, view
 from . import _held
 from ._fitting import Fitting
-from ._handle import Model, NoAttribute, lent, must, places
+from ._handle import Model, NoAttribute, lent, listed, must, places
 
 
-def _allowed(cols: int, among: Any, without: Any) -> Optional[numpy.ndarray]:
+def _allowed(model: Model, among: Any, without: Any) -> Optional[numpy.ndarray]:
     """Whether each column may be recommended; None: all may."""
     if among is None and without is None:
         return None
-    allowed = numpy.full(cols, among is None)
+    allowed = numpy.full(model.about.cols, among is None)
     for given, name, value in ((among, "among", True), (without, "without", False)):
-        numbers = places([] if given is None else given, name)
+        numbers = places([] if given is None else given, name, model.names(False))
         outside = numbers[(numbers < 0) | (numbers >= len(allowed))]
         if outside.size:
             raise _errors.ArgumentError(f"{name} has {outside[0]}: expected numbers of columns, 0 to {len(allowed) - 1}")
@@ -99,9 +99,9 @@ class Using(Fitting):
                   factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
-        rows: numbers of rows of the fit, or of `factors`; None: all. ItemKNN and EASE keep no rows: without factors, rows are those of `seen`, and
+        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN and EASE keep no rows: without factors, rows are those of `seen`, and
         what they used is scored. Both results are (rows, n); where fewer are left, -1 and NaN.
-        among, without: numbers of columns to which recommendations are restricted, and that are left out, for all rows.
+        among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
@@ -114,8 +114,8 @@ class Using(Fitting):
         array([[2]])
         """
         model = self._fitted()
-        allowed = _allowed(model.about.cols, among, without)
-        numbers = None if rows is None else places(rows, "rows")
+        allowed = _allowed(model, among, without)
+        numbers = None if rows is None else places(rows, "rows", model.names(True))
         known = None if seen is None else self._samples(model, seen, "seen")
         have = model.about.rows if factors is None else len(factors)
         if factors is None and known is not None and self._pairs:
@@ -129,7 +129,7 @@ class Using(Fitting):
         return columns, scores
 
     def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """The n columns whose factors point most nearly the same way as those of each in `which`, and the cosines; rows: rows of the fit.
+        """The n columns whose factors point most nearly the same way as those of each in `which`, numbers or names, and the cosines; rows: rows of the fit.
 
         Both are (which, n); where fewer are left, -1 and NaN. Of ItemKNN and EASE: the columns with the largest weights for who has the one alone,
         and the weights.
@@ -142,7 +142,8 @@ class Using(Fitting):
         >>> sorted(columns[0].tolist())
         [1, 2]
         """
-        model, numbers = self._fitted(), places(which, "which")
+        model = self._fitted()
+        numbers = places(which, "which", model.names(rows))
         found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
         must(models().tamis_model_similar(model.value, rows, lent(numbers, ctypes.c_int64), len(numbers), n, lent(found, ctypes.c_int64), lent(cosines, ctypes.c_double)))
         return found, cosines
@@ -194,6 +195,40 @@ class Using(Fitting):
             return numpy.empty((d.rows, d.cols), model.type)
         lent = numpy.ctypeslib.as_array(ctypes.cast(d.data, ctypes.POINTER(kind)), (d.rows, stride))
         return lent[:, :d.cols].copy()  # the library's memory ends with `owned`
+
+    def set_names(self, rows: Any = None, columns: Any = None) -> None:
+        """Gives rows and columns names, which `save` writes and the program uses: lists of strings that differ. None leaves those that are there, and an
+        empty list removes them. What the program has trained has the names of its file, and a fit to a data frame those of its columns.
+
+        >>> import numpy as np, scipy.sparse
+        >>> from tamis.ml import ALS
+        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.set_names(["ann", "bob", "eve"], ["Alien", "Brazil", "Casablanca"])
+        >>> columns, scores = model.recommend(["ann"], n=1, seen=X)
+        >>> model.column_names_[columns]
+        array([['Casablanca']], dtype=object)
+        """
+        with self._learning():
+            model = self._fitted().copy()
+            model.remembered = self._fitted().remembered
+            model.set_names(rows, columns)
+            self._publish(model, getattr(self, "feature_names_in_", None))
+
+    def _names_of(self, rows: bool) -> Optional[numpy.ndarray]:
+        model = self._fitted()
+        names = listed(model.names(rows))
+        return None if names is None else numpy.array(names, dtype=object)
+
+    @property
+    def row_names_(self) -> Optional[numpy.ndarray]:
+        """The names of the rows of the fit, by their numbers; None: they have none."""
+        return self._names_of(True)
+
+    @property
+    def column_names_(self) -> Optional[numpy.ndarray]:
+        """The names of the columns, by their numbers; None: they have none."""
+        return self._names_of(False)
 
     @property
     def components_(self) -> numpy.ndarray:
