@@ -40,6 +40,9 @@ def linked(build):
     cache = cache_of(build)
     found = [(name, version_in(Path(cache[variable]) / header, names), licence)
              for name, (variable, header, names, licence) in LINKED.items() if not cache.get(variable, "NOTFOUND").endswith("NOTFOUND")]
+    if re.search(r"decimal +ON", (build / "src/base/build_information.c").read_text(encoding="utf-8")):  # headers alone, without a version in them
+        found += [(name, run("dpkg-query", "-W", "-f", "${source:Upstream-Version}", f"lib{package}-dev"), licence)
+                  for name, package, licence in (("fast_float", "fast-float", "MIT"), ("Dragonbox", "dragonbox", "BSL-1.0"))]
     compiler, = build.glob("CMakeFiles/*/CMakeCCompiler.cmake")  # the cache has none that a file of a toolchain names
     found.append(("libgcc", re.search(r'CMAKE_C_COMPILER_VERSION "([^"]+)"', compiler.read_text(encoding="utf-8"))[1],
                   "GPL-3.0-or-later WITH GCC-exception-3.1"))
