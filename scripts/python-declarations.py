@@ -122,9 +122,9 @@ class Headers:
             if match.group(1):
                 self.statement(name, match.group(1).strip().rstrip(";").strip(), library)
         for macro, value in directives:
-            cast = re.fullmatch(r"\(\(\w+\)\s*(-?\d+)\)", value.strip())
-            if cast:
-                self.constants.append((macro, int(cast.group(1))))
+            number = re.fullmatch(r"\(\(\w+\)\s*(-?\d+)\)|(\d+)", value.strip())  # with a cast or without
+            if number:
+                self.constants.append((macro, int(number[1] or number[2])))
         for macro, value in directives:
             if value.strip().startswith("{"):
                 self.initializer(macro, value.strip()[1:-1])

@@ -87,6 +87,12 @@ TAMIS_API tamis_status tamis_read_data(tamis_method method, const char *path, co
                                        tamis_owned_sparse **data, tamis_names **row_names, tamis_names **column_names,
                                        tamis_owned_sparse **times);
 
+/* The same, and sets found, room for TAMIS_FOUND_BYTES, to one line that says what the columns of a list are and what
+   was skipped, as in tamis_ratings_options; to "" for other files. NULL: not wanted. */
+TAMIS_API tamis_status tamis_read_data_found(tamis_method method, const char *path, const char *columns, char *found,
+                                             tamis_owned_sparse **data, tamis_names **row_names,
+                                             tamis_names **column_names, tamis_owned_sparse **times);
+
 /* ---------------------------------------------------------------------------------------------- progress */
 
 /* The state of a fit after an iteration (a pass over the data), or within one after a mini-batch. NaN where a number is

@@ -55,6 +55,7 @@ TAMIS_CHOSEN_REMEMBERED = 3
 TAMIS_SAME_TYPE = -1
 TAMIS_LINK_COPIES = 0
 TAMIS_LINK_NCCL = 1
+TAMIS_TRANSPORT_RECORD = 512
 TAMIS_DUPLICATES_KEEP = 0
 TAMIS_DUPLICATES_SUM = 1
 TAMIS_DUPLICATES_LAST = 2
@@ -73,6 +74,7 @@ TAMIS_FILE_RATINGS = 8
 TAMIS_FILE_NPY = 9
 TAMIS_FILE_NPZ = 10
 TAMIS_FILE_SVMLIGHT = 11
+TAMIS_FOUND_BYTES = 256
 TAMIS_KIND_UNIFORM = 0
 TAMIS_KIND_RMAT = 1
 TAMIS_KIND_BANDED = 2
@@ -115,6 +117,7 @@ TAMIS_SEGMENT_MIN = 4
 TAMIS_ENTRIES_AS_GIVEN = 0
 TAMIS_ENTRIES_BY_ROW = 1
 TAMIS_ENTRIES_BY_COLUMN = 2
+TAMIS_CORRECTIONS_MOST = 128
 TAMIS_SPLIT_ENTRIES = 0
 TAMIS_SPLIT_LEAVE_ONE = 1
 TAMIS_SPLIT_ROWS = 2
@@ -760,6 +763,8 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_method_at": (c_int, [c_int, POINTER(tamis_method_description)]),
     "tamis_read_data": (c_int, [c_int, c_char_p, c_char_p, POINTER(c_void_p), POINTER(c_void_p), POINTER(c_void_p),
                                 POINTER(c_void_p)]),
+    "tamis_read_data_found": (c_int, [c_int, c_char_p, c_char_p, c_char_p, POINTER(c_void_p), POINTER(c_void_p),
+                                      POINTER(c_void_p), POINTER(c_void_p)]),
     "tamis_model_options_init": (c_int, [POINTER(tamis_model_options), c_int]),
     "tamis_model_create": (c_int, [c_void_p, POINTER(tamis_model_options), POINTER(c_void_p)]),
     "tamis_model_copy": (c_int, [c_void_p, POINTER(c_void_p)]),

@@ -284,7 +284,7 @@ def read(folder):
     (lambda folder: fitted(devices=["cpu", "cpu"]), "tamis._group", "tamis_group_open_local", "tamis_group_close", 2),
     (loaded, "tamis.ml._estimator", "tamis_model_load", "tamis_model_free", 1),
     (lambda folder: fitted().components_, "tamis.ml._using", "tamis_model_column_factors", "tamis_owned_dense_free", 1),
-    (read, "tamis.ml._read", "tamis_read_data", "tamis_names_free", 2)])
+    (read, "tamis.ml._read", "tamis_read_data_found", "tamis_names_free", 2)])
 def test_what_is_made_by_an_interrupted_call(monkeypatch, tmp_path, make, where, create, destroy, count):
     """Python raises Ctrl-C right after the library's function has returned: what it has made has an owner then, and is freed."""
     fitted().save(tmp_path / "a.model")

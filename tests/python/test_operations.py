@@ -386,6 +386,13 @@ def test_a_query_that_the_bias_masks_gives_zeros():
     np.testing.assert_allclose(out[rest], tamis.attention(mask, Q, K, V)[rest], atol=1e-12)
 
 
+def test_attention_of_equal_scores(random):
+    """A scale of 0 is no default: every key counts the same."""
+    mask = scipy_sparse.csr_array(np.tril(np.ones((5, 5))))
+    Q, K, V = (random.normal(size=(5, 4)) for _ in range(3))
+    np.testing.assert_allclose(tamis.attention(mask, Q, K, V, scale=0), np.cumsum(V, 0) / np.arange(1, 6)[:, None], atol=1e-12)
+
+
 @pytest.mark.parametrize("kept", ["pattern", "plan", "neither"])
 @pytest.mark.parametrize("own", [True, False])
 def test_values_of_fp32_beside_fp16(kept, own):

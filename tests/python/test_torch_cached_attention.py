@@ -137,6 +137,8 @@ def test_refused():
     lengths = torch.tensor([1, 2, 3])
     for change, words in (({"q": q[0]}, "q has shape"), ({"k": k.double()}, "k is torch.float64"), ({"lengths": lengths[:2]}, "lengths 2"),
                           ({"lengths": lengths.float()}, "expected int32 or int64"), ({"v": v[:, :1]}, "as many caches"), ({"window": 0}, "window = 0"),
+                          ({"scale": 0}, "scale = 0: expected a number other than 0; leave it out"), ({"scale": -0.0}, "scale = -0.0"),
+                          ({"scale": float("nan")}, "scale = nan"),
                           ({"q": q[:, :5]}, "heads = 5"), 
                           ({"q": q.clone().requires_grad_()}, "requires grad"), ({"pages": lengths}, "pages has shape")):
         with pytest.raises(ValueError, match=words):

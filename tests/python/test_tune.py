@@ -95,6 +95,10 @@ def test_data_are_those_of_training(tmp_path):
     assert X.shape == (13, 11) and X.max() == 4.5 and users[0] == "w0"
     columns = "user=user,item=film"
     assert ml.read(packed, ml.ALS, columns=columns).X.max() == 1
+    assert ml.read(packed, ml.ALS).found == "ratings: user = column 3 'user', item = column 2 'film', rating = column 1 'stars'; 1 line of titles"
+    assert ml.read(packed, ml.ALS, columns=columns).found == "ratings: user = column 3 'user', item = column 2 'film'; 1 line of titles"
+    (tmp_path / "r.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 5\n")
+    assert ml.read(tmp_path / "r.mtx", ml.ALS).found == ""
     with pytest.raises(ValueError, match="expected a line of titles with 'when'"):
         ml.read(packed, ml.ALS, columns=columns + ",time=when")
     done = subprocess.run([sys.executable, "-m", "tamis.tune", "als", str(packed), "--columns", columns + ",rating=stars", "--iterations", "2",

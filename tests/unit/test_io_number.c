@@ -1,9 +1,9 @@
 /* Numbers in text: exactly what strtod reads, whatever the locale; and written numbers read back as the same. */
-#include <locale.h>
 #include <math.h>
 
 #include "base/random.h"
 #include "io/number.h"
+#include "support/decimal_comma.h"
 #include "support/skip.h"
 #include "test_io_support.h"
 
@@ -228,12 +228,7 @@ static void writes_the_fewest_digits(void **state) {
 /* A locale with a decimal comma, where one is installed: numbers keep their point. */
 static void ignores_the_locale(void **state) {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "fr_FR.utf8"};
-    bool set = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) set = setlocale(LC_ALL, names[i]) != NULL;
-    if (!set) {
-        skip_because("no locale with a decimal comma is installed");
-    }
+    if (!set_decimal_comma()) skip_because("no locale with a decimal comma is installed");
     char text[64] = {0};
     double value = 0;
     tamis_format_real(text, 0.25, false);

@@ -3,10 +3,9 @@
 #include "cmocka_first.h"
 
 #include <tamis/data.h>
-#include <unistd.h>
 
 #include "base/memory.h"
-#include "test_ml_models.h"
+#include "model_files.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
@@ -185,10 +184,8 @@ static void threads_and_pauses_change_nothing(void **state) {
             tamis_model_free(other);
         }
         options.iterations = 2;
-        tamis_model *const paused = fit_to(&options, &d.view), *loaded;
-        EXPECT_OK(tamis_model_save(paused, "/tmp/tamis-bpr.model"));
-        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-bpr.model", &loaded));
-        unlink("/tmp/tamis-bpr.model");
+        tamis_model *const paused = fit_to(&options, &d.view);
+        tamis_model *const loaded = model_reloaded(device, paused);
         options.iterations = 5;
         EXPECT_OK(tamis_model_continue_with(loaded, &options));
         EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));

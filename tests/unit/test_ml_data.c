@@ -258,7 +258,9 @@ static void lists_are_found_by_content(void **state) {
     char *const path = ml_file(".base", "319\t131\t3\t888892593\n15\t239\t2\t880869953\n");
     tamis_owned_sparse *data = NULL, *times = NULL;
     tamis_names *users = NULL, *items = NULL;
-    assert_int_equal(tamis_read_data(TAMIS_ALS, path, NULL, &data, &users, &items, &times), TAMIS_OK);
+    char found[TAMIS_FOUND_BYTES] = "";
+    assert_int_equal(tamis_read_data_found(TAMIS_ALS, path, NULL, found, &data, &users, &items, &times), TAMIS_OK);
+    assert_string_equal(found, "ratings: user = column 1, item = column 2, rating = column 3, time = column 4");
     char *const text = io_text_of(tamis_owned_sparse_view(data));
     assert_string_equal(text, "csr 2x2 2| 0 0 3| 1 1 2");
     assert_string_equal(tamis_names_at(users, 1), "15");
@@ -270,7 +272,8 @@ static void lists_are_found_by_content(void **state) {
     tamis_names_free(items);
     ml_remove(path);
     char *const stated = ml_file(".unknown", "%%MatrixMarket matrix coordinate pattern general\n5 6 1\n1 2\n");
-    assert_int_equal(tamis_read_data(TAMIS_ALS, stated, NULL, &data, &users, &items, NULL), TAMIS_OK);
+    assert_int_equal(tamis_read_data_found(TAMIS_ALS, stated, NULL, found, &data, &users, &items, NULL), TAMIS_OK);
+    assert_string_equal(found, "");
     assert_int_equal(tamis_owned_sparse_view(data)->cols, 6);
     assert_null(users);
     tamis_owned_sparse_free(data);

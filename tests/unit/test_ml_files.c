@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -18,7 +17,8 @@
 #include "ml/methods.h"
 #include "ml/model_file.h"
 #include "ml/place.h"
-#include "test_ml_models.h"
+#include "model_files.h"
+#include "support/decimal_comma.h"
 
 static tamis_device *device;
 static char folder[512];
@@ -41,20 +41,6 @@ static int files_in_folder(void) {
         count += entry->d_name[0] != '.';
     closedir(entries);
     return count;
-}
-
-typedef struct bytes {
-    unsigned char *data;
-    size_t size;
-} bytes;
-
-static bytes read_bytes(const char *path) {
-    FILE *const file = fopen(path, "rb");
-    assert_non_null(file);
-    bytes b = {.data = malloc(1 << 20)};
-    b.size = fread(b.data, 1, 1 << 20, file);
-    fclose(file);
-    return b;
 }
 
 static void write_bytes(const char *path, const void *content, size_t size) {
@@ -213,7 +199,7 @@ static void same_model(const tamis_model *found, const tamis_model *expected) {
 
 static void comes_back(void **state) {
     (void)state;
-    (void)setlocale(LC_ALL, "de_DE.UTF-8"); /* where it is there, a comma in numbers changes nothing */
+    (void)set_decimal_comma(); /* where one is installed, a comma in numbers changes nothing */
     for (int type = 0; type < 2; type++) {
         tamis_model *const model = whole_model((tamis_type)type), *loaded;
         EXPECT_OK(tamis_model_save(model, in_folder("one")));

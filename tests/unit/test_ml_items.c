@@ -3,10 +3,9 @@
 
 #include <stdio.h>
 #include <tamis/data.h>
-#include <unistd.h>
 
 #include "base/memory.h"
-#include "test_ml_models.h"
+#include "model_files.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
@@ -204,10 +203,8 @@ static void scores_are_used(void **state) {
     data d = data_make(ROWS, COLS, 9, 13);
     for (int m = 0; m < 2; m++) {
         const tamis_model_options options = options_of(methods[m], TAMIS_F64);
-        tamis_model *const fitted = fit_to(&options, &d.view), *model;
-        EXPECT_OK(tamis_model_save(fitted, "/tmp/tamis-items.model"));
-        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-items.model", &model));
-        unlink("/tmp/tamis-items.model");
+        tamis_model *const fitted = fit_to(&options, &d.view);
+        tamis_model *const model = model_reloaded(device, fitted);
         double *const before = scores_of(fitted, &d.view), *const scores = scores_of(model, &d.view);
         assert_memory_equal(before, scores, ROWS * COLS * sizeof *scores);
         const tamis_dense W = {.rows = ROWS, .cols = COLS, .type = TAMIS_F64, .data = scores};

@@ -2,11 +2,10 @@
 #include "cmocka_first.h"
 
 #include <tamis/data.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "ml/numbers.h"
-#include "test_ml_models.h"
+#include "model_files.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
@@ -96,10 +95,8 @@ static void warm_starts_of_the_same_data_go_on(void **state) {
     data d = data_make(ROWS, COLS, 9, 3);
     for (int m = 0; m < METHODS; m++) {
         tamis_model_options options = options_of(m, TAMIS_F32, 4);
-        tamis_model *const first = fit_to(&options, &d.view), *loaded;
-        EXPECT_OK(tamis_model_save(first, "/tmp/tamis-renew.model"));
-        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-renew.model", &loaded));
-        unlink("/tmp/tamis-renew.model");
+        tamis_model *const first = fit_to(&options, &d.view);
+        tamis_model *const loaded = model_reloaded(device, first);
         options.iterations = 3;
         EXPECT_OK(tamis_model_continue_with(loaded, &options));
         EXPECT_OK(tamis_model_renew(loaded));

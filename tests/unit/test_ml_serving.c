@@ -7,11 +7,9 @@
 #include <float.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <unistd.h>
 
+#include "model_files.h"
 #include "support/brief.h"
-#include "test_ml_models.h"
 
 #include "cpu_device.h"
 
@@ -233,22 +231,6 @@ typedef struct worker {
     const char *wrong;
 } worker;
 
-/* What a model's file has. */
-static void *file_of(const tamis_model *model, size_t *size) {
-    enum { MOST = 1 << 20 };
-    char path[512];
-    const char *const folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/tamis-copy-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
-    EXPECT_OK(tamis_model_save(model, path));
-    FILE *const file = fopen(path, "rb");
-    void *const content = malloc(MOST);
-    assert_non_null(file);
-    *size = fread(content, 1, MOST, file);
-    fclose(file);
-    unlink(path);
-    return content;
-}
-
 static void *work(void *context) {
     worker *const w = context;
     answers *const found = malloc(sizeof *found);
@@ -367,11 +349,11 @@ static void copies_are_whole(void **state) {
             assert_null(copy);
             assert_int_equal(tamis_memory_live(), live);
         }
-        size_t sizes[2];
-        void *const files[] = {file_of(model, &sizes[0]), file_of(copy, &sizes[1])};
-        assert_int_equal(sizes[0], sizes[1]);
-        assert_memory_equal(files[0], files[1], sizes[0]);
-        free(files[0]), free(files[1]);
+        const bytes one = model_bytes(model), two = model_bytes(copy);
+        assert_int_equal(one.size, two.size);
+        assert_memory_equal(one.data, two.data, one.size);
+        free(one.data);
+        free(two.data);
         tamis_model_free(copy);
         tamis_model_free(model);
     }
@@ -406,21 +388,9 @@ static void threads_share_a_model(void **state) {
 
 /* ------------------------------------------------------------------------------------------ what is kept */
 
-/* A model just loaded has kept nothing. */
-static tamis_model *loaded_of(const tamis_model *model) {
-    char path[512];
-    const char *const folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/tamis-serving-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
-    tamis_model *loaded;
-    EXPECT_OK(tamis_model_save(model, path));
-    EXPECT_OK(tamis_model_load(device, path, &loaded));
-    unlink(path);
-    return loaded;
-}
-
 static void expect_nothing_old(tamis_model *model, const data *d, const char *after) {
     answers *const here = malloc(sizeof *here), *const there = malloc(sizeof *there);
-    tamis_model *const loaded = loaded_of(model);
+    tamis_model *const loaded = model_reloaded(device, model);
     for (int64_t at_once = 1; at_once <= ROWS; at_once += ROWS - 1) {
         EXPECT_OK(ask(model, d, at_once, here));
         EXPECT_OK(ask(loaded, d, at_once, there));
@@ -497,7 +467,7 @@ static void failing_memory_leaks_nothing(void **state) {
         tamis_model *const fitted = fit_to(&options, &d.view);
         tamis_status status = TAMIS_ERROR_MEMORY;
         for (int64_t n = 1; status != TAMIS_OK; n++) {
-            tamis_model *const model = loaded_of(fitted);
+            tamis_model *const model = model_reloaded(device, fitted);
             const tamis_dense W = {.data = memory, .rows = 1, .cols = model->width, .type = options.type};
             for (int again = 0; again < 2; again++) {
                 tamis_memory_fail_at(n);

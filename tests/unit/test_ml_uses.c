@@ -3,10 +3,9 @@
 #include "cmocka_first.h"
 
 #include <tamis/data.h>
-#include <unistd.h>
 
+#include "model_files.h"
 #include "support/brief.h"
-#include "test_ml_models.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
@@ -75,9 +74,7 @@ static void weights_are_those_of_the_manual(void **state) {
         tamis_model *const expected = fit_to(&options, &weighted);
         assert_true(fabs(model->lambda - expected->lambda) <= 1e-12 * expected->lambda);
         close_to(model->column_factors.data, expected->column_factors.data, 40 * 5, 1e-9);
-        EXPECT_OK(tamis_model_save(model, "/tmp/tamis-weights.model"));
-        EXPECT_OK(tamis_model_load(device, "/tmp/tamis-weights.model", &loaded));
-        unlink("/tmp/tamis-weights.model");
+        loaded = model_reloaded(device, model);
         assert_int_equal(loaded->options.weights, how);
         double found[9 * 5], wanted[9 * 5];
         const tamis_dense W = {.rows = 9, .cols = 5, .type = TAMIS_F64, .data = found},

@@ -7,7 +7,6 @@
 
 #include "cmocka_first.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "select/choose.h"
 #include "small.h"
 #include "support/algorithms.h"
+#include "support/decimal_comma.h"
 #include "support/skip.h"
 
 static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
@@ -75,14 +75,10 @@ static void test_explain(void **state) {
     tamis_plan_destroy(plan);
 }
 
-/* A reserved word that is set is a field of a later version: refused, never ignored. */
 /* Programs read the text: numbers have a point, whatever the locale. */
 static void explains_in_the_c_locale(void **state) {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "fr_FR.utf8"};
-    bool set = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) set = setlocale(LC_ALL, names[i]) != NULL;
-    if (!set) skip_because("no locale with a decimal comma is installed");
+    if (!set_decimal_comma()) skip_because("no locale with a decimal comma is installed");
     small s;
     small_make(&s);
     const tamis_options o = small_options(TAMIS_OP_SPMM);
@@ -96,6 +92,7 @@ static void explains_in_the_c_locale(void **state) {
     assert_non_null(strstr(text, "1.67 a row"));
 }
 
+/* A reserved word that is set is a field of a later version: refused, never ignored. */
 static void test_reserved_words(void **state) {
     (void)state;
     small s;

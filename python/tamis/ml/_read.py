@@ -34,23 +34,28 @@ def _matrix(owned: Owned) -> Any:
                                     array(s.offsets, s.rows + 1, index[s.offset_type])), shape=(s.rows, s.cols))
 
 
-class Data(NamedTuple):
-    """What `read` returns.
-
-    >>> from tamis.ml import Data
-    >>> Data._fields
-    ('X', 'rows', 'columns', 'times')
-    """
-
+class _Four(NamedTuple):
     X: Any
     rows: Optional[list[str]]
     columns: Optional[list[str]]
     times: Any
 
 
+class Data(_Four):
+    """What `read` returns: four members, and beside them `found`, the line that says what the file was taken for.
+
+    >>> from tamis.ml import Data
+    >>> Data._fields
+    ('X', 'rows', 'columns', 'times')
+    """
+
+    found: str = ""
+
+
 def read(path: Any, method: Any, *, columns: Optional[str] = None) -> Data:
     """The data of a file for an estimator (`ALS`, `ImplicitALS`, ...) as the program reads them: X, a matrix of SciPy in CSR; the names of its rows and
-    columns, None where they are numbers; and times, a matrix of the same entries, None where a line has none. "-" is standard input.
+    columns, None where they are numbers; and times, a matrix of the same entries, None where a line has none. "-" is standard input. `found` of the result
+    is one line that says what the columns of a list were taken for and what was skipped; it is empty for files of other formats.
 
     columns: "user=NAME,item=NAME" and maybe "rating=NAME" and "time=NAME", titles of the first line or numbers from 1; what is not named is not read.
 
@@ -63,9 +68,14 @@ def read(path: Any, method: Any, *, columns: Optional[str] = None) -> Data:
     ...     data = read(path, ALS)
     >>> data.X.shape, data.rows, data.columns
     ((2, 1), ['ann', 'bob'], ['Alien'])
+    >>> data.found
+    "ratings: user = column 1 'userId', item = column 2 'movieId', rating = column 3 'rating'; 1 line of titles"
     """
     call = models()
     made = [Owned(free) for free in (lib.tamis_owned_sparse_free, call.tamis_names_free, call.tamis_names_free, lib.tamis_owned_sparse_free)]
     where = "/dev/stdin" if path == "-" else os.fspath(path)
-    must(call.tamis_read_data(method._method, os.fsencode(where), None if columns is None else columns.encode(), *(one.value for one in made)))
-    return Data(*(take(made.pop(0)) for take in (_matrix, _names, _names, _matrix)))  # each is freed as soon as it is copied
+    found = ctypes.create_string_buffer(c.TAMIS_FOUND_BYTES)
+    must(call.tamis_read_data_found(method._method, os.fsencode(where), None if columns is None else columns.encode(), found, *(one.value for one in made)))
+    data = Data(*(take(made.pop(0)) for take in (_matrix, _names, _names, _matrix)))  # each is freed as soon as it is copied
+    data.found = found.value.decode(errors="surrogateescape")
+    return data

@@ -1,6 +1,7 @@
 """Attention of new queries to caches of keys and values, as in decoding. An operator of PyTorch without gradients."""
 from __future__ import annotations
 
+import math
 from ctypes import byref
 from typing import Any, Optional
 
@@ -96,7 +97,7 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     adds 1 to it in place, and a captured graph can be replayed.
     pages: (sequences, n), int32 or int64: then k and v are a pool, (pages, key heads, page, d), and positions p * page and following of
     sequence s are in page pages[s, p] of the pool. page is a power of two.
-    window: only the last so many positions of each sequence count. scale: 1 / sqrt(d) if None.
+    window: only the last so many positions of each sequence count. scale: a number other than 0; 1 / sqrt(d) if None.
     Returns (sequences, heads, e); a sequence of length 0 gives zeros. With return_lse also the logarithm of the sum of the exponentials of the
     scores, (sequences, heads). No gradients. Errors as in `sddmm`.
 
@@ -112,6 +113,8 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
         raise _errors.ArgumentError(f"window = {window}: expected 1 or more, or None")
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
+    elif not 0 < abs(scale) < math.inf:  # the library takes 0 for 1 / sqrt(d)
+        raise _errors.ArgumentError(f"scale = {scale}: expected a number other than 0; leave it out, or give None, for 1 / sqrt(d)")
     run = torch.ops.tamis.cached_attention if _ops.REGISTERED else _run
     out, sums = run(q, k, v, lengths, pages, scale, window or 0)
     return (out, sums) if return_lse else out
