@@ -11,9 +11,9 @@ extern "C" {
 /*
  * The machine's ceilings. A probe of about a second measures them once, and they are cached in
  * $XDG_CACHE_HOME/tamis. Files of that cache also serve from a folder that TAMIS_CEILINGS names. Where nothing can be
- * cached, a probe of at most 0.1 s measures what it can, and the rest are built-in defaults. Index [0] is for one
- * thread, [1] for all of the device's threads together. GB/s are 1e9 bytes per second, GFLOP/s 1e9 floating-point
- * operations per second.
+ * cached, a probe of at most 0.1 s measures what it can, and the rest are built-in defaults: of a GPU, on CUDA and
+ * OpenCL, all of them, the same ones for every chip. Index [0] is for one thread, [1] for all of the device's threads
+ * together. GB/s are 1e9 bytes per second, GFLOP/s 1e9 floating-point operations per second.
  */
 typedef struct tamis_ceilings {
     bool measured;                                         /* false: built-in defaults */

@@ -84,15 +84,16 @@ typedef enum tamis_file_format {
     TAMIS_FILE_EDGES,          /* SNAP edge lists (.txt .el .edges .tsv): comments with # or %, two ids, weight, time */
     TAMIS_FILE_DOCWORD,        /* UCI bag of words (docword.*.txt): documents x words */
     TAMIS_FILE_LDAC,           /* lda-c (.ldac .dat): documents x words */
-    TAMIS_FILE_RATINGS, /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data
-                           .inter) */
-    TAMIS_FILE_NPY,     /* dense .npy, C or Fortran order, f2 f4 f8 */
-    TAMIS_FILE_NPZ,     /* CSR and COO in .npz, as written by SciPy's save_npz */
-    TAMIS_FILE_SVMLIGHT /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
+    TAMIS_FILE_RATINGS,  /* user item rating [time] separated by comma, tab, blank or "::" (.csv .tsv .ratings .data
+                            .inter) */
+    TAMIS_FILE_NPY,      /* dense .npy, C or Fortran order, f2 f4 f8 */
+    TAMIS_FILE_NPZ,      /* CSR and COO in .npz, as written by SciPy's save_npz */
+    TAMIS_FILE_SVMLIGHT, /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
+    TAMIS_FILE_SVMLIGHT_ZERO_BASED /* the same, whose indices begin with 0, also if none is 0: a part of such a file */
 } tamis_file_format;
 
 /* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz",
-   "svmlight", "auto" */
+   "svmlight", "svmlight-zero-based", "auto" */
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
 

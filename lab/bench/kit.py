@@ -3,8 +3,8 @@
   kit.py matrices KIT OUT SET [NAME...]
                                 OUT/NAME.npz of each matrix of a set, or of these of it: neutral (generated stand-ins of real ones, by
                                 KIT/py/gen_matrices.py), kit (what KIT/py/prepare.py has beside these), real (those of kit that are real)
-  kit.py peers KIT              a line of JSON for each matrix, operation and K that KIT/peers-h100.csv.xz has: the fastest library beside
-                                Tamis that was right in fp32, and cuSPARSE's time of the same run"""
+  kit.py peers KIT              a line of JSON for each matrix, operation, K and type of KIT/peers-h100.csv.xz and peers-more-h100.csv.xz:
+                                the fastest library beside Tamis that was right, and cuSPARSE's time in fp32"""
 import csv
 import json
 import lzma
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-ACCURATE = 1e-5
+ACCURATE = {"fp32": 1e-5, "tf32": 5e-3, "fp16": 1e-2, "bf16": 1e-1}  # relative to the norm of the result
 
 
 def pack(folder: Path, name: str, out: Path) -> None:
@@ -64,20 +64,22 @@ def matrices(kit: Path, out: Path, kind: str, *only: str) -> None:
 
 
 def peers(kit: Path) -> None:
-    best: dict[tuple[str, str, int], tuple[float, str]] = {}
+    best: dict[tuple[str, str, int, str], tuple[float, str]] = {}
     cusparse: dict[tuple[str, str, int], float] = {}
-    with lzma.open(kit / "peers-h100.csv.xz", "rt", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            right = row["status"] == "ok" and row["dtype"] == "fp32" and row["relerr"] and float(row["relerr"]) <= ACCURATE
-            if not right or row["peer"].startswith("tamis") or row["op"].startswith("attention"):
-                continue
-            key, ms = (row["matrix"], row["op"], int(row["K"])), float(row["ms"])
-            best[key] = min(best.get(key, (ms, row["peer"])), (ms, row["peer"]))
-            if row["peer"].startswith("cusparse"):
-                cusparse[key] = min(cusparse.get(key, ms), ms)
-    for key, (ms, name) in best.items():
-        print(json.dumps({"record": "peer", "matrix": key[0], "operation": key[1], "inner": key[2], "peer": name, "median_ms": ms,
-                          "cusparse_ms": cusparse.get(key)}))
+    for recorded in ("peers-h100.csv.xz", "peers-more-h100.csv.xz"):
+        with lzma.open(kit / recorded, "rt", encoding="utf-8") as lines:
+            for row in csv.DictReader(lines):
+                right = row["status"] == "ok" and row["relerr"] and float(row["relerr"]) <= ACCURATE[row["dtype"]]
+                if not right or row["peer"].startswith("tamis") or row["op"].startswith("attention"):
+                    continue
+                case, ms = (row["matrix"], row["op"], int(row["K"])), float(row["ms"])
+                key = (*case, row["dtype"])
+                best[key] = min(best.get(key, (ms, row["peer"])), (ms, row["peer"]))
+                if row["peer"].startswith("cusparse"):
+                    cusparse[case] = min(cusparse.get(case, ms), ms)
+    for (matrix, operation, inner, kind), (ms, name) in best.items():
+        print(json.dumps({"record": "peer", "matrix": matrix, "operation": operation, "inner": inner, "type": kind, "peer": name, "median_ms": ms,
+                          "cusparse_ms": cusparse.get((matrix, operation, inner))}))
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 import collections
 import json
 import math
+import statistics
 
 from claims import load, number, open_text
 
@@ -23,6 +24,10 @@ def mean(ratios):
 
 def spread(ratios):
     return f"{number(mean(ratios))} ({number(min(ratios))} to {number(max(ratios))})" if ratios else ""
+
+
+def spread_with_median(ratios):
+    return spread(ratios).replace(" (", f", {number(statistics.median(ratios))} (") if ratios else ""
 
 
 def many(count):
@@ -70,9 +75,13 @@ class Results:
         model = plain_model(one["model"])
         return f"{model}, {max(line['threads'] for of in self.problems(path) for line in of.values())} cores" if on_cpu(self.problems(path)) else model
 
-    def peers(self, folder):
+    def peers(self, folder, kind="fp32"):
         with open_text((folder / "speed-kit.jsonl.xz").as_posix()) as lines:
-            return [line for line in map(json.loads, lines) if line.get("record") == "peer"]
+            return [line for line in map(json.loads, lines) if line.get("record") == "peer" and line.get("type", "fp32") == kind]
+
+    def real(self, folder):
+        """The names of the matrices that are real: the kit's, which are measured at other widths too."""
+        return {of(next(iter(contestants.values())))[0] for contestants in self.problems(folder / "speed-widths.jsonl.xz")}
 
 
 def on_cpu(problems):

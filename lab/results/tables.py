@@ -3,6 +3,7 @@
 
 What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and `<!-- end of NAME -->` is written anew. NAME is one of
   speed     a row for each library beside Tamis, and what the rows are of, with the cases that are lost
+  first     three rows of it, for those who see Tamis first: real matrices beside the best of the recorded libraries
   cusparse  a row for each matrix and GPU: the ratios to cuSPARSE
   widths    geometric means of these over the widths
   small     geometric means beside the best of the recorded libraries, of all matrices and of those below a million nonzeros

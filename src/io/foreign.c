@@ -49,7 +49,6 @@ static const foreign_row rows[] = {
     {SIGNATURE("\x80\x04\x95"), 0, false, "a Python pickle", pickle},
     {SIGNATURE("\x80\x05\x95"), 0, false, "a Python pickle", pickle},
     {SIGNATURE("ustar"), 257, true, "a tar archive", "unpack it: tar -xf FILE"},
-    {SIGNATURE("BZh91AY&SY"), 0, false, "a bzip2 file", "unpack it: bunzip2 FILE"},
     {SIGNATURE("7z\xbc\xaf\x27\x1c"), 0, false, "a 7-Zip archive", "unpack it: 7z x FILE"},
     {SIGNATURE("\x04\x22\x4d\x18"), 0, false, "an LZ4 file", "unpack it: unlz4 FILE"},
     {SIGNATURE("\x1f\x9d"), 0, false, "a file of compress (.Z)", "unpack it: gunzip FILE"},
@@ -86,6 +85,15 @@ static bool is_other_zip(const tamis_bounded_text *text) {
     const int64_t length = bytes[LENGTH_AT] | bytes[LENGTH_AT + 1] << 8;
     if (length < ENDING || NAME_AT + length > size) return size > NAME_AT + length;
     return memcmp(bytes + NAME_AT + length - ENDING, ".npy", ENDING) != 0;
+}
+
+/* "BZh", the level, and the first block or the end of an empty file. */
+static bool is_bzip2(const tamis_bounded_text *text) {
+    enum { LEVEL_AT = 3, BLOCK_AT = 4, BLOCK = 6 };
+    const char *const p = text->begin;
+    return text->end - p >= BLOCK_AT + BLOCK && memcmp(p, "BZh", LEVEL_AT) == 0 && p[LEVEL_AT] >= '1' &&
+           p[LEVEL_AT] <= '9' &&
+           (memcmp(p + BLOCK_AT, "1AY&SY", BLOCK) == 0 || memcmp(p + BLOCK_AT, "\x17\x72\x45\x38\x50\x90", BLOCK) == 0);
 }
 
 /* ---- texts that would be taken for lists */
@@ -141,6 +149,7 @@ static const struct {
     bool (*is)(const tamis_bounded_text *text);
     const char *what, *instead;
 } texts[] = {
+    {is_bzip2, "a bzip2 file", "unpack it: bunzip2 FILE"},
     {is_hmetis, "a hypergraph of hMETIS", "write a line `hyperedge vertex` for each pin of it as OUT.el"},
     {is_dimacs, "a graph of DIMACS", "convert it: awk '/^[ae] /{print $2, $3, $4}' FILE > OUT.el"},
     {is_pajek, "a network of Pajek",

@@ -11,13 +11,13 @@
 
 extern const tamis_file_row tamis_matrix_market_file, tamis_harwell_boeing_file, tamis_npz_file, tamis_npy_file,
     tamis_smtx_file, tamis_ldac_file, tamis_svmlight_file, tamis_docword_file, tamis_metis_file, tamis_edges_file,
-    tamis_ratings_file;
+    tamis_svmlight_zero_file, tamis_ratings_file;
 
 /* In the order in which they are tried on a name or a content. */
 static const tamis_file_row *const rows[] = {
     &tamis_matrix_market_file, &tamis_harwell_boeing_file, &tamis_npz_file,      &tamis_npy_file,
-    &tamis_smtx_file,          &tamis_ldac_file,           &tamis_svmlight_file, &tamis_docword_file,
-    &tamis_metis_file,         &tamis_edges_file,          &tamis_ratings_file,
+    &tamis_smtx_file,          &tamis_ldac_file,           &tamis_svmlight_file, &tamis_svmlight_zero_file,
+    &tamis_docword_file,       &tamis_metis_file,          &tamis_edges_file,    &tamis_ratings_file,
 };
 enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
 

@@ -1,7 +1,8 @@
 /*
  * svmlight and libsvm: a line for each row, "[label] [qid:number] index:value ... # comment". The label is no part of
- * the matrix. Indices begin with 1, or with 0: an index 0 anywhere in the file decides, as in scikit-learn. The files
- * of the Extreme Classification Repository begin with a line "rows columns labels", and their indices with 0.
+ * the matrix. Indices begin with 1, or with 0: an index 0 anywhere in the file decides, as in scikit-learn, unless the
+ * format says so. The files of the Extreme Classification Repository begin with a line "rows columns labels", and their
+ * indices with 0.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 typedef struct svmlight_reader {
     tamis_read_report *report;
-    int64_t least; /* index so far */
+    int64_t least; /* index so far, or 0 if they are known to begin with it */
     int64_t labelled;
     bool begun;
     bool stated; /* the file begins with its sizes: */
@@ -139,8 +140,8 @@ static void count_from_zero(int64_t least, tamis_rows *list) {
     list->cols--;
 }
 
-static tamis_status read_svmlight(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    svmlight_reader reader = {.report = reading->options.report, .least = INT64_MAX};
+static tamis_status read_from(const tamis_reading *reading, int64_t least, tamis_owned_sparse **matrix) {
+    svmlight_reader reader = {.report = reading->options.report, .least = least};
     tamis_rows list;
     if (reader.report) reader.report->labels = true;
     TRY(tamis_rows_read_pairs(reading, "#", take_row, &reader, &list));
@@ -153,6 +154,30 @@ static tamis_status read_svmlight(const tamis_reading *reading, tamis_owned_spar
                             reading->text.name, (long long)list.rows, (long long)reader.rows);
     return tamis_rows_finish(reading, status, &list, matrix);
 }
+
+static tamis_status read_svmlight(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+    return read_from(reading, INT64_MAX, matrix);
+}
+
+static tamis_status read_zero_based(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+    return read_from(reading, 0, matrix);
+}
+
+/* Nothing tells it from the other one but whoever reads it. */
+static bool sniff_nothing(const tamis_bounded_text *text) {
+    (void)text;
+    return false;
+}
+
+const tamis_file_row tamis_svmlight_zero_file = {
+    .format = TAMIS_FILE_SVMLIGHT_ZERO_BASED,
+    .lines = true,
+    .shape = TAMIS_SHAPE_COUNTED,
+    .name = "svmlight-zero-based",
+    .endings = "",
+    .sniff = sniff_nothing,
+    .read = read_zero_based,
+};
 
 const tamis_file_row tamis_svmlight_file = {
     .format = TAMIS_FILE_SVMLIGHT,

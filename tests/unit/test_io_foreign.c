@@ -12,7 +12,7 @@
 static void refuse_as(const char *name, const void *data, size_t bytes, const char *what, const char *instead) {
     tamis_owned_sparse *matrix = NULL;
     tamis_owned_dense *array = NULL;
-    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT; format++) {
+    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT_ZERO_BASED; format++) {
         tamis_read_options options = io_options();
         options.file_format = (tamis_file_format)format;
         assert_int_equal(tamis_read_sparse_memory(name, data, bytes, &options, &matrix), TAMIS_ERROR_FORMAT);
@@ -40,6 +40,9 @@ static void other_formats_are_named(void **state) {
         {"SQLite format 3", 16, 0, "an SQLite database", "sqlite3 -csv"},
         {"PK\3\4\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.mtx", 35, 0, "a ZIP archive", "unzip"},
         {"BZh91AY&SY", 10, 0, "a bzip2 file", "bunzip2"},
+        {"BZh11AY&SY", 10, 0, "a bzip2 file", "bunzip2"},
+        {"BZh61AY&SY", 10, 0, "a bzip2 file", "bunzip2"},
+        {"BZh9\x17rE8P\x90", 10, 0, "a bzip2 file", "bunzip2"},
         {"ustar", 5, 257, "a tar archive", "tar -xf"},
         {"\xff\xfe%", 3, 0, "UTF-16", "iconv"},
         {"<!doctype HTML><html>", 21, 0, "a web page", "download"},
@@ -83,7 +86,7 @@ static void letters_are_no_signature(void **state) {
 
 static void endless_zeros_are_refused(void **state) {
     (void)state;
-    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT; format++) {
+    for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT_ZERO_BASED; format++) {
         tamis_read_options options = io_options();
         options.file_format = (tamis_file_format)format;
         tamis_owned_sparse *matrix = NULL;

@@ -57,6 +57,20 @@ static void reads_other_labels(void **state) {
         }
 }
 
+/* A part of a file whose indices begin with 0. */
+static void reads_from_0(void **state) {
+    (void)state;
+    tamis_read_options options = io_options();
+    io_expect("a.svm", "1 1:0.5 3:2\n", &options, "csr 1x3 2| 0 0 0.5| 0 2 2");
+    options.file_format = TAMIS_FILE_SVMLIGHT_ZERO_BASED;
+    io_expect("a.svm", "1 1:0.5 3:2\n", &options, "csr 1x4 2| 0 1 0.5| 0 3 2");
+    io_expect("a", "1 0:0.5 3:2\n", &options, "csr 1x4 2| 0 0 0.5| 0 3 2");
+    io_expect("a", "1 5 0\n1 1:2\n", &options, "csr 1x5 1| 0 1 2");
+    io_refuse("a.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", &options, TAMIS_ERROR_FORMAT,
+              "a.mtx: its content is matrix-market, but by its name or the given format it is svmlight-zero-based: "
+              "rename the file, or give its format");
+}
+
 static void refuses_bad_svmlight(void **state) {
     (void)state;
     static const struct {
@@ -136,9 +150,9 @@ static void large_files_are_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_svmlight),       cmocka_unit_test(reads_other_labels),
-        cmocka_unit_test(refuses_bad_svmlight), cmocka_unit_test(is_told_from_lda_c),
-        cmocka_unit_test(large_files_are_read),
+        cmocka_unit_test(reads_svmlight),     cmocka_unit_test(reads_other_labels),
+        cmocka_unit_test(reads_from_0),       cmocka_unit_test(refuses_bad_svmlight),
+        cmocka_unit_test(is_told_from_lda_c), cmocka_unit_test(large_files_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

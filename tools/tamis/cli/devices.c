@@ -205,7 +205,7 @@ static int run_devices(const void *given, int count, char **operands) {
 
 const tool_command tool_devices_command = {
     .name = "devices",
-    .summary = "list the devices with their measured ceilings",
+    .summary = "list the devices with their ceilings, measured or defaults",
     .operands = "",
     .options = options,
     .settings_size = sizeof(settings),

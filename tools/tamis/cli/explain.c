@@ -70,7 +70,7 @@ typedef struct explained {
     tamis_plan *plan;
     tamis_plan_report report;
     tamis_floor floor;
-    bool gpu;
+    bool gpu, measured; /* the ceilings have been */
 } explained;
 
 static void print_field(const char *title, const char *text) {
@@ -120,10 +120,11 @@ static void print_times(const explained *one, int64_t calls) {
             tool_text_add(&text, "; the floor is %s", tool_word_seconds(one->floor.seconds).text);
     }
     if (one->floor.seconds > 0)
-        tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%sflop at %s GFLOP/s)",
+        tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory%s)" : " (%sflop at %s GFLOP/s%s)",
                       one->floor.memory_bound ? tool_word_bytes((int64_t)one->floor.bytes).text
                                               : tool_word_short(one->floor.flops).text,
-                      tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
+                      tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text,
+                      one->measured ? "" : ", a default that nobody has measured");
     if (below) tool_text_add(&text, ", which data in a cache can beat");
     print_field("predicted", tool_text_get(&text));
     tool_text_free(&text);
@@ -288,7 +289,7 @@ static int explain_in_slabs(const settings *set, const tool_device *device, cons
 
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
                            const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
-    explained one = {.problem = problem, .gpu = device->gpu};
+    explained one = {.problem = problem, .gpu = device->gpu, .measured = tool_device_ceilings(device).measured};
     if (set->group.devices.count > 0) return explain_group(set, device, problem);
     if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);

@@ -399,7 +399,9 @@ static void print_text(const work *job, const tamis_floor *floor) {
     if (job->set->effort == TAMIS_EFFORT_MEASURE) printf(" (%s)", tamis_chosen_by_name(job->report.chosen_by));
     printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
            tool_word_number(1e-9 * floor->flops / job->seconds).text);
-    if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
+    if (floor->seconds > 0)
+        printf(", %.2fx the floor%s", job->seconds / floor->seconds,
+               tool_device_ceilings(&job->device).measured ? "" : " by default ceilings");
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
     if (job->group.choice.stays) {
         printf("  stays on the first device: %s predicted alone, %s on all %d\n",

@@ -133,7 +133,7 @@ tamis_read_options tool_read_options(const tool_reading *reading, int type, tami
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.report = &names_too;
     options.value_column = value_columns[reading->value_column];
-    options.file_format = (tamis_file_format)reading->format;
+    options.file_format = reading->zero_based ? TAMIS_FILE_SVMLIGHT_ZERO_BASED : (tamis_file_format)reading->format;
     options.columns = reading->columns;
     options.relabel = reading->relabel;
     options.undirected = reading->undirected;

@@ -22,7 +22,7 @@ typedef struct tool_source {
 /* How a matrix is read: options that commands share; their settings have a field `reading`. */
 typedef struct tool_reading {
     int format;
-    bool relabel, undirected;
+    bool relabel, undirected, zero_based;
     int value_column; /* of tool_value_columns */
     const char *columns;
 } tool_reading;
@@ -48,6 +48,16 @@ typedef struct tool_reading {
          NULL,                                                                                                         \
          "store each edge of an edge list in both directions",                                                         \
          TOOL_READING_AT(settings, undirected),                                                                        \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         NULL},                                                                                                        \
+        {"zero-based",                                                                                                 \
+         0,                                                                                                            \
+         TOOL_FLAG,                                                                                                    \
+         NULL,                                                                                                         \
+         NULL,                                                                                                         \
+         "the indices of a file of svmlight begin with 0, also if none is 0",                                          \
+         TOOL_READING_AT(settings, zero_based),                                                                        \
          0,                                                                                                            \
          0,                                                                                                            \
          NULL},                                                                                                        \
