@@ -4,6 +4,7 @@
  * columns they tell. KONECT's first comment tells more. A third column is times where the first lines say so (lists.c),
  * and then it is no weight.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "io/columns.h"
@@ -190,6 +191,70 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     return TAMIS_OK;
 }
 
+/* Three integers in the first line may be the sizes of what follows. */
+typedef struct size_line {
+    int64_t sizes[3]; /* rows, columns, entries */
+    bool may_be;
+} size_line;
+
+static size_line size_line_of(const tamis_reading *reading, const list_shape *shape) {
+    size_line line = {.may_be = shape->fields == 3 && shape->separator == ' ' && !shape->form.columns.known &&
+                                reading->options.value_column == 0};
+    const char *p = shape->line;
+    for (int i = 0; i < 3 && line.may_be; i++) {
+        p = tamis_parse_index(tamis_skip_blanks(p), &line.sizes[i]);
+        line.may_be = p && (tamis_is_blank(*p) || tamis_at_line_end(&reading->text, p));
+    }
+    return line;
+}
+
+static tamis_status refuse_sizes(const tamis_reading *reading, const list_kind *kind, const size_line *line,
+                                 const char *what, bool values) {
+    return tamis_fail(TAMIS_ERROR_FORMAT,
+                      "%s: the first line of data, '%lld %lld %lld', %s: delete it, or put '%%%%MatrixMarket matrix "
+                      "coordinate %s general' before it in a file named .mtx, whose indices begin with 1%s%s%s",
+                      reading->text.name, (long long)line->sizes[0], (long long)line->sizes[1],
+                      (long long)line->sizes[2], what, values ? "real" : "pattern",
+                      values ? ", or if it is an entry read it with --columns " : "",
+                      !values        ? ""
+                      : kind->square ? "from=1,to=2,weight=3"
+                                     : "user=1,item=2,rating=3",
+                      values ? " (columns in the options)" : "");
+}
+
+/* Sizes whose lines have no values. */
+static tamis_status check_next_line(const tamis_reading *reading, const list_kind *kind, const list_shape *shape,
+                                    const size_line *line) {
+    const tamis_bounded_text *const text = &reading->text;
+    const char *p = tamis_skip_comments(text, tamis_next_line(text, shape->line), kind->comments);
+    if (!line->may_be || p >= text->end) return TAMIS_OK;
+    for (int i = 0; i < 2 && p; i++) {
+        int64_t id;
+        p = tamis_parse_index(tamis_skip_blanks(p), &id);
+        if (p && id > line->sizes[i]) return TAMIS_OK;
+    }
+    if (!p || !tamis_at_line_end(text, tamis_skip_blanks(p))) return TAMIS_OK;
+    return refuse_sizes(reading, kind, line, "has three numbers, and the next one two", false);
+}
+
+/* Sizes that all lines agree with may still be an entry. */
+static tamis_status check_sizes(const tamis_reading *reading, const list_kind *kind, const size_line *line,
+                                const tamis_line_facts *facts) {
+    if (!line->may_be || line->sizes[0] != facts->row_most || line->sizes[1] != facts->column_most ||
+        line->sizes[2] != facts->entries - 1)
+        return TAMIS_OK;
+    return refuse_sizes(reading, kind, line, "may be an entry, or the sizes of the matrix that follows", true);
+}
+
+/* Says what is left out among the data. */
+static void tell_comments(const tamis_reading *reading, int64_t comments) {
+    char *const found = reading->options.found;
+    if (!found || comments == 0) return;
+    const size_t used = strlen(found);
+    snprintf(found + used, TAMIS_FOUND_BYTES - used, "; %lld line%s of comments among the data", (long long)comments,
+             comments == 1 ? "" : "s");
+}
+
 static tamis_status read_list(const tamis_reading *reading, const list_kind **of, tamis_line_list *list) {
     const tamis_bounded_text *const text = &reading->text;
     const tamis_konect konect = *of == &rating_list ? (tamis_konect){0} : tamis_konect_of(text);
@@ -214,6 +279,9 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
         reading->options.report->bipartite = konect.bipartite;
     }
     const bool names = !kind->square && kind != &bipartite_list;
+    const size_line sizes = size_line_of(reading, &shape);
+    TRY(check_next_line(reading, kind, &shape, &sizes));
+    tamis_line_facts facts = {.row_most = -1, .column_most = -1};
     const int fields = shape.fields > 2 ? shape.fields - 2 : 0; /* behind the ids */
     const tamis_line_rule rule = {.comments = kind->comments,
                                   .separator = shape.separator,
@@ -234,13 +302,17 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
                                   .plus = true,
                                   .comma = shape.separator != ',',
                                   .marked = names ? &shape.form.fields : NULL,
-                                  .form = shape.anywhere ? &shape.form : NULL};
+                                  .form = shape.anywhere ? &shape.form : NULL,
+                                  .facts = &facts};
     const tamis_line_form form = {.rule = &rule,
                                   .body = shape.line,
                                   .any_ids = reading->options.relabel,
                                   .square = kind->square,
                                   .mirror = kind->square && reading->options.undirected ? 1 : 0};
-    return tamis_read_line_list(reading, &form, list);
+    TRY(tamis_read_line_list(reading, &form, list));
+    tell_comments(reading, facts.comments);
+    const tamis_status status = check_sizes(reading, kind, &sizes, &facts);
+    return status == TAMIS_OK ? TAMIS_OK : tamis_line_list_finish(reading, status, list, NULL);
 }
 
 /* Refuses ids beyond what the result's indices can hold. */

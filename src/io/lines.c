@@ -32,7 +32,7 @@ typedef enum line_fault {
 typedef struct line_chunk {
     const char *begin, *end; /* whole lines */
     int64_t place, count;    /* where its entries go and how many there are */
-    int64_t row_most, column_most;
+    int64_t row_most, column_most, comments;
     int64_t below, above; /* of the diagonal */
     int64_t inexact;
     line_fault fault;
@@ -178,7 +178,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
 }
 
 /* Finds the next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
-static inline const char *find_entry(const tamis_line_rule *rule, const char *p, const char *end) {
+static inline const char *find_entry(const tamis_line_rule *rule, const char *p, const char *end, int64_t *comments) {
     for (;;) {
         p = tamis_skip_blanks(p);
         if (p >= end) return NULL;
@@ -189,6 +189,7 @@ static inline const char *find_entry(const tamis_line_rule *rule, const char *p,
         else {
             const char *const newline = memchr(p, '\n', (size_t)(end - p));
             if (rule->marked && !tamis_fields_are_none(rule->marked, p, newline ? newline : end)) return p;
+            ++*comments;
             if (!newline) return NULL;
             p = newline + 1;
         }
@@ -199,10 +200,10 @@ static void parse_chunk(const line_work *work, line_chunk *chunk) {
     const tamis_line_rule rule = *work->rule; /* copies: the compiler then knows that no store changes them */
     const tamis_entries entries = *work->entries;
     line_fields line = {0};
-    int64_t at = chunk->place, row_most = -1, column_most = -1, below = 0, above = 0, inexact = 0;
+    int64_t at = chunk->place, row_most = -1, column_most = -1, below = 0, above = 0, inexact = 0, comments = 0;
     for (const char *p = chunk->begin;;) {
         if (!tamis_is_digit(*p) || p >= chunk->end) {
-            p = find_entry(&rule, p, chunk->end);
+            p = find_entry(&rule, p, chunk->end, &comments);
             if (!p) break;
         }
         p = parse_line(&rule, p, chunk->end, &line);
@@ -223,6 +224,7 @@ static void parse_chunk(const line_work *work, line_chunk *chunk) {
     chunk->below = below;
     chunk->above = above;
     chunk->inexact = inexact;
+    chunk->comments = comments;
     chunk->count = at - chunk->place;
     chunk->row_most = row_most;
     chunk->column_most = column_most;
@@ -316,8 +318,9 @@ static tamis_status report_fault(const tamis_line_rule *rule, const tamis_bounde
 /* Finds where entry `number` (from 0) of a chunk stands. */
 static const char *find_line(const line_work *work, const line_chunk *chunk, int64_t number) {
     const tamis_bounded_text *const text = work->text;
-    const char *p = find_entry(work->rule, chunk->begin, text->end);
-    for (; p && number > 0; number--) p = find_entry(work->rule, tamis_next_line(text, p), text->end);
+    int64_t comments = 0;
+    const char *p = find_entry(work->rule, chunk->begin, text->end, &comments);
+    for (; p && number > 0; number--) p = find_entry(work->rule, tamis_next_line(text, p), text->end, &comments);
     return p ? p : text->end;
 }
 
@@ -326,15 +329,23 @@ static tamis_status note_triangles(const line_work *work, const line_chunk *chun
     tamis_triangles *const triangles = work->rule->triangles;
     const int64_t others = triangles->side < 0 ? chunk->above : chunk->below;
     if (triangles->side != 0 && others == 0) return TAMIS_OK;
-    const char *p = find_entry(work->rule, chunk->begin, chunk->end);
+    int64_t comments = 0;
+    const char *p = find_entry(work->rule, chunk->begin, chunk->end, &comments);
     for (int64_t i = 0; i < chunk->count; i++) {
         line_fields line = {0};
         const char *const next = parse_line(work->rule, p, chunk->end, &line);
         TRY(tamis_triangles_note(triangles, work->text, p, line.row - work->rule->base,
                                  line.column - work->rule->base));
-        p = find_entry(work->rule, next, chunk->end);
+        p = find_entry(work->rule, next, chunk->end, &comments);
     }
     return TAMIS_OK;
+}
+
+static void add_facts(tamis_line_facts *facts, const line_chunk *chunk) {
+    facts->comments += chunk->comments;
+    facts->entries += chunk->count;
+    if (chunk->row_most > facts->row_most) facts->row_most = chunk->row_most;
+    if (chunk->column_most > facts->column_most) facts->column_most = chunk->column_most;
 }
 
 /* Closes the gaps, looks for the first error, and notes how large the matrix is so far. */
@@ -349,6 +360,7 @@ static tamis_status gather(const line_work *work) {
                                    "the end of the file after entry %lld, the last", (long long)rule->count);
         if (chunk->fault != FAULT_NONE)
             return report_fault(rule, work->text, chunk->fault, chunk->fault_at, work->reading->options.report);
+        if (rule->facts) add_facts(rule->facts, chunk);
         if (rule->triangles && chunk->below + chunk->above > 0) TRY(note_triangles(work, chunk));
         if (work->reading->options.report) work->reading->options.report->inexact += chunk->inexact;
         tamis_entries_move(entries, entries->count, chunk->place, chunk->count);

@@ -13,6 +13,13 @@ typedef enum tamis_line_value {
     TAMIS_LINE_UNSIGNED
 } tamis_line_value;
 
+/* What all lines have together. */
+typedef struct tamis_line_facts {
+    int64_t comments;              /* lines of them */
+    int64_t entries;               /* without mirrored ones */
+    int64_t row_most, column_most; /* the largest indices, from 0 */
+} tamis_line_facts;
+
 typedef struct tamis_line_rule {
     const char *comments; /* characters that begin a comment line */
     char separator;       /* between fields, beside blanks: ' ' blanks alone, ':' means "::", else that character */
@@ -32,6 +39,7 @@ typedef struct tamis_line_rule {
     const tamis_field_form *marked; /* of a list in which a line that begins as a comment may be an entry: its fields */
     const tamis_list_form *form; /* of a list whose columns are anywhere; it replaces the separator, skipped and extra;
                                     NULL: the columns are in this order */
+    tamis_line_facts *facts;     /* filled in; NULL: not wanted */
 } tamis_line_rule;
 
 /* Parses the lines from `body` to the end of the file. The entries are in the order of the file; rows and cols are set

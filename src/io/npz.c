@@ -123,7 +123,10 @@ static tamis_status look_at_arrays(const tamis_bounded_text *archive, const char
     TRY(look_at_indices(archive, first, &sparse->first));
     TRY(look_at_indices(archive, second, &sparse->second));
     sparse->nnz = sparse->data.npy.count;
-    if (sparse->data.npy.dimensions != 1 || sparse->first.npy.count != sparse->nnz)
+    if (sparse->data.npy.dimensions != 1)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %d dimensions, expected 1", sparse->data.name,
+                          sparse->data.npy.dimensions);
+    if (sparse->first.npy.count != sparse->nnz)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld indices, expected one for each of %lld values",
                           sparse->first.name, (long long)sparse->first.npy.count, (long long)sparse->nnz);
     if (lines < 0 && sparse->second.npy.count != sparse->nnz)

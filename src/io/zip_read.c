@@ -40,6 +40,10 @@ static tamis_status broken(const tamis_bounded_text *archive, const char *what) 
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: a broken zip archive: %s", archive->name, what);
 }
 
+static tamis_status broken_member(const tamis_bounded_text *archive, const char *name, const char *what) {
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: a broken zip archive: %s: %s", archive->name, name, what);
+}
+
 static const unsigned char *bytes_of(const tamis_bounded_text *archive) {
     return (const unsigned char *)archive->begin;
 }
@@ -153,15 +157,15 @@ void tamis_zip_list(const tamis_bounded_text *archive, char *names, int64_t room
 }
 
 /* Checks the local header; *data is the member's packed content. */
-static tamis_status find_content(const tamis_bounded_text *archive, const archive_member *member,
+static tamis_status find_content(const tamis_bounded_text *archive, const char *name, const archive_member *member,
                                  const unsigned char **data) {
     const unsigned char *const begin = bytes_of(archive);
     const int64_t size = archive->end - archive->begin;
     if (member->local > size - LOCAL_BYTES || memcmp(begin + member->local, "PK\3\4", 4) != 0)
-        return broken(archive, "a member's header is missing");
+        return broken_member(archive, name, "its header is missing");
     const unsigned char *const header = begin + member->local;
     const int64_t start = member->local + LOCAL_BYTES + (int64_t)take(header + 26, 2) + (int64_t)take(header + 28, 2);
-    if (start > size || member->packed > size - start) return broken(archive, "a member is cut short");
+    if (start > size || member->packed > size - start) return broken_member(archive, name, "it is cut short");
     *data = begin + start;
     return TAMIS_OK;
 }
@@ -169,8 +173,8 @@ static tamis_status find_content(const tamis_bounded_text *archive, const archiv
 #if TAMIS_HAVE_ZLIB
 
 /* whole: the content must end with the last of the bytes. */
-static tamis_status unpack(const tamis_bounded_text *archive, const unsigned char *data, int64_t packed,
-                           unsigned char *to, int64_t bytes, bool whole) {
+static tamis_status unpack(const tamis_bounded_text *archive, const char *name, const unsigned char *data,
+                           int64_t packed, unsigned char *to, int64_t bytes, bool whole) {
     z_stream stream = {.zalloc = tamis_zlib_allocate, .zfree = tamis_zlib_free};
     if (inflateInit2(&stream, -15) != Z_OK)
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", archive->name);
@@ -191,7 +195,7 @@ static tamis_status unpack(const tamis_bounded_text *archive, const unsigned cha
     inflateEnd(&stream);
     if (result == Z_MEM_ERROR) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", archive->name);
     if ((whole && result != Z_STREAM_END) || made != bytes)
-        return broken(archive, "a member does not unpack to its size");
+        return broken_member(archive, name, "it does not unpack to its size");
     return TAMIS_OK;
 }
 
@@ -206,11 +210,11 @@ static uint32_t checksum(const unsigned char *data, int64_t bytes) {
 
 #else
 
-static tamis_status unpack(const tamis_bounded_text *archive, const unsigned char *data, int64_t packed,
-                           unsigned char *to, int64_t bytes, bool whole) {
+static tamis_status unpack(const tamis_bounded_text *archive, const char *name, const unsigned char *data,
+                           int64_t packed, unsigned char *to, int64_t bytes, bool whole) {
     (void)data, (void)packed, (void)to, (void)bytes, (void)whole;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a deflated member, and this build of Tamis does not include zlib",
-                      archive->name);
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is deflated, and this build of Tamis does not include zlib",
+                      archive->name, name);
 }
 
 #endif
@@ -220,14 +224,15 @@ static tamis_status locate(const tamis_bounded_text *archive, const char *member
                            archive_member *place, const unsigned char **data) {
     TRY(find_member(archive, member_name, found, place));
     if (!*found) return TAMIS_OK;
-    TRY(find_content(archive, place, data));
+    TRY(find_content(archive, member_name, place, data));
     if (place->flags & 1) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is encrypted", archive->name, member_name);
     if (place->method != 0 && place->method != 8)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is packed by method %u; expected stored or deflated",
                           archive->name, member_name, place->method);
-    if (place->method == 0 && place->packed != place->bytes) return broken(archive, "a stored member has two sizes");
+    if (place->method == 0 && place->packed != place->bytes)
+        return broken_member(archive, member_name, "it is stored and has two sizes");
     if (place->method == 8 && place->bytes / MOST_RATIO > place->packed + 1)
-        return broken(archive, "a member's size cannot be");
+        return broken_member(archive, member_name, "its size cannot be");
     return TAMIS_OK;
 }
 
@@ -239,7 +244,7 @@ tamis_status tamis_zip_peek(const tamis_bounded_text *archive, const char *membe
     if (!*found) return TAMIS_OK;
     *bytes = place.bytes;
     if (room > place.bytes) room = place.bytes;
-    if (place.method == 8) return unpack(archive, data, place.packed, head, room, false);
+    if (place.method == 8) return unpack(archive, member_name, data, place.packed, head, room, false);
     memcpy(head, data, (size_t)room);
     return TAMIS_OK;
 }
@@ -253,7 +258,7 @@ tamis_status tamis_zip_read(const tamis_bounded_text *archive, const char *membe
     if (!*found) return TAMIS_OK;
     if (place.method == 8) {
         TRY(tamis_allocate(place.bytes + 1, 1, "the archive's content", &member->owned));
-        const tamis_status status = unpack(archive, data, place.packed, member->owned, place.bytes, true);
+        const tamis_status status = unpack(archive, member_name, data, place.packed, member->owned, place.bytes, true);
         if (status != TAMIS_OK) {
             tamis_zip_release(member);
             return status;
@@ -265,7 +270,7 @@ tamis_status tamis_zip_read(const tamis_bounded_text *archive, const char *membe
 #if TAMIS_HAVE_ZLIB && !defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) /* no fuzzer guesses a checksum */
     if (checksum(data, place.bytes) != place.crc) {
         tamis_zip_release(member);
-        return broken(archive, "a member's checksum is wrong");
+        return broken_member(archive, member_name, "its checksum is wrong");
     }
 #endif
     return TAMIS_OK;

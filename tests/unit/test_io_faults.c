@@ -238,8 +238,8 @@ static void refuses_wrong_arguments(void **state) {
     options.value_type = (tamis_type)4;
     io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");
     options = io_options();
-    options.file_format = (tamis_file_format)12;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.file_format = 12: expected 0 to 11");
+    options.file_format = (tamis_file_format)13;
+    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.file_format = 13: expected 0 to 12");
     options = io_options();
     options.threads = -1;
     io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.threads = -1: expected 0 to 2147483646");

@@ -176,6 +176,13 @@ static void refuses_bad_edges(void **state) {
         {"1 2\n3\n", "b.el:2: found the end of the line, expected an integer node id of 0 or more"},
         {"1 2\n3 4 5\n", "b.el:2: found '5', expected the end of the line"},
         {"1 2 3\n3 4\n", "b.el:2: found the end of the line, expected a weight"},
+        {"4 4 2\n3 4\n1 2\n", /* sizes, with which Matrix Market's files begin */
+         "b.el: the first line of data, '4 4 2', has three numbers, and the next one two: delete it, or put "
+         "'%%MatrixMarket matrix coordinate pattern general' before it in a file named .mtx, whose indices begin with 1"},
+        {"# c\n4 5 2\n3 5 7\n4 2 8\n",
+         "b.el: the first line of data, '4 5 2', may be an entry, or the sizes of the matrix that follows: delete it, or "
+         "put '%%MatrixMarket matrix coordinate real general' before it in a file named .mtx, whose indices begin with "
+         "1, or if it is an entry read it with --columns from=1,to=2,weight=3 (columns in the options)"},
         {"1 2 3\n3 4 w\n", "b.el:2: found 'w', expected a weight"},
         {"1\n", "b.el:1: found 1 field, expected two ids and optionally a weight and a time"},
         {"1 2 3 4 5\n",

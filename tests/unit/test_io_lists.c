@@ -118,7 +118,10 @@ static void follows_titles(void **state) {
          "edges: from = column 3 'source', to = column 2 'target', weight = column 1 'weight'; 1 line of titles"},
         {"a.csv", "us\x1b[7mer,item,rating\n1,2,3\n# no entry\n2,2,3\n",
          "csr 3x3 2| 1 2 3| 2 2 3", /* no control characters */
-         "ratings: user = column 1, item = column 2 'item', rating = column 3 'rating'; 1 line of titles"},
+         "ratings: user = column 1, item = column 2 'item', rating = column 3 'rating'; 1 line of titles; 1 line of "
+         "comments among the data"},
+        {"a.el", "# head\n1 2\n% 3 4\n# 5 6\n2 1\n", "csr 3x3 2| 1 2| 2 1",
+         "edges: from = column 1, to = column 2; 1 line of comments; 2 lines of comments among the data"},
         {"a.smtx", "1, 1, 1\n0 1\n0\n", "csr 1x1 1| 0 0", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -223,7 +226,7 @@ static void names_of_formats(void **state) {
     assert_int_equal(tamis_file_format_from_name("mtx", &format), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(),
                         "name = \"mtx\": expected auto, matrix-market, harwell-boeing, metis, smtx, edges, docword, "
-                        "ldac, ratings, npy, npz or svmlight");
+                        "ldac, ratings, npy, npz, svmlight or svmlight-zero-based");
     assert_int_equal(format, TAMIS_FILE_NPY);
     assert_int_equal(tamis_file_format_from_name(NULL, &format), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_file_format_from_name("npz", NULL), TAMIS_ERROR_ARGUMENT);

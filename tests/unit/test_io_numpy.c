@@ -213,7 +213,7 @@ static size_t own_archive(unsigned char *file, size_t room) {
 /* The checksum of each of the five members, as the archive's directory has it. */
 static void notices_wrong_checksums(void **state) {
     (void)state;
-    enum { CHECKSUM_AT = 16 };
+    enum { CHECKSUM_AT = 16, LENGTH_AT = 28, NAME_AT = 46 };
     static unsigned char file[8192];
     if (!io_can_write(".npz")) skip_because("built without zlib");
     const size_t bytes = own_archive(file, sizeof file);
@@ -221,10 +221,12 @@ static void notices_wrong_checksums(void **state) {
     for (size_t at = 0; at + CHECKSUM_AT + 4 <= bytes; at++) {
         if (memcmp(file + at, "PK\1\2", 4) != 0) continue;
         members++;
+        char message[256];
+        snprintf(message, sizeof message, "c.npz: a broken zip archive: %.*s: its checksum is wrong",
+                 file[at + LENGTH_AT], (const char *)file + at + NAME_AT);
         for (int byte = 0; byte < 4; byte++) {
             file[at + CHECKSUM_AT + (size_t)byte] ^= 0x40;
-            io_refuse_bytes("c.npz", file, bytes, NULL, TAMIS_ERROR_FORMAT,
-                            "c.npz: a broken zip archive: a member's checksum is wrong");
+            io_refuse_bytes("c.npz", file, bytes, NULL, TAMIS_ERROR_FORMAT, message);
             file[at + CHECKSUM_AT + (size_t)byte] ^= 0x40;
         }
     }

@@ -83,7 +83,7 @@ static void notices_a_changed_number(void **state) {
     assert_true(at + sizeof five <= bytes);
     file[at + 6] ^= 1;
     io_refuse_bytes("c.npz", file, bytes, NULL, TAMIS_ERROR_FORMAT,
-                    "c.npz: a broken zip archive: a member's checksum is wrong");
+                    "c.npz: a broken zip archive: data.npy: its checksum is wrong");
 }
 
 static void refuses_blocks(void **state) {
