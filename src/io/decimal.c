@@ -1,4 +1,5 @@
-/* Decimal numbers by the C library, where the build does not have the headers of decimal.cc: the same numbers, more slowly. */
+/* Decimal numbers by the C library, where the build does not have the headers of decimal.cc: the same numbers, more
+ * slowly. */
 #define _GNU_SOURCE
 #include "io/decimal.h"
 

@@ -1,5 +1,5 @@
-/* The double that a decimal number means, and the shortest decimal number that means a double: by the headers of two C++
-   libraries (decimal.cc) where the build has them, else by the C library (decimal.c). */
+/* The double that a decimal number means, and the shortest decimal number that means a double: by the headers of two
+   C++ libraries (decimal.cc) where the build has them, else by the C library (decimal.c). */
 #ifndef TAMIS_IO_DECIMAL_H
 #define TAMIS_IO_DECIMAL_H
 
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Returns the double closest to the number in begin .. end: digits with an optional point, an optional exponent after e or E.
-   Too large is infinity, too small is zero. `*end` can be read and does not continue the number. */
+/* Returns the double closest to the number in begin .. end: digits with an optional point, an optional exponent after e
+   or E. Too large is infinity, too small is zero. `*end` can be read and does not continue the number. */
 double tamis_decimal_parse(const char *begin, const char *end);
 
 /* digits * 10^exponent, without a zero as last digit */

@@ -1,4 +1,5 @@
-/* Packing by ISA-L, which is about ten times as fast, or by zlib, block by block: gzip files (output.c) and members of zip archives (zip_write.c). */
+/* Packing by ISA-L, which is about ten times as fast, or by zlib, block by block: gzip files (output.c) and members of
+ * zip archives (zip_write.c). */
 #ifndef TAMIS_IO_DEFLATE_H
 #define TAMIS_IO_DEFLATE_H
 

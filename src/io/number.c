@@ -192,8 +192,7 @@ static inline const char *parse_decimal(const char *p, int decimals, int scale, 
     double magnitude;
     if (!round_short(&number, number.exponent + dropped, &magnitude)) {
         const bool fortran = !letter_needed || (has_exponent && (*digits_end | 0x20) == 'd');
-        magnitude =
-            fortran ? round_scaled(start, digits_end, number.exponent) : tamis_decimal_parse(start, p);
+        magnitude = fortran ? round_scaled(start, digits_end, number.exponent) : tamis_decimal_parse(start, p);
     }
     *value = number.negative ? -magnitude : magnitude;
     return p;
@@ -233,8 +232,9 @@ bool tamis_number_holds(const char *p, const char *end, double value) {
 }
 
 /* The two digits of each number below 100. */
-static const char PAIRS[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-                            "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+static const char PAIRS[] =
+    "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+    "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
 /* Writes the digits of the number, which are `count`. */
 static void put_digits(char *text, uint64_t number, int count) {
@@ -260,8 +260,8 @@ int tamis_format_integer(char *text, int64_t value) {
     return count + (value < 0);
 }
 
-/* Writes the digits with a point among or before them, where that needs at most four zeros; else with an exponent of two
-   digits or more, as printf has it. */
+/* Writes the digits with a point among or before them, where that needs at most four zeros; else with an exponent of
+   two digits or more, as printf has it. */
 static int put_shortest(char *text, tamis_shortest of) {
     enum { MOST_ZEROS = 4 };
     char digits[20];

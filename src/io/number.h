@@ -54,8 +54,8 @@ static inline bool tamis_number_kept(const char *p, const char *end, double valu
     return (magnitude > 0 && magnitude < 9007199254740992.0) || tamis_number_holds(p, end, value);
 }
 
-/* Writes the fewest digits that read back as the same number (single: as the same float), without a final zero byte, and
-   returns the length: at most TAMIS_REAL_TEXT - 1. */
+/* Writes the fewest digits that read back as the same number (single: as the same float), without a final zero byte,
+   and returns the length: at most TAMIS_REAL_TEXT - 1. */
 enum { TAMIS_REAL_TEXT = 40 };
 int tamis_format_real(char *text, double value, bool single);
 

@@ -188,7 +188,8 @@ static void writes_what_reads_back(void **state) {
     assert_string_equal(text, "nan");
 }
 
-/* Of normal numbers none with one digit fewer is the same number; of small ones and at powers of two there are known cases. */
+/* Of normal numbers none with one digit fewer is the same number; of small ones and at powers of two there are known
+ * cases. */
 static void writes_the_fewest_digits(void **state) {
     (void)state;
     static const struct {
