@@ -201,12 +201,16 @@ measure() {
         speed-widths) beside_cusparse speed-widths real 48,50,96,100,150,200,256,300,512 ;;
         suite-*) suite "${1#suite-}" cuda:0 ;;
         training-attention)
-            for part in 0 1 2 3; do # flex_attention is compiled in processes that go on beside one another
-                KIT_PARTS=4 KIT_PART=$part within "$python" "$kit/py/attention.py" compile /dev/null $((piece_start + limit / 4)) &
-            done
-            wait
             rm -f "$folder/attention.csv"
-            within "$python" "$kit/py/attention.py" measure "$folder/attention.csv" $((piece_start + limit / 2)) &&
+            for part in 0 1 2 3 4 5 6 7; do # flex_attention is compiled in processes that go on beside one another
+                for type in bf16 fp32; do
+                    KIT_PARTS=8 KIT_PART=$part within "$python" "$kit/py/attention_fair.py" compile /dev/null $((piece_start + limit * 4 / 10)) $type &
+                done
+            done >"$work/compile.log" 2>&1
+            wait
+            for type in bf16 fp32; do
+                within "$python" "$kit/py/attention_fair.py" measure "$folder/attention.csv" $((piece_start + limit * 8 / 10)) $type
+            done >&2 &&
                 within "$python" docs/examples/python/language_model.py --device cuda --type bfloat16 --positions 8192 --members 2 \
                     --features 512 --heads 8 --kept 1 5 25 50 --methods tamis flex sdpa --limit 40 >"$folder/language-model.txt"
             ;;

@@ -9,8 +9,7 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   small     geometric means beside the best of the recorded libraries, of all matrices and of those below a million nonzeros
   dense     a row for each dense pattern: milliseconds of SDDMM and SpMM, and those of the best of the recorded libraries
   naive     a row for each matrix: milliseconds on the CPU, the ratio to the naive loop and the time over the floor
-  attention a row for each size of a mask, K = 64, fp32 and bf16: milliseconds, and how many times as long PyTorch takes with a dense mask
-  flex      the same beside flex_attention, forward and with gradients
+  flex      attention beside flex_attention and PyTorch's with a dense mask, forward and with gradients: milliseconds
   steps     a training step of a language model beside flex_attention and a dense mask: milliseconds and memory
   messages  message passing beside PyTorch and PyTorch Geometric: means, and a row for each call and graph, with what is lost
   messages_gpu, graph_attention, layers   the same on GPUs: means with what is lost, attention on graphs, layers of PyTorch Geometric

@@ -5,44 +5,37 @@ import json
 import re
 
 from claims import number, open_text
-from measured import many, of, plain_model, runs_of, spread
+from measured import many, plain_model, spread
 
 
-def attention(results):
-    text = []
-    for path in results.files("attention", "suite-attention"):
-        days = sorted(run["started"][:10] for run in runs_of(path))
-        cells = collections.defaultdict(dict)
-        for contestants in results.problems(path):
-            ours, other = contestants.get("auto"), contestants.get("torch-attention")
-            if ours and other and ours["edge"] == "softmax" and ours["batch"] == 1 and ours["inner"] == 64 and ours["type"] != "fp16" and ours["device"] != "cpu":
-                group, positions = of(ours)[0].split("_")
-                ratio = other["median_ms"] / ours["median_ms"]
-                cells[int(positions), ours["inner"], ours["type"]][group] = f"{ours['median_ms']:.3g} ({number(ratio)})"
-        if cells:
-            text += [f"On the {results.machine(path)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}:", "", "| N, K = L | window | window and global positions | blocks |", "|---|---|---|---|"]
-            text += [f"| {positions:,}, {inner}, {kind} | " + " | ".join(row.get(group, "") for group in ("window", "global", "blocks")) + " |"
-                     for (positions, inner, kind), row in sorted(cells.items())] + [""]
-    return "\n".join(text[:-1])
-
-
-MASKS = {"attn4096": "a window of 256, 32 global positions, random blocks (12 %)", "window256": "a window of 256", "random-blocks": "random blocks of 64 x 64"}
+def best_of(times, library):
+    """The least time of a library's configurations, and the name of that one behind the dash."""
+    found = min(((ms, name) for name, ms in times.items() if name.split("-")[0] == library), default=None)
+    return found and (found[0], found[1].partition("-")[2])
 
 
 def flex(results):
+    """Of the kit's attention_fair.py: flex_attention by the best of its configurations."""
     text = []
     for machine, lines in results.texts("attention.csv", "training-attention"):
-        cells = collections.defaultdict(dict)
-        for mask, _, _, _, call, inner, kind, peer, _, ms, _, status, *_ in csv.reader(lines):
-            if status == "ok" and ms:
-                cells[mask, int(inner), kind][call, peer] = f"{float(ms):.3g}"
-        columns = [(call, peer) for call in ("attention-fwd", "attention-fwd+bwd") for peer in ("tamis", "flex_attention", "sdpa_mask")]
-        text += [f"`{machine}`, 16 heads of 4,096 positions, ms:", "",
-                 "| mask, K = L | Tamis, forward | flex_attention | dense mask | Tamis, with gradients | flex_attention | dense mask |", "|---|---|---|---|---|---|---|"]
-        text += [f"| {MASKS.get(mask, mask)}, {inner}, {kind} | " + " | ".join(row.get(column, "") for column in columns) + " |"
-                 for (mask, inner, kind), row in cells.items() if ("attention-fwd", "tamis") in row or ("attention-fwd+bwd", "tamis") in row] + [""]
+        cells, kept = collections.defaultdict(lambda: collections.defaultdict(dict)), {}
+        for mask, pairs, positions, heads, inner, kind, call, contestant, ms, error in csv.reader(lines):
+            if ms and not error.startswith("WRONG"):
+                cells[mask, int(positions), int(inner), kind][call][contestant] = float(ms)
+                kept[mask] = 100 * int(pairs) / int(positions)**2
+        text += [f"`{machine}`, {heads} heads, ms; behind flex_attention's time the blocks of its best configuration, and how many times as long it takes as Tamis:", "",
+                 "| mask, positions, pairs kept, K = L | Tamis, forward | flex_attention | dense mask | Tamis, with gradients | flex_attention | dense mask |", "|---|---|---|---|---|---|---|"]
+        for (mask, positions, inner, kind), calls in cells.items():
+            row = []
+            for call in ("fwd", "both"):
+                ours, peer, dense = (best_of(calls[call], library) for library in ("tamis", "flex", "sdpa_mask"))
+                row += [f"{ours[0]:.3g}" if ours else "", f"{peer[0]:.3g} ({FLEX[peer[1]]}) {number(peer[0] / ours[0])}" if ours and peer else "", f"{dense[0]:.3g}" if dense else ""]
+            text.append(f"| {mask}, {positions:,}, {kept[mask]:.3g} %, {inner}, {kind} | " + " | ".join(row) + " |")
+        text.append("")
     return "\n".join(text[:-1])
 
+
+FLEX = {"64": "64", "128": "128", "t64": "64, a table of pairs", "t128": "128, a table of pairs"}
 
 STEPS = {"tamis": "Tamis", "flex": "flex_attention", "sdpa": "PyTorch, dense mask"}
 
@@ -188,5 +181,5 @@ def layers(results):
     return "\n".join(text[:-1])
 
 
-TABLES = {"attention": attention, "flex": flex, "steps": steps, "messages": messages, "messages_gpu": messages_gpu, "graph_attention": graph_attention,
+TABLES = {"flex": flex, "steps": steps, "messages": messages, "messages_gpu": messages_gpu, "graph_attention": graph_attention,
           "layers": layers}

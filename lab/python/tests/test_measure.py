@@ -194,9 +194,11 @@ def test_the_table_of_devices_is_what_was_measured(tmp_path: pathlib.Path) -> No
 
 
 PRINTED = {
-    "attention.csv": "window256,9,attention,generated,attention-fwd,64,bf16,tamis,tamis,0.5,1e-3,ok,4096,4096,,,\n"
-                     "window256,9,attention,generated,attention-fwd,64,bf16,flex_attention,flex_attention,0.75,1e-3,ok,4096,4096,,,\n"
-                     "window256,9,attention,generated,attention-fwd,64,fp32,tamis,tamis,,1e-3,late,4096,4096,,,\n",
+    "attention.csv": "window256,1036160,4096,16,64,bf16,fwd,tamis,0.5,2e-03\n"
+                     "window256,1036160,4096,16,64,bf16,fwd,flex-128,1.75,2e-03\n"
+                     "window256,1036160,4096,16,64,bf16,fwd,flex-t64,0.75,2e-03\n"
+                     "window256,1036160,4096,16,64,bf16,fwd,flex-64,0.25,WRONG 2e-01\n"
+                     "window256,1036160,4096,16,64,bf16,fwd,sdpa_mask,,late\n",
     "language-model.txt": "".join(json.dumps({"method": method, "positions": 8192, "kept_percent": 5.0, "members": 2, "heads": 8, "features": 512, "type": "bfloat16",
                                               "torch": "2.11.0+x", "median_ms": ms, "peak_bytes": 3 << 20, "loss_difference": 3e-5}) + "\n"
                                   for method, ms in (("tamis", 4), ("flex", 5.5))),
@@ -224,7 +226,7 @@ def test_tables_of_what_programs_print(tmp_path: pathlib.Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert done.returncode == 0 and "as it was" not in text
     for line in (
-        "| a window of 256, 64, bf16 | 0.5 | 0.75 |  |  |  |  |\n<!-- end of flex", "`gpu`, 8,192 positions, 2 texts, 8 heads of 64 features, bfloat16, PyTorch 2.11.0; ms, and MiB at most:",
+        "| window256, 4,096, 6.18 %, 64, bf16 | 0.5 | 0.75 (64, a table of pairs) 1.50 |  |  |  |  |\n<!-- end of flex", "`gpu`, 8,192 positions, 2 texts, 8 heads of 64 features, bfloat16, PyTorch 2.11.0; ms, and MiB at most:",
         "| 5 % | 4.00, 3 | 5.50, 3 |  |", "differed by at most 3e-05.", "| 2,000,000 | 1 | 3.25 (3.25 to 3.25) | 0.75 (0.75 to 0.75) |",
         "- Slower than the best, 2.0M edges, forward: none.", "backward: `mul`, sum, a number a head an edge, 8 heads at width 16 0.75 (PyTorch).",
         "| 6, float16 | 0.65, 1.07 | 3.2, 2.6 | 8.26x | 1.44x | 852, 3,062, 898 |", "| GATConv, features of edges | 1.10 | 1.62 | 1.70 | 1.17 | 1.38 | 70 | 612 |",
