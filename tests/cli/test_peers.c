@@ -190,11 +190,11 @@ static void types_have_the_numbers_of_cuda(void **state) {
 /* ------------------------------------------------------------------------------------------ on the CPU */
 
 /* Skips where it is not installed, or where a sanitizer cannot see into it. */
-static void on_the_cpu(const tool_peer_kind *kind) {
+static void on_the_cpu_from_to(const tool_peer_kind *kind, tamis_operation first, tamis_operation last) {
 #ifdef __SANITIZE_THREAD__
     skip_because("ThreadSanitizer cannot see into %s", kind->name);
 #else
-    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+    for (int operation = (int)first; operation <= (int)last; operation++) {
         for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
             for (int values = 0; values < 2; values++) {
                 fixture f;
@@ -207,6 +207,13 @@ static void on_the_cpu(const tool_peer_kind *kind) {
         }
     }
 #endif
+}
+
+static void on_the_cpu(const tool_peer_kind *kind) { on_the_cpu_from_to(kind, TAMIS_OP_SDDMM, TAMIS_OP_FUSED); }
+
+static void mkl_computes_spmm(void **state) {
+    (void)state;
+    on_the_cpu_from_to(&tool_peer_mkl, TAMIS_OP_SPMM, TAMIS_OP_SPMM);
 }
 
 static void graphblas_computes_masked_products(void **state) {
@@ -411,6 +418,7 @@ int main(void) {
         cmocka_unit_test(a_mirror_gives_back_what_it_was_given),
         cmocka_unit_test(graphblas_computes_masked_products),
         cmocka_unit_test(openblas_computes_dense_products),
+        cmocka_unit_test(mkl_computes_spmm),
         cmocka_unit_test(scipy_computes_in_its_own_process),
         cmocka_unit_test(torch_computes_in_its_own_process),
         cmocka_unit_test(what_cpu_peers_cannot_do_is_said),

@@ -5,6 +5,6 @@
 #include "bench/peer.h"
 
 extern const tool_peer_kind tool_peer_cusparse, tool_peer_cublas, tool_peer_torch, tool_peer_torch_scatter,
-    tool_peer_torch_attention, tool_peer_scipy, tool_peer_graphblas, tool_peer_openblas;
+    tool_peer_torch_attention, tool_peer_scipy, tool_peer_graphblas, tool_peer_openblas, tool_peer_mkl;
 
 #endif
