@@ -334,14 +334,13 @@ for piece in $wanted; do
     piece_start=$(date +%s)
     folder=$work/$commit/$called/$piece
     mkdir -p "$folder"
-    log=$work/$piece.log
     # gpu-check.sh builds what it tests
     if [ "${piece#check-}" = "$piece" ] && ! build_here "$work/build" "$work/build.log" "$(rest)" tamis_program tamis_shared tamis_ml_shared; then
         tail -20 "$work/build.log" >&2
         echo 'measure: it does not build' >&2
         exit 1
     fi
-    status=0
+    log=$work/$piece.log status=0 # build_here has another log
     measure "$piece" >"$log" 2>&1 || status=$?
     if [ $status -ne 0 ]; then
         tail -5 "$log"
