@@ -65,7 +65,7 @@ results-pages: build ## a page in HTML of each file in lab/results; the claims i
 	@lab/results/page.sh commits
 	@lab/results/page.sh claims
 	@PYTHONPATH=python:lab/python build/python/bin/python lab/results/picture.py lab/results docs/manual/pictures/real-matrices.svg
-	@lab/results/tables.py lab/results README.md docs/performance.md docs/manual/python-attention.md docs/manual/python-graphs.md docs/manual/python-pyg.md docs/manual/several-devices.md lab/results/README.md
+	@lab/results/tables.py lab/results README.md docs/performance.md docs/manual/python-attention.md docs/manual/python-graphs.md docs/manual/python-pyg.md docs/manual/several-devices.md docs/manual/index.md lab/results/README.md lab/results/methods.md
 
 deb: ## Debian packages of what is committed, by dpkg-buildpackage, into build/deb
 	@scripts/install-dependencies.sh build deb

@@ -41,7 +41,7 @@ NAVIGATION = {
     "The program": ["command-line", "files", "json", "exit-codes"],
     "Models": ["models", "recommenders", "topics", "../../lab/results/quality"],
     "Speed": ["../performance", "../algorithms", "scaling"],
-    "The laboratory": ["laboratory", "../../lab/results/README"] + [
+    "The laboratory": ["laboratory", "../../lab/results/README", "../../lab/results/methods"] + [
         f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "gpu-mma", "papers", "calls", "models", "messages", "groups")],
     "Tamis itself": ["architecture", "new-method", "new-edge", "new-model", "new-format", "api-design", "testing", "security", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }

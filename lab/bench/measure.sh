@@ -33,6 +33,9 @@ check-tools     gpu   9 compute-sanitizer, the memory of other libraries, the co
 speed-neutral   gpu   9 the neutral set beside cuSPARSE, K = 32 and 128
 speed-kit       gpu   6 the other matrices of the kit beside cuSPARSE and the recorded libraries
 speed-widths    gpu   6 the real matrices of the kit beside cuSPARSE, K from 48 to 512
+methods-kit     gpu   9 each of our methods on the matrices of the kit: fp32 and bf16, K = 32 and 128
+methods-more    gpu   9 the same where D is B, in TF32, and of transposes, as gradients have them
+methods-attention gpu 6 each of our methods on masks, one head and sixteen, and on few queries beside many keys
 suite-attention gpu   6 attention: masks of 4,096 to 65,536 positions beside PyTorch
 suite-cusddmm   gpu   9 the suite of a paper
 suite-esimd     gpu   9 the suite of a paper
@@ -168,6 +171,48 @@ beside_cusparse() {
     bench_each "$1-scale" $files -- --device cuda:0 --op fused --edge scale --inner "$3" --algorithm auto --repeat 20 --seconds 0.2
 }
 
+# methods OUT FILE... -- OPTION...: each of our methods that applies, likewise, in a short median. Before, all processors compile their kernels, and
+# compare their results; a file that is measured takes no part in this.
+methods() {
+    ours=$("$tamis" algorithms --device cuda:0 --json | "$python" -c 'import json, sys
+print("auto", *(one["name"] for one in json.load(sys.stdin) if one["source"].startswith("ours")), sep=",")') || return
+    out=$1 files='' new=''
+    shift
+    while [ "$1" != -- ]; do
+        files="$files $1"
+        [ -e "$folder/$(basename "$1" .npz).$out" ] || new="$new $1"
+        shift
+    done
+    shift
+    within "$tamis" devices >/dev/null || return # the ceilings, by which plans choose, before the device has more to do
+    # shellcheck disable=SC2086
+    [ -z "$new" ] || printf '%s\n' $new | within xargs -n 1 -P "$(nproc)" "$tamis" bench --device cuda:0 --algorithm "$ours" --repeat 1 --seconds 0 "$@" || return
+    # shellcheck disable=SC2086
+    bench_each "$out" $files -- --device cuda:0 --algorithm "$ours" --repeat 3 --seconds 0.02 --no-check "$@"
+}
+
+# the matrices of the kit without those of millions of rows, whose operands take longer to make than a method runs
+methods_matrices() {
+    { matrices neutral && matrices kit; } | grep -v -E '/(vas_stokes_1M-like|sx-stackoverflow-like|FullChip-like|dl32768x8192_s[78]0)\.npz$'
+}
+
+transposes() {
+    for file in "$@"; do
+        of=${file%.npz}.transposed.npz
+        [ -e "$of" ] || within "$tamis" convert "$file" "$of" --transpose -q || return
+        echo "$of"
+    done
+}
+
+# masks of attention, and decoding: 1, 8 and 64 queries that all see the same keys
+masks() {
+    for n in 4096 16384; do
+        printf 'generate:%s,pattern,name=%s\n' "window:rows=$n,band=512" "window_$n" "window:rows=$n,band=512,global=64" "global_$n" \
+            "block:rows=$n,nnz=$((n * 512)),block=64" "blocks_$n"
+    done
+    printf 'generate:uniform:rows=%s,cols=%s,density=1,pattern,name=%s\n' 1 32768 decode_1x32768 8 8192 decode_8x8192 64 4096 decode_64x4096
+}
+
 # suite NAME DEVICE: a case a run, likewise
 suite() {
     text=lab/bench/suites/$1.suite
@@ -199,6 +244,26 @@ measure() {
         speed-neutral) beside_cusparse speed-neutral neutral 32,128 ;;
         speed-kit) beside_cusparse speed-kit kit 32,128 && "$python" lab/bench/kit.py peers "$kit" >>"$folder/speed-kit.jsonl" ;;
         speed-widths) beside_cusparse speed-widths real 48,50,96,100,150,200,256,300,512 ;;
+        methods-kit)
+            files=$(methods_matrices) || return
+            # shellcheck disable=SC2086
+            methods methods-kit $files -- --op sddmm,spmm,fused --type fp32,bf16 --inner 32,128
+            ;;
+        methods-more)
+            files=$(methods_matrices) || return
+            # shellcheck disable=SC2086
+            methods methods-tf32 $files -- --op sddmm,spmm,fused --math tf32 --inner 32,128 &&
+                methods methods-d-is-b $files -- --op fused --edge scale,softmax --share --type fp32,bf16 --inner 32,128 &&
+                files=$(transposes $files) && methods methods-transposed $files -- --op spmm --type fp32,bf16 --inner 32,128
+            ;;
+        methods-attention)
+            # shellcheck disable=SC2046
+            set -- $(masks)
+            methods methods-attention "$@" -- --op fused --edge softmax --type fp32,bf16 --inner 64,128 &&
+                methods methods-attention-tf32 "$@" -- --op fused --edge softmax --math tf32 --inner 64,128 &&
+                methods methods-attention-heads "$@" -- --op fused --edge softmax --type fp32,bf16 --inner 64 --batch 16 &&
+                methods methods-attention-parts "$@" -- --op sddmm,spmm --edge softmax --type fp32,bf16 --inner 64 --values random
+            ;;
         suite-*) suite "${1#suite-}" cuda:0 ;;
         training-attention)
             rm -f "$folder/attention.csv"
@@ -273,14 +338,13 @@ for piece in $wanted; do
     piece_start=$(date +%s)
     folder=$work/$commit/$called/$piece
     mkdir -p "$folder"
-    log=$work/$piece.log
     # gpu-check.sh builds what it tests
     if [ "${piece#check-}" = "$piece" ] && ! build_here "$work/build" "$work/build.log" "$(rest)" tamis_program tamis_shared tamis_ml_shared; then
         tail -20 "$work/build.log" >&2
         echo 'measure: it does not build' >&2
         exit 1
     fi
-    status=0
+    log=$work/$piece.log status=0 # build_here has another log
     measure "$piece" >"$log" 2>&1 || status=$?
     if [ $status -ne 0 ]; then
         tail -5 "$log"

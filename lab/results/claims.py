@@ -24,7 +24,7 @@ import math
 import re
 import sys
 
-PROBLEM = ("matrix", "operation", "edge", "inner", "width", "batch", "type", "device", "cold")
+PROBLEM = ("matrix", "operation", "edge", "inner", "width", "batch", "type", "math", "d_is_b", "device", "cold")
 
 
 def open_text(path):

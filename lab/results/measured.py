@@ -110,3 +110,12 @@ def counted(found):
 def runs_of(path):
     with open_text(path.as_posix()) as lines:
         return [line for line in map(json.loads, lines) if line.get("record") == "run"]
+
+
+def all_runs(results):
+    """By folder and file; those without runs of the program, which are of other kinds, are left out."""
+    found = collections.defaultdict(dict)
+    for path in sorted(results.folder.glob("*/*.jsonl.xz")):
+        if runs := [run for run in runs_of(path) if "compiler" in run]:
+            found[path.parent][path] = runs
+    return found

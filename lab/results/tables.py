@@ -13,6 +13,8 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   steps     a training step of a language model beside flex_attention and a dense mask: milliseconds and memory
   messages  message passing beside PyTorch and PyTorch Geometric: means, and a row for each call and graph, with what is lost
   messages_gpu, graph_attention, layers   the same on GPUs: means with what is lost, attention on graphs, layers of PyTorch Geometric
+  methods   a row for each of our own methods and operation: where it is the fastest, what that gains, and whether it stays
+  chosen    a sentence for each GPU: what `auto` takes for fused
   evidence  a row for each GPU that make gpu-check has seen: geometric means of the ratios to cuSPARSE
   calls     a row for each operation: what calls of a small matrix cost
   devices   two devices beside one of them: milliseconds and the speed-up of each matrix and operation, and an iteration of models
@@ -27,11 +29,12 @@ import statistics
 import sys
 from pathlib import Path
 
+import method_tables
 import speed_tables
 import training_tables
 from claims import open_text
 from commits import is_current, kind_of
-from measured import OPERATIONS, TITLES, Missing, Results, many, runs_of, spread
+from measured import OPERATIONS, TITLES, Missing, Results, all_runs, many, spread
 
 
 def evidence(results):
@@ -116,15 +119,6 @@ def models(results):
 
 # ---------------------------------------------------------------------------------------------------- machines
 
-def all_runs(results):
-    """By folder and file; those without runs of the program, which are of other kinds, are left out."""
-    found = collections.defaultdict(dict)
-    for path in sorted(results.folder.glob("*/*.jsonl.xz")):
-        if runs := [run for run in runs_of(path) if "compiler" in run]:
-            found[path.parent][path] = runs
-    return found
-
-
 def machines(results):
     rows = []
     for folder, files in all_runs(results).items():
@@ -147,7 +141,7 @@ def states(results):
             f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
 
 
-TABLES = {**speed_tables.TABLES, **training_tables.TABLES, "evidence": evidence, "calls": calls, "devices": devices, "models": models, "machines": machines,
+TABLES = {**method_tables.TABLES, **speed_tables.TABLES, **training_tables.TABLES, "evidence": evidence, "calls": calls, "devices": devices, "models": models, "machines": machines,
           "states": states}
 
 

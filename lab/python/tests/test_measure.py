@@ -175,6 +175,39 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
     assert "results of other sources" in error and "as it was" in text
 
 
+def test_what_each_method_earns(tmp_path: pathlib.Path) -> None:
+    page, results = tmp_path / "page.md", tmp_path / "results"
+    page.write_text("".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in ("methods", "chosen")), encoding="utf-8")
+
+    def case(matrix: str, operation: str, auto: str, times: dict[str, float], noise: float = 0.001, **more: object) -> list[dict[str, object]]:
+        return [{"matrix": matrix, "operation": operation, "algorithm": name, "auto": name == auto, "median_ms": ms, "median_low_ms": ms * (1 - noise),
+                 "median_high_ms": ms * (1 + noise), **more} for name, ms in times.items()]
+
+    def made() -> str:
+        done = run(sys.executable, SOURCE / "lab/results/tables.py", results, page)
+        return page.read_text(encoding="utf-8") + done.stderr
+
+    assert "make measure PIECE=methods-kit" in made() and "as it was" in page.read_text(encoding="utf-8")
+    write_results(results / "gpu/methods-kit.jsonl.xz", "cuda:0", [
+        *case("a.npz", "fused", "gpu-teams", {"gpu-teams": 2, "gpu-two-steps": 3, "gpu-rows": 9, "study-fused": 1}),
+        *case("b", "fused", "gpu-teams", {"gpu-teams": 2, "gpu-two-steps": 1, "gpu-rows": 9}, math="tf32"),
+        *case("c", "spmm", "gpu-rows", {"gpu-teams": 1, "gpu-rows": 1.01}),
+        *case("alone", "sddmm", "gpu-nonzeros", {"gpu-nonzeros": 1}),  # says nothing
+    ])
+    write_results(results / "cpu/study.jsonl.xz", "cpu", case("d", "spmm", "cpu-rows", {"cpu-rows": 2, "cpu-panels": 3}, noise=0.3))
+    text, counted = re.subn(r"`\*\*, \d+ lines", "`**, n lines", made())
+    assert counted == 5
+    for line in (
+        "On the GPU, 3 cases. What `auto` takes is 26.4 % slower than the fastest in the mean, and 2.00 times as slow at most.",
+        "| **`gpu-teams`**, n lines | 3 | 2 | 2 | 14.9 % | 23 % | 1 | 50 %: a, fused, K = 32, fp32 | keep |", "| SpMM | 1 | 0 | 1 | 1.0 % | 1 % | 0 | 1 %: c, SpMM, K = 32, fp32 | remove |",
+        "| **`gpu-rows`**, n lines | 3 | 1 | 0 | 0.0 % |  | 0 |  | remove |", "| **`gpu-two-steps`**, n lines | 2 | 0 | 1 | 41.4 % | 100 % | 1 | 100 %: b, fused, K = 32, fp32, TF32 | keep |",
+        "| **`cpu-rows`**, n lines | 1 | 1 | 0 | 0.0 % |  | 0 |  | remove |",  # within the noise
+        "Of 2 fused products of [the methods' measurements](../../lab/results/methods.md) on the GPU, `auto` takes `gpu-teams` in 2.",
+    ):
+        assert line in text, line
+    assert "study-fused" not in text and "as it was" not in text
+
+
 def test_claims_say_once_what_was_not_measured(tmp_path: pathlib.Path) -> None:
     claims = tmp_path / "claims.txt"
     claims.write_text("paper Somebody: A paper\nwhere fig. 1\nclaim 2x\nlook naive / auto | device=cpu\nsay Here 2.50, not 3.75.\n"
@@ -187,7 +220,7 @@ def test_claims_say_once_what_was_not_measured(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/performance.md", "docs/manual/python-attention.md", "docs/manual/python-graphs.md", "docs/manual/python-pyg.md",
-                                  "docs/manual/several-devices.md"])
+                                  "docs/manual/several-devices.md", "docs/manual/index.md", "lab/results/methods.md"])
 def test_the_tables_of_pages_are_what_was_measured(tmp_path: pathlib.Path, name: str) -> None:
     page = SOURCE / name
     copy = tmp_path / page.name

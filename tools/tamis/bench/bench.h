@@ -19,7 +19,7 @@ typedef struct tool_bench_settings {
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed, batch;
     double seconds, beta, edge_scale;
-    int values, tier, effort;
+    int values, tier, effort, math;
     tool_reading reading;
     bool cold, gather, check, share;
     const char *baseline_name, *json, *parameters, *variants, *suite;

@@ -24,6 +24,7 @@ static const tool_option options[] = {
     {"batch", 0, TOOL_INTEGER, "N", "1", "number of sets of dense operands for one S, like attention heads", AT(batch),
      1, 65536, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
+    TOOL_MATH(AT(math)),
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", "best", "devices", AT(devices), 0, 0, &tool_devices},
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
      "several devices together, each with its rows and a thread, compared with the first of them alone",

@@ -10,7 +10,7 @@
 #include "cli/timer.h"
 
 enum { LEAST_TURNS = 5, MOST_EXECUTIONS_A_TURN = 2000 };
-static const double LEAST_SECONDS = 0.2; /* of each contestant, over all its turns */
+static const double LEAST_SECONDS = 0.2; /* of each contestant, over all its turns; a smaller budget is less */
 
 /* Times executions by the contestant's own clock, after the device's pending work. */
 static int64_t execute_timed(tool_contestant *contestant, const tool_measure_options *options, const tool_timer *timer,
@@ -59,9 +59,10 @@ static void execute_turn(tool_contestant *contestant, const tool_measure_options
     tool_samples_free(&turn);
 }
 
-/* Returns the executions in one turn: as many as give the least time over `repeat` turns. */
-static int64_t turn_length(double once, int64_t repeat) {
-    const double wanted = ceil(LEAST_SECONDS / (double)repeat / (once > 1e-9 ? once : 1e-9));
+/* Returns the executions in one turn: as many as give the least time over all turns. */
+static int64_t turn_length(double once, const tool_measure_options *options) {
+    const double least = options->seconds < LEAST_SECONDS ? options->seconds : LEAST_SECONDS;
+    const double wanted = ceil(least / (double)options->repeat / (once > 1e-9 ? once : 1e-9));
     return wanted < 1 ? 1 : wanted > MOST_EXECUTIONS_A_TURN ? MOST_EXECUTIONS_A_TURN : (int64_t)wanted;
 }
 
@@ -73,7 +74,7 @@ static int64_t warm_up(tool_contestant *contestant, const tool_measure_options *
         execute_some(contestant, options, timer, 1, &once);
         if (contestant->status != TAMIS_OK) return 0;
     }
-    return options->flush ? 1 : turn_length(once, options->repeat);
+    return options->flush ? 1 : turn_length(once, options);
 }
 
 bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options, tamis_load *load) {

@@ -31,9 +31,9 @@ typedef struct tool_measure_options {
 
 /*
  * Turns A B C A B C ...: in each turn a contestant runs once, quick ones several times, so that each comes to about
- * 0.2 seconds in all and at least `repeat` samples. On a GPU those of one turn are put into its queue together, each
- * between two of its events, so that what the host takes to launch them is not measured. False after Ctrl-C: the
- * samples are then incomplete.
+ * 0.2 seconds in all (or the budget, if it is less) and at least `repeat` samples. On a GPU those of one turn are put
+ * into its queue together, each between two of its events, so that what the host takes to launch them is not measured.
+ * False after Ctrl-C: the samples are then incomplete.
  */
 bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options, tamis_load *load);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "cli/choices.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -116,6 +117,8 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     tool_json_text(json, "group", one->matrix->group);
     tool_json_text(json, "class", one->matrix->structure.name);
     tool_json_integer(json, "batch", tool_problem_batch(problem));
+    tool_json_text(json, "math", tool_choice_name(&tool_maths, (int)problem->math));
+    tool_json_bool(json, "d_is_b", problem->d_is_b);
     tool_json_text(json, "device", one->device->description.name);
     tool_json_text(json, "model", one->device->description.model);
     tool_json_text(json, "driver", one->device->description.driver);

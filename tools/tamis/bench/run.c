@@ -58,6 +58,7 @@ static void bench_problem(tool_bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
     tool_operands operands;
     tool_problem *problem = &one->problem;
+    problem->math = (tamis_math)settings->math;
     tamis_status status = tool_operands_random(problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)settings->seed, &operands);
     if (status != TAMIS_OK) {
         note(run, tool_library_error(status, one->source->name));

@@ -62,6 +62,13 @@ typedef struct tool_option {
 #define TOOL_NO_CLOBBER(offset)                                                                                        \
     { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
 
+/* The row of --math, which a command with plans of operations has. */
+#define TOOL_MATH(offset)                                                                                              \
+    {                                                                                                                  \
+        "math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: GPUs may round fp32 inputs to eleven bits", offset, \
+            0, 0, &tool_maths                                                                                          \
+    }
+
 /* The row of --to, which a command with matrices as outputs has. */
 #define TOOL_TO(offset)                                                                                                \
     {                                                                                                                  \
