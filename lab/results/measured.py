@@ -8,7 +8,7 @@ from claims import load, number, open_text
 
 OPERATIONS = ("sddmm", "spmm", "fused")
 TITLES = {"sddmm": "SDDMM", "spmm": "SpMM", "fused": "fused"}
-LIBRARIES = {"rode": "RoDe", "sputnik": "Sputnik", "dgsparse": "dgSPARSE", "gespmm": "GE-SpMM", "hp_spmm": "HP-SpMM", "cusparse": "cuSPARSE", "cublas": "cuBLAS",
+LIBRARIES = {"rode": "RoDe", "sputnik": "Sputnik", "dgsparse": "dgSPARSE", "gespmm": "GE-SpMM", "hp_spmm": "HP-SpMM", "cusparse": "cuSPARSE", "cublas": "cuBLAS", "flashsparse": "FlashSparse", "dtc": "DTC-SpMM", "accspmm": "Acc-SpMM", "half_cusparse": "cuSPARSE", "bf16_cusparse": "cuSPARSE",
              "best+best": "the fastest SDDMM followed by the fastest SpMM"}
 WIDTH = 150  # of a line of text
 LOST, LOST_SMALL, SMALL_MS = 0.95, 0.9, 0.01  # what counts as a loss: below 10 us the launch decides

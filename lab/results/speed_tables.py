@@ -18,17 +18,21 @@ def on_gpus(results):
 
 # ---------------------------------------------------------------------------------------------------- speed
 
+def slower_then(results, folder, problems):
+    """By case how many times as long cuSPARSE takes in fp32 as where the other libraries were measured."""
+    then = {(line["matrix"], line["operation"], line["inner"]): line["cusparse_ms"] for line in results.peers(folder)}
+    return {of(contestants["auto"]): contestants["cusparse"]["median_ms"] / then[of(contestants["auto"])] for contestants in problems
+            if "cusparse" in contestants and contestants.get("auto", {}).get("edge", "scale") != "scale" and then.get(of(contestants["auto"]))}
+
+
 def beside_recorded(results, folder, problems):
     """Ours beside the best of the libraries that were measured before, their times scaled by cuSPARSE's of both runs: (ratio, name, line)."""
-    scale, ours = {}, {}
+    scale, ours = slower_then(results, folder, problems), {}
     recorded = {(line["matrix"], line["operation"], line["inner"]): line for line in results.peers(folder)}
     for contestants in problems:
         line = contestants.get("auto")
         if line and line["edge"] != "scale":
             ours[of(line)] = line
-            then = recorded.get(of(line), {}).get("cusparse_ms")
-            if then and "cusparse" in contestants:
-                scale[of(line)] = contestants["cusparse"]["median_ms"] / then
     for name in ("speed-neutral-scale", "speed-kit-scale"):  # fused peers multiply by S's values
         for contestants in results.problems(folder / f"{name}.jsonl.xz"):
             ours[of(contestants["auto"])] = contestants["auto"]
@@ -169,6 +173,31 @@ def dense(results):
     return "\n".join(text[:-1])
 
 
+def types(results):
+    """Beside the best that was recorded of the same type; what a library does in fp32 is in the other tables."""
+    text = []
+    for folder, chip, problems in on_gpus(results):
+        scale = slower_then(results, folder, problems)
+        rows = []
+        for kind, title, name in (("tf32", "TF32", "methods-tf32"), ("bf16", "bf16", "methods-kit")):
+            path = folder / f"{name}.jsonl.xz"
+            if not path.exists():
+                raise Missing(f"{path} is not there: make measure PIECE=methods-kit")
+            ours = {of(line): line for contestants in results.problems(path) if (line := contestants.get("auto"))
+                    and (line.get("math") == "tf32" if kind == "tf32" else line["type"] == kind) and line["edge"] != "scale" and not line.get("d_is_b")}
+            found = collections.defaultdict(list)
+            for peer in results.peers(folder, kind):
+                key = peer["matrix"], peer["operation"], peer["inner"]
+                if key in ours and key in scale:
+                    found[key[1:]].append((peer["median_ms"] * scale[key] / ours[key]["median_ms"], library(peer["peer"]), key[0]))
+            for (operation, inner), cases in sorted(found.items()):
+                worst, best = min(cases), collections.Counter(case[1] for case in cases)
+                rows.append(f"| {title}, {TITLES[operation]}, K = {inner} | {len(cases)} | {spread_with_median([case[0] for case in cases])} | {worst[0]:.2f}: {worst[2]} ({worst[1]}) | "
+                            + ", ".join(f"{one} {count}" for one, count in best.most_common()) + " |")
+        text += [f"On the {chip}:", "", "| type, operation | matrices | the best of the recorded libraries / Tamis | worst | which was the best |", "|---|---|---|---|---|", *rows, ""]
+    return "\n".join(text[:-1])
+
+
 def naive(results):
     text = []
     for path in results.files("speed", "cpu-speed"):
@@ -185,4 +214,4 @@ def naive(results):
     return "\n".join(text[:-1])
 
 
-TABLES = {"speed": speed, "first": first, "cusparse": cusparse, "widths": widths, "small": small, "dense": dense, "naive": naive}
+TABLES = {"speed": speed, "first": first, "cusparse": cusparse, "widths": widths, "small": small, "dense": dense, "types": types, "naive": naive}

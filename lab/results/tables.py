@@ -8,6 +8,7 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   widths    geometric means of these over the widths
   small     geometric means beside the best of the recorded libraries, of all matrices and of those below a million nonzeros
   dense     a row for each dense pattern: milliseconds of SDDMM and SpMM, and those of the best of the recorded libraries
+  types     a row for each operation in TF32 and bf16: means beside the best of the recorded libraries of the same type
   naive     a row for each matrix: milliseconds on the CPU, the ratio to the naive loop and the time over the floor
   flex      attention beside flex_attention and PyTorch's with a dense mask, forward and with gradients: milliseconds
   steps     a training step of a language model beside flex_attention and a dense mask: milliseconds and memory
