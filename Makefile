@@ -86,7 +86,7 @@ lint: ## formatting and static checks
 
 format: ## bring the sources into the project's format
 	@scripts/install-dependencies.sh test
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.cc' '*.h' | xargs clang-format -i
 
 docs: ## the manual, into build/docs
 	@scripts/install-dependencies.sh build docs

@@ -16,7 +16,7 @@ done
 mode=${1:-all}
 files() { if [ "$mode" = changed ]; then git diff --name-only --diff-filter=d HEAD -- "$@"; else git ls-files "$@"; fi; }
 
-bad=$(git ls-files '*.c' '*.h' | xargs -r -P "$(nproc)" -n 40 clang-format --dry-run 2>&1 | grep 'warning:' || true)
+bad=$(git ls-files '*.c' '*.cc' '*.h' | xargs -r -P "$(nproc)" -n 40 clang-format --dry-run 2>&1 | grep 'warning:' || true)
 if [ -n "$bad" ]; then
     echo "$bad" | head -20
     echo "lint: $(echo "$bad" | wc -l) places out of format: run make format" >&2

@@ -1,6 +1,6 @@
-/* Decimal numbers by fast_float (Lemire, Number Parsing at a Gigabyte per Second, 2021) and Dragonbox (Jeon, Dragonbox: A
-   New Floating-Point Binary-to-Decimal Conversion Algorithm, 2022). Both are headers alone and are compiled without exceptions,
-   so that nothing of a C++ run-time library is linked: a C program with libtamis.a needs none. */
+/* Decimal numbers by fast_float (Lemire, Number Parsing at a Gigabyte per Second, 2021) and Dragonbox (Jeon, Dragonbox:
+   A New Floating-Point Binary-to-Decimal Conversion Algorithm, 2022). Both are headers alone and are compiled without
+   exceptions, so that nothing of a C++ run-time library is linked: a C program with libtamis.a needs none. */
 #include "io/decimal.h"
 
 /* A program may have other versions of both, whose functions have the same names. */
