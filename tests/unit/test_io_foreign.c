@@ -72,7 +72,7 @@ static void texts_of_others_are_named(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_as(cases[i].name, cases[i].content, strlen(cases[i].content), cases[i].what, cases[i].instead);
     io_refuse("a.txt", "c x\np y\n", NULL, TAMIS_ERROR_FORMAT,
-              "a.txt:2: found 'p', expected an integer node id of 0 or more"); /* names */
+              "a.txt:1: found 'c', expected an integer node id of 0 or more"); /* names */
 }
 
 /* The letters alone do not make a text a Parquet file. */
