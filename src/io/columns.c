@@ -295,12 +295,26 @@ static tamis_status find_columns(const tamis_bounded_text *text, const char *lin
 typedef struct list_look {
     int least, most;   /* fields */
     bool ids;          /* each field is an integer of 0 or more */
+    int terms;         /* lines in which only "index:value" is behind the first field; */
+    int others;        /* other lines, but for a first one of three integers */
     bool pairs;        /* both ids of each line are numbers, */
     bool fractions;    /* and those of some line have fractions */
     const char *other; /* the first line with another number of fields than the one before; NULL: none */
 } list_look;
 
 static bool is_fraction(double value) { return isfinite(value) && value != floor(value); }
+
+/* Whether all fields but the first are "index:value", as in svmlight's files and lda-c's. */
+static bool are_terms(const tamis_field *fields, int count) {
+    for (int i = 1; i < count; i++) {
+        const char *const f = fields[i].begin;
+        const size_t digits = strspn(f, "0123456789");
+        double ignored;
+        if (digits == 0 || f[digits] != ':' || tamis_parse_real(f + digits + 1, &ignored) != f + fields[i].length)
+            return false;
+    }
+    return count > 1;
+}
 
 static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *form, bool ended) {
     list_look look = {.least = TAMIS_FIELDS_MOST, .ids = true, .pairs = true};
@@ -314,12 +328,16 @@ static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *
         if (tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
             tamis_clear_error(); /* it is told when the line is read */
             look.ids = look.pairs = false;
+            look.others++;
             break;
         }
         if (n > 0 && !look.other && (count != look.least || count != look.most)) look.other = line;
         if (count < look.least) look.least = count;
         if (count > look.most) look.most = count;
         for (int i = 0; i < count; i++) look.ids &= strspn(fields[i].begin, "0123456789") >= fields[i].length;
+        const bool terms = are_terms(fields, count);
+        look.terms += terms;
+        look.others += !terms && !(n == 0 && look.ids && count == 3);
         for (int i = 0; i < 2; i++) look.pairs &= i < count && tamis_field_number(&form->fields, &fields[i], &value[i]);
         look.fractions |= is_fraction(value[0]) && is_fraction(value[1]);
         line = tamis_fields_next(text, &form->fields, tamis_next_line(text, line), NULL);
@@ -337,6 +355,12 @@ static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_l
                                  "both ids are numbers with fractions: this looks like a dense table, expected a list "
                                  "of pairs of ids. Write the table as .npy (numpy.save), or say which columns are ids: "
                                  "--columns user=1,item=2 (`columns` in the options)");
+    if (look.terms > 0 && look.others == 0)
+        return tamis_text_refuse(
+            TAMIS_ERROR_FORMAT, text, form->first,
+            "fields \"index:value\", as in bags of words and svmlight's files: read it with --from "
+            "svmlight or --from ldac (file_format in the options), or if these are ids say so: "
+            "--columns user=1,item=2 (`columns` in the options)");
     if (look.most <= MOST_UNTITLED || form->titles) return TAMIS_OK;
     if (look.other && look.ids) {
         form->lists = true;

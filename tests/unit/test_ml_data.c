@@ -156,6 +156,11 @@ static void wrong_ratings_are_refused(void **state) {
          ":3: found 2 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
         {".csv", "item,user,rating,text\na,x,5\nb,y,1,\"t, u\"\nb,y,1,t,u\n",
          ":4: found 5 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        /* no lists: rows of terms */
+        {".txt", "1 3:1\n2 4:1\n",
+         ":1: fields \"index:value\", as in bags of words and svmlight's files: read it with --from svmlight or --from ldac (file_format in the options), or if these are ids say so: --columns user=1,item=2 (`columns` in the options)"},
+        {".csv", "2 4 2\n0 0:0.5\n1 2:0.25\n",
+         ":1: fields \"index:value\", as in bags of words and svmlight's files: read it with --from svmlight or --from ldac (file_format in the options), or if these are ids say so: --columns user=1,item=2 (`columns` in the options)"},
         /* what may be read in two ways */
         {".txt", "0\t2020-01-01T00:10:00Z\t10.4\t20.1\t50\n",
          ":1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: --columns "
@@ -300,6 +305,13 @@ static void lists_are_found_by_content(void **state) {
     tamis_names_free(users);
     tamis_names_free(items);
     ml_remove(path);
+    /* a name that lists have, too */
+    char *const sizes = ml_file(".txt", "2 4 2\n0 0:0.5\n1 2:0.25\n");
+    assert_int_equal(tamis_read_data_found(TAMIS_ALS, sizes, NULL, found, &data, &users, &items, NULL), TAMIS_OK);
+    assert_int_equal(tamis_owned_sparse_view(data)->cols, 4);
+    assert_null(users);
+    tamis_owned_sparse_free(data);
+    ml_remove(sizes);
     char *const stated = ml_file(".unknown", "%%MatrixMarket matrix coordinate pattern general\n5 6 1\n1 2\n");
     assert_int_equal(tamis_read_data_found(TAMIS_ALS, stated, NULL, found, &data, &users, &items, NULL), TAMIS_OK);
     assert_string_equal(found, "");
