@@ -20,12 +20,12 @@ static const char *const roles[TAMIS_ROLES] = {"user", "item", "rating", "time"}
 static const char *const ends[TAMIS_ROLES] = {"from", "to", "weight", "time"}; /* of a graph */
 
 /* Names in lower case, without anything but letters and digits, and without "id", "name" or "s" at their end. */
-static const char *const known[TAMIS_ROLES][28] = {
+static const char *const known[TAMIS_ROLES][32] = {
     {"user", "u", "customer", "member", "visitor", "reviewer", "account", "person", "client", "reader", "viewer",
-     "listener", "source", "src", NULL},
-    {"item",  "i",     "movie",   "film", "product", "artist",   "book", "isbn",       "song",
-     "track", "album", "article", "page", "url",     "business", "asin", "parentasin", "anime",
-     "game",  "show",  "joke",    "sku",  "target",  "dst",      NULL},
+     "listener", "source", "src", "from", "fromnode", "head", NULL},
+    {"item",  "i",       "movie",  "film", "product",  "artist", "book",       "isbn",  "song", "track",
+     "album", "article", "page",   "url",  "business", "asin",   "parentasin", "anime", "game", "show",
+     "joke",  "sku",     "target", "dst",  "to",       "tonode", "tail",       NULL},
     {"rating", "r", "score", "star", "value", "count", "play", "playcount", "quantity", "weight", "preference",
      "overall", NULL},
     {"time", "t", "timestamp", "date", "datetime", "unixtime", "unixreviewtime", "ts", "created", "createdat", NULL}};
@@ -82,12 +82,19 @@ static bool is_known(const tamis_field *f, int role) {
 
 /* Whether a title is of an end of an edge. */
 static bool is_of_graph(const tamis_field *f) {
-    static const char *const titles[] = {"source", "src", "target", "dst"};
+    static const char *const titles[] = {"source", "src", "from", "fromnode", "head",
+                                         "target", "dst", "to",   "tonode",   "tail"};
     char name[NAME_BYTES];
     if (!simplify(f, name)) return false;
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (strcmp(name, titles[i]) == 0) return true;
     return false;
+}
+
+/* Whether a title is that of the numbers of rows, as pandas and R write them. */
+static bool is_of_rows(const tamis_field *f) {
+    static const char pandas[] = "Unnamed: ";
+    return f->length == 0 || (f->length >= sizeof pandas && memcmp(f->begin, pandas, sizeof pandas - 1) == 0);
 }
 
 /* The first column with a known name, -1 for none. */
@@ -192,28 +199,31 @@ static tamis_status ask_for_columns(const tamis_bounded_text *text, const char *
                              what);
 }
 
+/* Titles that do not tell user and item are of columns in order, unless one of them is known and stands elsewhere (x, y
+   and t may be anything), or one of four or more may be anything. */
+static tamis_status check_in_order(const tamis_bounded_text *text, const char *line, const tamis_field *fields,
+                                   int count, const int found[TAMIS_ROLES]) {
+    bool moved = count > MOST_UNTITLED || (count > 0 && is_of_rows(&fields[0]));
+    for (int role = 0; role < TAMIS_ROLES; role++)
+        moved |= found[role] >= 0 && found[role] != role && fields[found[role]].length > 1;
+    moved |= count == MOST_UNTITLED && found[TAMIS_ROLE_RATING] < 0 && found[TAMIS_ROLE_TIME] < 0;
+    return moved && count > 2 ? ask_for_columns(text, line, "the titles do not tell both user and item") : TAMIS_OK;
+}
+
 /* Sets the columns by the names of the titles, where they tell user and item. A rating without a known name is the one
    column that is left. */
 static tamis_status use_titles(const tamis_bounded_text *text, const char *line, const tamis_field *fields, int count,
-                               bool integers, tamis_columns *columns) {
+                               tamis_columns *columns) {
     int found[TAMIS_ROLES], left = -1, lefts = 0;
     for (int role = 0; role < TAMIS_ROLES; role++) found[role] = find_known(fields, count, role);
-    if (found[TAMIS_ROLE_USER] < 0 || found[TAMIS_ROLE_ITEM] < 0) {
-        bool moved = false;
-        for (int role = 0; role < TAMIS_ROLES; role++) {
-            if (found[role] < 0 || fields[found[role]].length < 2) continue; /* x, y, t may be anything */
-            moved |= role <= TAMIS_ROLE_ITEM ? !integers && found[role] != role : found[role] <= TAMIS_ROLE_ITEM;
-        }
-        moved |= count > MOST_UNTITLED;
-        if (moved && count > 2) return ask_for_columns(text, line, "the titles do not tell both user and item");
-        return TAMIS_OK;
-    }
+    if (found[TAMIS_ROLE_USER] < 0 || found[TAMIS_ROLE_ITEM] < 0)
+        return check_in_order(text, line, fields, count, found);
     memcpy(columns->at, found, sizeof found);
     columns->known = true;
     columns->graph = is_of_graph(&fields[found[TAMIS_ROLE_USER]]) && is_of_graph(&fields[found[TAMIS_ROLE_ITEM]]);
     if (found[TAMIS_ROLE_RATING] >= 0) return TAMIS_OK;
     for (int i = 0; i < count; i++)
-        if (!is_taken(columns, i) && fields[i].length > 0) {
+        if (!is_taken(columns, i) && !is_of_rows(&fields[i])) {
             left = i;
             lefts++;
         }
@@ -222,39 +232,58 @@ static tamis_status use_titles(const tamis_bounded_text *text, const char *line,
     return TAMIS_OK;
 }
 
-/* Whether the line is one of titles where ids are integers: neither is a number. */
-static bool has_no_id(const tamis_field_form *form, const tamis_field *fields, int count,
-                      const tamis_columns *columns) {
+/* Whether the line has no number at all, and all ids in the lines behind it are numbers. */
+static bool is_above_numbers(const tamis_bounded_text *text, const tamis_field_form *form, const char *line, bool ended,
+                             const tamis_field *fields, int count, const tamis_columns *columns) {
+    const int user = columns->at[TAMIS_ROLE_USER], item = columns->at[TAMIS_ROLE_ITEM];
+    const int needed = (user > item ? user : item) + 1;
     double ignored;
-    bool none = true;
-    for (int role = 0; role <= TAMIS_ROLE_ITEM && none; role++) {
-        const int at = columns->at[role];
-        none = at < count && !(role == 0 && fields[at].quoted) && !tamis_field_number(form, &fields[at], &ignored);
+    int n = 0;
+    if (count < needed) return false;
+    for (int i = 0; i < count; i++)
+        if (tamis_field_number(form, &fields[i], &ignored)) return false;
+    for (; n < LOOKED_AT; n++) {
+        tamis_field behind[TAMIS_FIELDS_MOST];
+        line = tamis_fields_next(text, form, tamis_next_line(text, line), NULL);
+        if (line >= text->end || (tamis_fields_end(text, line) == text->end && !ended)) break; /* it may be cut */
+        if (tamis_fields_split(text, form, line, needed, behind, &count) != TAMIS_OK || count < needed ||
+            !tamis_field_number(form, &behind[user], &ignored) || !tamis_field_number(form, &behind[item], &ignored)) {
+            tamis_clear_error();
+            return false;
+        }
     }
-    return none;
+    return n > 0;
 }
 
-static tamis_status find_columns(const tamis_bounded_text *text, const tamis_field_form *form, const char *line,
-                                 const tamis_list_request *request, tamis_columns *columns, bool *titles) {
+/* Finds whether the line is one of titles, and the columns. */
+static tamis_status find_columns(const tamis_bounded_text *text, const char *line, const tamis_list_request *request,
+                                 tamis_list_form *form) {
+    tamis_columns *const columns = &form->columns;
     tamis_field fields[TAMIS_FIELDS_MOST];
     int count = 0;
-    *titles = false;
+    bool titles = false;
     *columns = (tamis_columns){.at = {-1, -1, -1, -1}};
-    if (line < text->end && tamis_fields_split(text, form, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
+    if (line < text->end &&
+        tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
         tamis_clear_error(); /* it is told again when the line is read as data */
         count = 0;
     }
     if (request->columns)
-        TRY(take_requested(text, fields, count, line, request->columns, columns, titles));
+        TRY(take_requested(text, fields, count, line, request->columns, columns, &titles));
     else
         for (int role = 0; role < TAMIS_ROLES; role++) columns->at[role] = role;
-    const int rating = columns->at[TAMIS_ROLE_RATING];
-    if (rating >= 0 && rating < count && is_title_of_numbers(form, &fields[rating])) *titles = true;
+    const int user = columns->at[TAMIS_ROLE_USER], item = columns->at[TAMIS_ROLE_ITEM],
+              rating = columns->at[TAMIS_ROLE_RATING];
+    double ignored;
+    const bool numbers = user < count && item < count && tamis_field_number(&form->fields, &fields[user], &ignored) &&
+                         tamis_field_number(&form->fields, &fields[item], &ignored);
+    if (!numbers && rating >= 0 && rating < count && is_title_of_numbers(&form->fields, &fields[rating])) titles = true;
     const bool both =
         find_known(fields, count, TAMIS_ROLE_USER) >= 0 && find_known(fields, count, TAMIS_ROLE_ITEM) >= 0;
-    if ((both && count == 2) || are_typed(fields, count)) *titles = true;
-    if (*titles && !request->columns) TRY(use_titles(text, line, fields, count, request->integers, columns));
-    if (request->integers && has_no_id(form, fields, count, columns)) *titles = true;
+    if ((both && count == 2) || are_typed(fields, count)) titles = true;
+    titles = titles || is_above_numbers(text, &form->fields, line, request->ended, fields, count, columns);
+    if (titles && !request->columns) TRY(use_titles(text, line, fields, count, columns));
+    if (titles) form->titled = count;
     for (int role = 0; role < TAMIS_ROLES; role++)
         if (columns->at[role] >= columns->needed) columns->needed = columns->at[role] + 1;
     return TAMIS_OK;
@@ -266,12 +295,26 @@ static tamis_status find_columns(const tamis_bounded_text *text, const tamis_fie
 typedef struct list_look {
     int least, most;   /* fields */
     bool ids;          /* each field is an integer of 0 or more */
+    int terms;         /* lines in which only "index:value" is behind the first field; */
+    int others;        /* other lines, but for a first one of three integers */
     bool pairs;        /* both ids of each line are numbers, */
     bool fractions;    /* and those of some line have fractions */
     const char *other; /* the first line with another number of fields than the one before; NULL: none */
 } list_look;
 
 static bool is_fraction(double value) { return isfinite(value) && value != floor(value); }
+
+/* Whether all fields but the first are "index:value", as in svmlight's files and lda-c's. */
+static bool are_terms(const tamis_field *fields, int count) {
+    for (int i = 1; i < count; i++) {
+        const char *const f = fields[i].begin;
+        const size_t digits = strspn(f, "0123456789");
+        double ignored;
+        if (digits == 0 || f[digits] != ':' || tamis_parse_real(f + digits + 1, &ignored) != f + fields[i].length)
+            return false;
+    }
+    return count > 1;
+}
 
 static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *form, bool ended) {
     list_look look = {.least = TAMIS_FIELDS_MOST, .ids = true, .pairs = true};
@@ -285,12 +328,16 @@ static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *
         if (tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
             tamis_clear_error(); /* it is told when the line is read */
             look.ids = look.pairs = false;
+            look.others++;
             break;
         }
         if (n > 0 && !look.other && (count != look.least || count != look.most)) look.other = line;
         if (count < look.least) look.least = count;
         if (count > look.most) look.most = count;
         for (int i = 0; i < count; i++) look.ids &= strspn(fields[i].begin, "0123456789") >= fields[i].length;
+        const bool terms = are_terms(fields, count);
+        look.terms += terms;
+        look.others += !terms && !(n == 0 && look.ids && count == 3);
         for (int i = 0; i < 2; i++) look.pairs &= i < count && tamis_field_number(&form->fields, &fields[i], &value[i]);
         look.fractions |= is_fraction(value[0]) && is_fraction(value[1]);
         line = tamis_fields_next(text, &form->fields, tamis_next_line(text, line), NULL);
@@ -308,6 +355,12 @@ static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_l
                                  "both ids are numbers with fractions: this looks like a dense table, expected a list "
                                  "of pairs of ids. Write the table as .npy (numpy.save), or say which columns are ids: "
                                  "--columns user=1,item=2 (`columns` in the options)");
+    if (look.terms > 0 && look.others == 0)
+        return tamis_text_refuse(
+            TAMIS_ERROR_FORMAT, text, form->first,
+            "fields \"index:value\", as in bags of words and svmlight's files: read it with --from "
+            "svmlight or --from ldac (file_format in the options), or if these are ids say so: "
+            "--columns user=1,item=2 (`columns` in the options)");
     if (look.most <= MOST_UNTITLED || form->titles) return TAMIS_OK;
     if (look.other && look.ids) {
         form->lists = true;
@@ -317,6 +370,43 @@ static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_l
     snprintf(what, sizeof what, "found %s%d fields without titles, expected up to %d",
              look.most == TAMIS_FIELDS_MOST ? "at least " : "", look.most, MOST_UNTITLED);
     return ask_for_columns(text, look.other ? look.other : form->first, what);
+}
+
+/* ------------------------------------------------------------------------------------------ the number of fields */
+
+/* Every line has as many fields as the first one of data, or, where titles were found, from those that are read to as
+   many as the titles. Roles beyond them are of no column. */
+static void set_width(const tamis_bounded_text *text, tamis_list_form *form) {
+    tamis_columns *const columns = &form->columns;
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = form->titled;
+    if (count == 0 && form->first < text->end &&
+        tamis_fields_split(text, &form->fields, form->first, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
+        tamis_clear_error(); /* it is told when the line is read */
+        return;
+    }
+    columns->most = count < TAMIS_FIELDS_MOST ? count : 0;
+    columns->needed = 0;
+    for (int role = 0; role < TAMIS_ROLES; role++) {
+        if (role > TAMIS_ROLE_ITEM && columns->at[role] >= count) columns->at[role] = -1;
+        if (columns->at[role] >= columns->needed) columns->needed = columns->at[role] + 1;
+    }
+}
+
+tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_list_form *form, const char *line) {
+    const tamis_columns *const columns = &form->columns;
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = 0;
+    TRY(tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count));
+    const bool more = tamis_fields_exceed(&form->fields, line, tamis_fields_end(text, line), columns->most);
+    if (columns->most == 0 || form->lists || (count >= columns->needed && !more)) return TAMIS_OK;
+    return tamis_text_refuse(
+        TAMIS_ERROR_FORMAT, text, line,
+        "found %s%d field%s, and %s %d: complete or delete the line, or name the columns that every line has: "
+        "--columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)%s",
+        count == TAMIS_FIELDS_MOST ? "at least " : "", count, count == 1 ? "" : "s",
+        form->titled > 0 ? "the titles have" : "the first line of data has", columns->most,
+        form->titled > 0 ? "" : ". Of lists of items by user write a line `user item` for each");
 }
 
 /* ------------------------------------------------------------------------------------------ all together */
@@ -333,19 +423,22 @@ tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_re
     const char *line = request->header ? text->begin : tamis_fields_next(text, NULL, text->begin, &form->comments);
     form->fields =
         (tamis_field_form){.separator = tamis_fields_separator(text, line, request->ended, quotes), .quotes = quotes};
-    bool titles;
-    TRY(find_columns(text, &form->fields, line, request, &form->columns, &titles));
+    TRY(find_columns(text, line, request, form));
     form->first = line;
-    const char *const behind = tamis_next_line(text, line);
+    const char *const behind = tamis_next_line(text, line), *const other = tamis_skip_comments(text, behind, "#%");
     const bool alone = tamis_skip_comments(text, behind, "") >= text->end;
-    if (alone && request->integers && (!form->columns.known || request->columns))
-        titles = false; /* ids that are names */
-    if ((titles || request->header) && line < text->end) {
+    if (request->header || (alone && request->integers && (!form->columns.known || request->columns)))
+        form->titled = 0; /* any line, or ids that are names */
+    if ((form->titled > 0 || request->header) && line < text->end) {
         form->titles = line;
-        if (!alone) form->fields.separator = tamis_fields_separator(text, behind, request->ended, quotes);
+        if (!alone)
+            form->fields.separator =
+                tamis_fields_separator(text, other < text->end ? other : behind, request->ended, quotes);
         form->first = tamis_fields_next(text, &form->fields, behind, &form->comments);
     }
-    return form->columns.known ? TAMIS_OK : check_untitled(text, request, form);
+    if (!form->columns.known) TRY(check_untitled(text, request, form));
+    if (!form->columns.named && !form->lists) set_width(text, form);
+    return TAMIS_OK;
 }
 
 typedef struct description {

@@ -80,7 +80,8 @@ static void look_at_line(const tamis_bounded_text *text, list_shape *shape) {
         tamis_clear_error(); /* it is told when the line is read */
     if (count > 0 && fields[count - 1].begin >= tamis_fields_end(text, shape->line))
         count--; /* a separator at the end */
-    shape->anywhere = columns->known && !is_in_order(columns, &form, fields, count);
+    shape->anywhere = columns->known && (!is_in_order(columns, &form, fields, count) ||
+                                         (columns->most > 0 && columns->most != count)); /* lines may differ */
     for (int i = 0; i < count; i++) {
         const int role = !shape->anywhere ? i : i == columns->at[0] ? 0 : i == columns->at[1] ? 1 : TAMIS_ROLE_TIME;
         const tamis_field *const f = &fields[i];
@@ -188,7 +189,7 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     if (kind != &rating_list && shape->fields < reading->options.value_column)
         return refuse_fields(text, shape,
                              reading->options.value_column == 3 ? "a value in column 3" : "a value in column 4");
-    return TAMIS_OK;
+    return tamis_list_check_width(text, &shape->form, shape->line);
 }
 
 /* Three integers in the first line may be the sizes of what follows. */
@@ -282,7 +283,8 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
     const size_line sizes = size_line_of(reading, &shape);
     TRY(check_next_line(reading, kind, &shape, &sizes));
     tamis_line_facts facts = {.row_most = -1, .column_most = -1};
-    const int fields = shape.fields > 2 ? shape.fields - 2 : 0; /* behind the ids */
+    const int width = shape.form.columns.named ? shape.form.columns.needed : shape.fields;
+    const int fields = width > 2 ? width - 2 : 0; /* behind the ids */
     const tamis_line_rule rule = {.comments = kind->comments,
                                   .separator = shape.separator,
                                   .base = 0,
@@ -303,6 +305,8 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
                                   .comma = shape.separator != ',',
                                   .marked = names ? &shape.form.fields : NULL,
                                   .form = shape.anywhere ? &shape.form : NULL,
+                                  .list = &shape.form,
+                                  .open = shape.form.columns.named,
                                   .facts = &facts};
     const tamis_line_form form = {.rule = &rule,
                                   .body = shape.line,

@@ -139,6 +139,23 @@ tamis_status tamis_fields_split(const tamis_bounded_text *text, const tamis_fiel
     return TAMIS_OK;
 }
 
+/* Separators are counted first, which is quick: only in a line with enough of them may there be so many fields. */
+bool tamis_fields_exceed(const tamis_field_form *form, const char *p, const char *end, int most) {
+    const char separator = form->separator, other = separator == ' ' ? '\t' : separator;
+    int64_t separators = 0;
+    p = skip_padding(separator, p, end);
+    for (const char *q = p; q < end; q++) separators += (*q == separator) | (*q == other);
+    if (separators < most) return false;
+    int count = 0;
+    for (const char *fault = NULL; p && p < end && !fault;) {
+        tamis_field field;
+        p = tamis_field_take(form, p, end, &field, &fault);
+        count++;
+        if (count > most && (field.length > 0 || field.quoted)) return true;
+    }
+    return false;
+}
+
 bool tamis_fields_are_none(const tamis_field_form *form, const char *p, const char *end) {
     tamis_field field;
     const char *fault, *const next = tamis_field_take(form, p, end, &field, &fault);

@@ -40,6 +40,8 @@ TAMIS_PRIVATE_API const char *tamis_field_take(const tamis_field_form *form, con
 /* Splits a line into at most `most` fields, up to TAMIS_FIELDS_MOST; *count is how many there are. */
 TAMIS_PRIVATE_API tamis_status tamis_fields_split(const tamis_bounded_text *text, const tamis_field_form *form,
                                                   const char *line, int most, tamis_field *fields, int *count);
+/* Whether there are more than `most` fields from the one at p on, without empty ones at the end. */
+TAMIS_PRIVATE_API bool tamis_fields_exceed(const tamis_field_form *form, const char *p, const char *end, int most);
 /* Whether all of the field is one number. Where no comma separates fields it may be a decimal one. */
 TAMIS_PRIVATE_API bool tamis_field_number(const tamis_field_form *form, const tamis_field *f, double *value);
 /* Reads a time: a number, or a date YYYY-MM-DD with or without HH:MM[:SS] as seconds since 1970. */

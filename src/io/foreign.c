@@ -103,20 +103,68 @@ static bool ends_with(const char *name, const char *ending) {
     return length > size && strncasecmp(name + length - size, ending, size) == 0;
 }
 
-/* DIMACS: "c" lines, then "p WORD vertices edges". */
-static bool is_dimacs(const tamis_bounded_text *text) {
-    static const char *const words[] = {"sp", "edge", "col", "max", "min", "asn", "mat", "aux"};
+/* DIMACS: "c" lines, then "p WORD sizes". */
+static bool has_problem(const tamis_bounded_text *text, const char *word) {
+    const size_t length = strlen(word);
     const char *p = text->begin;
     while (p < text->end && (*p == '\n' || *p == '\r' || (*p == 'c' && (tamis_is_blank(p[1]) || p[1] == '\n'))))
         p = tamis_next_line(text, p);
     if (p[0] != 'p' || !tamis_is_blank(p[1])) return false;
     p = tamis_skip_blanks(p);
     p = tamis_skip_blanks(p + 1);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const size_t length = strlen(words[i]);
-        if (strncmp(p, words[i], length) == 0 && tamis_is_blank(p[length])) return true;
-    }
+    return strncmp(p, word, length) == 0 && tamis_is_blank(p[length]);
+}
+
+static bool is_dimacs(const tamis_bounded_text *text) {
+    static const char *const words[] = {"sp", "edge", "col", "max", "min", "asn", "mat", "aux"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (has_problem(text, words[i])) return true;
     return false;
+}
+
+/* A formula: "c" lines, then "p cnf variables clauses". */
+static bool is_formula(const tamis_bounded_text *text) { return has_problem(text, "cnf") || has_problem(text, "wcnf"); }
+
+static bool begins_with(const char *p, const char *word) { return strncasecmp(p, word, strlen(word)) == 0; }
+
+static const char *skip_space(const tamis_bounded_text *text, const char *p) {
+    while (p < text->end && (tamis_is_blank(*p) || *p == '\n')) p++;
+    return p;
+}
+
+/* Objects, or a list of objects, lists or strings. */
+static bool is_json(const tamis_bounded_text *text) {
+    const char *const p = skip_space(text, text->begin);
+    return (*p == '{' && strchr("\"}", *skip_space(text, p + 1))) ||
+           (*p == '[' && strchr("{[\"]", *skip_space(text, p + 1)));
+}
+
+static bool is_xml(const tamis_bounded_text *text) {
+    const char *const p = skip_space(text, text->begin);
+    return begins_with(p, "<?xml ") || begins_with(p, "<graphml") || begins_with(p, "<gexf");
+}
+
+/* "digraph NAME {" of Graphviz; mark: '['for "graph [" of GML. */
+static bool is_graph_until(const tamis_bounded_text *text, char mark) {
+    const char *p = tamis_skip_comments(text, text->begin, "#/");
+    if (begins_with(p, "strict ")) p = tamis_skip_blanks(p + 7);
+    const bool creator = mark == '[' && begins_with(p, "creator ");
+    if (creator) p = tamis_skip_comments(text, tamis_next_line(text, p), "#");
+    if (!begins_with(p, "graph") && !begins_with(p, "digraph")) return false;
+    while (p < text->end && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'))) p++;
+    if (!tamis_is_blank(*p) && *p != '\n' && *p != mark) return false;
+    p = skip_space(text, p);
+    while (mark == '{' && p < text->end && *p != '{' && !tamis_is_blank(*p) && *p != '\n') p++; /* the name */
+    return *skip_space(text, p) == mark;
+}
+
+static bool is_graphviz(const tamis_bounded_text *text) { return is_graph_until(text, '{'); }
+static bool is_gml(const tamis_bounded_text *text) { return is_graph_until(text, '['); }
+
+/* Excel's first line, "sep=;". */
+static bool is_excel(const tamis_bounded_text *text) {
+    const char *const p = text->begin;
+    return text->end - p > 5 && begins_with(p, "sep=") && tamis_at_line_end(text, tamis_skip_blanks(p + 5));
 }
 
 /* libffm: "label field:index:value ...". */
@@ -152,6 +200,15 @@ static const struct {
     {is_bzip2, "a bzip2 file", "unpack it: bunzip2 FILE"},
     {is_hmetis, "a hypergraph of hMETIS", "write a line `hyperedge vertex` for each pin of it as OUT.el"},
     {is_dimacs, "a graph of DIMACS", "convert it: awk '/^[ae] /{print $2, $3, $4}' FILE > OUT.el"},
+    {is_formula, "a formula of DIMACS", "write a line `clause literal` for each literal of it as OUT.el"},
+    {is_json, "JSON",
+     "convert its records in Python: pandas.read_json(FILE, lines=True).to_csv(\"OUT.csv\", index=False)"},
+    {is_xml, "XML",
+     "convert a graph in Python: networkx.write_weighted_edgelist(networkx.read_graphml(FILE), \"OUT.el\")"},
+    {is_graphviz, "a graph of Graphviz", "write a line `from to` for each edge of it as OUT.el"},
+    {is_gml, "a graph of GML",
+     "convert it in Python: networkx.write_weighted_edgelist(networkx.read_gml(FILE), \"OUT.el\")"},
+    {is_excel, "a list below Excel's line \"sep=\"", "delete this line"},
     {is_pajek, "a network of Pajek",
      "convert it in Python: networkx.write_weighted_edgelist(networkx.read_pajek(FILE), \"OUT.el\")"},
     {is_libffm, "a file of libffm", "leave out the fields: sed 's/[0-9]*:\\([0-9]*:\\)/\\1/g' FILE > OUT.svm"},

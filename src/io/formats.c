@@ -112,10 +112,14 @@ tamis_status tamis_file_shape_of(const char *path, bool documents, tamis_file_sh
     struct stat about;
     bool known;
     *shape = shape_by_name(path, documents, &known);
-    if (known || stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return TAMIS_OK;
+    const bool list = *shape == TAMIS_SHAPE_IDS; /* by its name, which may be that of another format too */
+    if ((known && !list) || stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return TAMIS_OK;
     TRY(tamis_input_open_window(path, 0, &progress, &input));
     const tamis_file_row *const row = tamis_find_format(&input.text);
-    *shape = row ? row->shape : TAMIS_SHAPE_IDS; /* names make content that is of no other format */
+    if (!known)
+        *shape = row ? row->shape : TAMIS_SHAPE_IDS; /* names make content that is of no other format */
+    else if (row && row->shape != TAMIS_SHAPE_IDS && row->sniff(&input.text))
+        *shape = row->shape;
     tamis_input_close(&input);
     return TAMIS_OK;
 }

@@ -11,8 +11,8 @@ TAMIS_PRIVATE_API const tamis_file_row *tamis_file_row_of(tamis_file_format form
 /* Returns how many formats there are, with TAMIS_FILE_AUTO: their numbers are below it. */
 int tamis_file_format_count(void);
 
-/* Tells how a file says what its rows and columns are: by its name, and where that is of no format, by the content of a
-   regular file. If rows are documents, some endings mean bags of words. */
+/* Tells how a file says what its rows and columns are: by its name, and where that is of no format or of lists, by the
+   content of a regular file. If rows are documents, some endings mean bags of words. */
 TAMIS_PRIVATE_API tamis_status tamis_file_shape_of(const char *path, bool documents, tamis_file_shape *shape);
 
 /* Returns the length of a name without the endings of formats and packers. */

@@ -5,6 +5,7 @@
  * comments are closed at the end. A thread that meets an error only notes where: the message, with its line number, is
  * made by the calling thread, for the first error in the file.
  */
+#define _GNU_SOURCE
 #include "io/lines.h"
 
 #include <stdatomic.h>
@@ -122,7 +123,9 @@ static const char *parse_columns(const tamis_line_rule *rule, const char *p, con
     const char *const newline = memchr(p, '\n', (size_t)(end - p)), *const last = newline ? newline : end;
     const char *fault = NULL;
     bool row = false, column = false, valued = value < 0;
-    for (int i = 0; p && i < rule->form->columns.needed; i++) {
+    int taken = 0;
+    for (; p && taken < rule->form->columns.needed; taken++) {
+        const int i = taken;
         tamis_field field = {0};
         const char *const start = p;
         p = tamis_field_take(&rule->form->fields, p, last, &field, &fault);
@@ -138,6 +141,10 @@ static const char *parse_columns(const tamis_line_rule *rule, const char *p, con
     }
     if (!row || !column || !valued)
         return no_field(line, !row ? FAULT_ROW : !column ? FAULT_COLUMN : FAULT_VALUE, last);
+    const tamis_columns *const columns = &rule->form->columns;
+    if (taken < columns->needed) return no_field(line, FAULT_EXTRA, last);
+    if (p && columns->most > 0 && tamis_fields_exceed(&rule->form->fields, p, last, columns->most - taken))
+        return no_field(line, FAULT_END, p);
     return newline ? newline + 1 : end;
 }
 
@@ -174,7 +181,11 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     p = tamis_skip_blanks(q);
     if (*p == '\n') return p + 1;
     if (p >= end) return end;
-    return no_field(line, FAULT_END, q == p ? q : p);
+    if (rule->open && (p > q || *p == rule->separator)) {
+        const char *const newline = memchr(p, '\n', (size_t)(end - p));
+        return newline ? newline + 1 : end;
+    }
+    return no_field(line, FAULT_END, p);
 }
 
 /* Finds the next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
@@ -297,11 +308,19 @@ static tamis_status index_fault(const tamis_line_rule *rule, const tamis_bounded
                            (long long)(rule->base + size - 1));
 }
 
+/* Returns where the line of `at` begins, behind blanks. */
+static const char *line_of(const tamis_bounded_text *text, const char *at) {
+    const char *const newline = memrchr(text->begin, '\n', (size_t)(at - text->begin));
+    return tamis_skip_blanks(newline ? newline + 1 : text->begin);
+}
+
 static tamis_status report_fault(const tamis_line_rule *rule, const tamis_bounded_text *text, line_fault fault,
                                  const char *at, tamis_read_report *report) {
     const bool id = fault == FAULT_ROW || fault == FAULT_COLUMN || fault == FAULT_SEPARATOR; /* "12X" */
     if (rule->names && id && *at != '\n' && *at != rule->separator && at < text->end && report)
         report->other_ids = true;
+    if (rule->list && (fault == FAULT_VALUE || fault == FAULT_EXTRA || fault == FAULT_END))
+        TRY(tamis_list_check_width(text, rule->list, line_of(text, at)));
     switch (fault) {
     case FAULT_ROW: return index_fault(rule, text, at, rule->row_name, rule->rows);
     case FAULT_COLUMN: return index_fault(rule, text, at, rule->column_name, rule->cols);

@@ -39,6 +39,8 @@ typedef struct tamis_line_rule {
     const tamis_field_form *marked; /* of a list in which a line that begins as a comment may be an entry: its fields */
     const tamis_list_form *form; /* of a list whose columns are anywhere; it replaces the separator, skipped and extra;
                                     NULL: the columns are in this order */
+    const tamis_list_form *list; /* of a list: what is told of a line with too many or too few fields; else NULL */
+    bool open;                   /* anything may follow behind the last number and a separator */
     tamis_line_facts *facts;     /* filled in; NULL: not wanted */
 } tamis_line_rule;
 

@@ -81,10 +81,16 @@ static tamis_status split_line(const rating_reader *reader, const char *line,
     static const char *const what[] = {"a user", "an item after the user", "a rating", "a time"};
     const tamis_bounded_text *const text = &reader->input.text;
     const tamis_columns *const columns = &reader->form.columns;
-    TRY(tamis_fields_split(text, &reader->form.fields, line, columns->needed, fields, count));
+    const int needed = columns->needed, one_more = needed + (columns->most > 0 && needed < TAMIS_FIELDS_MOST);
+    TRY(tamis_fields_split(text, &reader->form.fields, line, one_more, fields, count));
     for (int role = 0; role < TAMIS_ROLES; role++)
         if (columns->at[role] >= *count && (role <= TAMIS_ROLE_ITEM || columns->named))
             return tamis_text_fail(text, tamis_fields_end(text, line), "%s", what[role]);
+    if (columns->most > 0 &&
+        (*count < needed ||
+         (*count > needed && tamis_fields_exceed(&reader->form.fields, fields[needed].begin - fields[needed].quoted,
+                                                 tamis_fields_end(text, line), columns->most - needed))))
+        TRY(tamis_list_check_width(text, &reader->form, line));
     *rating = reader->options->missing_value;
     const int at = columns->at[TAMIS_ROLE_RATING];
     return at >= 0 && at < *count ? take_rating(reader, &fields[at], rating) : TAMIS_OK;

@@ -66,13 +66,23 @@ static void texts_of_others_are_named(void **state) {
         {"a.hgr.gz", "2 3\n1 2\n1 3\n", "a hypergraph of hMETIS", "hyperedge vertex"},
         {"a.gr", "c roads\nc\np sp 3 1\na 1 2 5\n", "a graph of DIMACS", "awk"},
         {"a.col", "p edge 3 1\ne 1 2\n", "a graph of DIMACS", "awk"},
+        {"a.txt", "c f\np cnf 3 2\n1 -3 0\n2 3 -1 0\n", "a formula of DIMACS", "clause literal"},
+        {"a.csv", "{\"user\": 1, \"item\": 2}\n", "JSON", "pandas.read_json"},
+        {"a.txt", "[\n  {\"user\": 1}]\n", "JSON", "pandas.read_json"},
+        {"a.el", "<?xml version=\"1.0\"?>\n<graphml>\n", "XML", "networkx.read_graphml"},
+        {"a.txt", "digraph { 1 -> 2; }\n", "a graph of Graphviz", "from to"},
+        {"a.el", "// by hand\nstrict graph G\n{\n1 -- 2\n}\n", "a graph of Graphviz", "from to"},
+        {"a.el", "Creator \"x\"\ngraph [\n  node [\n", "a graph of GML", "networkx.read_gml"},
+        {"a.csv", "sep=;\n1;2;3\n", "a list below Excel's line", "delete this line"},
         {"a.net", "*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n", "a network of Pajek", "networkx.read_pajek"},
         {"a.txt", "1 0:3:0.5 1:2:1\n0 0:1:1\n", "a file of libffm", "sed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_as(cases[i].name, cases[i].content, strlen(cases[i].content), cases[i].what, cases[i].instead);
+    io_refuse("a.txt", "graph 1\n", NULL, TAMIS_ERROR_FORMAT,
+              "a.txt:1: found 'graph', expected an integer node id of 0 or more");
     io_refuse("a.txt", "c x\np y\n", NULL, TAMIS_ERROR_FORMAT,
-              "a.txt:2: found 'p', expected an integer node id of 0 or more"); /* names */
+              "a.txt:1: found 'c', expected an integer node id of 0 or more"); /* names */
 }
 
 /* The letters alone do not make a text a Parquet file. */

@@ -174,8 +174,10 @@ static void refuses_bad_edges(void **state) {
         {"1 2\n3 bob\n", "b.el:2: found 'bob', expected an integer node id of 0 or more"},
         {"1 2\n-3 1\n", "b.el:2: found '-3', expected an integer node id of 0 or more"},
         {"1 2\n3\n", "b.el:2: found the end of the line, expected an integer node id of 0 or more"},
-        {"1 2\n3 4 5\n", "b.el:2: found '5', expected the end of the line"},
-        {"1 2 3\n3 4\n", "b.el:2: found the end of the line, expected a weight"},
+        {"1 2\n3 4 5\n",
+         "b.el:2: found 3 fields, and the first line of data has 2: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+        {"1 2 3\n3 4\n",
+         "b.el:2: found 2 fields, and the first line of data has 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
         {"4 4 2\n3 4\n1 2\n", /* sizes, with which Matrix Market's files begin */
          "b.el: the first line of data, '4 4 2', has three numbers, and the next one two: delete it, or put "
          "'%%MatrixMarket matrix coordinate pattern general' before it in a file named .mtx, whose indices begin with 1"},

@@ -122,6 +122,10 @@ static void follows_titles(void **state) {
          "comments among the data"},
         {"a.el", "# head\n1 2\n% 3 4\n# 5 6\n2 1\n", "csr 3x3 2| 1 2| 2 1",
          "edges: from = column 1, to = column 2; 1 line of comments; 2 lines of comments among the data"},
+        {"a.csv", "from,to,type,weight\n0,1,3,0.5\n", "csr 2x2 1| 0 1 0.5",
+         "edges: from = column 1 'from', to = column 2 'to', weight = column 4 'weight'; 1 line of titles"},
+        {"a.csv", "Unnamed: 0,customer,product\n0,5,7\n1,6,8\n", "csr 7x9 2| 5 7| 6 8",
+         "ratings: user = column 2 'customer', item = column 3 'product'; 1 line of titles"},
         {"a.smtx", "1, 1, 1\n0 1\n0\n", "csr 1x1 1| 0 0", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -182,7 +186,14 @@ static void refuses_other_lists(void **state) {
          "a.csv:2: found 'x', expected an integer item id of 0 or more"},
         {"a.csv", "timestamp,rating,item,user\n1,x,3,2\n", "a.csv:2: found 'x', expected a rating"},
         {"a.csv", "timestamp,rating,item,user\n1,5,3\n",
-         "a.csv:2: found the end of the line, expected an integer user id of 0 or more"},
+         "a.csv:2: found 3 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {"a.csv", "user,item,rating\n1,2,3,4,5,6\n2,3,4\n",
+         "a.csv:2: found 6 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {"a.csv", "user,item\n1,2\n2,3,4\n",
+         "a.csv:3: found 3 fields, and the titles have 2: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {"a.csv", "rating,item,user,text\n5,1,2\n4,1,2,x,y\n",
+         "a.csv:3: found 5 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {"a.csv", "a,x,5\nb,y\n", "a.csv:1: found 'a', expected an integer user id of 0 or more"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         io_refuse(cases[i].name, cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
@@ -198,7 +209,8 @@ static void refuses_bad_ratings(void **state) {
         {"1,1,5\n2,2,good\n", "b.csv:2: found 'good', expected a rating"},
         {"1,1,5\n2,2,\n", "b.csv:2: found the end of the line, expected a rating"},
         {"1,1,5,7\n2,2,1,2001-01-01\n", "b.csv:2: found '-01-01', expected the end of the line"},
-        {"1,1,5,7\n2,2,1\n", "b.csv:2: found the end of the line, expected a number (a time)"},
+        {"1,1,5,7\n2,2,1\n",
+         "b.csv:2: found 3 fields, and the first line of data has 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
         {"1,1\n", "b.csv:1: found 2 fields, expected a user, an item, a rating and optionally a time"},
         {"1,1,1,1,1\n",
          "b.csv:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
@@ -349,7 +361,7 @@ static void windows_know_their_lines(void **state) {
          "b.mtx:400804: found '9', expected the end of the file after entry 400000, the last"},
         {"b.mtx", "%%MatrixMarket matrix coordinate real general\n100000 4000 400001\n", "",
          "b.mtx:400804: found the end of the file, expected entry 400001 of 400001"},
-        {"b.el", "# ids\n", "1 3000000000\n", "b.el:400803: found the end of the line, expected a weight"},
+        {"b.el", "# ids\n", "1 3000000000\n", "b.el:400803: found 2 fields, and the first line of data has 3: "},
         {"b.el", "# ids\n", "1 3000000000 1\n", "b.el: ids up to 3000000000 need index_type = int64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

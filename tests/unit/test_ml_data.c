@@ -41,13 +41,13 @@ static void ratings_are_read(void **state) {
         {".csv", "", "csr 0x0 0", "", ""},
         {".csv", "# nothing\n\n", "csr 0x0 0", "", ""},
         {".csv", "user,item,rating\n", "csr 0x0 0", "", ""},
-        {".data", "196\t242\t3\t881250949\n186\t302\t3.5\t891717742\n196\t302\t-1e0\n",
+        {".data", "196\t242\t3\t881250949\n186\t302\t3.5\t891717742\n196\t302\t-1e0\t881250950\n",
          "csr 2x2 3| 0 0 3| 0 1 -1| 1 1 3.5", "196|186", "242|302"},
         {".dat", "1::1193::5::978300760\r\n1::661::3::978302109\r\n", "csr 1x2 2| 0 0 5| 0 1 3", "1", "1193|661"},
         {".csv", "userId,movieId,rating,timestamp\n1, 296 ,5.0,1147880044\n2,296,.5,x y\n", "csr 2x1 2| 0 0 5| 1 0 0.5",
          "1|2", "296"},
         {".txt", "a;b;1\nc;b;2", "csr 2x1 2| 0 0 1| 1 0 2", "a|c", "b"},
-        {".txt", "  ann   tea  4 \n\n% no\n  # no\nbob tea\n", "csr 2x1 2| 0 0 4| 1 0 1", "ann|bob", "tea"},
+        {".txt", "  ann   tea  4 \n\n% no\n  # no\nbob tea 1\n", "csr 2x1 2| 0 0 4| 1 0 1", "ann|bob", "tea"},
         {".txt", "ann\ttea 2,x::y\nbob\tmilk;z\n", "csr 2x2 2| 0 0 1| 1 1 1", "ann|bob", "tea 2,x::y|milk;z"},
         {".csv", "\"user\",\"item\",\"rating\"\n\"Ann \"\"A\"\" B\",\"tea, black\",\"4.5\"\nbob,\"tea, black\" ,2\n",
          "csr 2x1 2| 0 0 4.5| 1 0 2", "Ann \"A\" B|bob", "tea, black"},
@@ -83,6 +83,16 @@ static void ratings_are_read(void **state) {
         {".csv", "u,std::vector,1\nu,x,2\n", "csr 1x2 2| 0 0 1| 0 1 2", "u", "std::vector|x"},
         {".csv", "u,std::vector,1\n", "csr 1x1 1| 0 0 1", "u", "std::vector"},
         {".csv", "John Doe,The Film,5\nAnn,x,4\n", "csr 2x2 2| 0 0 5| 1 1 4", "John Doe|Ann", "The Film|x"},
+        /* fields behind those that are read may lack, and empty ones more */
+        {".csv", "item,user,rating,text\nx,a,5\ny,b,1,\"t, u\",,\n", "csr 2x2 2| 0 0 5| 1 1 1", "a|b", "x|y"},
+        {".csv", "a,x,5\nb,y,1,\n", "csr 2x2 2| 0 0 5| 1 1 1", "a|b", "x|y"},
+        /* titles of numbers, by their names or by what is below */
+        {".csv", "from,to\n0,1\n1,2\n", "csr 2x2 2| 0 0 1| 1 1 1", "0|1", "1|2"},
+        {".csv", "x,y\n0,1\n1,2\n", "csr 2x2 2| 0 0 1| 1 1 1", "0|1", "1|2"},
+        {".tsv", "head\ttail\nann\tbob\n", "csr 1x1 1| 0 0 1", "ann", "bob"},
+        {".csv", "x,y\n0,1\n1,b\n", "csr 3x3 3| 0 0 1| 1 1 1| 2 2 1", "x|0|1", "y|1|b"},
+        {".csv", "Unnamed: 0,customer,product\n0,5,7\n1,6,8\n", "csr 2x2 2| 0 0 1| 1 1 1", "5|6", "7|8"},
+        {".csv", "user,item,rating\n# c\n1,2,3\n", "csr 1x1 1| 0 0 3", "1", "2"},
         /* the last rating by time, where each line has one; at the same time, by the file */
         {".csv", "a,x,5,200\na,x,1,100\nb,x,3,1\n", "csr 2x1 2| 0 0 5| 1 0 3", "a|b", "x"},
         {".csv", "a,x,5,2024-02-29\na,x,1,2024-02-28 23:59:59\n", "csr 1x1 1| 0 0 5", "a", "x"},
@@ -133,6 +143,24 @@ static void wrong_ratings_are_refused(void **state) {
         {".csv", "a,\"b,1\n", ":1: found '\"b', expected a closing quote at the end of the field"},
         {".csv", "a,\"b\"c,1\n", ":1: found 'c', expected a separator after the quoted field"},
         {".txt", "a b 1\nc,d,2\n", ":2: found the end of the line, expected an item after the user"},
+        /* as many fields as the first line, or the titles */
+        {".txt", "ann tea 4\nbob tea\n",
+         ":2: found 2 fields, and the first line of data has 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+        {".txt", "0 11 12 13\n1 12 13\n2 11\n",
+         ":2: found 3 fields, and the first line of data has 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+        {".csv", "a,x\nb,y\nc,z,5\n",
+         ":3: found 3 fields, and the first line of data has 2: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+        {".csv", "user,item,rating\n1,2,3,4,5,6\n2,3,4\n",
+         ":2: found 6 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {".csv", "user,item,rating\na,x,5\nb,y\nc,z,3\n",
+         ":3: found 2 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {".csv", "item,user,rating,text\na,x,5\nb,y,1,\"t, u\"\nb,y,1,t,u\n",
+         ":4: found 5 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        /* no lists: rows of terms */
+        {".txt", "1 3:1\n2 4:1\n",
+         ":1: fields \"index:value\", as in bags of words and svmlight's files: read it with --from svmlight or --from ldac (file_format in the options), or if these are ids say so: --columns user=1,item=2 (`columns` in the options)"},
+        {".csv", "2 4 2\n0 0:0.5\n1 2:0.25\n",
+         ":1: fields \"index:value\", as in bags of words and svmlight's files: read it with --from svmlight or --from ldac (file_format in the options), or if these are ids say so: --columns user=1,item=2 (`columns` in the options)"},
         /* what may be read in two ways */
         {".txt", "0\t2020-01-01T00:10:00Z\t10.4\t20.1\t50\n",
          ":1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: --columns "
@@ -144,6 +172,12 @@ static void wrong_ratings_are_refused(void **state) {
          ":1: no title is the known name of a rating: name the columns, by titles or by numbers from 1: --columns "
          "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {".csv", "movie,name,rating\n1,2,5\n",
+         ":1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {".csv", "Unnamed: 0,uid,mid,stars\n0,5,7,3\n",
+         ":1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
+         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {".csv", "ann,milk,eggs,flour\nbob,milk\n",
          ":1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
          "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {".csv", "0.5,1.5\n1,2\n",
@@ -271,6 +305,13 @@ static void lists_are_found_by_content(void **state) {
     tamis_names_free(users);
     tamis_names_free(items);
     ml_remove(path);
+    /* a name that lists have, too */
+    char *const sizes = ml_file(".txt", "2 4 2\n0 0:0.5\n1 2:0.25\n");
+    assert_int_equal(tamis_read_data_found(TAMIS_ALS, sizes, NULL, found, &data, &users, &items, NULL), TAMIS_OK);
+    assert_int_equal(tamis_owned_sparse_view(data)->cols, 4);
+    assert_null(users);
+    tamis_owned_sparse_free(data);
+    ml_remove(sizes);
     char *const stated = ml_file(".unknown", "%%MatrixMarket matrix coordinate pattern general\n5 6 1\n1 2\n");
     assert_int_equal(tamis_read_data_found(TAMIS_ALS, stated, NULL, found, &data, &users, &items, NULL), TAMIS_OK);
     assert_string_equal(found, "");
@@ -543,7 +584,7 @@ static void many_ratings_are_as_a_table_has_them(void **state) {
     FILE *const file = fopen(path, "w");
     assert_non_null(file);
     tamis_random random = tamis_random_start(9, 0);
-    fprintf(file, "who,what,how\n");
+    fprintf(file, "who,what,how,date\n");
     for (int i = 0; i < LINES; i++) {
         const int64_t user = tamis_random_below(&random, USERS), item = tamis_random_below(&random, ITEMS);
         table[user][item] = (float)tamis_random_below(&random, 100) / 4;
