@@ -51,8 +51,7 @@ typedef struct list_shape {
 
 static bool is_id(const tamis_field *field) {
     int64_t ignored;
-    const char *const digits = field->begin + (*field->begin == '+');
-    return tamis_parse_index(digits, &ignored) == field->begin + field->length;
+    return tamis_parse_id(field->begin, &ignored) == field->begin + field->length;
 }
 
 /* Whether the columns are those of a list without titles, and what is behind them is numbers. */
@@ -192,61 +191,6 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     return tamis_list_check_width(text, &shape->form, shape->line);
 }
 
-/* Three integers in the first line may be the sizes of what follows. */
-typedef struct size_line {
-    int64_t sizes[3]; /* rows, columns, entries */
-    bool may_be;
-} size_line;
-
-static size_line size_line_of(const tamis_reading *reading, const list_shape *shape) {
-    size_line line = {.may_be = shape->fields == 3 && shape->separator == ' ' && !shape->form.columns.known &&
-                                reading->options.value_column == 0};
-    const char *p = shape->line;
-    for (int i = 0; i < 3 && line.may_be; i++) {
-        p = tamis_parse_index(tamis_skip_blanks(p), &line.sizes[i]);
-        line.may_be = p && (tamis_is_blank(*p) || tamis_at_line_end(&reading->text, p));
-    }
-    return line;
-}
-
-static tamis_status refuse_sizes(const tamis_reading *reading, const list_kind *kind, const size_line *line,
-                                 const char *what, bool values) {
-    return tamis_fail(TAMIS_ERROR_FORMAT,
-                      "%s: the first line of data, '%lld %lld %lld', %s: delete it, or put '%%%%MatrixMarket matrix "
-                      "coordinate %s general' before it in a file named .mtx, whose indices begin with 1%s%s%s",
-                      reading->text.name, (long long)line->sizes[0], (long long)line->sizes[1],
-                      (long long)line->sizes[2], what, values ? "real" : "pattern",
-                      values ? ", or if it is an entry read it with --columns " : "",
-                      !values        ? ""
-                      : kind->square ? "from=1,to=2,weight=3"
-                                     : "user=1,item=2,rating=3",
-                      values ? " (columns in the options)" : "");
-}
-
-/* Sizes whose lines have no values. */
-static tamis_status check_next_line(const tamis_reading *reading, const list_kind *kind, const list_shape *shape,
-                                    const size_line *line) {
-    const tamis_bounded_text *const text = &reading->text;
-    const char *p = tamis_skip_comments(text, tamis_next_line(text, shape->line), kind->comments);
-    if (!line->may_be || p >= text->end) return TAMIS_OK;
-    for (int i = 0; i < 2 && p; i++) {
-        int64_t id;
-        p = tamis_parse_index(tamis_skip_blanks(p), &id);
-        if (p && id > line->sizes[i]) return TAMIS_OK;
-    }
-    if (!p || !tamis_at_line_end(text, tamis_skip_blanks(p))) return TAMIS_OK;
-    return refuse_sizes(reading, kind, line, "has three numbers, and the next one two", false);
-}
-
-/* Sizes that all lines agree with may still be an entry. */
-static tamis_status check_sizes(const tamis_reading *reading, const list_kind *kind, const size_line *line,
-                                const tamis_line_facts *facts) {
-    if (!line->may_be || line->sizes[0] != facts->row_most || line->sizes[1] != facts->column_most ||
-        line->sizes[2] != facts->entries - 1)
-        return TAMIS_OK;
-    return refuse_sizes(reading, kind, line, "may be an entry, or the sizes of the matrix that follows", true);
-}
-
 /* Says what is left out among the data. */
 static void tell_comments(const tamis_reading *reading, int64_t comments) {
     char *const found = reading->options.found;
@@ -280,8 +224,9 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
         reading->options.report->bipartite = konect.bipartite;
     }
     const bool names = !kind->square && kind != &bipartite_list;
-    const size_line sizes = size_line_of(reading, &shape);
-    TRY(check_next_line(reading, kind, &shape, &sizes));
+    const tamis_size_line sizes =
+        reading->options.value_column == 0 ? tamis_size_line_of(text, &shape.form) : (tamis_size_line){0};
+    TRY(tamis_size_line_check_next(text, &shape.form, &sizes));
     tamis_line_facts facts = {.row_most = -1, .column_most = -1};
     const int width = shape.form.columns.named ? shape.form.columns.needed : shape.fields;
     const int fields = width > 2 ? width - 2 : 0; /* behind the ids */
@@ -301,7 +246,7 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
                                            : values == 3 ? fields - 1
                                                          : fields,
                                   .count = -1,
-                                  .plus = true,
+                                  .ids = true,
                                   .comma = shape.separator != ',',
                                   .marked = names ? &shape.form.fields : NULL,
                                   .form = shape.anywhere ? &shape.form : NULL,
@@ -315,7 +260,7 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind **of
                                   .mirror = kind->square && reading->options.undirected ? 1 : 0};
     TRY(tamis_read_line_list(reading, &form, list));
     tell_comments(reading, facts.comments);
-    const tamis_status status = check_sizes(reading, kind, &sizes, &facts);
+    const tamis_status status = tamis_size_line_check(text, &sizes, facts.row_most, facts.column_most, facts.entries);
     return status == TAMIS_OK ? TAMIS_OK : tamis_line_list_finish(reading, status, list, NULL);
 }
 

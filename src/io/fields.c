@@ -25,13 +25,19 @@ static bool separates(const char *p, const char *end, char separator) {
 
 /* Returns how many fields the separator makes of the line, up to COUNTED. */
 static int count_fields(const char *line, const char *end, char separator, bool quotes) {
-    bool inside = false;
+    bool inside = false, begins = true; /* a field, which a quote may open */
     int count = 1;
     while (line < end && tamis_is_blank(*line)) line++;
     while (end > line && tamis_is_blank(end[-1])) end--;
     for (const char *p = line; p < end && count < COUNTED; p++) {
-        if (quotes && *p == '"') inside = !inside;
-        if (!inside && separates(p, end, separator)) count++;
+        if (quotes && *p == '"' && (inside || begins)) {
+            inside = !inside;
+            begins = !inside; /* of a doubled one */
+            continue;
+        }
+        const bool between = !inside && separates(p, end, separator);
+        count += between;
+        begins = between || (begins && tamis_is_blank(*p));
     }
     return count;
 }

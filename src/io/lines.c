@@ -112,8 +112,7 @@ static const char *skip_numbers(const tamis_line_rule *rule, const char *q, int 
 
 /* Parses an index that takes all of a field. */
 static bool is_index(const tamis_field *field, int64_t size, int64_t *index) {
-    const char *const digits = field->begin + (*field->begin == '+');
-    return tamis_parse_index(digits, index) == field->begin + field->length && *index < size;
+    return tamis_parse_id(field->begin, index) == field->begin + field->length && *index < size;
 }
 
 /* Parses the entry at p, whose columns are anywhere. */
@@ -160,11 +159,11 @@ static const char *parse_comma(const tamis_line_rule *rule, const char *p, const
 /* Parses the entry at p, which is no blank; returns the character after its line. */
 static inline const char *parse_line(const tamis_line_rule *rule, const char *p, const char *end, line_fields *line) {
     if (rule->form) return parse_columns(rule, p, end, line);
-    const char *q = tamis_parse_index(rule->plus && *p == '+' ? p + 1 : p, &line->row);
+    const char *q = rule->ids ? tamis_parse_id(p, &line->row) : tamis_parse_index(p, &line->row);
     if (!q || line->row < rule->base || line->row - rule->base >= rule->rows) return no_field(line, FAULT_ROW, p);
     p = skip_separator(q, rule->separator);
     if (!p) return no_separator(line, FAULT_COLUMN, q);
-    q = tamis_parse_index(rule->plus && *p == '+' ? p + 1 : p, &line->column);
+    q = rule->ids ? tamis_parse_id(p, &line->column) : tamis_parse_index(p, &line->column);
     if (!q || line->column < rule->base || line->column - rule->base >= rule->cols)
         return no_field(line, FAULT_COLUMN, p);
     if (rule->no_diagonal && line->row == line->column) return no_field(line, FAULT_DIAGONAL, p);
@@ -302,7 +301,9 @@ static const char *separator_name(char separator) {
 
 static tamis_status index_fault(const tamis_line_rule *rule, const tamis_bounded_text *text, const char *at,
                                 const char *name, int64_t size) {
-    if (size == INT64_MAX) return tamis_text_fail(text, at, "%s of %lld or more", name, (long long)rule->base);
+    if (size == INT64_MAX)
+        return tamis_text_fail(text, at, "%s of %lld or more%s", name, (long long)rule->base,
+                               *at == '0' && tamis_is_digit(at[1]) ? " without zeros before it" : "");
     if (size == 0) return tamis_text_fail(text, at, "no entry in an empty matrix");
     return tamis_text_fail(text, at, "%s from %lld to %lld", name, (long long)rule->base,
                            (long long)(rule->base + size - 1));

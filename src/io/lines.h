@@ -13,6 +13,15 @@ typedef enum tamis_line_value {
     TAMIS_LINE_UNSIGNED
 } tamis_line_value;
 
+/* Parses an id, a number that may have a sign. One with zeros before it is none: 007 may be another than 7. */
+static inline const char *tamis_parse_id(const char *p, int64_t *id) {
+    if (*p < '1') {
+        if (*p == '+') p++;
+        if (*p == '0' && tamis_is_digit(p[1])) return NULL;
+    }
+    return tamis_parse_index(p, id);
+}
+
 /* What all lines have together. */
 typedef struct tamis_line_facts {
     int64_t comments;              /* lines of them */
@@ -34,7 +43,7 @@ typedef struct tamis_line_rule {
     int skipped;                    /* numbers between the indices and the value, read past */
     int extra;                      /* further numbers in a line, read past */
     int64_t count;                  /* entries there must be; -1: any */
-    bool plus;                      /* an index may have a sign */
+    bool ids;                       /* indices are ids: tamis_parse_id */
     bool comma;                     /* a value may have a decimal comma */
     const tamis_field_form *marked; /* of a list in which a line that begins as a comment may be an entry: its fields */
     const tamis_list_form *form; /* of a list whose columns are anywhere; it replaces the separator, skipped and extra;

@@ -1,9 +1,10 @@
-/* Telling times from weights, and reading KONECT's heading. */
+/* Telling times from weights and sizes from entries, and reading KONECT's heading. */
 #include "io/lists.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "base/status.h"
 #include "io/input.h"
 
 static bool take_word(const char **p, const char *const *words, int *which) {
@@ -64,4 +65,64 @@ bool tamis_column_is_times(const tamis_bounded_text *text, const char *line, int
         last = time;
     }
     return count > 0 && (dates || (rises && count >= FEWEST && last > first && last >= DAY));
+}
+
+/* Takes the integers of a line of up to three; returns how many, 0 for any other line. */
+static int take_integers(const tamis_bounded_text *text, const tamis_field_form *form, const char *line,
+                         int64_t numbers[3]) {
+    tamis_field fields[4];
+    int count = 0;
+    if (tamis_fields_split(text, form, line, 4, fields, &count) != TAMIS_OK || count > 3) {
+        tamis_clear_error();
+        return 0;
+    }
+    for (int i = 0; i < count; i++)
+        if (tamis_parse_index(fields[i].begin, &numbers[i]) != fields[i].begin + fields[i].length) return 0;
+    return count;
+}
+
+tamis_size_line tamis_size_line_of(const tamis_bounded_text *text, const tamis_list_form *form) {
+    tamis_size_line line = {0};
+    if (form->titles || form->columns.known || form->lists || form->first >= text->end) return line;
+    line.count = take_integers(text, &form->fields, form->first, line.sizes);
+    if (line.count < 2) line.count = 0;
+    return line;
+}
+
+static tamis_status refuse_sizes(const tamis_bounded_text *text, const tamis_size_line *line, const char *what,
+                                 bool values) {
+    return tamis_fail(TAMIS_ERROR_FORMAT,
+                      "%s: the first line of data, '%lld %lld %lld', %s: delete it, or put '%%%%MatrixMarket matrix "
+                      "coordinate %s general' before it in a file named .mtx, whose indices begin with 1%s",
+                      text->name, (long long)line->sizes[0], (long long)line->sizes[1], (long long)line->sizes[2], what,
+                      values ? "real" : "pattern",
+                      values ? ", or if it is an entry read it with --columns user=1,item=2,rating=3, of a graph "
+                               "from=1,to=2,weight=3 (`columns` in the options)"
+                             : "");
+}
+
+tamis_status tamis_size_line_check_next(const tamis_bounded_text *text, const tamis_list_form *form,
+                                        const tamis_size_line *line) {
+    const char *const next = tamis_fields_next(text, &form->fields, tamis_next_line(text, form->first), NULL);
+    int64_t ids[3];
+    if (line->count != 3 || next >= text->end || take_integers(text, &form->fields, next, ids) != 2 ||
+        ids[0] > line->sizes[0] || ids[1] > line->sizes[1])
+        return TAMIS_OK;
+    return refuse_sizes(text, line, "has three numbers, and the next one two", false);
+}
+
+tamis_status tamis_size_line_check(const tamis_bounded_text *text, const tamis_size_line *line, int64_t row_most,
+                                   int64_t column_most, int64_t entries) {
+    const int64_t *const sizes = line->sizes;
+    const int64_t larger = sizes[0] > sizes[1] ? sizes[0] : sizes[1];
+    if (line->count < 2 || sizes[line->count - 1] != entries - 1 || sizes[0] != row_most) return TAMIS_OK;
+    if (line->count == 3 && sizes[1] == column_most)
+        return refuse_sizes(text, line, "may be an entry, or the sizes of the matrix that follows", true);
+    if (line->count == 3 || column_most > larger || entries < 3) return TAMIS_OK; /* a pair or two may look so */
+    return tamis_fail(
+        TAMIS_ERROR_FORMAT,
+        "%s: the first line of data, '%lld %lld', may be an entry, or the numbers of nodes and edges that "
+        "follow: delete it, or if it is an entry read it with --columns user=1,item=2, of a graph "
+        "from=1,to=2 (`columns` in the options)",
+        text->name, (long long)sizes[0], (long long)sizes[1]);
 }

@@ -14,6 +14,7 @@
 #include "io/columns.h"
 #include "io/formats.h"
 #include "io/input.h"
+#include "io/lists.h"
 #include "ml/names.h"
 #include "sparse/element.h"
 
@@ -38,6 +39,8 @@ static tamis_status find_first(rating_reader *reader, const char **first) {
         .ended = reader->input.ended, .header = reader->options->header, .columns = reader->options->columns};
     TRY(tamis_list_find(&reader->input.text, &request, &reader->form));
     if (reader->options->titles) *reader->options->titles = reader->form.titles && !reader->options->header;
+    const tamis_size_line sizes = tamis_size_line_of(&reader->input.text, &reader->form);
+    TRY(tamis_size_line_check_next(&reader->input.text, &reader->form, &sizes));
     *first = reader->form.first;
     return TAMIS_OK;
 }
@@ -200,6 +203,25 @@ static tamis_status make_room(rating_reader *reader, const char *first) {
     return TAMIS_OK;
 }
 
+/* Looks, where there are as many lines as the first one says, whether all of them agree with it. */
+static tamis_status check_sizes(const rating_reader *reader, const char *first, int64_t lines) {
+    const tamis_bounded_text *const text = &reader->input.text;
+    const tamis_size_line sizes = tamis_size_line_of(text, &reader->form);
+    int64_t most[2] = {-1, -1};
+    if (sizes.count == 0 || sizes.sizes[sizes.count - 1] != lines - 1) return TAMIS_OK;
+    for (const char *p = first; p < text->end; p = next_line(reader, p, NULL)) {
+        tamis_field fields[2];
+        int count = 0;
+        TRY(tamis_fields_split(text, &reader->form.fields, p, 2, fields, &count));
+        for (int i = 0; i < count; i++) {
+            int64_t id;
+            if (tamis_parse_index(fields[i].begin, &id) != fields[i].begin + fields[i].length) return TAMIS_OK;
+            if (id > most[i]) most[i] = id;
+        }
+    }
+    return tamis_size_line_check(text, &sizes, most[0], most[1], lines);
+}
+
 static tamis_status take_lines(rating_reader *reader) {
     const tamis_bounded_text *const text = &reader->input.text;
     const double bytes = (double)(text->end - text->begin);
@@ -207,11 +229,13 @@ static tamis_status take_lines(rating_reader *reader) {
     int64_t lines = 0;
     TRY(find_first(reader, &line));
     TRY(make_room(reader, line));
+    const char *const first = line;
     for (; line < text->end; line = next_line(reader, line, &reader->form.comments)) {
         TRY(reader->form.lists ? take_list(reader, line) : take_line(reader, line));
         if (++lines % REPORT_EVERY == 0)
             TRY(tamis_progress_step(&reader->progress, 0.5 + 0.4 * (double)(line - text->begin) / bytes, text->name));
     }
+    TRY(check_sizes(reader, first, lines));
     if (reader->options->found)
         tamis_list_describe(text, &reader->form, reader->users == reader->items, reader->options->found);
     return TAMIS_OK;

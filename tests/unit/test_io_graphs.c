@@ -184,7 +184,13 @@ static void refuses_bad_edges(void **state) {
         {"# c\n4 5 2\n3 5 7\n4 2 8\n",
          "b.el: the first line of data, '4 5 2', may be an entry, or the sizes of the matrix that follows: delete it, or "
          "put '%%MatrixMarket matrix coordinate real general' before it in a file named .mtx, whose indices begin with "
-         "1, or if it is an entry read it with --columns from=1,to=2,weight=3 (columns in the options)"},
+         "1, or if it is an entry read it with --columns user=1,item=2,rating=3, of a graph from=1,to=2,weight=3 (`columns` in the options)"},
+        {"3 3\n0 1\n1 2\n2 0\n",
+         "b.el: the first line of data, '3 3', may be an entry, or the numbers of nodes and edges that follow: delete it, or if it is an entry read it with --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {"5 3\n0 1\n1 2\n3 4\n",
+         "b.el: the first line of data, '5 3', may be an entry, or the numbers of nodes and edges that follow: delete it, or if it is an entry read it with --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {"1 2\n007 8\n", "b.el:2: found '007', expected an integer node id of 0 or more without zeros before it"},
+        {"0 1\n0 00\n", "b.el:2: found '00', expected an integer node id of 0 or more without zeros before it"},
         {"1 2 3\n3 4 w\n", "b.el:2: found 'w', expected a weight"},
         {"1\n", "b.el:1: found 1 field, expected two ids and optionally a weight and a time"},
         {"1 2 3 4 5\n",

@@ -193,6 +193,12 @@ static void refuses_other_lists(void **state) {
          "a.csv:3: found 3 fields, and the titles have 2: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
         {"a.csv", "rating,item,user,text\n5,1,2\n4,1,2,x,y\n",
          "a.csv:3: found 5 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {"a.csv", "3,3,2\n1,2,5\n2,3,4\n",
+         "a.csv: the first line of data, '3 3 2', may be an entry, or the sizes of the matrix that follows: delete it, or put '%%MatrixMarket matrix coordinate real general' before it in a file named .mtx, whose indices begin with 1, or if it is an entry read it with --columns user=1,item=2,rating=3, of a graph from=1,to=2,weight=3 (`columns` in the options)"},
+        {"a.csv", "7,1,4\n007,1,5\n",
+         "a.csv:2: found '007', expected an integer user id of 0 or more without zeros before it"},
+        {"a.csv", "item,user,rating\n7,1,4\n007,1,5\n",
+         "a.csv:3: found '007', expected an integer item id of 0 or more without zeros before it"},
         {"a.csv", "a,x,5\nb,y\n", "a.csv:1: found 'a', expected an integer user id of 0 or more"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

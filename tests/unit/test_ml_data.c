@@ -93,6 +93,12 @@ static void ratings_are_read(void **state) {
         {".csv", "x,y\n0,1\n1,b\n", "csr 3x3 3| 0 0 1| 1 1 1| 2 2 1", "x|0|1", "y|1|b"},
         {".csv", "Unnamed: 0,customer,product\n0,5,7\n1,6,8\n", "csr 2x2 2| 0 0 1| 1 1 1", "5|6", "7|8"},
         {".csv", "user,item,rating\n# c\n1,2,3\n", "csr 1x1 1| 0 0 3", "1", "2"},
+        /* a quote within a field */
+        {".csv", "5\" disk,x,5\n6\" disk,y,4\n", "csr 2x2 2| 0 0 5| 1 1 4", "5\" disk|6\" disk", "x|y"},
+        {".csv", "user,item,rating\n5\" disk,x,5\n\"a \"\"b,\",y,4\n", "csr 2x2 2| 0 0 5| 1 1 4", "5\" disk|a \"b,",
+         "x|y"},
+        {".csv", "2,4,2\n1,2,5\n3,3,4\n", "csr 3x3 3| 0 0 2| 1 1 5| 2 2 4", "2|1|3", "4|2|3"}, /* no sizes */
+        {".csv", "007,1,5\n7,1,4\n", "csr 2x1 2| 0 0 5| 1 0 4", "007|7", "1"},
         /* the last rating by time, where each line has one; at the same time, by the file */
         {".csv", "a,x,5,200\na,x,1,100\nb,x,3,1\n", "csr 2x1 2| 0 0 5| 1 0 3", "a|b", "x"},
         {".csv", "a,x,5,2024-02-29\na,x,1,2024-02-28 23:59:59\n", "csr 1x1 1| 0 0 5", "a", "x"},
@@ -156,6 +162,13 @@ static void wrong_ratings_are_refused(void **state) {
          ":3: found 2 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
         {".csv", "item,user,rating,text\na,x,5\nb,y,1,\"t, u\"\nb,y,1,t,u\n",
          ":4: found 5 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        /* sizes, or an entry */
+        {".txt", "3 3\n0 1\n1 2\n2 0\n",
+         ": the first line of data, '3 3', may be an entry, or the numbers of nodes and edges that follow: delete it, or if it is an entry read it with --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+        {".csv", "3,3,2\n1,2,5\n2,3,4\n",
+         ": the first line of data, '3 3 2', may be an entry, or the sizes of the matrix that follows: delete it, or put '%%MatrixMarket matrix coordinate real general' before it in a file named .mtx, whose indices begin with 1, or if it is an entry read it with --columns user=1,item=2,rating=3, of a graph from=1,to=2,weight=3 (`columns` in the options)"},
+        {".csv", "3,3,2\n1,2\n2,3\n",
+         ": the first line of data, '3 3 2', has three numbers, and the next one two: delete it, or put '%%MatrixMarket matrix coordinate pattern general' before it in a file named .mtx, whose indices begin with 1"},
         /* no lists: rows of terms */
         {".txt", "1 3:1\n2 4:1\n",
          ":1: fields \"index:value\", as in bags of words and svmlight's files: read it with --from svmlight or --from ldac (file_format in the options), or if these are ids say so: --columns user=1,item=2 (`columns` in the options)"},

@@ -121,7 +121,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     } else if (status != TAMIS_OK) {
         return tool_file_error(status, path);
     }
-    if (titles || strncmp(found, "lists", 5) == 0 || strstr(found, " among the data")) tool_note("%s: %s", path, found);
+    if (titles || strncmp(found, "lists", 5) == 0 || strchr(found, ';')) tool_note("%s: %s", path, found);
     tool_source_tell(path, &source->report);
     if (is_file) source->bytes = information.st_size;
     return 0;
