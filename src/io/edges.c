@@ -141,7 +141,7 @@ static bool sniff_ratings(const tamis_bounded_text *text) {
 /* Finds the column of the values: 3, 4, or one that its title tells; 0 if there are none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
                        const list_shape *shape) {
-    const int requested = kind == &rating_list ? 0 : reading->options.value_column;
+    const int requested = reading->options.value_column;
     tamis_read_report *const report = reading->options.report;
     int times = kind != &rating_list && shape->fields > 3 && requested != 4 ? 4 : 0, values = shape->fields > 2 ? 3 : 0;
     if (requested != 0) {
@@ -185,9 +185,16 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
                                  "lines of different lengths: lists of items by user, which tamis_read_ratings reads");
     }
     if (!shape->anywhere && !has_fields(shape, kind->fewest_fields)) return refuse_fields(text, shape, kind->fields);
-    if (kind != &rating_list && shape->fields < reading->options.value_column)
+    if (shape->fields < reading->options.value_column)
         return refuse_fields(text, shape,
                              reading->options.value_column == 3 ? "a value in column 3" : "a value in column 4");
+    for (int role = 0; role <= TAMIS_ROLE_ITEM; role++)
+        if (reading->options.value_column > 0 && shape->form.columns.at[role] == reading->options.value_column - 1)
+            return tamis_fail(
+                TAMIS_ERROR_ARGUMENT,
+                "options.value_column = %d: column %d of %s has ids: name the columns (--columns, `columns` "
+                "in the options)",
+                reading->options.value_column, reading->options.value_column, text->name);
     return tamis_list_check_width(text, &shape->form, shape->line);
 }
 

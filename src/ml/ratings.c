@@ -4,6 +4,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -71,7 +72,9 @@ static tamis_status take_id(rating_reader *reader, tamis_field *id, const char *
 
 static tamis_status take_rating(const rating_reader *reader, const tamis_field *f, double *rating) {
     const tamis_bounded_text *const text = &reader->input.text;
-    if (!tamis_field_number(&reader->form.fields, f, rating)) return tamis_text_fail(text, f->begin, "a rating");
+    if (!tamis_field_number(&reader->form.fields, f, rating))
+        return tamis_text_fail(text, f->begin, "%s",
+                               memchr(f->begin, ',', f->length) ? "a rating with a point, no comma" : "a rating");
     const bool single = reader->options->value_type == TAMIS_F32;
     if (!(fabs(*rating) <= (single ? (double)FLT_MAX : DBL_MAX)))
         return tamis_text_fail(text, f->begin, "a rating that %s can hold", single ? "fp32" : "fp64");
@@ -312,7 +315,14 @@ done:
 static tamis_status make_matrix(rating_reader *reader, tamis_owned_sparse **matrix) {
     const tamis_ratings_options *const options = reader->options;
     TRY(convert(reader, options->value_type, reader->values, options->sum, matrix));
-    const bool repeated = tamis_owned_sparse_view(*matrix)->nnz < reader->count;
+    const int64_t replaced = reader->count - tamis_owned_sparse_view(*matrix)->nnz;
+    const bool repeated = replaced > 0;
+    if (repeated && !options->sum && !reader->form.lists && options->found) {
+        const size_t used = strlen(options->found);
+        snprintf(options->found + used, TAMIS_FOUND_BYTES - used,
+                 "; %lld rating%s replaced by a later one of the same pair", (long long)replaced,
+                 replaced == 1 ? "" : "s");
+    }
     tamis_status status = TAMIS_OK;
     if (repeated && reader->times && !reader->in_order && (!options->sum || options->times)) {
         tamis_owned_sparse_free(*matrix);

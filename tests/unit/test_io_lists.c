@@ -164,6 +164,20 @@ static void takes_columns(void **state) {
               "options.columns = \"user=1,item=4\": expected NULL for a file of format metis");
 }
 
+/* The column of the values may be asked for in any list. */
+static void takes_the_value_column(void **state) {
+    (void)state;
+    tamis_read_options options = io_options();
+    options.value_column = 4;
+    io_expect("u1.base", "3\t1\t5\t888892593\n1\t2\t4\t880869953\n", &options,
+              "csr 4x3 2| 1 2 880869953| 3 1 888892593");
+    io_expect("a.csv", "user,item,rating,amount\n1,2,-1,0.5\n", &options, "csr 2x3 1| 1 2 0.5");
+    options.value_column = 3;
+    io_refuse(
+        "a.csv", "rating,user,item\n5,1,2\n", &options, TAMIS_ERROR_ARGUMENT,
+        "options.value_column = 3: column 3 of a.csv has ids: name the columns (--columns, `columns` in the options)");
+}
+
 /* What is no list of pairs, or may be read in two ways. */
 static void refuses_other_lists(void **state) {
     (void)state;
@@ -389,6 +403,7 @@ int main(void) {
         cmocka_unit_test(follows_titles),
         cmocka_unit_test(refuses_other_lists),
         cmocka_unit_test(takes_columns),
+        cmocka_unit_test(takes_the_value_column),
         cmocka_unit_test(refuses_bad_ratings),
         cmocka_unit_test(names_of_formats),
         cmocka_unit_test(chooses_the_format),

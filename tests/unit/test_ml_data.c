@@ -145,7 +145,8 @@ static void wrong_ratings_are_refused(void **state) {
         {".csv", "a,b,1x\nc,d,2\n", ":1: found '1x', expected a rating"},
         {".csv", "a,b,NA\nc,d,2\n", ":1: found 'NA', expected a rating"},
         {".csv", "a,b,-\nc,d,2\n", ":1: found '-', expected a rating"},
-        {".csv", "a;b;1,2.5\n", ":1: found '1', expected a rating"},
+        {".csv", "a;b;1,2.5\n", ":1: found '1', expected a rating with a point, no comma"},
+        {".csv", "1,2,\"3,5\"\n2,2,\"4,5\"\n", ":1: found '3', expected a rating with a point, no comma"},
         {".csv", "a,\"b,1\n", ":1: found '\"b', expected a closing quote at the end of the field"},
         {".csv", "a,\"b\"c,1\n", ":1: found 'c', expected a separator after the quoted field"},
         {".txt", "a b 1\nc,d,2\n", ":2: found the end of the line, expected an item after the user"},
@@ -279,6 +280,8 @@ static void the_form_is_told(void **state) {
          "ratings: user = column 1 'user', item = column 2 'item', rating = column 3 'rating'; 1 line of titles, 2 lines of "
          "comments"},
         {"a,x\n", NULL, "ratings: user = column 1, item = column 2"},
+        {"a,x,5\na,x,4\nb,x,3\na,x,2\n", NULL,
+         "ratings: user = column 1, item = column 2, rating = column 3; 2 ratings replaced by a later one of the same pair"},
         {"a,b,x\n", "user=3,item=1", "ratings: user = column 3, item = column 1"},
         {"0,1,2,3,4\n1,2\n", NULL, "lists: user = column 1, items = the others"},
     };
