@@ -320,7 +320,7 @@ static tamis_status make_matrix(rating_reader *reader, tamis_owned_sparse **matr
     if (repeated && !options->sum && !reader->form.lists && options->found) {
         const size_t used = strlen(options->found);
         snprintf(options->found + used, TAMIS_FOUND_BYTES - used,
-                 "; %lld rating%s replaced by a later one of the same pair", (long long)replaced,
+                 "; %lld line%s replaced by a later one of the same pair", (long long)replaced,
                  replaced == 1 ? "" : "s");
     }
     tamis_status status = TAMIS_OK;

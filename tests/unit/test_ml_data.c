@@ -281,7 +281,7 @@ static void the_form_is_told(void **state) {
          "comments"},
         {"a,x\n", NULL, "ratings: user = column 1, item = column 2"},
         {"a,x,5\na,x,4\nb,x,3\na,x,2\n", NULL,
-         "ratings: user = column 1, item = column 2, rating = column 3; 2 ratings replaced by a later one of the same pair"},
+         "ratings: user = column 1, item = column 2, rating = column 3; 2 lines replaced by a later one of the same pair"},
         {"a,b,x\n", "user=3,item=1", "ratings: user = column 3, item = column 1"},
         {"0,1,2,3,4\n1,2\n", NULL, "lists: user = column 1, items = the others"},
     };
