@@ -212,6 +212,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     if type(S) is not Pattern and planned is None:
         known = remembered(S)
         if known is not None and (statistics is None or not known.pattern.sparse.transposed):
+            if out is not None:  # the pattern has arrays of its own
+                _check_output(out, (("S's indices", S.indices), ("S's indices", S.indptr)))
             own = S.data if values is None and not how.as_pattern else values
             try:
                 return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
@@ -220,8 +222,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     if type(S) is Pattern:
         if S.sparse.tensors:
             S.sparse.check_memory()
-        if out is not None and values is None and not how.as_pattern:
-            _check_output(out, (("S's values", S.sparse.values),))
+        if out is not None:
+            _check_output(out, S.sparse.arrays(values is None and not how.as_pattern))
         if recipes is None:
             recipes = S.recipes
         key = key_of(operation, how, operands, values, out)
@@ -236,8 +238,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         planned = planned or S.plan_of
     else:
         s = sparse(S, cols=None if how.transpose else views[-1].shape[0 if len(views[-1].shape) == 1 else -2])
-        if out is not None and values is None and not how.as_pattern:
-            _check_output(out, (("S's values", s.values),))
+        if out is not None:
+            _check_output(out, s.arrays(values is None and not how.as_pattern))
     copies = _fitting(names, views, values, s, s.shape[1] if how.transpose else s.shape[0])
     if copies is not None:
         return compute(operation, S, names, copies[0], out, how, alpha, beta, copies[1], statistics, planned, recipes)

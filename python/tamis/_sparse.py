@@ -71,6 +71,11 @@ class Sparse:
         struct.values, struct.value_type, struct.batch_stride = pointer, kind, apart
         return struct
 
+    def arrays(self, with_values: bool) -> Any:
+        """Pairs of names and arrays that no output may be in."""
+        indices = (("S's indices", view) for view in self._views[:2])
+        return (("S's values", self.values), *indices) if with_values else indices
+
     def moved(self) -> bool:
         """Whether tensors of PyTorch have new addresses: `resize_` frees their memory, although views still use it."""
         for tensor, pointer in self.tensors:

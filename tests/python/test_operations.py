@@ -174,6 +174,9 @@ def test_outputs_over_operands(library, of, random):
         if library == "numpy":
             with pytest.raises(ValueError, match="out shares memory with S's values"):
                 sddmm(A, B, out=S.data)
+            for values in (None, v[:S.nnz]):
+                with pytest.raises(ValueError, match="out shares memory with S's indices"):
+                    sddmm(A, B, values=values, out=S.indices.view("float32"))
         for out in (x[:n, n:], x[n:2 * n, :n], x[n:2 * n, 5:n + 5], empty(n, n)):
             assert np.array_equal(np.asarray(spmm(B, out=out)), np.asarray(want))
         kept = sddmm(A, B, values=v[:S.nnz])
