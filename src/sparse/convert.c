@@ -28,6 +28,15 @@ static void take(stage *at, tamis_owned_sparse *made) {
     at->view = made->view;
 }
 
+/* What was made becomes the view if it was made without an error. */
+static tamis_status take_or_free(stage *at, tamis_owned_sparse *made, tamis_status status) {
+    if (status == TAMIS_OK)
+        take(at, made);
+    else
+        tamis_owned_sparse_free(made);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------- types */
 
 typedef struct copying {
@@ -156,12 +165,7 @@ static tamis_status group(stage *at, bool by_column, tamis_index_type offset_typ
     TRY(tamis_owned_sparse_create(&shape, at->view.values != NULL, &made));
     const tamis_status status = tamis_group(&at->view, by_column, 0, offset_type, made->offsets,
                                             &(tamis_reordered){made->columns, made->values, NULL});
-    if (status != TAMIS_OK) {
-        tamis_owned_sparse_free(made);
-        return status;
-    }
-    take(at, made);
-    return TAMIS_OK;
+    return take_or_free(at, made, status);
 }
 
 /* Groups a COO that becomes one again: rows without entries are left out meanwhile. */
@@ -177,12 +181,7 @@ static tamis_status group_listed(stage *at) {
     const tamis_status status =
         tamis_group_listed(&at->view, false, TAMIS_I64, at->listed, &made->view.rows, made->offsets,
                            &(tamis_reordered){made->columns, made->values, NULL});
-    if (status != TAMIS_OK) {
-        tamis_owned_sparse_free(made);
-        return status;
-    }
-    take(at, made);
-    return TAMIS_OK;
+    return take_or_free(at, made, status);
 }
 
 static tamis_status sort(stage *at) {
@@ -190,12 +189,7 @@ static tamis_status sort(stage *at) {
     TRY(tamis_owned_sparse_create(&at->view, at->view.values != NULL, &made));
     memcpy(made->offsets, at->view.offsets, (size_t)(at->view.rows + 1) * tamis_index_size(at->view.offset_type));
     const tamis_status status = tamis_sort_rows(&at->view, 0, &(tamis_reordered){made->columns, made->values, NULL});
-    if (status != TAMIS_OK) {
-        tamis_owned_sparse_free(made);
-        return status;
-    }
-    take(at, made);
-    return TAMIS_OK;
+    return take_or_free(at, made, status);
 }
 
 /* counts: a pattern gets ones, whose sums are how often each entry is there. */
