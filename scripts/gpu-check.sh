@@ -58,10 +58,8 @@ sanitizer=$(command -v compute-sanitizer || first /usr/local/cuda*/bin/compute-s
 
 ONLY=${ONLY:+build,$ONLY}
 begin build 180
-if build_here "$build" "$top/build.log" "$limit" tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls test_gpu_cross \
-    test_dense test_device_memory test_mask test_gradient test_gradient_whole test_softmax_rows test_batches test_two_devices test_sums \
-    test_d_is_b test_ceilings test_entry_order test_message test_graph_attention test_segment test_ml_fit test_ml_memory test_ml_recommenders \
-    test_ml_topics; then
+if build_here "$build" "$top/build.log" "$limit" tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls tamis_test_core tamis_test_cross \
+    tamis_test_gpu tamis_test_ml; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -90,7 +88,7 @@ cross() {
         (
             # shellcheck disable=SC2086
             TAMIS_TEST_SEED=$((start + w)) timeout -k 5 $((limit + 5)) \
-                "$build/tests/gpu/test_gpu_cross" "$3" $what >"$top/$1.$w.log" 2>&1
+                "$build/tests/tamis_test_cross" test_gpu_cross "$3" $what >"$top/$1.$w.log" 2>&1
             echo $? >"$top/$1.$w.code"
         ) &
     done
@@ -176,18 +174,18 @@ python=''
 
 # ------------------------------------------------------------------------------------------ unit tests on the device
 
-# start_units NAME LIMIT TEST [ARGUMENT...]: a test program that takes a device's name, beside the others; a time limit each, and a
+# start_units NAME LIMIT AREA TEST [ARGUMENT...]: a file of tests that takes a device's name, beside the others; a time limit each, and a
 # seed each of those that draw
 started=0
 start_units() {
     units_limit=$(least "$2" "$(left)")
     started=$((started + 1))
     (
-        name=$1 test=$3
-        shift 3
+        name=$1 area=$3 test=$4
+        shift 4
         begun=$(date +%s)
         log=$top/units.$name.$test.$started
-        TAMIS_TEST_SEED=$((start + started)) timeout -k 5 "$units_limit" "$build"/tests/*/"$test" "$device" "$@" >"$log.log" 2>&1
+        TAMIS_TEST_SEED=$((start + started)) timeout -k 5 "$units_limit" "$build/tests/tamis_test_$area" "$test" "$device" "$@" >"$log.log" 2>&1
         echo $? $(($(date +%s) - begun)) >"$log.code"
     ) &
     units_running="$units_running $!"
@@ -208,26 +206,26 @@ units() {
 if begin units 430; then
     rm -f "$top"/units.*
     units_running=''
-    start_units dense 60 test_dense
-    start_units dense 60 test_device_memory
-    start_units dense 60 test_ceilings
-    start_units masks 60 test_mask
+    start_units dense 60 core test_dense
+    start_units dense 60 core test_device_memory
+    start_units dense 60 gpu test_ceilings
+    start_units masks 60 core test_mask
     # a round a process: two in one took 201 s on an H100
-    start_units gradients 330 test_gradient 1
-    start_units gradients 330 test_gradient 1
-    start_units gradients-whole 330 test_gradient_whole
-    start_units softmax-rows 200 test_softmax_rows
-    start_units batches 430 test_batches gpu- # its kernels: 200 s beside the rest on an H100 were not enough
-    start_units two-devices 100 test_two_devices
-    start_units sums 200 test_sums gpu-tensor
-    start_units d-is-b 200 test_d_is_b
-    start_units graphs 60 test_entry_order
+    start_units gradients 330 core test_gradient 1
+    start_units gradients 330 core test_gradient 1
+    start_units gradients-whole 330 core test_gradient_whole
+    start_units softmax-rows 200 core test_softmax_rows
+    start_units batches 430 core test_batches gpu- # its kernels: 200 s beside the rest on an H100 were not enough
+    start_units two-devices 100 core test_two_devices
+    start_units sums 200 core test_sums gpu-tensor
+    start_units d-is-b 200 core test_d_is_b
+    start_units graphs 60 gpu test_entry_order
     # Of their calls every so manieth. Every 31st of messages in two processes: one alone took more than 330 s on an H200.
-    start_units graphs 430 test_message 62 $((start % 31))
-    start_units graphs 430 test_message 62 $((start % 31 + 31))
-    start_units graphs 330 test_graph_attention 3
-    start_units graphs 330 test_segment 7
-    for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
+    start_units graphs 430 core test_message 62 $((start % 31))
+    start_units graphs 430 core test_message 62 $((start % 31 + 31))
+    start_units graphs 330 core test_graph_attention 3
+    start_units graphs 330 core test_segment 7
+    for models in fit memory recommenders topics; do start_units models 100 ml test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running
     units dense 'include/tamis/dense.h against plain loops; copies of memory; probes'

@@ -28,18 +28,18 @@ SHORT = 2  # seconds: a test that takes less runs before the others, since it ma
 SLOWER = 10  # so many times what the tests take unchanged: then a loop does not end, however slow the machine
 # what notices a change of a layer soonest: targets to build, tests to run
 FIRST = {
-    "src/base": ("test_io_number test_dense test_threads", "test_io_number|test_dense$|test_threads"),
-    "src/sparse": ("tests/unit/all", "test_sparse|test_generate"),
-    "src/io": ("tests/unit/all", "test_io"),
-    "src/group": ("tests/unit/all", "test_shard|test_group|test_transport|test_metis"),
-    "src/slabs": ("test_slabs", "test_slabs"),
-    "src/core": ("tests/unit/all test_cross", "test_plan|test_arguments|test_faults|test_gradient|test_batches|cross"),
-    "src/cpu": ("test_cross test_dense test_gradient", "cross_quick|test_dense$|test_gradient$"),
-    "src/reference": ("test_oracle test_gradient_oracle", "test_oracle|test_gradient_oracle"),
-    "src/select": ("test_plan tamis_program", "test_plan|cli.explain|cli.bench"),
-    "src/gpu": ("tests/gpu/all", "test_prepare|gpu_"),
-    "src/ml": ("tests/unit/all", "test_ml"),
-    "lab/bench/peers": ("test_peers tamis_program", "test_peers|cli.bench"),
+    "src/base": ("tamis_test_io tamis_test_core", "test_io_number|test_dense$|test_threads"),
+    "src/sparse": ("tamis_test_sparse", "test_sparse|test_generate"),
+    "src/io": ("tamis_test_io", "test_io"),
+    "src/group": ("tamis_test_group", "test_shard|test_group|test_transport|test_metis"),
+    "src/slabs": ("tamis_test_group", "test_slabs"),
+    "src/core": ("tamis_test_core tamis_test_cross", "test_plan|test_arguments|test_faults|test_gradient|test_batches|cross"),
+    "src/cpu": ("tamis_test_cross tamis_test_core", "cross_quick|test_dense$|test_gradient$"),
+    "src/reference": ("tamis_test_core", "test_oracle|test_gradient_oracle"),
+    "src/select": ("tamis_test_core tamis_program", "test_plan|cli.explain|cli.bench"),
+    "src/gpu": ("tamis_test_gpu", "test_prepare|test_gpu_"),
+    "src/ml": ("tamis_test_ml", "test_ml"),
+    "lab/bench/peers": ("tamis_test_cli tamis_program", "test_peers|cli.bench"),
     "tools/tamis": ("tests/cli/all", "cli|test_tool|test_bounds|test_suites|test_peers|test_model"),
 }
 

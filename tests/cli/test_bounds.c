@@ -1,14 +1,10 @@
 /* The oracle's bounds where numbers are extreme: what is right passes, what is wrong does not, and no bound is NaN. */
+#include "support/test.h"
+
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/edges.h"
 #include "cli/problem.h"
@@ -140,8 +136,7 @@ static void check_values(const double *values) {
     }
 }
 
-static void values_of_every_size_have_bounds(void **state) {
-    (void)state;
+TEST(values_of_every_size_have_bounds) {
     static const double lists[][6] = {
         {1, -2, 0.5, 3, -0.25, 7},
         {1e6, -3e5, 12, 70000, -1e5, 1},
@@ -159,8 +154,7 @@ static void values_of_every_size_have_bounds(void **state) {
     }
 }
 
-static void infinities_and_nan_are_compared_by_class(void **state) {
-    (void)state;
+TEST(infinities_and_nan_are_compared_by_class) {
     const double lists[][2] = {{(double)INFINITY, 1}, {-(double)INFINITY, 1}, {(double)NAN, 2}};
     for (int n = 0; n < 3; n++) {
         double values[NNZ];
@@ -181,8 +175,7 @@ static void infinities_and_nan_are_compared_by_class(void **state) {
 }
 
 /* A score of minus infinity has p = 0, exactly, and nothing hides behind it. */
-static void a_score_of_minus_infinity_has_no_error(void **state) {
-    (void)state;
+TEST(a_score_of_minus_infinity_has_no_error) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = t % 3 == 1 ? -(double)INFINITY : 0.1 * (t % 7);
     for (int n = 0; n < 4; n++) {
@@ -200,8 +193,7 @@ static void a_score_of_minus_infinity_has_no_error(void **state) {
 }
 
 /* Far below the largest score of a row, the exponent is as large as its rounding is coarse. */
-static void small_probabilities_have_the_error_of_their_exponent(void **state) {
-    (void)state;
+TEST(small_probabilities_have_the_error_of_their_exponent) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = -70.0 * (t % COLS) + 0.3 * (t % 7);
     fixture f;
@@ -218,8 +210,7 @@ static void small_probabilities_have_the_error_of_their_exponent(void **state) {
 }
 
 /* An infinity stands for itself alone, and so does NaN. */
-static void what_is_not_finite_is_the_same(void **state) {
-    (void)state;
+TEST(what_is_not_finite_is_the_same) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = 0.25;
     values[0] = (double)INFINITY;
@@ -240,8 +231,7 @@ static void what_is_not_finite_is_the_same(void **state) {
 }
 
 /* A bound that could pass anything is no verdict. */
-static void a_wide_bound_tells_nothing(void **state) {
-    (void)state;
+TEST(a_wide_bound_tells_nothing) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = 0.25;
     fixture f;
@@ -257,8 +247,7 @@ static void a_wide_bound_tells_nothing(void **state) {
 }
 
 /* What fp16 cannot hold may be infinite, of the right sign, and nothing else; what it can hold may not. */
-static void overflow_is_an_expected_infinity(void **state) {
-    (void)state;
+TEST(overflow_is_an_expected_infinity) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = t % 2 ? 60000 : 0.25;
     fixture f;
@@ -276,8 +265,7 @@ static void overflow_is_an_expected_infinity(void **state) {
 }
 
 /* One dot product whose terms cancel: the error is that of the terms, not of the little that is left. */
-static void products_that_cancel_keep_the_error_of_their_terms(void **state) {
-    (void)state;
+TEST(products_that_cancel_keep_the_error_of_their_terms) {
     enum { TERMS = 100 };
     int32_t offsets[] = {0, 1}, column = 0;
     double a[TERMS], b[TERMS], p = 0;
@@ -316,8 +304,7 @@ static float cut(float x, int bits) {
 
 /* Inputs rounded to TF32 are wrong where the plan is exact and right where it rounds; those with three bits less
    are wrong in any case. */
-static void inputs_rounded_to_tf32_are_right_where_a_plan_rounds(void **state) {
-    (void)state;
+TEST(inputs_rounded_to_tf32_are_right_where_a_plan_rounds) {
     enum { TF32_LACKS = 13 };
     const double values[NNZ] = {0};
     for (int lacking = TF32_LACKS; lacking <= TF32_LACKS + 3; lacking += 3) {
@@ -346,8 +333,7 @@ static void inputs_rounded_to_tf32_are_right_where_a_plan_rounds(void **state) {
 
 /* One neighbour off is wrong where the exact result is well on this side of the middle, and so is a whole output that
    was cut off: half a unit in the last place is allowed, and the little error of the sums. */
-static void half_types_are_rounded_to_nearest(void **state) {
-    (void)state;
+TEST(half_types_are_rounded_to_nearest) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = 0.3 + 0.17 * (t % 7);
     for (int n = 2; n < 4; n++) {
@@ -375,8 +361,7 @@ static void half_types_are_rounded_to_nearest(void **state) {
 }
 
 /* alpha scales the bound with the result; an old output adds one more term of its row's sum, and three roundings. */
-static void the_bound_is_scaled_as_the_result_is(void **state) {
-    (void)state;
+TEST(the_bound_is_scaled_as_the_result_is) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = 0.3 + 0.17 * (t % 7);
     fixture f;
@@ -392,8 +377,7 @@ static void the_bound_is_scaled_as_the_result_is(void **state) {
 }
 
 /* A processor may take subnormal operands of bf16 for 0, not of other types, and nothing that is larger. */
-static void subnormal_numbers_of_bf16_may_be_lost(void **state) {
-    (void)state;
+TEST(subnormal_numbers_of_bf16_may_be_lost) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = t % COLS == 0 ? 0x1p-127 : 0;
     for (int operation = 0; operation <= TAMIS_OP_SPMM; operation++) {
@@ -420,8 +404,7 @@ static void subnormal_numbers_of_bf16_may_be_lost(void **state) {
 }
 
 /* The project's rule, which the other bounds are made of. */
-static void sums_are_held_to_the_rule(void **state) {
-    (void)state;
+TEST(sums_are_held_to_the_rule) {
     for (int n = 0; n < 4; n++) {
         const double unit = types[n] == TAMIS_F64 ? 0x1p-53 : 0x1p-24;
         assert_true(fabs(tamis_sum_tolerance(types[n], 0) / (1e-6 * 0x1p24 * unit) - 1) < 1e-12);
@@ -431,8 +414,7 @@ static void sums_are_held_to_the_rule(void **state) {
     assert_true(tamis_rounding_tolerance(TAMIS_MATH_TF32, 0) == 0x1p-10 + 0x1p-20);
 }
 
-static void squares_are_summed_over_the_whole_range(void **state) {
-    (void)state;
+TEST(squares_are_summed_over_the_whole_range) {
     static const double sizes[] = {1e-320, 1e-200, 1, 1e200, 1e307};
     for (int n = 0; n < 5; n++) {
         tamis_squares three = {0}, four = {0}, none = {0};
@@ -446,26 +428,9 @@ static void squares_are_summed_over_the_whole_range(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_every_size_have_bounds),
-        cmocka_unit_test(infinities_and_nan_are_compared_by_class),
-        cmocka_unit_test(a_score_of_minus_infinity_has_no_error),
-        cmocka_unit_test(small_probabilities_have_the_error_of_their_exponent),
-        cmocka_unit_test(what_is_not_finite_is_the_same),
-        cmocka_unit_test(a_wide_bound_tells_nothing),
-        cmocka_unit_test(overflow_is_an_expected_infinity),
-        cmocka_unit_test(products_that_cancel_keep_the_error_of_their_terms),
-        cmocka_unit_test(inputs_rounded_to_tf32_are_right_where_a_plan_rounds),
-        cmocka_unit_test(half_types_are_rounded_to_nearest),
-        cmocka_unit_test(the_bound_is_scaled_as_the_result_is),
-        cmocka_unit_test(subnormal_numbers_of_bf16_may_be_lost),
-        cmocka_unit_test(sums_are_held_to_the_rule),
-        cmocka_unit_test(squares_are_summed_over_the_whole_range),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
+TEST_RUN() {
     if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
-    const int failed = cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
+    const int failed = test_run("bounds", NULL, NULL, NULL);
     tamis_device_close(device);
     return failed;
 }

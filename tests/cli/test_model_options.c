@@ -1,15 +1,11 @@
 /* The options of training: their defaults are the library's, none is forgotten, and what a training that goes on may
    change. */
+#include "support/test.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/exit.h"
 #include "cli/text.h"
@@ -21,8 +17,7 @@ static const tool_option *option_of(int method, const char *name) {
     return option;
 }
 
-static void defaults_are_those_of_the_library(void **state) {
-    (void)state;
+TEST(defaults_are_those_of_the_library) {
     for (int method = 0; method < tamis_method_count(); method++) {
         tool_train_settings preset = {.device = 0}, of_library = {.device = 0};
         tool_options_preset(tool_train_options((tamis_method)method), &preset);
@@ -41,8 +36,7 @@ static void defaults_are_those_of_the_library(void **state) {
 }
 
 /* What is typed is what the field of that name has, whatever its C type, and comes back as it was typed. */
-static void options_are_fields_of_the_library(void **state) {
-    (void)state;
+TEST(options_are_fields_of_the_library) {
     static const char *const typed[][2] = {{"factors", "7"},       {"iterations", "3"},
                                            {"seed", "9"},          {"type", "fp64"},
                                            {"tolerance", "0.5"},   {"regularization", "0.25"},
@@ -88,8 +82,7 @@ static void give(int count, const char *const *words) {
     tool_options_remember(count, arguments);
 }
 
-static void going_on_keeps_the_numbers(void **state) {
-    (void)state;
+TEST(going_on_keeps_the_numbers) {
     static const char *const more[] = {"data", "--iterations", "40", "--resume", "--factors", "12"};
     static const char *const other[] = {"data", "--factors", "13"};
     tamis_model_options checkpoint;
@@ -108,8 +101,7 @@ static void going_on_keeps_the_numbers(void **state) {
     tool_options_remember(0, NULL);
 }
 
-static void arguments_are_typed_again(void **state) {
-    (void)state;
+TEST(arguments_are_typed_again) {
     static const char *const given[] = {"a b.csv", "-o", "it's", "--resume=old", "--x", "", "--resumed", "--resume"};
     tool_text line = {0};
     give(8, given);
@@ -122,13 +114,7 @@ static void arguments_are_typed_again(void **state) {
     tool_options_remember(0, NULL);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_those_of_the_library),
-        cmocka_unit_test(options_are_fields_of_the_library),
-        cmocka_unit_test(going_on_keeps_the_numbers),
-        cmocka_unit_test(arguments_are_typed_again),
-    };
+TEST_RUN() {
     tool_train_options_prepare();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL, NULL, NULL);
 }

@@ -1,21 +1,17 @@
 /* The peers of the benchmark against the oracle: CUDA's with a stand-in for their libraries that computes on the host,
    the CPU's where they are installed; what becomes of a Python process that fails; and the mirror that brings a problem
    to a device, where an OpenCL one is present. */
+#include "support/test.h"
+
 #include <tamis/generate.h>
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bench/peers.h"
 #include "cli/mirror.h"
@@ -94,8 +90,7 @@ static bool compute_and_compare(fixture *f, const tool_peer_kind *kind) {
     return true;
 }
 
-static void a_library_that_is_not_there_is_named(void **state) {
-    (void)state;
+TEST(a_library_that_is_not_there_is_named) {
     fixture f;
     make(&f, TAMIS_OP_SDDMM, TAMIS_F32, true);
     char path[] = "/tmp/tamis-peers-XXXXXX";
@@ -123,8 +118,7 @@ static void a_library_that_is_not_there_is_named(void **state) {
     drop(&f);
 }
 
-static void cusparse_computes_edge_mask(void **state) {
-    (void)state;
+TEST(cusparse_computes_edge_mask) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
             for (int values = 0; values < 2; values++) {
@@ -137,8 +131,7 @@ static void cusparse_computes_edge_mask(void **state) {
     }
 }
 
-static void cublas_computes_the_dense_product(void **state) {
-    (void)state;
+TEST(cublas_computes_the_dense_product) {
     for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
         fixture f;
         make(&f, TAMIS_OP_SDDMM, (tamis_type)type, true);
@@ -154,8 +147,7 @@ static void refused(fixture *f, const tool_peer_kind *kind, const char *reason) 
     if (!strstr(why, reason)) fail_msg("'%s' does not say '%s'", why, reason);
 }
 
-static void what_peers_cannot_do_is_said(void **state) {
-    (void)state;
+TEST(what_peers_cannot_do_is_said) {
     fixture f;
     make(&f, TAMIS_OP_FUSED, TAMIS_F32, true);
     f.problem.edge = TAMIS_EDGE_SOFTMAX;
@@ -179,8 +171,7 @@ static void what_peers_cannot_do_is_said(void **state) {
 }
 
 /* cudaDataType's numbers, by the vendor's manual. */
-static void types_have_the_numbers_of_cuda(void **state) {
-    (void)state;
+TEST(types_have_the_numbers_of_cuda) {
     assert_int_equal(tool_peer_type(TAMIS_F32), 0);
     assert_int_equal(tool_peer_type(TAMIS_F64), 1);
     assert_int_equal(tool_peer_type(TAMIS_F16), 2);
@@ -211,34 +202,20 @@ static void on_the_cpu_from_to(const tool_peer_kind *kind, tamis_operation first
 
 static void on_the_cpu(const tool_peer_kind *kind) { on_the_cpu_from_to(kind, TAMIS_OP_SDDMM, TAMIS_OP_FUSED); }
 
-static void mkl_computes_spmm(void **state) {
-    (void)state;
-    on_the_cpu_from_to(&tool_peer_mkl, TAMIS_OP_SPMM, TAMIS_OP_SPMM);
-}
+TEST(mkl_computes_spmm) { on_the_cpu_from_to(&tool_peer_mkl, TAMIS_OP_SPMM, TAMIS_OP_SPMM); }
 
-static void graphblas_computes_masked_products(void **state) {
-    (void)state;
-    on_the_cpu(&tool_peer_graphblas);
-}
+TEST(graphblas_computes_masked_products) { on_the_cpu(&tool_peer_graphblas); }
 
-static void openblas_computes_dense_products(void **state) {
-    (void)state;
-    on_the_cpu(&tool_peer_openblas);
-}
+TEST(openblas_computes_dense_products) { on_the_cpu(&tool_peer_openblas); }
 
-static void scipy_computes_in_its_own_process(void **state) {
-    (void)state;
-    on_the_cpu(&tool_peer_scipy);
-}
+TEST(scipy_computes_in_its_own_process) { on_the_cpu(&tool_peer_scipy); }
 
-static void torch_computes_in_its_own_process(void **state) {
-    (void)state;
+TEST(torch_computes_in_its_own_process) {
     on_the_cpu(&tool_peer_torch_scatter);
     on_the_cpu(&tool_peer_torch);
 }
 
-static void what_cpu_peers_cannot_do_is_said(void **state) {
-    (void)state;
+TEST(what_cpu_peers_cannot_do_is_said) {
     static const tool_peer_kind *const kinds[] = {&tool_peer_scipy, &tool_peer_torch};
     fixture f;
     make(&f, TAMIS_OP_SDDMM, TAMIS_F32, true);
@@ -292,8 +269,7 @@ static int occurrences(const char *text, const char *part) {
     return count;
 }
 
-static void the_program_measures_the_peers(void **state) {
-    (void)state;
+TEST(the_program_measures_the_peers) {
 #ifdef __SANITIZE_THREAD__
     skip_because("ThreadSanitizer cannot see into other libraries");
 #endif
@@ -311,8 +287,7 @@ static void the_program_measures_the_peers(void **state) {
 }
 
 /* Python processes that fail: each is a small script in the interpreter's place. */
-static void a_python_process_that_fails_is_given_up(void **state) {
-    (void)state;
+TEST(a_python_process_that_fails_is_given_up) {
     static const struct {
         const char *script, *expected;
         int code;
@@ -353,8 +328,7 @@ static void a_python_process_that_fails_is_given_up(void **state) {
     assert_non_null(strstr(text, "scipy is not available: /nowhere/python cannot be started"));
 }
 
-static void peers_are_found_by_either_name(void **state) {
-    (void)state;
+TEST(peers_are_found_by_either_name) {
     assert_ptr_equal(tool_peer_find("cusparse"), &tool_peer_cusparse);
     assert_ptr_equal(tool_peer_find("cublas"), &tool_peer_cublas);
     assert_ptr_equal(tool_peer_find("cublas-dense"), &tool_peer_cublas);
@@ -363,16 +337,14 @@ static void peers_are_found_by_either_name(void **state) {
         assert_non_null(tool_peer_find(tool_choice_name(&tool_peer_names, i)));
 }
 
-static void every_algorithm_is_listed_once(void **state) {
-    (void)state;
+TEST(every_algorithm_is_listed_once) {
     for (int i = 0; tool_choice_name(&tool_algorithms, i); i++) {
         for (int j = 0; j < i; j++)
             assert_string_not_equal(tool_choice_name(&tool_algorithms, i), tool_choice_name(&tool_algorithms, j));
     }
 }
 
-static void a_mirror_gives_back_what_it_was_given(void **state) {
-    (void)state;
+TEST(a_mirror_gives_back_what_it_was_given) {
     fixture f;
     make(&f, TAMIS_OP_FUSED, TAMIS_F32, true);
     tool_device device = {0};
@@ -403,27 +375,9 @@ static void a_mirror_gives_back_what_it_was_given(void **state) {
     drop(&f);
 }
 
-int main(void) {
+TEST_RUN() {
     setenv("TAMIS_CUDA_DRIVER", PEER_LIBRARY, 1);
     setenv("TAMIS_CUSPARSE", PEER_LIBRARY, 1);
     setenv("TAMIS_CUBLAS", PEER_LIBRARY, 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_library_that_is_not_there_is_named), /* first: nothing is loaded yet */
-        cmocka_unit_test(cusparse_computes_edge_mask),
-        cmocka_unit_test(cublas_computes_the_dense_product),
-        cmocka_unit_test(what_peers_cannot_do_is_said),
-        cmocka_unit_test(types_have_the_numbers_of_cuda),
-        cmocka_unit_test(peers_are_found_by_either_name),
-        cmocka_unit_test(every_algorithm_is_listed_once),
-        cmocka_unit_test(a_mirror_gives_back_what_it_was_given),
-        cmocka_unit_test(graphblas_computes_masked_products),
-        cmocka_unit_test(openblas_computes_dense_products),
-        cmocka_unit_test(mkl_computes_spmm),
-        cmocka_unit_test(scipy_computes_in_its_own_process),
-        cmocka_unit_test(torch_computes_in_its_own_process),
-        cmocka_unit_test(what_cpu_peers_cannot_do_is_said),
-        cmocka_unit_test(the_program_measures_the_peers),
-        cmocka_unit_test(a_python_process_that_fails_is_given_up),
-    };
-    return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
+    return test_run("peers", NULL, NULL, NULL);
 }

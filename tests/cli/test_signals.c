@@ -4,13 +4,11 @@
  * the signal comes in the middle of them.
  */
 #define _GNU_SOURCE
+#include "support/test.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "support/brief.h"
 
@@ -210,8 +206,7 @@ static void await_sleep(const one_run *run) {
     }
 }
 
-static void a_blocked_open_ends(void **unused) {
-    (void)unused;
+TEST(a_blocked_open_ends) {
     one_run runs[READERS];
     const int count = reader_count();
     for (int i = 0; i < count; i++) runs[i] = start(readers[i], "in.fifo", 0);
@@ -220,8 +215,7 @@ static void a_blocked_open_ends(void **unused) {
     for (int i = 0; i < count; i++) check_end(&runs[i]);
 }
 
-static void a_blocked_read_ends(void **unused) {
-    (void)unused;
+TEST(a_blocked_read_ends) {
     one_run runs[READERS];
     const int count = reader_count();
     for (int i = 0; i < count; i++) runs[i] = start(readers[i], "in.fifo", 0);
@@ -236,8 +230,7 @@ static void a_blocked_read_ends(void **unused) {
 
 /* ------------------------------------------------------------------------------------------ writing */
 
-static void a_blocked_write_ends(void **unused) {
-    (void)unused;
+TEST(a_blocked_write_ends) {
     static const char *const writers[][2] = {
         {"convert ../large.mtx out.mtx", "out.mtx"},
         {"convert ../large.mtx out.npz", "out.npz"},
@@ -274,8 +267,7 @@ static const char *const computations[] = {
 };
 enum { COMPUTATIONS = sizeof computations / sizeof *computations }; /* a multiple of five */
 
-static void a_computation_ends(void **unused) {
-    (void)unused;
+TEST(a_computation_ends) {
     enum { AT_ONCE = 5 }; /* their memory; a brief run has half of them */
     one_run runs[AT_ONCE];
     for (int first = test_rounds(0, AT_ONCE); first < COMPUTATIONS; first += AT_ONCE) {
@@ -288,8 +280,7 @@ static void a_computation_ends(void **unused) {
 
 /* ------------------------------------------------------------------------------------------ how it ends */
 
-static void an_ignored_signal_stays_ignored(void **unused) {
-    (void)unused;
+TEST(an_ignored_signal_stays_ignored) {
     static const int ignored[] = {SIGINT, SIGHUP};
     one_run runs[2];
     for (int i = 0; i < 2; i++) {
@@ -307,8 +298,7 @@ static void an_ignored_signal_stays_ignored(void **unused) {
 }
 
 /* A shell goes on with its loop after a command that ended with a code, even 130; not after one that SIGINT ended. */
-static void a_loop_of_a_shell_ends(void **unused) {
-    (void)unused;
+TEST(a_loop_of_a_shell_ends) {
     static const char loop[] = "for i in 1 2 3; do echo $i >>turns.txt; " TAMIS_PROGRAM
                                " convert in.fifo new.npz; done 2>err.txt; echo end >>turns.txt";
     one_run run = {.command = loop, .folder = ".", .end = -1};
@@ -335,8 +325,7 @@ static void a_loop_of_a_shell_ends(void **unused) {
 }
 
 /* What was measured before the signal is in the file, a whole line each, and in the table. */
-static void completed_records_stay(void **unused) {
-    (void)unused;
+TEST(completed_records_stay) {
     one_run run = start("bench ../small.mtx in.fifo --op spmm --inner 2 --seconds 0.01 --repeat 2 --device cpu "
                         "--algorithm auto --json new.jsonl",
                         "in.fifo", 0);
@@ -350,8 +339,7 @@ static void completed_records_stay(void **unused) {
 }
 
 /* The second one does not wait for anything. */
-static void a_second_signal_ends_at_once(void **unused) {
-    (void)unused;
+TEST(a_second_signal_ends_at_once) {
     one_run run = start("info in.fifo", "in.fifo", 0);
     open_end(&run, "in.fifo", O_WRONLY);
     send(&run, SIGINT);
@@ -367,8 +355,7 @@ static int make_inputs(void **unused) {
     if (system("rm -rf '" WORK_FOLDER "' && mkdir -p '" WORK_FOLDER "'") != 0 || chdir(WORK_FOLDER) != 0) return -1;
     setenv("XDG_CACHE_HOME", WORK_FOLDER, 1);
     setenv("OMP_WAIT_POLICY", "passive", 1);
-    setenv("TAMIS_PROBE", "0", 1); /* each of those that begin at once would measure the machine */
-    setenv("PYTHONPATH", SOURCE_FOLDER "/python:" SOURCE_FOLDER "/lab/python", 1);
+    setenv("PYTHONPATH", TAMIS_SOURCE_FOLDER "/python:" TAMIS_SOURCE_FOLDER "/lab/python", 1);
     write_file("small.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 1 3\n");
     return system(TAMIS_PROGRAM
                   " generate uniform --rows 20000 --nnz 200k -o large.mtx --quiet && " TAMIS_PROGRAM
@@ -376,17 +363,7 @@ static int make_inputs(void **unused) {
                   " train als large.mtx -o films.model --iterations 1 --factors 4 --quiet");
 }
 
-int main(void) {
+TEST_RUN() {
     signal(SIGPIPE, SIG_IGN);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_blocked_open_ends),
-        cmocka_unit_test(a_blocked_read_ends),
-        cmocka_unit_test(a_blocked_write_ends),
-        cmocka_unit_test(a_computation_ends),
-        cmocka_unit_test(an_ignored_signal_stays_ignored),
-        cmocka_unit_test(a_loop_of_a_shell_ends),
-        cmocka_unit_test(completed_records_stay),
-        cmocka_unit_test(a_second_signal_ends_at_once),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, NULL);
+    return test_run(NULL, NULL, make_inputs, NULL);
 }

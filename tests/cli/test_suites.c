@@ -1,15 +1,13 @@
 /* The program's own suites: every case of every one parses, names matrices, algorithms and parameters that there are.
  */
+#include "support/test.h"
+
 #include <tamis/algorithms.h>
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/bench.h"
 #include "bench/peers.h"
@@ -73,8 +71,7 @@ static void check_case(const tool_suite *suite, const tool_suite_case *one) {
     free((void *)words);
 }
 
-static void test_every_suite(void **state) {
-    (void)state;
+TEST(test_every_suite) {
     unsetenv("TAMIS_MATRIX_PATH");
     int count = 0;
     for (; tool_suite_name(count); count++) {
@@ -94,9 +91,4 @@ static void test_every_suite(void **state) {
         tool_suite_free(&suite);
     }
     assert_true(count >= 7);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_suite)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

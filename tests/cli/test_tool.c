@@ -1,17 +1,13 @@
 /* The program's own parts: numbers and names as people type them, JSON, and whether the oracle notices wrong results.
  */
+#include "support/test.h"
+
 #include <tamis/algorithms.h>
 #include <tamis/generate.h>
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/edges.h"
 #include "bench/statistics.h"
@@ -25,8 +21,7 @@
 #include "reference/oracle.h"
 #include "sparse/submatrix.h"
 
-static void whole_numbers_are_read_as_typed(void **state) {
-    (void)state;
+TEST(whole_numbers_are_read_as_typed) {
     static const struct {
         const char *text;
         bool good;
@@ -44,8 +39,7 @@ static void whole_numbers_are_read_as_typed(void **state) {
     }
 }
 
-static void numbers_are_written_short(void **state) {
-    (void)state;
+TEST(numbers_are_written_short) {
     assert_string_equal(tool_word_count(0).text, "0");
     assert_string_equal(tool_word_count(-1234567).text, "-1,234,567");
     assert_string_equal(tool_word_count(999).text, "999");
@@ -62,8 +56,7 @@ static void check_wording(const char *message, const char *name, const char *exp
     assert_string_equal(ours, expected);
 }
 
-static void words_of_the_library_become_those_of_the_program(void **state) {
-    (void)state;
+TEST(words_of_the_library_become_those_of_the_program) {
     static char typed[3][32] = {"run", "options.mtx", "--output=S.cols.npy"};
     char *words[] = {typed[0], typed[1], typed[2]};
     tool_wording_typed(3, words);
@@ -89,8 +82,7 @@ static void words_of_the_library_become_those_of_the_program(void **state) {
     tool_wording_typed(0, NULL);
 }
 
-static void control_bytes_are_shown(void **state) {
-    (void)state;
+TEST(control_bytes_are_shown) {
     static const char plain[] = "gr\xc3\xbc\xc3\x9f\xe2\x82\xac \xf0\x9f\x98\x80 \\ \"";
     assert_ptr_equal(tool_visible(plain), plain);
     assert_string_equal(tool_visible("a\x1b[2J\nb\tc\rd\x7f\x01"), "a\\x1b[2J\\nb\\tc\\rd\\x7f\\x01");
@@ -102,8 +94,7 @@ static void control_bytes_are_shown(void **state) {
     assert_string_equal(four, "ab");
 }
 
-static void the_nearest_name_is_found(void **state) {
-    (void)state;
+TEST(the_nearest_name_is_found) {
     static const char *const names[] = {"inner", "index", "threads", "seconds", NULL};
     assert_string_equal(tool_nearest("iner", names), "inner");
     assert_string_equal(tool_nearest("thread", names), "threads");
@@ -111,8 +102,7 @@ static void the_nearest_name_is_found(void **state) {
     assert_null(tool_nearest("frobnicate", names));
 }
 
-static void names_of_files_become_names_of_matrices(void **state) {
-    (void)state;
+TEST(names_of_files_become_names_of_matrices) {
     char name[32];
     tool_matrix_name("/data/mesh/ct20stif.mtx.gz", name, sizeof name);
     assert_string_equal(name, "ct20stif");
@@ -122,8 +112,7 @@ static void names_of_files_become_names_of_matrices(void **state) {
     assert_string_equal(name, ".mtx");
 }
 
-static void json_is_escaped_and_closed(void **state) {
-    (void)state;
+TEST(json_is_escaped_and_closed) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -145,8 +134,7 @@ static void json_is_escaped_and_closed(void **state) {
     free(text);
 }
 
-static void medians_are_medians(void **state) {
-    (void)state;
+TEST(medians_are_medians) {
     tool_samples samples = {0};
     const double values[] = {5, 1, 4, 2};
     for (int i = 0; i < 4; i++) tool_samples_add(&samples, values[i]);
@@ -165,8 +153,7 @@ typedef struct fixture {
 
 /* Ranks of the binomial distribution: of 20 samples the 5th and the 16th have the median between them in 98.8 % of all
    cases, of 100 the 40th and the 61st in 96.5 %. */
-static void medians_have_intervals(void **state) {
-    (void)state;
+TEST(medians_have_intervals) {
     static const struct {
         int count, low, high;
     } cases[] = {{1, 1, 1}, {5, 1, 5}, {6, 1, 6}, {9, 1, 9}, {20, 5, 16}, {100, 40, 61}};
@@ -225,8 +212,7 @@ static tamis_comparison compared(const tamis_oracle *oracle, const tamis_dense *
 
 static bool passes(const fixture *f) { return compared(f->oracle, &f->problem.output, 1, 0, NULL).passed; }
 
-static void the_oracle_takes_right_results_and_notices_wrong_ones(void **state) {
-    (void)state;
+TEST(the_oracle_takes_right_results_and_notices_wrong_ones) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++) {
             for (int type = 0; type <= TAMIS_BF16; type++) {
@@ -262,8 +248,7 @@ static int64_t length_of_row(const tamis_sparse *S, int64_t row) {
 }
 
 /* However little may be spent, the row of the hub is compared: a wrong element in it alone is noticed. */
-static void the_longest_row_is_among_those_compared(void **state) {
-    (void)state;
+TEST(the_longest_row_is_among_those_compared) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         fixture f;
         make(&f, (tamis_operation)operation, TAMIS_EDGE_MASK, TAMIS_F32);
@@ -285,8 +270,7 @@ static void the_longest_row_is_among_those_compared(void **state) {
     }
 }
 
-static void the_old_output_counts_with_beta(void **state) {
-    (void)state;
+TEST(the_old_output_counts_with_beta) {
     fixture f;
     make(&f, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F64);
     tool_dense old = tool_dense_create(f.problem.output.rows, f.problem.output.cols, TAMIS_F64, TAMIS_ROW_MAJOR, 0, 0);
@@ -303,8 +287,7 @@ static void the_old_output_counts_with_beta(void **state) {
     drop(&f);
 }
 
-static void parts_of_matrices_keep_their_entries(void **state) {
-    (void)state;
+TEST(parts_of_matrices_keep_their_entries) {
     fixture f;
     make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, TAMIS_F32);
     const tamis_sparse *S = &f.problem.S;
@@ -328,8 +311,7 @@ static void parts_of_matrices_keep_their_entries(void **state) {
     drop(&f);
 }
 
-static void a_device_finds_its_own_algorithms_by_name(void **state) {
-    (void)state;
+TEST(a_device_finds_its_own_algorithms_by_name) {
     const tool_device cpu = {.description = {.name = "cpu"}}, gpu = {.description = {.name = "opencl:1"}};
     for (int i = 0; i < tamis_algorithm_count(); i++) {
         tamis_algorithm_description algorithm, found;
@@ -341,24 +323,4 @@ static void a_device_finds_its_own_algorithms_by_name(void **state) {
     }
     tamis_algorithm_description none;
     assert_false(tool_device_algorithm(&cpu, "none-of-them", &none));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers_are_read_as_typed),
-        cmocka_unit_test(numbers_are_written_short),
-        cmocka_unit_test(medians_have_intervals),
-        cmocka_unit_test(words_of_the_library_become_those_of_the_program),
-        cmocka_unit_test(control_bytes_are_shown),
-        cmocka_unit_test(the_nearest_name_is_found),
-        cmocka_unit_test(names_of_files_become_names_of_matrices),
-        cmocka_unit_test(json_is_escaped_and_closed),
-        cmocka_unit_test(medians_are_medians),
-        cmocka_unit_test(the_oracle_takes_right_results_and_notices_wrong_ones),
-        cmocka_unit_test(the_longest_row_is_among_those_compared),
-        cmocka_unit_test(the_old_output_counts_with_beta),
-        cmocka_unit_test(parts_of_matrices_keep_their_entries),
-        cmocka_unit_test(a_device_finds_its_own_algorithms_by_name),
-    };
-    return cmocka_run_group_tests_name("tool", tests, NULL, NULL);
 }

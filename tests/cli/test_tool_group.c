@@ -3,16 +3,12 @@
  * any. So are fits. The devices are those of the fake CUDA driver, which counts.   test_tool_group FAKE      the path
  * of the fake library
  */
+#include "support/test.h"
+
 #include <dlfcn.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "group/choice.h"
 #include "model/choice.h"
@@ -72,8 +68,7 @@ static long copies_of(bool operands, int spread, int *ranks) {
 }
 
 /* A tiny problem stays on the first device: B is copied there, once. On all of them each gets its rows. */
-static void operands_follow(void **state) {
-    (void)state;
+TEST(operands_follow) {
     int ranks;
     const long planning = copies_of(false, 0, &ranks);
     assert_int_equal(ranks, 1);
@@ -112,8 +107,7 @@ static tool_group_choice predicted(int64_t rows, int length, int64_t factors, co
 
 /* A tiny fit stays on the first device, a large one with few factors to exchange does not; on one device twice nothing
    is gained; where nothing is known, it does not stay. */
-static void fits_follow(void **state) {
-    (void)state;
+TEST(fits_follow) {
     const tool_chosen two = two_devices(), same = {.count = 2, .at = {two.at[0], two.at[0]}},
                       one = {.count = 1, .at = {two.at[0]}};
     const tool_group_choice tiny = predicted(300, 2, 8, &two, NULL), large = predicted(20000, 100, 256, &two, NULL);
@@ -126,18 +120,16 @@ static void fits_follow(void **state) {
     assert_true(!unknown.stays && unknown.alone == 0 && !single.stays);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(operands_follow), cmocka_unit_test(fits_follow)};
+TEST_RUN() {
     if (argc < 2) return 2;
     setenv("TAMIS_CUDA_DRIVER", argv[1], 1);
     setenv("TAMIS_NVRTC", argv[1], 1);
     setenv("FAKE_CUDA_DEVICES", "2", 1);
-    setenv("TAMIS_PROBE", "0", 1);
     setenv("XDG_CACHE_HOME", "", 1);
     unsetenv("HOME");
     void *const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     void *const function = library ? dlsym(library, "fake_calls") : NULL;
     if (!function) return 2;
     memcpy(&calls, &function, sizeof calls);
-    return cmocka_run_group_tests_name("tool_group", tests, NULL, NULL);
+    return test_run("tool_group", NULL, NULL, NULL);
 }

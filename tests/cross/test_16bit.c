@@ -4,16 +4,12 @@
  * begin anywhere. Then one number in them that is subnormal, infinite or NaN: docs/manual/numerics.md says which of
  * them a processor that multiplies pairs of bf16 may take for 0.
  */
+#include "support/test.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cpu/fitted.h"
 #include "cpu/predict.h"
@@ -194,10 +190,7 @@ static void integers(fixture *f, tamis_random *random) {
         }
 }
 
-static void sums_of_integers_are_exact_at_every_width(void **state) {
-    (void)state;
-    everywhere(integers);
-}
+TEST(sums_of_integers_are_exact_at_every_width) { everywhere(integers); }
 
 /* What is not finite stays so; what does not touch it stays exact. */
 static bool is_of_the_class(const fixture *f, double right, double found) {
@@ -220,10 +213,7 @@ static void specials(fixture *f, tamis_random *random) {
         }
 }
 
-static void infinities_and_nan_go_where_the_formula_takes_them(void **state) {
-    (void)state;
-    everywhere(specials);
-}
+TEST(infinities_and_nan_go_where_the_formula_takes_them) { everywhere(specials); }
 
 /* One subnormal number of bf16 in each sum, times 2^100; all other products are 0. */
 static bool is_there_or_zero(const fixture *f, double right, double found) {
@@ -248,15 +238,11 @@ static void subnormals(fixture *f, tamis_random *random) {
     }
 }
 
-static void subnormal_numbers_are_taken_for_zero_by_pairs_alone(void **state) {
-    (void)state;
-    everywhere(subnormals);
-}
+TEST(subnormal_numbers_are_taken_for_zero_by_pairs_alone) { everywhere(subnormals); }
 
 /* Where nothing but arithmetic counts, what is predicted follows the rate of pairs: of dot products, and of sums whose
    weights are bf16. */
-static void pairs_are_predicted_at_their_rate(void **state) {
-    (void)state;
+TEST(pairs_are_predicted_at_their_rate) {
     static const struct {
         tamis_operation operation;
         tamis_type type, values;
@@ -320,19 +306,4 @@ static void small_results(fixture *f, tamis_random *random) {
     stop(f);
 }
 
-static void small_results_are_not_lost(void **state) {
-    (void)state;
-    everywhere(small_results);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_integers_are_exact_at_every_width),
-        cmocka_unit_test(infinities_and_nan_go_where_the_formula_takes_them),
-        cmocka_unit_test(subnormal_numbers_are_taken_for_zero_by_pairs_alone),
-        cmocka_unit_test(small_results_are_not_lost),
-        cmocka_unit_test(pairs_are_predicted_at_their_rate),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests_name("16bit", tests, NULL, NULL);
-}
+TEST(small_results_are_not_lost) { everywhere(small_results); }

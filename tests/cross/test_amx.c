@@ -2,15 +2,12 @@
  * cpu-amx against the oracle, with the processor's tiles where it has them, and with tiles in memory: panels and cells
  * that the matrix fills and that it does not, odd widths, rows that are empty, out of order or repeat a column.
  */
+#include "support/test.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cross.h"
 
@@ -44,7 +41,7 @@ static const cross_case cases[] = {
     {"tiny", "a number far smaller than the others", 40, 70, 900, 40, 40, SHAPE_UNIFORM, CASE_DISTINCT, 1e-12},
 };
 
-static void cells_are_right(void **state) {
+TEST(cells_are_right) {
     static const tamis_edge edges[] = {TAMIS_EDGE_MASK, TAMIS_EDGE_SCALE, TAMIS_EDGE_RESIDUAL, TAMIS_EDGE_SOFTMAX};
     static const char *const isas[] = {"v4-amx", "v4-amx-emulated", "amx-emulated"};
     (void)state;
@@ -64,10 +61,4 @@ static void cells_are_right(void **state) {
     if (counts.run == 0) skip();
     assert_int_equal(counts.failed, 0);
     assert_int_equal(counts.unbounded, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cells_are_right)};
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

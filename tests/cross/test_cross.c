@@ -4,14 +4,11 @@
  *   test_cross [SHARE [ROUNDS [DEVICE]]]    runs each combination with a chance of SHARE per cent, ROUNDS times, on
  *                                           the CPU or on DEVICE (skipped with the reason where that is absent)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <tamis/algorithms.h>
 
@@ -44,8 +41,7 @@ static void end(const cross_counts *counts) {
     assert_true(counts->special < 10000 || 4 * counts->finite >= counts->special);
 }
 
-static void test_cases(void **state) {
-    (void)state;
+TEST(test_cases) {
     cross_counts counts = {0};
     tamis_random random = tamis_random_start(seed, 1);
     for (int round = 0; round < rounds; round++)
@@ -53,8 +49,7 @@ static void test_cases(void **state) {
     end(&counts);
 }
 
-static void test_widths(void **state) {
-    (void)state;
+TEST(test_widths) {
     cross_counts counts = {0};
     tamis_random random = tamis_random_start(seed, 2);
     for (int64_t k = 0; k <= 70; k++) {
@@ -66,8 +61,7 @@ static void test_widths(void **state) {
 }
 
 /* K and L of 1 to 9, alike and apart. */
-static void test_narrow(void **state) {
-    (void)state;
+TEST(test_narrow) {
     cross_counts counts = {0};
     tamis_random random = tamis_random_start(seed, 3);
     for (int64_t k = 1; k <= 9; k++)
@@ -93,8 +87,7 @@ static void sweep(unsigned types, tamis_random *random, cross_counts *counts) {
 }
 
 /* On the CPU each instruction set has kernels of its own, some of bf16 alone. */
-static void test_sweep(void **state) {
-    (void)state;
+TEST(test_sweep) {
     cross_counts counts = {0};
     tamis_random random = tamis_random_start(seed, 4);
     const bool cpu = strcmp(device, "cpu") == 0;
@@ -112,9 +105,7 @@ static void test_sweep(void **state) {
     end(&counts);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths),
-                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_sweep)};
+TEST_RUN() {
     if (argc > 1) share = atoi(argv[1]);
     share = test_rounds(share, (share + 1) / 2);
     if (argc > 2) rounds = atoi(argv[2]);
@@ -126,6 +117,5 @@ int main(int argc, char **argv) {
     }
     tamis_device_close(opened);
     seed = test_seed();
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL, NULL, NULL);
 }

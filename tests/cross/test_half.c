@@ -3,17 +3,13 @@
  * half of binary32), against their definition for every pattern, and on every instruction set that runs here through
  * kernels: what they load, and how they round what they store.
  */
+#include "support/test.h"
+
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cross.h"
 #include "support/algorithms.h"
@@ -67,8 +63,7 @@ static void loads_and_stores(const layout *of, const published *list, size_t cou
     }
 }
 
-static void patterns_that_were_published_are_these_numbers(void **state) {
-    (void)state;
+TEST(patterns_that_were_published_are_these_numbers) {
     static const published f16[] = {{0, 0x0000},
                                     {0x1p-24, 0x0001},
                                     {0x3ffp-24, 0x03ff},
@@ -101,8 +96,7 @@ static void stores(const layout *of, const published *list, size_t count) {
     }
 }
 
-static void numbers_in_between_go_to_the_nearest_and_ties_to_even(void **state) {
-    (void)state;
+TEST(numbers_in_between_go_to_the_nearest_and_ties_to_even) {
     static const published f16[] = {{1.0 / 3, 0x3555},
                                     {1 + 0x1p-11, 0x3c00},
                                     {1 + 0x1p-11 + 0x1p-23, 0x3c01},
@@ -123,8 +117,7 @@ static void numbers_in_between_go_to_the_nearest_and_ties_to_even(void **state) 
     stores(&layouts[1], bf16, sizeof bf16 / sizeof *bf16);
 }
 
-static void every_pattern_has_its_value_and_comes_back(void **state) {
-    (void)state;
+TEST(every_pattern_has_its_value_and_comes_back) {
     for (int n = 0; n < 2; n++) {
         const layout *const of = &layouts[n];
         for (unsigned bits = 0; bits < PATTERNS; bits++) {
@@ -141,8 +134,7 @@ static void every_pattern_has_its_value_and_comes_back(void **state) {
 }
 
 /* The neighbour away from zero; of the largest, infinity. */
-static void every_middle_of_neighbours_rounds_to_even(void **state) {
-    (void)state;
+TEST(every_middle_of_neighbours_rounds_to_even) {
     for (int n = 0; n < 2; n++) {
         const layout *const of = &layouts[n];
         for (unsigned bits = 0; bits < PATTERNS; bits++) {
@@ -157,8 +149,7 @@ static void every_middle_of_neighbours_rounds_to_even(void **state) {
     }
 }
 
-static void payloads_of_nan_do_not_become_infinity(void **state) {
-    (void)state;
+TEST(payloads_of_nan_do_not_become_infinity) {
     static const uint32_t payloads[] = {0x7f800001, 0x7f80ffff, 0x7fffffff, 0xff800001, 0xffbfffff, 0x7fc00000};
     for (int i = 0; i < 6; i++) {
         float x;
@@ -296,8 +287,7 @@ static void add_in_samples(tamis_device *device, const layout *of, const beyond 
     free(columns);
 }
 
-static void kernels_of_every_instruction_set_load_and_round_right(void **state) {
-    (void)state;
+TEST(kernels_of_every_instruction_set_load_and_round_right) {
     static const int widths[] = {3, 69}; /* tails alone; whole vectors and a tail */
     int runnable = 0;
     for (int i = 0; i < CROSS_ISAS; i++) {
@@ -315,17 +305,4 @@ static void kernels_of_every_instruction_set_load_and_round_right(void **state) 
         runnable++;
     }
     assert_true(runnable > 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_that_were_published_are_these_numbers),
-        cmocka_unit_test(numbers_in_between_go_to_the_nearest_and_ties_to_even),
-        cmocka_unit_test(every_pattern_has_its_value_and_comes_back),
-        cmocka_unit_test(every_middle_of_neighbours_rounds_to_even),
-        cmocka_unit_test(payloads_of_nan_do_not_become_infinity),
-        cmocka_unit_test(kernels_of_every_instruction_set_load_and_round_right),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests_name("half", tests, NULL, NULL);
 }

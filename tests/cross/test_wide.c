@@ -2,14 +2,10 @@
  * Sizes past 2^31, over mappings that the system fills with zeros as they are touched: strides whose products with a
  * row number pass 2^31 elements, and a matrix of more than 2^31 nonzeros with 64-bit offsets over 32-bit columns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/test.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
@@ -28,8 +24,7 @@ static void *map(int64_t bytes) {
     return place;
 }
 
-static void test_wide_strides(void **state) {
-    (void)state;
+TEST(test_wide_strides) {
     enum { ROWS = 3, COLS = 3, K = 37 };
     const int64_t stride = 1200000000; /* row 2 begins 2.4e9 elements after row 0 */
     const int64_t bytes = 2 * stride * (int64_t)sizeof(float) + 4096;
@@ -81,8 +76,7 @@ static void test_wide_strides(void **state) {
     munmap(e, (size_t)bytes);
 }
 
-static void test_many_nonzeros(void **state) {
-    (void)state;
+TEST(test_many_nonzeros) {
     const int64_t many = (int64_t)1 << 31, nnz = many + 12;
     int64_t offsets[] = {0, 5, 5 + many, nnz};
     int32_t *const columns = map(nnz * 4); /* all zero: every entry is in column 0 */
@@ -104,11 +98,9 @@ static void test_many_nonzeros(void **state) {
     munmap(columns, (size_t)nnz * 4);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wide_strides), cmocka_unit_test(test_many_nonzeros)};
-    setenv("TAMIS_PROBE", "0", 1);
+TEST_RUN() {
     if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL, NULL, NULL);
     tamis_device_close(device);
     return failed;
 }

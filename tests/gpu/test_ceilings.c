@@ -2,7 +2,7 @@
  * A GPU's probes read within their table, whatever the driver says of its cache: processors have a last cache of
  * hundreds of megabytes, and OpenCL calls it the device's. test_ceilings [DEVICE]      opencl:0 unless told otherwise
  */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <string.h>
 
@@ -23,8 +23,7 @@ static tamis_status open_with_cache(int at, tamis_gpu_device **device) {
     return status;
 }
 
-static void test_any_cache(void **state) {
-    (void)state;
+TEST(test_any_cache) {
     tamis_gpu_runtime with_cache = *runtime;
     with_cache.open = open_with_cache;
     tamis_gpu_device *device;
@@ -45,10 +44,9 @@ static void test_any_cache(void **state) {
     device->limits.cache_l2 = own;
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     if (strncmp(device_name, "cuda:", 5) == 0) runtime = &tamis_gpu_cuda;
     number = device_name[5] ? atoi(strchr(device_name, ':') + 1) : 0;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_cache)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL, NULL, NULL);
 }

@@ -8,6 +8,8 @@
  * is counted, and it is never a file's only instance on a chip; with "any", on one of the chips. PART: only files with
  * that in their names. TAMIS_TEST_SEED draws the same ones again.
  */
+#include "support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,7 +253,7 @@ static void report_file(const char *name, int architecture) {
     }
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     const int share = argc > 1 ? atoi(argv[1]) : 100, draws = argc > 2 ? atoi(argv[2]) : 1;
     const int seconds = argc > 3 ? atoi(argv[3]) : 1000000;
     any_chip = argc > 4 && strcmp(argv[4], "any") == 0;

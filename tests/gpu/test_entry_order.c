@@ -3,7 +3,7 @@
  * columns and the permutation, in which entries of one row keep their order.
  *   test_entry_order [DEVICE [rows]]      opencl:0 unless told otherwise; rows: also so many that offsets take 17 GB
  */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,8 +133,7 @@ static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_t
     free(entries);
 }
 
-static void ragged_sizes(void **state) {
-    (void)state;
+TEST_TAG(ragged_sizes, "small") {
     static const int64_t sizes[] = {0, 1, 2, 255, 256, 257, 4095, 4096, 4097, 65535, 65536, 65537};
     static const int64_t rows[] = {1, 256, 257, 65537};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -144,25 +143,20 @@ static void ragged_sizes(void **state) {
                               (arrangement)arranged, true);
 }
 
-static void many_entries(void **state) {
-    (void)state;
+TEST_TAG(many_entries, "small") {
     expect_orders(1000003, (1 << 24) + 1, 1, TAMIS_I32, RANDOM, true);
     expect_orders(1000003, 100000, 1 << 20, TAMIS_I64, RANDOM, true);
 }
 
 /* Rows whose numbers need more than 32 bits. */
-static void many_rows(void **state) {
-    (void)state;
+TEST(many_rows) {
     expect_orders(5000, (1LL << 31) + 9, 70, TAMIS_I64, RANDOM, false);
     expect_orders(5000, (1LL << 32) + 9, 70, TAMIS_I64, FALLING, false);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ragged_sizes), cmocka_unit_test(many_entries),
-                                       cmocka_unit_test(many_rows)};
-    const struct CMUnitTest small[] = {cmocka_unit_test(ragged_sizes), cmocka_unit_test(many_entries)};
+TEST_RUN() {
     dice = tamis_random_start(8, 0);
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return argc > 2 ? cmocka_run_group_tests_name(device_name, tests, set_up, tear_down)
-                    : cmocka_run_group_tests_name(device_name, small, set_up, tear_down);
+    return argc > 2 ? test_run(device_name, NULL, set_up, tear_down)
+                    : test_run(device_name, "small", set_up, tear_down);
 }

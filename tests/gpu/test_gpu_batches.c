@@ -4,6 +4,8 @@
  * which count what they are asked and compute nothing.
  *   test_gpu_batches FAKE      the path of the fake library
  */
+#include "support/test.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,14 +143,13 @@ static void begin_early(void) {
 #define PAPERS
 #endif
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     static const char *const sddmm[] = {"gpu-nonzeros", "gpu-panels", "gpu-tensor", PAPERS NULL};
     static const char *const spmm[] = {"gpu-nonzeros", "gpu-rows", "gpu-tensor", PAPERS NULL};
     static const char *const fused[] = {"gpu-nonzeros", "gpu-two-steps", PAPERS NULL};
     if (argc < 2) return 2;
     setenv("TAMIS_CUDA_DRIVER", argv[1], 1);
     setenv("TAMIS_NVRTC", argv[1], 1);
-    setenv("TAMIS_PROBE", "0", 1);
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
     unsetenv("HOME");
     void *const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

@@ -6,6 +6,8 @@
  *   test_gpu_cross DEVICE sweep [PART PARTS]       every algorithm and type at every width of a list, see
  *       ../cross/sweep.c; or every PARTS-th problem of it from PART on
  */
+#include "support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +81,7 @@ static int by_width(const char *device, int part, int parts, tamis_random *rando
     return done;
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     cross_counts counts = {0};
     tamis_device *device = NULL;
     if (argc < 3) return 2;
@@ -91,7 +93,6 @@ int main(int argc, char **argv) {
         return 77;
     }
     tamis_device_close(device);
-    setenv("TAMIS_PROBE", "0", 1);
     tamis_random random = tamis_random_start(test_seed(), 3);
     const int done = sweep ? by_width(argv[1], part, parts, &random, &counts)
                            : by_time(argv[1], atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 0, &random, &counts);

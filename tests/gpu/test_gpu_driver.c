@@ -3,6 +3,8 @@
  * graph, arrays that lie elsewhere, code that comes and goes. CUDA's driver and compiler are fake_cuda.c's, which count
  * what they are asked; each case is a process of its own. test_gpu_driver FAKE      the path of the fake library
  */
+#include "support/test.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -682,11 +684,10 @@ static bool kept_by_build(void) {
     return passed;
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     int failures = 0;
     if (argc < 2) return 2;
     fake = argv[1];
-    setenv("TAMIS_PROBE", "0", 1);
     failures += !process_run("memory that is refused", refused_memory, NULL);
     failures += !process_run("memory that is refused, with pools", refused_memory, "");
     failures += !process_run("captures", captures, NULL);

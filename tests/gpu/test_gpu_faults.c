@@ -4,6 +4,8 @@
  * computes (PoCL in CI), and each ends with a clear status or a right result, and with nothing left over.
  *   test_gpu_faults [DEVICE]      opencl:0 unless told otherwise
  */
+#include "support/test.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -491,7 +493,7 @@ static void can_be_opened(const void *unused) {
     _exit(77);
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     char pocl[PATHS];
     if (argc > 1) device_name = argv[1];
     /* PoCL's cache is out of reach of what happens to ours; ours is on beside it, for it takes all that begins with 1
@@ -504,7 +506,6 @@ int main(int argc, char **argv) {
         folder_remove(pocl);
         return there;
     }
-    setenv("TAMIS_PROBE", "0", 1);
     verdict("memory ends, at each allocation", process_run("    in turn", memory_ends, NULL));
     verdict("more memory than there is", process_run("    at once", memory_is_too_small, NULL));
     verdict("a kernel that does not compile", process_run("    and then one that does", kernel_does_not_compile, NULL));

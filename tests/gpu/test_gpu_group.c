@@ -4,6 +4,8 @@
  * fake_cuda.c's; each case is a process of its own. test_gpu_group FAKE FAKE_NCCL      the paths of the fake
  * libraries
  */
+#include "support/test.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -382,12 +384,11 @@ static void each_call_fails_of(const void *function, bool transpose) {
 static void each_call_fails(const void *function) { each_call_fails_of(function, false); }
 static void each_call_fails_transposed(const void *function) { each_call_fails_of(function, true); }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     int failures = 0;
     if (argc < 3) return 2;
     fake = argv[1];
     fake_nccl = argv[2];
-    setenv("TAMIS_PROBE", "0", 1);
     failures += !process_run("copies between devices", copies_between_devices, NULL);
     failures += !process_run("copies between devices, while computing", copies_between_devices, "");
     failures += !process_run("copies through the host", copies_through_the_host, NULL);

@@ -4,6 +4,8 @@
  * leave nothing allocated, and leave the next call free to work. test_gpu_libraries FAKE      the path of the fake
  * library
  */
+#include "support/test.h"
+
 #include <tamis/stream.h>
 
 #include <stdio.h>
@@ -258,11 +260,10 @@ static void numbers(const void *context) {
     CHECK(tamis_memory_live() == 0);
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     int failures = 0, count = 0;
     if (argc < 2) return 2;
     fake = argv[1];
-    setenv("TAMIS_PROBE", "0", 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++, count++)
         failures += !process_run(cases[i].name, open_without, &cases[i]);
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++, count++)

@@ -3,6 +3,8 @@
  * that nothing is guessed, and so few that all is; checked and trusted. Nothing that is cut comes to the host there.
  *   test_gpu_once [DEVICE]      opencl:0 unless told otherwise
  */
+#include "support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,11 +249,10 @@ static bool looks_again(tamis_device *device) {
     return right;
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     tamis_device *device = NULL;
     int failures = 0;
     const int count = sizeof cases / sizeof cases[0];
-    setenv("TAMIS_PROBE", "0", 1);
     if (tamis_device_open(argc > 1 ? argv[1] : "opencl:0", &device) != TAMIS_OK) {
         printf("skipped: %s\n", tamis_last_error());
         return 77;

@@ -3,6 +3,8 @@
  * call's; the device otherwise. CUDA's driver and compiler are fake_cuda.c's, which count what they are asked.
  *   test_gpu_profile FAKE      the path of the fake library
  */
+#include "support/test.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,12 +108,11 @@ static void of_a_known_machine(const void *known) {
     problem_close(device, &p);
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     char kept[512];
     int failures = 0;
     if (argc < 2) return 2;
     fake = argv[1];
-    setenv("TAMIS_PROBE", "0", 1);
     folder = "";
     failures += !process_run("nothing is compiled", of_a_new_machine, NULL);
     failures += !process_run("the first fails", of_which_one_fails, "nvrtcCompileProgram=6@1");

@@ -3,7 +3,7 @@
  * a time, and whether the grid is one that the device has. Processors that speak OpenCL read from any address and take
  * any grid, so that no result there depends on either.
  */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <string.h>
 
@@ -17,8 +17,7 @@ static fake_device chip;
 static tamis_place at(uintptr_t base, int64_t bytes) { return (tamis_place){(void *)base, bytes}; }
 
 /* The address, the distance of rows and that of members: each by itself decides. */
-static void alignment(void **state) {
-    (void)state;
+TEST(alignment) {
     static const struct {
         uintptr_t base;
         int64_t bytes, stride, batch_stride;
@@ -40,8 +39,7 @@ static void alignment(void **state) {
 }
 
 /* Of a buffer of OpenCL only the distance from its beginning counts: it has no address. */
-static void alignment_of_buffers(void **state) {
-    (void)state;
+TEST(alignment_of_buffers) {
     tamis_gpu_runtime runtime = *chip.shared.runtime;
     tamis_gpu_device device = chip.shared;
     runtime.name = "opencl";
@@ -52,8 +50,7 @@ static void alignment_of_buffers(void **state) {
 }
 
 /* One operand that begins or goes on elsewhere is enough, and columns are looked at by themselves. */
-static void operands_are_looked_at(void **state) {
-    (void)state;
+TEST(operands_are_looked_at) {
     tamis_prepared p = {.device = &chip.shared, .unit = 4, .problem = {.type = TAMIS_F32, .columns = (void *)4096}};
     const tamis_operands good = {.a = at(4096, 0),
                                  .b = at(8192, 0),
@@ -78,8 +75,7 @@ static void operands_are_looked_at(void **state) {
     assert_int_equal(tamis_gpu_wide(&p, &good), 1);
 }
 
-static void grids(void **state) {
-    (void)state;
+TEST(grids) {
     static const tamis_gpu_method method = {.name = "a-method"};
     tamis_gpu_signature signature = {.count = 0};
     tamis_gpu_kernel kernel = {.name = "a_kernel", .signature = &signature};
@@ -105,9 +101,7 @@ static void grids(void **state) {
     assert_int_equal(chip.launches, before + 1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(alignment), cmocka_unit_test(alignment_of_buffers),
-                                       cmocka_unit_test(operands_are_looked_at), cmocka_unit_test(grids)};
+TEST_RUN() {
     fake_device_make(&chip, &fake_chips[1], 0);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * several windows and by sorting, cells of one place and of several, panels of rows and of columns.
  *   test_panel_index [DEVICE]      opencl:0 unless told otherwise
  */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,14 +236,12 @@ static void expect_index(const test *t) {
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
 }
 
-static void indices(void **state) {
-    (void)state;
+TEST(indices) {
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) expect_index(&tests[i]);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest all[] = {cmocka_unit_test(indices)};
+TEST_RUN() {
     dice = tamis_random_start(9, 0);
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return cmocka_run_group_tests_name(device_name, all, set_up, tear_down);
+    return test_run(device_name, NULL, set_up, tear_down);
 }

@@ -3,6 +3,8 @@
  * executes in the stream that it is given and in no other, with every allocation, of the host and of the device,
  * failing in turn.
  */
+#include "support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,7 +350,7 @@ static void check_masks(void) {
     }
 }
 
-int main(void) {
+TEST_RUN() {
     tamis_random random = tamis_random_start(test_seed(), 0);
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
     unsetenv("HOME");

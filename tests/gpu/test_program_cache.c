@@ -1,5 +1,5 @@
 /* The folder of compiled kernels, without a device: what is kept comes back, the oldest go, and clearing counts. */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -57,8 +57,7 @@ static tamis_cache_description described(void) {
     return description;
 }
 
-static void entries_come_back(void **state) {
-    (void)state;
+TEST_AS(entries_come_back, .setup_func = make_folder, .teardown_func = remove_folder) {
     assert_int_equal(content_of("one"), -1);
     save("one", 1);
     save("two\nwith lines", 2);
@@ -72,7 +71,7 @@ static void entries_come_back(void **state) {
 }
 
 /* Entries alone are removed, and counted. */
-static void clearing_counts(void **state) {
+TEST_AS(clearing_counts, .setup_func = make_folder, .teardown_func = remove_folder) {
     char other[PATH_BYTES + 64];
     int64_t removed = -1;
     (void)state;
@@ -110,7 +109,7 @@ static void date(time_t when) {
 }
 
 /* A fourth entry is one too many for the bound, a fifth again: neither the first that was saved goes nor the last. */
-static void the_oldest_goes(void **state) {
+TEST_AS(the_oldest_goes, .setup_func = make_folder, .teardown_func = remove_folder) {
     static const struct {
         const char *key;
         time_t when;
@@ -153,7 +152,7 @@ static void change_byte(const char *path, off_t where, unsigned char to) {
 }
 
 /* One byte of the code, which no length tells: made anew. */
-static void damaged_entries_are_made_again(void **state) {
+TEST_AS(damaged_entries_are_made_again, .setup_func = make_folder, .teardown_func = remove_folder) {
     char path[2 * PATH_BYTES];
     struct stat entry;
     (void)state;
@@ -166,7 +165,7 @@ static void damaged_entries_are_made_again(void **state) {
 }
 
 /* A whole entry where that of another key of the same length belongs. */
-static void entries_of_other_keys_are_not_taken(void **state) {
+TEST_AS(entries_of_other_keys_are_not_taken, .setup_func = make_folder, .teardown_func = remove_folder) {
     char one[2 * PATH_BYTES], two[2 * PATH_BYTES];
     (void)state;
     save("two", 2);
@@ -179,7 +178,7 @@ static void entries_of_other_keys_are_not_taken(void **state) {
 }
 
 /* Code is loaded from the folder: not from one that others may write, nor through a link. */
-static void folders_of_others_are_refused(void **state) {
+TEST_AS(folders_of_others_are_refused, .setup_func = make_folder, .teardown_func = remove_folder) {
     char tamis[PATH_BYTES], moved[PATH_BYTES];
     (void)state;
     save("one", 1);
@@ -201,7 +200,7 @@ static void folders_of_others_are_refused(void **state) {
 }
 
 /* The same of an entry. */
-static void entries_of_others_are_refused(void **state) {
+TEST_AS(entries_of_others_are_refused, .setup_func = make_folder, .teardown_func = remove_folder) {
     char path[2 * PATH_BYTES], moved[PATH_BYTES];
     (void)state;
     save("one", 1);
@@ -216,7 +215,7 @@ static void entries_of_others_are_refused(void **state) {
 }
 
 /* The cache's folders, and the one above them, whatever slashes its name ends in. */
-static void folders_that_are_absent_are_made(void **state) {
+TEST_AS(folders_that_are_absent_are_made, .setup_func = make_folder, .teardown_func = remove_folder) {
     char above[PATH_BYTES];
     (void)state;
     snprintf(above, sizeof above, "%s/above//", folder);
@@ -241,7 +240,7 @@ static void expect_no_cache(const char *home) {
 }
 
 /* sudo may keep the HOME of who called it: what root made there would shut its owner out. */
-static void root_makes_no_cache_for_others(void **state) {
+TEST_AS(root_makes_no_cache_for_others, .setup_func = make_folder, .teardown_func = remove_folder) {
     char home[PATH_BYTES], cache[PATH_BYTES + 8];
     const char *const before = getenv("HOME");
     char *const kept = before ? strdup(before) : NULL;
@@ -266,7 +265,7 @@ static void root_makes_no_cache_for_others(void **state) {
 }
 
 /* Somebody puts a link in the place of the folder that was checked. */
-static void a_folder_that_is_swapped_changes_nothing(void **state) {
+TEST_AS(a_folder_that_is_swapped_changes_nothing, .setup_func = make_folder, .teardown_func = remove_folder) {
     char tamis[PATH_BYTES], moved[PATH_BYTES], path[2 * PATH_BYTES];
     tamis_cache_draft draft;
     (void)state;
@@ -285,29 +284,11 @@ static void a_folder_that_is_swapped_changes_nothing(void **state) {
 
 /* What names and checks entries, and what models keep of their data: the published answers of FNV-1a, and one by words,
    which files of earlier versions have. */
-static void sums_stay_what_they_are(void **state) {
-    (void)state;
+TEST(sums_stay_what_they_are) {
     static const char text[] = " The quick brown fox"; /* from an odd address on */
     assert_true(tamis_fnv_bytes(TAMIS_FNV_START, "", 0) == 0xcbf29ce484222325u);
     assert_true(tamis_fnv_bytes(TAMIS_FNV_START, "a", 1) == 0xaf63dc4c8601ec8cu);
     assert_true(tamis_fnv_bytes(TAMIS_FNV_START, "foobar", 6) == 0x85944171f73967e8u);
     assert_true(tamis_fnv_words(TAMIS_FNV_START, text + 1, 19) == 0xe88c884545aef3du);
     assert_true(tamis_fnv_words(TAMIS_FNV_START, NULL, 8) == TAMIS_FNV_START);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_stay_what_they_are),
-        cmocka_unit_test_setup_teardown(damaged_entries_are_made_again, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(entries_of_other_keys_are_not_taken, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(folders_of_others_are_refused, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(entries_of_others_are_refused, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(folders_that_are_absent_are_made, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(root_makes_no_cache_for_others, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_folder_that_is_swapped_changes_nothing, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(entries_come_back, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(clearing_counts, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(the_oldest_goes, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests_name("program_cache", tests, NULL, NULL);
 }

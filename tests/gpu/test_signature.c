@@ -2,7 +2,7 @@
  * What the host gives to kernels, on a device that launches nothing (fake.h): every kernel's parameters can be read,
  * and a launch that gives too little, too much or the wrong kind says so.
  */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <string.h>
 
@@ -21,8 +21,7 @@ static const char text[] = "#define FEW_PARAMETERS int64 rows, \\\n    IN(real, 
                            "                   int wide, FEW_PARAMETERS) {}\n"
                            "\nKERNEL odd(int64 rows, const float *x) {}\n\nKERNEL open(int64 rows";
 
-static void parameters_are_read(void **state) {
-    (void)state;
+TEST(parameters_are_read) {
     static const struct {
         const char *name;
         tamis_gpu_kind kind;
@@ -40,8 +39,7 @@ static void parameters_are_read(void **state) {
     assert_int_equal(s.parameters[2].kind, TAMIS_GPU_FLOAT32);
 }
 
-static void what_cannot_be_read(void **state) {
-    (void)state;
+TEST(what_cannot_be_read) {
     static const char *const cases[][2] = {{"no_such", "there is no kernel no_such"},
                                            {"odd", "`const float *x` is not understood"},
                                            {"open", "have no end"}};
@@ -53,8 +51,7 @@ static void what_cannot_be_read(void **state) {
 }
 
 /* Those that the host launches, in all files that the library holds. */
-static void kernels_of_the_library(void **state) {
-    (void)state;
+TEST(kernels_of_the_library) {
     static const char head[] = "\nKERNEL ";
     int kernels = 0;
     for (int i = 0; i < tamis_gpu_source_count; i++) {
@@ -92,8 +89,7 @@ static void bind_and_expect(const tamis_gpu_kernel *kernel, const tamis_gpu_comm
         fail_msg("wanted `%s`, not `%s`", says, status == TAMIS_OK ? "nothing" : tamis_last_error());
 }
 
-static void launches_are_checked(void **state) {
-    (void)state;
+TEST(launches_are_checked) {
     tamis_gpu_kernel *kernel = NULL;
     const tamis_gpu_common common = {.nnz = 7};
     const tamis_gpu_named to = tamis_gpu_memory("to", &chip), from = tamis_gpu_memory("from", &chip),
@@ -120,8 +116,7 @@ static void launches_are_checked(void **state) {
     tamis_gpu_kernel_release(kernel);
 }
 
-static void values_are_in_place(void **state) {
-    (void)state;
+TEST(values_are_in_place) {
     tamis_gpu_signature signature;
     const tamis_gpu_kernel kernel = {.name = "some_kernel", .signature = &signature};
     tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
@@ -141,10 +136,7 @@ static void values_are_in_place(void **state) {
     assert_int_equal(values[4].kind, TAMIS_GPU_INT32);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parameters_are_read), cmocka_unit_test(what_cannot_be_read),
-                                       cmocka_unit_test(kernels_of_the_library), cmocka_unit_test(launches_are_checked),
-                                       cmocka_unit_test(values_are_in_place)};
+TEST_RUN() {
     fake_device_make(&chip, &fake_chips[1], 0);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL, NULL, NULL);
 }

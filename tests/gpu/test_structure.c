@@ -3,7 +3,7 @@
  * sides of a tile, of a tile of tiles, and of a tile of those.
  *   test_structure [DEVICE [profile]]      opencl:0 unless told otherwise; profile: that alone, at small patterns
  */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,8 +57,7 @@ static void expect_sums(int64_t count) {
     free(got);
 }
 
-static void prefix_sums(void **state) {
-    (void)state;
+TEST(prefix_sums) {
     static const int64_t sizes[] = {1,
                                     2,
                                     100,
@@ -74,8 +73,7 @@ static void prefix_sums(void **state) {
 }
 
 /* Nothing is launched for it. */
-static void no_sums_of_nothing(void **state) {
-    (void)state;
+TEST(no_sums_of_nothing) {
     assert_int_equal(tamis_gpu_scan(device->handle, NULL, NULL, 0, (tamis_place){NULL, 0}), TAMIS_OK);
 }
 
@@ -124,8 +122,7 @@ static void expect_sorted(int64_t count, int64_t limit, int64_t by, bool wide, i
 
 /* Stably, by as many passes as the limit asks for; counts of more than a chunk, and sums of them of more than a tile.
  */
-static void sorting(void **state) {
-    (void)state;
+TEST(sorting) {
     static const int64_t sizes[] = {1, 2, 300, CHUNK - 1, CHUNK, CHUNK + 1, CHUNK * (TILE / 256) + 1};
     static const int64_t limits[] = {1, 2, 256, 257, 70000, 1LL << 33, 1LL << 60};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -136,8 +133,7 @@ static void sorting(void **state) {
 }
 
 /* One sort after another: by the last, and where that has equals, by the first. */
-static void sorting_twice(void **state) {
-    (void)state;
+TEST(sorting_twice) {
     enum { COUNT = 3 * CHUNK };
     int32_t *const x = host(COUNT), *const y = host(COUNT), *const order = host(COUNT);
     for (int64_t t = 0; t < COUNT; t++) {
@@ -341,8 +337,7 @@ static void expect_same(const pattern *w) {
     free(columns);
 }
 
-static void profiling_by_either(void **state) {
-    (void)state;
+TEST_TAG(profiling_by_either, "profile") {
     static const pattern patterns[] = {
         {.rows = 1, .cols = 1, .mean = 1},
         {.rows = 5, .cols = 3, .mean = 0},
@@ -364,8 +359,7 @@ static void profiling_by_either(void **state) {
     }
 }
 
-static void profiling(void **state) {
-    (void)state;
+TEST(profiling) {
     expect_order(5000, 0, false);
     expect_order(5000, 1, false);
     expect_order(3, 3, false);
@@ -421,8 +415,7 @@ static void expect_row_fresh(const overlap *x) {
 }
 
 /* Rows that have all their columns in common, and others that have most of them. */
-static void alike_rows(void **state) {
-    (void)state;
+TEST(alike_rows) {
     static const overlap overlaps[] = {
         {.rows = 6, .length = 1, .height = 6, .fresh = 1.0 / 6},
         {.rows = 6, .length = 5000, .height = 6, .fresh = 1.0 / 6},        /* one set, as in decoding */
@@ -437,15 +430,9 @@ static void alike_rows(void **state) {
     for (size_t i = 0; i < sizeof overlaps / sizeof overlaps[0]; i++) expect_row_fresh(&overlaps[i]);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prefix_sums), cmocka_unit_test(no_sums_of_nothing),
-                                       cmocka_unit_test(sorting),     cmocka_unit_test(sorting_twice),
-                                       cmocka_unit_test(profiling),   cmocka_unit_test(profiling_by_either),
-                                       cmocka_unit_test(alike_rows)};
-    const struct CMUnitTest profile[] = {cmocka_unit_test(profiling_by_either)};
+TEST_RUN() {
     dice = tamis_random_start(8, 0);
     brief = argc > 2 && strcmp(argv[2], "profile") == 0;
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return brief ? cmocka_run_group_tests_name(device_name, profile, set_up, tear_down)
-                 : cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return brief ? test_run(device_name, "profile", set_up, tear_down) : test_run(device_name, NULL, set_up, tear_down);
 }

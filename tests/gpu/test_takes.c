@@ -2,6 +2,8 @@
  * What each GPU algorithm takes: all types and edges of its operations but for those named here, on a chip that is not
  * here, with sorted rows and 32-bit indices. An algorithm that declined everything would pass every other test.
  */
+#include "support/test.h"
+
 #include <tamis/algorithms.h>
 
 #include <stdio.h>
@@ -59,7 +61,7 @@ static void try_types_and_edges(const tamis_algorithm *algorithm, tamis_operatio
         }
 }
 
-int main(void) {
+TEST_RUN() {
     int count = 0;
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
     unsetenv("HOME");

@@ -1,13 +1,12 @@
 /* Which chip multiplies cells how (tensor/form.h), and that what is said of its memory is what a device says. */
-#include "unit/cmocka_first.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 
 #include "fake.h"
 #include "gpu/tensor/form.h"
 
-static void chips(void **state) {
-    (void)state;
+TEST(chips) {
     for (int i = 0; i < fake_chip_count; i++) {
         static fake_device device;
         const fake_chip *const chip = &fake_chips[i];
@@ -24,16 +23,10 @@ static void chips(void **state) {
     }
 }
 
-static void capabilities(void **state) {
-    (void)state;
+TEST(capabilities) {
     assert_true(tamis_tensor_chip_of(75).form == TAMIS_TENSOR_NONE);
     assert_true(tamis_tensor_chip_of(87).shared == 164 << 10);
     assert_true(tamis_tensor_chip_of(103).form == TAMIS_TENSOR_MMA && tamis_tensor_chip_of(103).shared == 228 << 10);
     assert_true(tamis_tensor_chip_of(121).form == TAMIS_TENSOR_MMA && tamis_tensor_chip_of(121).shared == 100 << 10);
     assert_true(tamis_tensor_chip_of(200).form == TAMIS_TENSOR_MMA && tamis_tensor_chip_of(200).shared == 100 << 10);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chips), cmocka_unit_test(capabilities)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

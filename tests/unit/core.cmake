@@ -1,3 +1,5 @@
+set(TAMIS_TEST_AREA core)
+tamis_test_area(core)
 # What all other tests rest on.
 tamis_add_test(NAME test_teardown SOURCES test_teardown.c TIMEOUT 60)
 # Threads, and the library's own life.
@@ -13,34 +15,37 @@ if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
 endif()
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
 foreach(test arguments coo dense_arguments device_memory faults floor limits sizes threads plan oracle property)
-    tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)
+    tamis_add_test(NAME test_${test} SOURCES test_${test}.c TIMEOUT 300)
 endforeach()
 foreach(test measured remembered)
-    tamis_add_test(NAME test_${test} SOURCES test_${test}.c measured_case.c LIBRARIES tamis_test_support TIMEOUT 300)
+    tamis_add_test(NAME test_${test} SOURCES test_${test}.c measured_case.c TIMEOUT 300)
 endforeach()
-tamis_add_test(NAME test_corrections SOURCES test_corrections.c LIBRARIES tamis_test_support TIMEOUT 60)
+tamis_add_test(NAME test_corrections SOURCES test_corrections.c TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
-tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c LIBRARIES tamis_test_support
-    TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_message SOURCES test_message.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_cached_attention SOURCES test_cached_attention.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_graph_attention SOURCES test_graph_attention.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c 
+ TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_message SOURCES test_message.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_cached_attention SOURCES test_cached_attention.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_graph_attention SOURCES test_graph_attention.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_graph_attention_arguments SOURCES test_graph_attention_arguments.c TIMEOUT 60)
-tamis_add_test(NAME test_segment SOURCES test_segment.c message_case.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_segment SOURCES test_segment.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_message_arguments SOURCES test_message_arguments.c TIMEOUT 60)
 # Gradients: the oracle's against finite differences, everything else against the oracle.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
 tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
-tamis_add_test(NAME test_edge SOURCES test_edge.c LIBRARIES tamis_test_support TIMEOUT 300)
-tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c LIBRARIES tamis_test_support TIMEOUT 300)
+tamis_add_test(NAME test_edge SOURCES test_edge.c TIMEOUT 300)
+tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
 tamis_add_test(NAME test_gradient_whole SOURCES test_gradient_whole.c softmax_kept.c gradient_case.c gradient_bounds.c FOR_DEVICES)
-add_test(NAME gradient_whole_cpu COMMAND test_gradient_whole cpu 2)
+add_test(NAME gradient_whole_cpu COMMAND tamis_test_core test_gradient_whole cpu 2)
 set_tests_properties(gradient_whole_cpu PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_cells SOURCES test_cells.c TIMEOUT 60)
 tamis_add_test(NAME test_softmax_rows SOURCES test_softmax_rows.c softmax_kept.c gradient_case.c
-    gradient_bounds.c LIBRARIES tamis_test_support TIMEOUT ${TAMIS_TIMEOUT})
+    gradient_bounds.c TIMEOUT ${TAMIS_TIMEOUT})
 # Memory of the caller's and what becomes of it; plans that threads share.
 foreach(test allocator shared_plan)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c softmax_kept.c gradient_case.c gradient_bounds.c
-        TIMEOUT ${TAMIS_TIMEOUT})
+ TIMEOUT ${TAMIS_TIMEOUT})
 endforeach()
+if(NOT TAMIS_SANITIZE)
+    tamis_add_test(NAME test_reading_peak SOURCES test_reading_peak.c TIMEOUT 120)
+endif()

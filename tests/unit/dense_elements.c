@@ -1,5 +1,5 @@
 /* Element by element: fill, combine, scale, map. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdlib.h>

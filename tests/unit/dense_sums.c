@@ -1,5 +1,5 @@
 /* Products, sums, and the step of conjugate gradients. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@
  */
 #include "gradient_case.h"
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Random backward calls: the arrays, the call, the comparison. What is expected is in gradient_bounds.c. */
 #include "gradient_case.h"
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>

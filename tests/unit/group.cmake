@@ -1,18 +1,17 @@
 # Several devices: shards, and what exchanges their rows.
+set(TAMIS_TEST_AREA group)
+tamis_test_area(group)
 foreach(name shard shard_errors)
     tamis_add_test(NAME test_${name} SOURCES test_${name}.c TIMEOUT 120)
 endforeach()
-tamis_add_test(NAME test_group SOURCES test_group.c group_case.c LIBRARIES tamis_test_support TIMEOUT 300)
-tamis_add_test(NAME test_cover SOURCES test_cover.c group_case.c LIBRARIES tamis_test_support TIMEOUT 300)
-if(TARGET test_cover)
-    target_compile_definitions(test_cover PRIVATE TAMIS_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
-endif()
+tamis_add_test(NAME test_group SOURCES test_group.c group_case.c TIMEOUT 300)
+tamis_add_test(NAME test_cover SOURCES test_cover.c group_case.c TIMEOUT 300)
 tamis_add_test(NAME test_group_gradient SOURCES test_group_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
 tamis_add_test(NAME test_group_errors SOURCES test_group_errors.c TIMEOUT 120)
 tamis_add_test(NAME test_transport SOURCES test_transport.c transport_case.c TIMEOUT 120)
 
 # One device whose memory does not hold the matrices.
-tamis_add_test(NAME test_slabs SOURCES test_slabs.c LIBRARIES tamis_test_support TIMEOUT 300)
+tamis_add_test(NAME test_slabs SOURCES test_slabs.c TIMEOUT 300)
 
 # METIS, and two that stand in for it, with integers of either width.
 foreach(width 32 64)
@@ -21,8 +20,5 @@ foreach(width 32 64)
     tamis_warnings(tamis_stub_metis_${width})
 endforeach()
 tamis_add_test(NAME test_metis SOURCES test_metis.c TIMEOUT 120)
-if(TARGET test_metis)
-    add_dependencies(test_metis tamis_stub_metis_32 tamis_stub_metis_64)
-    target_compile_definitions(test_metis PRIVATE TAMIS_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}" "STUB_32=\"$<TARGET_FILE:tamis_stub_metis_32>\""
-        "STUB_64=\"$<TARGET_FILE:tamis_stub_metis_64>\"")
-endif()
+add_dependencies(tamis_test_group tamis_stub_metis_32 tamis_stub_metis_64)
+target_compile_definitions(tamis_test_group PRIVATE "STUB_32=\"$<TARGET_FILE:tamis_stub_metis_32>\"" "STUB_64=\"$<TARGET_FILE:tamis_stub_metis_64>\"")

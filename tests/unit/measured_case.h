@@ -3,7 +3,7 @@
 #ifndef TAMIS_TESTS_MEASURED_CASE_H
 #define TAMIS_TESTS_MEASURED_CASE_H
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <tamis/cache.h>
 #include <tamis/tamis.h>

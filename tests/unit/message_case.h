@@ -2,7 +2,7 @@
 #ifndef TAMIS_TESTS_MESSAGE_CASE_H
 #define TAMIS_TESTS_MESSAGE_CASE_H
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <tamis/reference.h>
 

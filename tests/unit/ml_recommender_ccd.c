@@ -1,4 +1,5 @@
 /* CCD++ against its algorithm written out in double, rating by rating. */
+#define TEST_PATH "test_ml_recommenders"
 #include "test_ml_recommenders.h"
 
 static const tamis_type types[] = {TAMIS_F32, TAMIS_F64};
@@ -132,8 +133,7 @@ static void literally(const tamis_model_options *wanted, const table *t) {
     tamis_model_free(model);
 }
 
-void test_ccd_literally(void **state) {
-    (void)state;
+TEST(test_ccd_literally) {
     table t = table_of_rank(45, 38, 3, 0.5, 21);
     for (int n = 0; n < 32; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], n & 8 ? 1 : 7, 3);
@@ -151,7 +151,7 @@ void test_ccd_literally(void **state) {
    what its mean takes from it (their residual, since the mean of what is given is not 3), and lambda for their size.
    The minimum costs no more, and a fit that has come to 1.05 F has a squared error below that on what it was given; the
    unknown places follow with an error of at most three times that here (6 numbers a row from 24 ratings). */
-void test_ccd_rank(void **state) {
+TEST(test_ccd_rank) {
     enum { RANK = 3 };
     (void)state;
     const uint64_t seed = 31;
@@ -192,8 +192,7 @@ void test_ccd_rank(void **state) {
 }
 
 /* New rows: what elimination says, or with non-negative factors what no small change makes better. */
-void test_ccd_fold_in(void **state) {
-    (void)state;
+TEST(test_ccd_fold_in) {
     table t = table_of_rank(45, 38, 3, 0.5, 21), others = table_of_rank(19, 38, 3, 0.6, 77);
     for (int n = 0; n < 4; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], 5, 3);

@@ -1,4 +1,5 @@
 /* The defaults of the methods of ratings: no worse than means and biases, and the same at any scale. */
+#define TEST_PATH "test_ml_recommenders"
 #include "test_ml_recommenders.h"
 
 static const tamis_method methods[] = {TAMIS_ALS, TAMIS_CCD, TAMIS_SFA};
@@ -51,8 +52,7 @@ static double baseline(const table *fit, const table *held) {
 }
 
 /* Dense and sparse: 60 of 100, 15 and 6 of 100 places. */
-void test_defaults(void **state) {
-    (void)state;
+TEST(test_defaults) {
     static const double shares[] = {0.6, 0.15, 0.06};
     for (int s = 0; s < 3; s++) {
         table fit, held;
@@ -79,8 +79,7 @@ void test_defaults(void **state) {
 }
 
 /* A power of two changes no digit of what is divided by the deviation, so predictions are the same ones times it. */
-void test_scales(void **state) {
-    (void)state;
+TEST(test_scales) {
     for (int n = 0; n < 2 * METHODS; n++) {
         double *found[2];
         int64_t count = 0;

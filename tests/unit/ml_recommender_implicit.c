@@ -1,4 +1,5 @@
 /* Implicit ALS against its equations written out over all pairs, in double. */
+#define TEST_PATH "test_ml_recommenders"
 #include "test_ml_recommenders.h"
 
 static const tamis_type types[] = {TAMIS_F32, TAMIS_F64};
@@ -54,8 +55,7 @@ static double exact_loss(const table *t, const double *X, const double *Y, int64
 /* With many steps a half is exact. tamis_dense_cg_step adds 1e-8 to <p, A p>, so steps only shorten once a
    squared residual is about 1e-8 / lambda: |r| <= 1e-3, and |x - exact| <= |r| / lambda. Rounding of fp32 adds 1e-6
    times the condition, which is below 1e3 here. */
-void test_implicit_half(void **state) {
-    (void)state;
+TEST(test_implicit_half) {
     for (int n = 0; n < 2; n++) {
         table t = uses(61, 40, 5);
         tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 7, 0);
@@ -87,8 +87,7 @@ void test_implicit_half(void **state) {
 }
 
 /* The trick with Gram matrices gives the sum over all pairs. */
-void test_implicit_loss(void **state) {
-    (void)state;
+TEST(test_implicit_loss) {
     for (int n = 0; n < 2; n++) {
         table t = uses(50, 30, 6);
         tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 5, 3);
@@ -109,7 +108,7 @@ void test_implicit_loss(void **state) {
    factors of that rank: they predict every stored pair exactly and cost 1 for each pair within a group that is not
    stored, and lambda for each user and item. What is fitted costs no more than that, and expects every use within a
    group more than any outside. */
-void test_implicit_blocks(void **state) {
+TEST(test_implicit_blocks) {
     enum { GROUPS = 4 };
     (void)state;
     table t = table_of_rank(48, 40, 1, 1, 3);
@@ -147,8 +146,7 @@ void test_implicit_blocks(void **state) {
 }
 
 /* Bound as of the half iteration. */
-void test_implicit_fold_in(void **state) {
-    (void)state;
+TEST(test_implicit_fold_in) {
     for (int n = 0; n < 2; n++) {
         table t = uses(61, 40, 5), others = uses(23, 40, 12);
         tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 7, 2);
@@ -166,8 +164,7 @@ void test_implicit_fold_in(void **state) {
 
 /* Counts with heavy tails and as many factors as are usual: after 15 iterations the loss is near that of 60. Measured:
    1.02 of it; from two rounds of the power method it was 1.8. */
-void test_implicit_start(void **state) {
-    (void)state;
+TEST(test_implicit_start) {
     table t = table_of_rank(300, 200, 3, 0.15, 61);
     for (int64_t i = 0; i < t.rows * t.cols; i++)
         if (!isnan(t.at[i])) t.at[i] = ceil(2 * pow(tamis_random_uniform_at(62, 1, (uint64_t)i), -1 / 1.2) - 2);

@@ -1,4 +1,5 @@
 /* Lambda by the noise of the data, options.regularization = 0: what it is, and what it is good for. */
+#define TEST_PATH "test_ml_recommenders"
 #include "test_ml_recommenders.h"
 
 #include <unistd.h>
@@ -61,8 +62,7 @@ static double second_lambda(tamis_model *model, const table *t) {
     return lambda * sqrt(squares / ((double)t->nnz - fmin(taken, 0.75 * (double)t->nnz)));
 }
 
-void test_noise(void **state) {
-    (void)state;
+TEST(test_noise) {
     static const struct {
         tamis_method method;
         bool weighted, biases;
@@ -90,8 +90,7 @@ void test_noise(void **state) {
     table_free(&t);
 }
 
-void test_noise_of_uses(void **state) {
-    (void)state;
+TEST(test_noise_of_uses) {
     table t = table_of_rank(50, 40, 2, 0.3, 6);
     double sum = 0, count = 0;
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F64, 4, 2);
@@ -136,8 +135,7 @@ static void part(table *fit, table *held) {
 
 /* Biases and noise alone: nothing is found, where lambda = 0.1 follows the noise. Exact ratings of rank 2: they are
    found, where it shrinks them. */
-void test_noise_gain(void **state) {
-    (void)state;
+TEST(test_noise_gain) {
     static const tamis_method methods[] = {TAMIS_ALS, TAMIS_CCD};
     for (int kind = 0; kind < 2; kind++) {
         table fit = table_of_rank(240, 100, 2, 0.3, 93), held = table_of_rank(240, 100, 2, 0.3, 93);
@@ -160,8 +158,7 @@ void test_noise_gain(void **state) {
 }
 
 /* A fit that goes on from a file has the same bits. */
-void test_noise_goes_on(void **state) {
-    (void)state;
+TEST(test_noise_goes_on) {
     static const tamis_method methods[] = {TAMIS_ALS, TAMIS_ALS, TAMIS_CCD, TAMIS_IMPLICIT_ALS};
     char path[] = "/tmp/tamis-noise-XXXXXX";
     const int file = mkstemp(path);

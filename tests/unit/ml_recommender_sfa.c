@@ -1,5 +1,6 @@
 /* Sparse factor analysis against a plain restatement in double: textbook preconditioned conjugate gradients for each
    user, ADAGRAD for each number of an item. */
+#define TEST_PATH "test_ml_recommenders"
 #include "test_ml_recommenders.h"
 
 static const tamis_type types[] = {TAMIS_F32, TAMIS_F64};
@@ -178,8 +179,7 @@ static double *first_items(const tamis_model_options *wanted, const table *t) {
 /* Three steps of conjugate gradients of seven, so that nothing is solved and the 1e-8 of tamis_dense_cg_step are
    small against <p, A p>, which is above 1e-2 here: 1e-6. ADAGRAD's steps, of 0.1 at first, carry the error of a
    gradient over by its share of it: another factor of 10. fp32: 1e-7 times the condition, some 1e3, and that. */
-void test_sfa_literally(void **state) {
-    (void)state;
+TEST(test_sfa_literally) {
     table t = table_of_rank(53, 41, 3, 0.5, 41);
     for (int variant = 0; variant < 8; variant++) {
         const int n = variant & 1;
@@ -209,8 +209,7 @@ void test_sfa_literally(void **state) {
 }
 
 /* Mini-batches that come one after another: mean of the first, biases of all so far. Bounds as above. */
-void test_sfa_stream(void **state) {
-    (void)state;
+TEST(test_sfa_stream) {
     table batches[] = {table_of_rank(53, 41, 3, 0.5, 41), table_of_rank(20, 41, 3, 0.4, 42),
                        table_of_rank(34, 41, 3, 0.6, 43)};
     tamis_model_options options = options_of(TAMIS_SFA, TAMIS_F64, 7, 3);
@@ -239,7 +238,7 @@ void test_sfa_stream(void **state) {
    biases take from it, squared, + 2 sqrt(lambda lambda_m users) |U| |M|. ADAGRAD has no date by which it must be there:
    that a hundred passes come to 1.25 F is measured, not derived; what follows is: a squared error on what was given
    below that. The unknown places have at most three times that error here. */
-void test_sfa_rank(void **state) {
+TEST(test_sfa_rank) {
     enum { RANK = 3 };
     (void)state;
     const uint64_t seed = 51;
@@ -294,8 +293,7 @@ void test_sfa_rank(void **state) {
 
 /* New users are solved for to the end: |r|^2 falls to some 1e-8, after which steps shorten, so |u - exact| <= 1e-3 /
    0.5 would do; predictions need a mini-batch's W. */
-void test_sfa_fold_in(void **state) {
-    (void)state;
+TEST(test_sfa_fold_in) {
     table t = table_of_rank(53, 41, 3, 0.5, 41), others = table_of_rank(19, 41, 3, 0.6, 44);
     for (int variant = 0; variant < 4; variant++) {
         const int n = variant & 1;

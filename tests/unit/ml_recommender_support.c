@@ -1,6 +1,9 @@
 /* See test_ml_recommenders.h. */
 #include "test_ml_recommenders.h"
 
+tamis_device *device;
+bool on_cpu = true;
+
 double table_factor(uint64_t seed, bool column, int64_t i, int f) {
     return 2 * tamis_random_uniform_at(seed + (column ? 2 : 1), (uint64_t)i, (uint64_t)f) - 1;
 }

@@ -12,7 +12,7 @@
  */
 #include "softmax_kept.h"
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * back, and runs out at any place: results are those of Tamis's own memory, everything comes back with the size that it
  * was given with, nothing is kept. test_allocator [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -185,7 +185,7 @@ static int64_t run_plan(gradient_case *c, const kept *k, const char *algorithm, 
     }
 }
 
-static void test_plans(void **state) {
+TEST(test_plans) {
     static const char *const names[][4] = {
         {NULL, "gpu-panels", "cusddmm-sm-l2", "gpudynamic-preprocessing"}, {NULL, "gpu-rows"}, {NULL, "gpu-nonzeros"}};
     (void)state;
@@ -220,8 +220,7 @@ static tamis_status call_once(const gradient_case *c, const kept *k, const tamis
     return tamis_fused(device, &c->S_there, A, B, D, &k->out, o, &c->there);
 }
 
-static void test_calls(void **state) {
-    (void)state;
+TEST(test_calls) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 0; kind < KINDS; kind++) {
             gradient_case *const c = make((tamis_operation)operation, kind);
@@ -252,8 +251,7 @@ static void test_calls(void **state) {
 }
 
 /* An execution of the CPU that finds the plan's workspace taken has one of the allocator's. */
-static void test_busy(void **state) {
-    (void)state;
+TEST(test_busy) {
     if (!is_cpu) skip_because("of the CPU alone");
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         gradient_case *const c = make((tamis_operation)operation, 4);
@@ -290,8 +288,7 @@ static int outputs_of(const gradient_case *c) {
     return of[c->operation] | 1 << OUT_S;
 }
 
-static void test_gradients(void **state) {
-    (void)state;
+TEST(test_gradients) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 1; kind < KINDS; kind++) {
             gradient_case *const c = make((tamis_operation)operation, kind);
@@ -392,25 +389,18 @@ static void destroy_in_streams(ending how) {
     tamis_stream_destroy(device, made);
 }
 
-static void test_destroyed(void **state) {
-    (void)state;
-    destroy_in_streams(WAITING);
-}
+TEST(test_destroyed) { destroy_in_streams(WAITING); }
 
-static void test_destroyed_later(void **state) {
-    (void)state;
+TEST(test_destroyed_later) {
     destroy_in_streams(LATER);
     tamis_plan_destroy_async(NULL, stream);
     tamis_gradient_destroy_async(NULL, stream);
 }
 
-static void test_destroyed_by_closing(void **state) {
-    (void)state;
-    destroy_in_streams(CLOSING);
-}
+TEST(test_destroyed_by_closing) { destroy_in_streams(CLOSING); }
 
 /* A child of fork() has none of the threads that its parent's device works with: it must not wait for them. */
-static void test_child(void **state) {
+TEST(test_child) {
     int ended = -1;
     void *made = NULL;
     (void)state;
@@ -439,8 +429,7 @@ static void test_child(void **state) {
 
 /* What one object of a device has yet to destroy, a call on another one leaves alone: meanwhile the first one may be
    closed. */
-static void test_two_objects(void **state) {
-    (void)state;
+TEST(test_two_objects) {
     if (is_cpu) return; /* it destroys at once */
     gradient_case *const c = make(TAMIS_OP_FUSED, 4);
     tamis_device *other = NULL;
@@ -463,8 +452,7 @@ static void test_two_objects(void **state) {
     gradient_case_free(c);
 }
 
-static void test_gradient_destroyed_later(void **state) {
-    (void)state;
+TEST(test_gradient_destroyed_later) {
     gradient_case *const c = make(TAMIS_OP_FUSED, 1);
     pool p = pool_of(1000);
     const tamis_allocator table = table_of(&p);
@@ -509,21 +497,11 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans),
-                                       cmocka_unit_test(test_calls),
-                                       cmocka_unit_test(test_busy),
-                                       cmocka_unit_test(test_gradients),
-                                       cmocka_unit_test(test_destroyed),
-                                       cmocka_unit_test(test_destroyed_later),
-                                       cmocka_unit_test(test_destroyed_by_closing),
-                                       cmocka_unit_test(test_child),
-                                       cmocka_unit_test(test_two_objects),
-                                       cmocka_unit_test(test_gradient_destroyed_later)};
+TEST_RUN() {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     dice = tamis_random_start(seed, 0);
     printf("seed %llu\n", (unsigned long long)seed);
     if (!named_device_is_here(argc, argv, &name)) return 77;
-    return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+    return test_run(name, NULL, set_up, tear_down);
 }

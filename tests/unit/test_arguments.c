@@ -3,7 +3,7 @@
  * argument and its value, outputs stay as they were, nothing leaks, and a valid call afterwards works and clears the
  * message.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -87,8 +87,7 @@ static void *no_memory(void *context, size_t bytes, void *stream) {
     return NULL;
 }
 
-static void test_plan_options(void **state) {
-    (void)state;
+TEST(test_plan_options) {
     small s;
     small_make(&s);
     for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++) {
@@ -123,8 +122,7 @@ static void create_refused(const tamis_sparse *S, tamis_status want, const char 
     refused(tamis_validate(S), want, name, value);
 }
 
-static void test_sparse_view(void **state) {
-    (void)state;
+TEST(test_sparse_view) {
     small s;
     small_make(&s);
     tamis_sparse S = s.S;
@@ -255,8 +253,7 @@ static void drop(tamis_plan *plan) {
 }
 
 /* An output that is an operand; beside it in one matrix it may be. */
-static void test_outputs_apart(void **state) {
-    (void)state;
+TEST(test_outputs_apart) {
     enum { BOTH = 2 * SMALL_L };
     static float both[64 * BOTH];
     small s;
@@ -285,8 +282,7 @@ static void test_outputs_apart(void **state) {
     drop(plan);
 }
 
-static void test_operands(void **state) {
-    (void)state;
+TEST(test_operands) {
     small s;
     small_make(&s);
     tamis_plan *plan = plan_for(&s, TAMIS_OP_SDDMM);
@@ -331,8 +327,7 @@ static void test_operands(void **state) {
 
 /* ------------------------------------------------------------------------------------------ everything else */
 
-static void test_calls(void **state) {
-    (void)state;
+TEST(test_calls) {
     small s;
     small_make(&s);
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -368,8 +363,7 @@ static void test_calls(void **state) {
     refused(tamis_reference_sddmm(&s.S, &s.A, &s.B, &o, NULL, out), TAMIS_ERROR_ARGUMENT, "edge", "50");
 }
 
-static void test_devices_and_names(void **state) {
-    (void)state;
+TEST(test_devices_and_names) {
     tamis_device *opened = device;
     tamis_device_description description;
     tamis_algorithm_description algorithm;
@@ -407,8 +401,7 @@ static void test_devices_and_names(void **state) {
     tamis_owned_dense_free(NULL);
 }
 
-static void test_structure(void **state) {
-    (void)state;
+TEST(test_structure) {
     small s;
     small_make(&s);
     int32_t offsets[SMALL_COLS + 1], columns[SMALL_NNZ];
@@ -455,13 +448,4 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_options), cmocka_unit_test(test_sparse_view),
-        cmocka_unit_test(test_operands),     cmocka_unit_test(test_outputs_apart),
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_devices_and_names),
-        cmocka_unit_test(test_structure),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -4,7 +4,7 @@
  * [PREFIX [TEST]]] DEVICE is "cpu" by default. PREFIX limits the algorithms to those whose names begin so, TEST is one
  * of the tests, for devices whose kernels take long to compile.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <tamis/algorithms.h>
 
@@ -99,10 +99,7 @@ static void arrangements_of(tamis_operation operation, tamis_edge edge) {
             }
 }
 
-static void arrangements(void **state) {
-    (void)state;
-    all_operations(arrangements_of);
-}
+TEST(arrangements) { all_operations(arrangements_of); }
 
 /* Rows of several stretches of softmax, and partial rows, whose scratch each member has for itself. */
 static void long_rows_of(tamis_operation operation, tamis_edge edge) {
@@ -114,10 +111,7 @@ static void long_rows_of(tamis_operation operation, tamis_edge edge) {
     try_all(&o);
 }
 
-static void long_rows(void **state) {
-    (void)state;
-    all_operations(long_rows_of);
-}
+TEST(long_rows) { all_operations(long_rows_of); }
 
 /* So much work that each thread of a CPU has several ranges and takes those of others, with long rows that many of
    them share. Whoever comes last, the bits are the same. */
@@ -146,10 +140,7 @@ static void many_ranges_of(tamis_operation operation, tamis_edge edge) {
     }
 }
 
-static void many_ranges(void **state) {
-    (void)state;
-    all_operations(many_ranges_of);
-}
+TEST(many_ranges) { all_operations(many_ranges_of); }
 
 /* What is staged, which has one place for all members. */
 static void staged_of(tamis_operation operation, tamis_edge edge) {
@@ -164,10 +155,7 @@ static void staged_of(tamis_operation operation, tamis_edge edge) {
     }
 }
 
-static void staged(void **state) {
-    (void)state;
-    all_operations(staged_of);
-}
+TEST(staged) { all_operations(staged_of); }
 
 static void types_of(tamis_operation operation, tamis_edge edge) {
     for (int type = TAMIS_F64; type <= TAMIS_BF16; type++) {
@@ -178,10 +166,7 @@ static void types_of(tamis_operation operation, tamis_edge edge) {
     }
 }
 
-static void types(void **state) {
-    (void)state;
-    all_operations(types_of);
-}
+TEST(types) { all_operations(types_of); }
 
 /* ------------------------------------------------------------------------------------------ wider outputs */
 
@@ -214,8 +199,7 @@ static void wider_of(tamis_operation operation, tamis_edge edge) {
         }
 }
 
-static void wider_outputs(void **state) {
-    (void)state;
+TEST(wider_outputs) {
     if (strcmp(device_name, "cpu") != 0) {
         all_operations(wider_of);
         return;
@@ -231,7 +215,7 @@ static void wider_outputs(void **state) {
 }
 
 /* Nothing else may differ from the inputs' type, and 16-bit outputs stay what they are. */
-static void other_outputs_are_refused(void **state) {
+TEST(other_outputs_are_refused) {
     static const tamis_type pairs[][2] = {
         {TAMIS_F32, TAMIS_F16}, {TAMIS_F64, TAMIS_F32}, {TAMIS_F16, TAMIS_BF16}, {TAMIS_BF16, TAMIS_F64}};
     (void)state;
@@ -265,16 +249,9 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0 && strcmp(device_name, "cpu") == 0;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(arrangements),
-                                       cmocka_unit_test(long_rows),
-                                       cmocka_unit_test(many_ranges),
-                                       cmocka_unit_test(staged),
-                                       cmocka_unit_test(types),
-                                       cmocka_unit_test(wider_outputs),
-                                       cmocka_unit_test(other_outputs_are_refused)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     if (argc > 2) prefix = argv[2];
     if (argc > 3) cmocka_set_test_filter(argv[3]);
-    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return test_run(device_name, NULL, set_up, tear_down);
 }

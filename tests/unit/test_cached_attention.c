@@ -241,16 +241,12 @@ static void all_calls(void) {
                         try_call(shapes[s], fills[fill], (order)of, (tamis_type)type, turn + turn / 4);
 }
 
-static void every_call(void **state) {
-    (void)state;
-    on_each_instruction_set(all_calls);
-}
+TEST(every_call) { on_each_instruction_set(all_calls); }
 
 /* ------------------------------------------------------------------------------------------ what is promised */
 
 /* Lengths below 0 and above the capacity, and pages that there are not, count as the nearest that there are. */
-static void out_of_range(void **state) {
-    (void)state;
+TEST(out_of_range) {
     const int64_t fill[] = {40, 0, 40, 40};
     call c = call_make(shapes[2], fill, PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
     const int64_t lengths[] = {-7, 1000, 40}, pages = 3 * SEQUENCES, last = c.o.pages - 1;
@@ -272,8 +268,7 @@ static void out_of_range(void **state) {
 }
 
 /* The same bits each time, and with any number of threads. */
-static void same_bits(void **state) {
-    (void)state;
+TEST(same_bits) {
     call first = call_make(shapes[2], fills[2], PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
     run(&first, true);
     for (int threads = 1; threads < 4; threads++) {
@@ -289,8 +284,7 @@ static void same_bits(void **state) {
 }
 
 /* A scale that is left at zero is the one that everybody uses. */
-static void scale_by_default(void **state) {
-    (void)state;
+TEST(scale_by_default) {
     call given = call_make(shapes[2], fills[2], PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
     call left = call_make(shapes[2], fills[2], PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
     given.o.scale = 1 / sqrt((double)given.o.inner);
@@ -311,8 +305,7 @@ static void refused(const tamis_cached_attention_options *o, const tamis_vectors
     if (!strstr(tamis_last_error(), word)) fail_msg("\"%s\" does not name %s", tamis_last_error(), word);
 }
 
-static void arguments(void **state) {
-    (void)state;
+TEST(arguments) {
     char numbers_here[8] = {0}, bytes[8] = {0};
     void *const lengths = memory_send(device, numbers_here, 8), *const data = memory_send(device, bytes, 8);
     const tamis_cached_attention_options good = {
@@ -358,10 +351,7 @@ static void arguments(void **state) {
     memory_fetch(device, numbers_here, lengths, 8);
 }
 
-int main(int argc, char **argv) {
+TEST_RUN() {
     if (!device_is_drawn(argc, argv)) return 77;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call), cmocka_unit_test(out_of_range),
-                                       cmocka_unit_test(same_bits), cmocka_unit_test(scale_by_default),
-                                       cmocka_unit_test(arguments)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(NULL, NULL, set_up, tear_down);
 }

@@ -2,7 +2,7 @@
  * cpu-cells multiplies pairs that S does not keep by 0. A number that is not finite must still reach just those results
  * whose pairs are kept: forward and backward against what goes nonzero by nonzero, with one bad row in one operand.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static void compare(tamis_device *device, numbers *n, const char *what) {
     expect_same(x[2], y[2], COLS * L, what);
 }
 
-static void test_not_finite(void **state) {
+TEST(test_not_finite) {
     static const char *const names[INPUTS] = {"A", "B", "D", "dE"};
     static const float bad[] = {INFINITY, -INFINITY, NAN};
     static numbers n;
@@ -129,9 +129,4 @@ static void test_not_finite(void **state) {
             compare(device, &n, what);
         }
     tamis_device_close(device);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_not_finite)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * it, so that the place of a single entry decides. Rows of 32 and of 64 bits. Few entries in many rows cost by the
  * entries.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,8 +101,7 @@ static void run(coo *x, int number) {
     expect(x, x->out, products, ROWS * L, "a single call of spmm", number);
 }
 
-static void every_order_is_right(void **state) {
-    (void)state;
+TEST(every_order_is_right) {
     coo x;
     for (int number = 0; number < ORDERS; number++)
         for (int type = TAMIS_I32; type <= TAMIS_I64; type++) {
@@ -112,8 +111,7 @@ static void every_order_is_right(void **state) {
 }
 
 /* The oracle itself takes entries wherever they are: it needs somebody who counts by hand. */
-static void the_oracle_is_right(void **state) {
-    (void)state;
+TEST(the_oracle_is_right) {
     coo x;
     for (int number = 0; number < ORDERS; number += 7)
         for (int type = TAMIS_I32; type <= TAMIS_I64; type++) {
@@ -203,15 +201,14 @@ static void few_samples(tamis_edge edge, bool ordered, tamis_layout layout) {
     rare_free(&x);
 }
 
-static void few_entries_in_many_rows_are_sampled_by_entries(void **state) {
+TEST(few_entries_in_many_rows_are_sampled_by_entries) {
     static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_SOFTMAX};
     (void)state;
     for (int i = 0; i < 12; i++) few_samples(edges[i % 3], i / 3 % 2, i / 6 ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR);
 }
 
 /* One number for each row, as the output has, and not three. */
-static void few_entries_in_many_rows_are_multiplied(void **state) {
-    (void)state;
+TEST(few_entries_in_many_rows_are_multiplied) {
     for (int ordered = 0; ordered < 2; ordered++) {
         rare x;
         rare_make(&x, ordered);
@@ -230,8 +227,7 @@ static void few_entries_in_many_rows_are_multiplied(void **state) {
 }
 
 /* The profile is that of the CSR; sorting and merging give the CSR's entries. */
-static void few_entries_in_many_rows_are_converted(void **state) {
-    (void)state;
+TEST(few_entries_in_many_rows_are_converted) {
     for (int ordered = 0; ordered < 2; ordered++) {
         rare x;
         tamis_profile profile, csr_profile;
@@ -272,11 +268,4 @@ static void few_entries_in_many_rows_are_converted(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_oracle_is_right), cmocka_unit_test(every_order_is_right),
-                                       cmocka_unit_test(few_entries_in_many_rows_are_sampled_by_entries),
-                                       cmocka_unit_test(few_entries_in_many_rows_are_multiplied),
-                                       cmocka_unit_test(few_entries_in_many_rows_are_converted)};
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -2,7 +2,7 @@
  * Corrections of predictions: what they change, that they are kept, and that a file that is damaged or of another
  * version corrects nothing.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -57,8 +57,7 @@ static int64_t count_of(void) {
     return count;
 }
 
-static void test_predictions(void **state) {
-    (void)state;
+TEST(test_predictions) {
     const double before[] = {predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), predicted(TAMIS_OP_SDDMM, "cpu-rows"),
                              predicted(TAMIS_OP_SPMM, "cpu-nonzeros")};
     const char *const usual = report_of(TAMIS_OP_SDDMM, NULL).algorithm;
@@ -110,8 +109,7 @@ static void copy_file(int threads, int other, size_t bytes, bool of_other_versio
     fclose(file);
 }
 
-static void test_files(void **state) {
-    (void)state;
+TEST(test_files) {
     const tamis_correction rows[] = {row("cpu-nonzeros", TAMIS_OP_SDDMM, 32, 1.5),
                                      row("cpu-rows", TAMIS_OP_SPMM, 128, 0.5)};
     tamis_correction back[2];
@@ -147,8 +145,7 @@ static void *probe_device(void *unused) {
 }
 
 /* A fork waits for no probe, and a child whose parent was measuring measures. */
-static void test_fork_beside_a_probe(void **state) {
-    (void)state;
+TEST(test_fork_beside_a_probe) {
     pthread_t prober;
     void *probed = NULL;
     int ended = -1;
@@ -165,8 +162,7 @@ static void test_fork_beside_a_probe(void **state) {
     alarm(0);
 }
 
-static void test_arguments(void **state) {
-    (void)state;
+TEST(test_arguments) {
     int64_t count;
     tamis_correction bad[] = {row("cpu-rows", TAMIS_OP_SDDMM, 32, 0), row("", TAMIS_OP_SDDMM, 32, 1),
                               row("two words", TAMIS_OP_SDDMM, 32, 1), row("cpu-rows", TAMIS_OP_SDDMM, 0, 1),
@@ -199,8 +195,4 @@ static int tear_down(void **state) {
     return system(command);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_predictions), cmocka_unit_test(test_files),
-                                       cmocka_unit_test(test_fork_beside_a_probe), cmocka_unit_test(test_arguments)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

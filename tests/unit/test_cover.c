@@ -1,5 +1,5 @@
 /* Joint covers: the cheapest vertex cover against all covers, what a group's plan moves, and its results. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static int32_t price_of(const graph *x, unsigned left) {
     return price;
 }
 
-static void covers_are_cheapest(void **state) {
+TEST(covers_are_cheapest) {
     tamis_random random = tamis_random_start(31, 0);
     (void)state;
     for (int round = 0; round < 20000; round++) {
@@ -82,7 +82,7 @@ static void run_cases(group_rank *self) {
     if (failed) group_says(self, "%.250s", failed);
 }
 
-static void all_cases(void **state) {
+TEST(all_cases) {
     int step = test_whole() ? 2 : test_rounds(5, 17); /* test_group has covers of every third, too */
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = 600;
@@ -141,7 +141,7 @@ static int64_t moved(const tamis_sparse *S, tamis_exchange exchange) {
 }
 
 /* A hub is a column that all ranks need, and a row that needs all of them. */
-static void hubs_move_little(void **state) {
+TEST(hubs_move_little) {
     enum { ROWS = 400 };
     int32_t offsets[ROWS + 1], columns[3 * ROWS];
     int32_t count = 0;
@@ -225,14 +225,13 @@ static void memory_is_short_for(bool hubs) {
     for (int r = 0; r < SHORT_RANKS; r++) tamis_group_close(groups[r]);
 }
 
-static void memory_is_short(void **state) {
-    (void)state;
+TEST(memory_is_short) {
     memory_is_short_for(true);
     memory_is_short_for(false);
 }
 
 /* Real patterns, where they are. */
-static void real_patterns(void **state) {
+TEST(real_patterns) {
     static const struct {
         const char *file;
         bool edges;
@@ -255,10 +254,4 @@ static void real_patterns(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(covers_are_cheapest), cmocka_unit_test(all_cases),
-                                       cmocka_unit_test(hubs_move_little), cmocka_unit_test(memory_is_short),
-                                       cmocka_unit_test(real_patterns)};
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

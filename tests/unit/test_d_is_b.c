@@ -2,7 +2,7 @@
  * Fused where D is B: plans that are promised it (options.d_is_b), plans that meet it in some executions and not in
  * others, one call, batches, staged operands, rows that are cut, kept statistics of softmax. test_d_is_b [DEVICE].
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -153,8 +153,7 @@ static test_call call_number(int e) {
 }
 
 /* A plan without the promise is right whatever comes, in any order. */
-static void test_alternating(void **state) {
-    (void)state;
+TEST_TAG(test_alternating, "tests") {
     const char *of_cpu[CPU_ALGORITHMS_MOST + 1];
     static const char *const of_gpu[] = {NULL, "gpu-nonzeros", "gpu-two-steps"};
     const int count = cpu_algorithms(TAMIS_OP_FUSED, false, of_cpu);
@@ -178,8 +177,7 @@ static void test_alternating(void **state) {
         }
 }
 
-static void test_promised(void **state) {
-    (void)state;
+TEST_TAG(test_promised, "tests") {
     const char *of_cpu[CPU_ALGORITHMS_MOST + 1];
     const int count = cpu_algorithms(TAMIS_OP_FUSED, false, of_cpu);
     for (int number = 0; number < SHAPES; number++)
@@ -213,8 +211,7 @@ static void test_promised(void **state) {
 }
 
 /* Without a plan the views are compared. */
-static void test_one_call(void **state) {
-    (void)state;
+TEST_TAG(test_one_call, "tests") {
     for (int number = 0; number < SHAPES; number++)
         for (int same = 0; same < 2 && !is_left_out(number); same++) {
             both x = shape_make(number);
@@ -231,8 +228,7 @@ static void test_one_call(void **state) {
 }
 
 /* A row is rounded by its own length: the same bits in the whole matrix and alone, as on another device of a group. */
-static void test_rows_alone(void **state) {
-    (void)state;
+TEST_TAG(test_rows_alone, "of_the_cpu") {
     const problem_options options = {.rows = 60,
                                      .cols = 200,
                                      .nnz = 2400,
@@ -278,8 +274,7 @@ static void refused(tamis_status status, const char *first, const char *second) 
 }
 
 /* A promise is held to. */
-static void test_refusals(void **state) {
-    (void)state;
+TEST_TAG(test_refusals, "tests") {
     both x = shape_make(0);
     const test_call call = call_number(0);
     const tamis_options good = options_of(&x, &call);
@@ -317,8 +312,7 @@ static void test_refusals(void **state) {
 }
 
 /* The statistics of softmax's rows are those of a plan that knows nothing of it. */
-static void test_statistics(void **state) {
-    (void)state;
+TEST_TAG(test_statistics, "tests") {
     for (int number = 0; number < 4; number++) {
         if (is_left_out(number)) continue;
         both x = shape_make(number);
@@ -357,18 +351,14 @@ static void test_statistics(void **state) {
     }
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alternating), cmocka_unit_test(test_promised),
-                                       cmocka_unit_test(test_one_call), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_statistics)};
-    const struct CMUnitTest of_the_cpu[] = {cmocka_unit_test(test_rows_alone)};
+TEST_RUN() {
     const char *name = "cpu";
     if (!named_device_is_here(argc, argv, &name)) return 77;
     works(tamis_device_open(name, &device));
     on_cpu = strcmp(name, "cpu") == 0;
     brief = argc > 2 && strcmp(argv[2], "brief") == 0;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    if (on_cpu) failed += cmocka_run_group_tests(of_the_cpu, NULL, NULL);
+    int failed = test_run(NULL, "tests", NULL, NULL);
+    if (on_cpu) failed += test_run(NULL, "of_the_cpu", NULL, NULL);
     tamis_device_close(device);
     return failed;
 }

@@ -5,7 +5,7 @@
  * DEVICE is "cpu" by default: with every instruction set that this machine runs, and 1, 2 and 5 threads. MOST limits
  * rows and columns, for tools under which a device is slow. Inputs are new at each run: TAMIS_TEST_SEED repeats one.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,40 +72,15 @@ static void rounds(void (*operation)(int64_t m, int64_t n)) {
     dense_type = TAMIS_F32;
 }
 
-static void test_fill(void **state) {
-    (void)state;
-    rounds(dense_fill);
-}
-static void test_combine(void **state) {
-    (void)state;
-    rounds(dense_combine);
-}
-static void test_scale(void **state) {
-    (void)state;
-    rounds(dense_scale);
-}
-static void test_map(void **state) {
-    (void)state;
-    rounds(dense_map);
-}
-static void test_gram(void **state) {
-    (void)state;
-    rounds(dense_gram);
-}
-static void test_multiply(void **state) {
-    (void)state;
-    rounds(dense_multiply);
-}
-static void test_sums(void **state) {
-    (void)state;
-    rounds(dense_sums);
-}
-static void test_total(void **state) {
-    (void)state;
-    rounds(dense_total);
-}
-static void test_conjugate(void **state) {
-    (void)state;
+TEST(test_fill) { rounds(dense_fill); }
+TEST(test_combine) { rounds(dense_combine); }
+TEST(test_scale) { rounds(dense_scale); }
+TEST(test_map) { rounds(dense_map); }
+TEST(test_gram) { rounds(dense_gram); }
+TEST(test_multiply) { rounds(dense_multiply); }
+TEST(test_sums) { rounds(dense_sums); }
+TEST(test_total) { rounds(dense_total); }
+TEST(test_conjugate) {
     rounds(dense_conjugate);
     if (most >= 100) rounds(dense_solve);
 }
@@ -133,7 +108,7 @@ static const double published[][3] = {
     {1000000000.0, 20.723265836446411156, 999999999.50000000004},
 };
 
-static void test_digamma(void **state) {
+TEST(test_digamma) {
     enum { COUNT = sizeof published / sizeof published[0] };
     (void)state;
     for (dense_type = TAMIS_F32; dense_type <= TAMIS_F64; dense_type++) {
@@ -162,7 +137,7 @@ static void test_digamma(void **state) {
 }
 
 /* The same bits from any number of threads, and again. */
-static void test_determinism(void **state) {
+TEST(test_determinism) {
     static const int threads[] = {1, 2, 5, 5};
     (void)state;
     const int64_t n = at_most(67);
@@ -213,12 +188,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),    cmocka_unit_test(test_combine),    cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_map),     cmocka_unit_test(test_gram),       cmocka_unit_test(test_multiply),
-        cmocka_unit_test(test_sums),    cmocka_unit_test(test_total),      cmocka_unit_test(test_conjugate),
-        cmocka_unit_test(test_digamma), cmocka_unit_test(test_determinism)};
+TEST_RUN() {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
@@ -231,10 +201,10 @@ int main(int argc, char **argv) {
         return 77;
     }
     tamis_device_close(dense_device);
-    if (strcmp(name, "cpu") != 0) return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+    if (strcmp(name, "cpu") != 0) return test_run(name, NULL, set_up, tear_down);
     unsigned types;
     int next = 0;
     for (const char *v; (v = test_variant_next(&next, TEST_DENSE, &types));)
-        failed += cmocka_run_group_tests_name(v, tests, set_up, tear_down);
+        failed += test_run(v, NULL, set_up, tear_down);
     return failed;
 }

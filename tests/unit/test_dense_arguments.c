@@ -2,7 +2,7 @@
  * The dense companions' arguments spoilt in turn: the status is the documented one, the message names the argument and
  * its value, outputs stay as they were, nothing leaks, and a valid call afterwards clears the message.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <string.h>
@@ -114,8 +114,7 @@ static void refused(tamis_status got, tamis_status want, const char *name, const
             if (o.arrays[a][t] != 77) fail_msg("an operand was written to");
 }
 
-static void test_views(void **state) {
-    (void)state;
+TEST(test_views) {
     for (int c = 0; c < CALLS; c++) {
         const int64_t live = tamis_memory_live();
         for (int i = 0; i < 6 && calls[c].operands[i].view; i++) {
@@ -177,8 +176,7 @@ static void test_views(void **state) {
 
 /* ------------------------------------------------------------------------------------------ the rest */
 
-static void test_pointers(void **state) {
-    (void)state;
+TEST(test_pointers) {
     const tamis_status bad = TAMIS_ERROR_ARGUMENT;
     tamis_dense_workspace *other = NULL;
     double *const result = &o.result;
@@ -209,8 +207,7 @@ static void test_pointers(void **state) {
     refused(tamis_dense_cg_step(device, NULL, NULL, 1, &o.AP, &o.Y, &o.X, &o.R, NULL), bad, "rr", "NULL");
 }
 
-static void test_numbers(void **state) {
-    (void)state;
+TEST(test_numbers) {
     const tamis_status bad = TAMIS_ERROR_ARGUMENT;
     double *const result = &o.result;
     refused(tamis_dense_axpby(device, NULL, NAN, &o.X, 0, &o.Y), bad, "alpha", "not a number");
@@ -236,8 +233,7 @@ static void test_numbers(void **state) {
     refused(tamis_dense_gram(device, NULL, workspace, 1, &wide, 0, &o.G), TAMIS_ERROR_UNSUPPORTED, "X.cols", "1025");
 }
 
-static void test_workspace(void **state) {
-    (void)state;
+TEST(test_workspace) {
     const tamis_status bad = TAMIS_ERROR_ARGUMENT;
     tamis_dense_workspace *made = NULL;
     tamis_device *second = NULL;
@@ -284,8 +280,4 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_views), cmocka_unit_test(test_pointers),
-                                       cmocka_unit_test(test_numbers), cmocka_unit_test(test_workspace)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

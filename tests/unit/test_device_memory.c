@@ -2,7 +2,7 @@
  * Copies between host and device memory, and within a device's: places, sizes, order, and what is refused.
  *   test_device_memory [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +39,7 @@ static void has(int m, const unsigned char *expected) {
     assert_memory_equal(found, expected, BYTES);
 }
 
-static void read_and_write(void **state) {
-    (void)state;
+TEST(read_and_write) {
     unsigned char part[40];
     write_patterns();
     has(0, pattern[0]);
@@ -52,7 +51,7 @@ static void read_and_write(void **state) {
 }
 
 /* Any place, any size; what is around it stays. */
-static void copies_within(void **state) {
+TEST(copies_within) {
     static const size_t cases[][3] = {{0, 0, BYTES}, {0, 1, 1},       {1, 0, 7},         {5, 992, 8},
                                       {992, 4, 8},   {128, 256, 512}, {3, 700, 299},     {700, 3, 300},
                                       {BYTES, 0, 0}, {0, BYTES, 0},   {BYTES - 1, 17, 1}};
@@ -72,8 +71,7 @@ static void copies_within(void **state) {
 }
 
 /* One after another without waiting: each sees what the one before it left. */
-static void copies_are_in_order(void **state) {
-    (void)state;
+TEST(copies_are_in_order) {
     write_patterns();
     for (size_t i = 1; i < BYTES; i++) {
         works(tamis_device_copy(device, NULL, memory[0], i, memory[0], i - 1, 1));
@@ -83,8 +81,7 @@ static void copies_are_in_order(void **state) {
     works(tamis_stream_synchronize(device, NULL));
 }
 
-static void copies_are_refused(void **state) {
-    (void)state;
+TEST(copies_are_refused) {
     char host[8] = "";
     write_patterns();
     refuses(tamis_device_copy(NULL, NULL, memory[0], 0, memory[1], 0, 1),
@@ -119,9 +116,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0 && strcmp(device_name, "cpu") == 0;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(read_and_write), cmocka_unit_test(copies_within),
-                                       cmocka_unit_test(copies_are_in_order), cmocka_unit_test(copies_are_refused)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return test_run(device_name, NULL, set_up, tear_down);
 }

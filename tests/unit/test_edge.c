@@ -1,5 +1,5 @@
 /* Edges by themselves: the memory that tamis_plan_edge asks for is all that it uses; derivatives at a kink. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,7 @@ static void softmax_of(int64_t nnz, int64_t batch, const char *algorithm) {
 }
 
 /* The algorithm's own scratch is smaller in some of these. */
-static void workspace_is_enough(void **state) {
-    (void)state;
+TEST(workspace_is_enough) {
     softmax_of(FEW, BATCH, "cpu-rows");
     softmax_of(FEW, BATCH, "cpu-nonzeros");
     softmax_of(3 * TAMIS_EDGE_STRETCH, 2, "cpu-rows");
@@ -65,7 +64,7 @@ static void workspace_is_enough(void **state) {
 
 /* A row for each product: above epsilon, at it, and below. By x the derivative of s / max(x, epsilon) is -s / x^2 above
    alone; by s it is 1 / max(x, epsilon). All numbers are exact. */
-static void quotient_at_epsilon(void **state) {
+TEST(quotient_at_epsilon) {
     enum { ROWS = 5 };
     (void)state;
     int32_t offsets[ROWS + 1], columns[ROWS];
@@ -110,7 +109,4 @@ static void quotient_at_epsilon(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(workspace_is_enough), cmocka_unit_test(quotient_at_epsilon)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

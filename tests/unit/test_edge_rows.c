@@ -1,14 +1,10 @@
 /* Each row of base/edge_rows.h against the oracle's own formula, in double: the value, its derivatives, and what the
    row says of them. */
+#include "support/test.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/edges.h"
 #include "reference/edges.h"
@@ -58,8 +54,7 @@ static void compare(const char *name, const char *what, double found, double exp
 static const double numbers[] = {-60, -3, -0.7, -0.25, 0, 0.125, 0.25, 0.5, 1, 2.75, 40};
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
-static void test_formulas(void **state) {
-    (void)state;
+TEST(test_formulas) {
     for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++) {
         const tamis_options o = {
             .edge = (tamis_edge)edge, .type = TAMIS_F64, .edge_scale = 0.8, .edge_slope = 0.1, .edge_epsilon = epsilon};
@@ -77,8 +72,7 @@ static void test_formulas(void **state) {
 }
 
 /* Kernels skip what an edge does not need, by the row's word. */
-static void test_shapes(void **state) {
-    (void)state;
+TEST(test_shapes) {
     for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++) {
         const int entry = tamis_edge_entry((tamis_edge)edge), shape = tamis_edge_shape((tamis_edge)edge);
         const bool is_x = shape == TAMIS_F_IS_X;
@@ -94,8 +88,7 @@ static void test_shapes(void **state) {
     }
 }
 
-static void test_names(void **state) {
-    (void)state;
+TEST(test_names) {
     for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++) {
         tamis_edge found;
         const char *const name = row_at(edge, 1, 1, 1, 1).name;
@@ -104,13 +97,4 @@ static void test_names(void **state) {
         assert_int_equal(tamis_edge_from_name(name, &found), TAMIS_OK);
         assert_int_equal(found, edge);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

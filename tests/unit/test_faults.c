@@ -1,6 +1,6 @@
 /* The n-th allocation failing, for every n: a clear status, nothing leaked, outputs untouched, and a next call that
  * works. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,12 +145,12 @@ static tamis_status generate(faulty *f) {
     return status;
 }
 
-static void test_devices(void **state) {
+TEST(test_devices) {
     faulty *const f = *state;
     assert_true(fail_each(f, open_device) >= 1);
 }
 
-static void test_plans(void **state) {
+TEST(test_plans) {
     faulty *const f = *state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         const char *names[CPU_ALGORITHMS_MOST + 1];
@@ -168,7 +168,7 @@ static void test_plans(void **state) {
     }
 }
 
-static void test_cells(void **state) {
+TEST(test_cells) {
     faulty *const f = *state;
     f->algorithm = "cpu-cells";
     f->operation = TAMIS_OP_FUSED;
@@ -182,7 +182,7 @@ static void test_cells(void **state) {
     }
 }
 
-static void test_calls(void **state) {
+TEST(test_calls) {
     faulty *const f = *state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int way = 0; way < 4; way++) {
@@ -196,7 +196,7 @@ static void test_calls(void **state) {
         }
 }
 
-static void test_helpers(void **state) {
+TEST(test_helpers) {
     faulty *const f = *state;
     small_make(&f->s);
     f->edge = TAMIS_EDGE_SOFTMAX;
@@ -221,11 +221,4 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_devices), cmocka_unit_test(test_plans),   cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_calls),   cmocka_unit_test(test_helpers),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

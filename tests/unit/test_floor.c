@@ -1,5 +1,5 @@
 /* The floor of a call against bytes and operations counted by hand. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <tamis/ceilings.h>
@@ -24,8 +24,7 @@ static void expect(const tamis_sparse *S, const tamis_options *o, bool adds, dou
         fail_msg("%g flops, %g bytes: expected %g and %g", floor.flops, floor.bytes, flops, bytes);
 }
 
-static void counts_what_must_move(void **state) {
-    (void)state;
+TEST(counts_what_must_move) {
     small s;
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_SDDMM);
@@ -55,8 +54,7 @@ static void counts_what_must_move(void **state) {
     expect(&slice, &o, false, 2 * 3 * SMALL_L, 3 * 4 + 2 * 4 + 3 * 4 + 4.0 * (3 + 1) * SMALL_L);
 }
 
-static void divides_by_the_ceilings(void **state) {
-    (void)state;
+TEST(divides_by_the_ceilings) {
     small s;
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_SPMM);
@@ -76,8 +74,7 @@ static void divides_by_the_ceilings(void **state) {
     assert_true(floor.seconds == 0 && floor.bytes > 0);
 }
 
-static void refuses_arguments(void **state) {
-    (void)state;
+TEST(refuses_arguments) {
     small s;
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_FUSED);
@@ -97,13 +94,4 @@ static void refuses_arguments(void **state) {
         assert_int_equal(tamis_memory_live(), live);
     }
     assert_int_equal(tamis_floor_find(&s.S, &o, false, NULL, false, &floor), TAMIS_OK);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_what_must_move),
-        cmocka_unit_test(divides_by_the_ceilings),
-        cmocka_unit_test(refuses_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

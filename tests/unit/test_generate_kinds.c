@@ -58,8 +58,7 @@ static const struct {
               {9, 30, 270},     {30, 9, 100},    {64, 64, 4096},      {1000, 10, 3000},     {10, 1000, 3000},
               {257, 255, 9000}, {3000, 3000, 0}, {3000, 3000, 60000}, {20000, 100, 200000}, {100, 20000, 200000}};
 
-static void exact_kinds(void **state) {
-    (void)state;
+TEST(exact_kinds) {
     const tamis_kind kinds[] = {TAMIS_KIND_UNIFORM, TAMIS_KIND_RMAT, TAMIS_KIND_BANDED, TAMIS_KIND_SCATTER};
     for (int k = 0; k < 4; k++)
         for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++)
@@ -79,8 +78,7 @@ static void exact_kinds(void **state) {
             }
 }
 
-static void nearly_exact_kinds(void **state) {
-    (void)state;
+TEST(nearly_exact_kinds) {
     const int64_t targets[] = {2000, 40000, 250000};
     for (int64_t block = 1; block < 20; block += block < 4 ? 1 : 5)
         for (int target = 0; target < 3; target++) {
@@ -105,8 +103,7 @@ static void nearly_exact_kinds(void **state) {
 }
 
 /* Sizes where little is possible: nothing breaks, and a full matrix is full. */
-static void small_and_full(void **state) {
-    (void)state;
+TEST(small_and_full) {
     for (int kind = TAMIS_KIND_UNIFORM; kind <= TAMIS_KIND_WINDOW; kind++)
         for (int64_t side = 0; side < 12; side++)
             for (int64_t nnz = 0; nnz <= side * side; nnz++) {
@@ -120,8 +117,7 @@ static void small_and_full(void **state) {
             }
 }
 
-static void uniform_is_uniform(void **state) {
-    (void)state;
+TEST(uniform_is_uniform) {
     /* few and many of a row's columns: kept sorted, sorted later, marked, and by their complement */
     const int64_t cases[][2] = {{50, 20}, {100000, 60}, {3000, 200}, {200, 150}};
     for (int c = 0; c < 4; c++) {
@@ -143,8 +139,7 @@ static void uniform_is_uniform(void **state) {
     }
 }
 
-static void rmat_is_skewed(void **state) {
-    (void)state;
+TEST(rmat_is_skewed) {
     tamis_generate_options o = options_for(TAMIS_KIND_RMAT, 10000, 0, 200000);
     tamis_profile profile;
     tamis_owned_sparse *matrix = make(&o, &profile);
@@ -160,8 +155,7 @@ static void rmat_is_skewed(void **state) {
     tamis_owned_sparse_free(matrix);
 }
 
-static void banded_keeps_its_band(void **state) {
-    (void)state;
+TEST(banded_keeps_its_band) {
     for (int64_t band = 1; band < 200; band += 33)
         for (int shape = 0; shape < 3; shape++) {
             tamis_generate_options o =
@@ -184,8 +178,7 @@ static void banded_keeps_its_band(void **state) {
     expect_error(TAMIS_ERROR_ARGUMENT, "a band of 3", tamis_generate(&o, &matrix));
 }
 
-static void fem_has_symmetric_blocks(void **state) {
-    (void)state;
+TEST(fem_has_symmetric_blocks) {
     for (int64_t block = 1; block < 7; block++) {
         tamis_generate_options o = options_for(TAMIS_KIND_FEM, 600 * block, 0, 600 * block * 13 * block);
         o.block = block;
@@ -206,8 +199,7 @@ static void fem_has_symmetric_blocks(void **state) {
     }
 }
 
-static void block_has_blocks(void **state) {
-    (void)state;
+TEST(block_has_blocks) {
     tamis_generate_options o = options_for(TAMIS_KIND_BLOCK, 640, 320, 0);
     o.density = 0.1;
     tamis_profile profile;
@@ -223,8 +215,7 @@ static void block_has_blocks(void **state) {
     tamis_owned_sparse_free(matrix);
 }
 
-static void scatter_has_its_diagonal(void **state) {
-    (void)state;
+TEST(scatter_has_its_diagonal) {
     tamis_generate_options o = options_for(TAMIS_KIND_SCATTER, 3000, 2500, 12000);
     tamis_profile profile;
     tamis_owned_sparse *const matrix = make(&o, &profile);
@@ -239,8 +230,7 @@ static void scatter_has_its_diagonal(void **state) {
     tamis_owned_sparse_free(matrix);
 }
 
-static void window_is_a_window(void **state) {
-    (void)state;
+TEST(window_is_a_window) {
     for (int64_t width = 1; width < 300; width += 37)
         for (int64_t global = 0; global < 10; global += 3)
             for (int64_t cols = 100; cols < 301; cols += 100) {
@@ -265,20 +255,4 @@ static void window_is_a_window(void **state) {
     tamis_profile profile;
     tamis_owned_sparse_free(make(&o, &profile));
     assert_in_range(profile.max, 200, 300);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_kinds),
-        cmocka_unit_test(nearly_exact_kinds),
-        cmocka_unit_test(small_and_full),
-        cmocka_unit_test(uniform_is_uniform),
-        cmocka_unit_test(rmat_is_skewed),
-        cmocka_unit_test(banded_keeps_its_band),
-        cmocka_unit_test(fem_has_symmetric_blocks),
-        cmocka_unit_test(block_has_blocks),
-        cmocka_unit_test(scatter_has_its_diagonal),
-        cmocka_unit_test(window_is_a_window),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #include "base/threads.h"
 #include "generate/generate.h"
 
-static void names(void **state) {
-    (void)state;
+TEST(names) {
     for (int k = TAMIS_KIND_UNIFORM; k <= TAMIS_KIND_WINDOW; k++) {
         tamis_kind kind;
         expect_ok(tamis_kind_from_name(tamis_kind_name((tamis_kind)k), &kind));
@@ -22,8 +21,7 @@ static void names(void **state) {
     expect_error(TAMIS_ERROR_ARGUMENT, "kind = NULL", tamis_kind_from_name("rmat", NULL));
 }
 
-static void refuses_options(void **state) {
-    (void)state;
+TEST(refuses_options) {
     tamis_owned_sparse *matrix = (tamis_owned_sparse *)&matrix;
     expect_error(TAMIS_ERROR_ARGUMENT, "options = NULL", tamis_generate(NULL, &matrix));
     assert_null(matrix);
@@ -95,8 +93,7 @@ static const uint64_t recorded[] = {
     0x19c63a3c487f19c9u, 0x7f7df2318b329a6cu, 0x0bff4263bd03a38cu,
 };
 
-static void same_everywhere(void **state) {
-    (void)state;
+TEST(same_everywhere) {
     for (int kind = TAMIS_KIND_UNIFORM; kind <= TAMIS_KIND_WINDOW; kind++) {
         tamis_generate_options o = example(kind);
         tamis_owned_sparse *matrix;
@@ -118,8 +115,7 @@ static void same_everywhere(void **state) {
     }
 }
 
-static void same_for_any_threads(void **state) {
-    (void)state;
+TEST(same_for_any_threads) {
     for (int kind = TAMIS_KIND_UNIFORM; kind <= TAMIS_KIND_WINDOW; kind++) {
         tamis_recipe recipe = {.rows = 5000, .cols = 5000, .nnz = 150000, .block = 3, .seed = 5};
         tamis_owned_sparse *one, *many;
@@ -135,14 +131,4 @@ static void same_for_any_threads(void **state) {
         }
         tamis_owned_sparse_free(one);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
-        cmocka_unit_test(refuses_options),
-        cmocka_unit_test(same_everywhere),
-        cmocka_unit_test(same_for_any_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  * [DEVICE [ROUNDS]] DEVICE is "cpu" by default: with every instruction set that this machine runs. ROUNDS: cases of
  * each edge, type and operation (6). Inputs are new at each run: TAMIS_TEST_SEED repeats one.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -97,8 +97,7 @@ static void compare(gradient_case *c) {
     gradient_case_free(c);
 }
 
-static void test_cases(void **state) {
-    (void)state;
+TEST_TAG(test_cases, "of_types") {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++)
             for (int type = 0; type <= TAMIS_BF16; type += test_rounds(1, 3)) {
@@ -114,8 +113,7 @@ static void test_cases(void **state) {
 }
 
 /* Rows of a softmax that several stretches share, in all that ends up in the order of rows, and of columns. */
-static void test_hubs(void **state) {
-    (void)state;
+TEST_TAG(test_hubs, "of_types") {
     for (int type = 0; type <= TAMIS_BF16; type += test_rounds(1, 3))
         for (int operation = quick ? TAMIS_OP_FUSED : 0; operation <= TAMIS_OP_FUSED; operation += 2)
             for (int k = 0; k < (quick ? 1 : 3) && !is_left_out(type); k++) {
@@ -130,7 +128,7 @@ static void test_hubs(void **state) {
 }
 
 /* Nothing of one kind or another. */
-static void test_empty(void **state) {
+TEST(test_empty) {
     static const int64_t sizes[][5] = {{0, 9, 0, 4, 3},  {9, 0, 0, 4, 3},  {0, 0, 0, 4, 3},  {9, 8, 0, 4, 3},
                                        {9, 8, 20, 0, 3}, {9, 8, 20, 4, 0}, {9, 8, 20, 0, 0}, {1, 1, 1, 1, 1}};
     (void)state;
@@ -169,8 +167,7 @@ static void edge_case(tamis_edge edge, tamis_type type, int round) {
     gradient_case_free(c);
 }
 
-static void test_edges(void **state) {
-    (void)state;
+TEST_TAG(test_edges, "of_types") {
     for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++)
         for (int type = 0; type <= TAMIS_BF16; type += test_rounds(1, 3))
             for (int round = 0; round < (quick ? 1 : 3) && !is_left_out(type); round++)
@@ -193,8 +190,7 @@ static gradient_case *attention(void) {
 }
 
 /* The same bits again, and nothing is allocated. */
-static void test_again(void **state) {
-    (void)state;
+TEST(test_again) {
     gradient_case *const c = attention();
     const int all = outputs_of(c);
     c->options.threads = 3;
@@ -236,7 +232,7 @@ static void *work(void *context) {
 }
 
 /* One gradient for several threads: on a GPU each brings a workspace, on the CPU those that find it busy get one. */
-static void test_threads(void **state) {
+TEST(test_threads) {
     pthread_t threads[THREADS];
     worker workers[THREADS];
     gradient_case *shared = NULL;
@@ -274,8 +270,7 @@ static void refuses(tamis_status got, tamis_status want, const char *words) {
                  tamis_status_name(want), words);
 }
 
-static void test_matrices_refused(void **state) {
-    (void)state;
+TEST(test_matrices_refused) {
     gradient_case *const c = attention();
     tamis_gradient *const gradient = gradient_of(c);
     const struct {
@@ -306,8 +301,7 @@ static void test_matrices_refused(void **state) {
     gradient_case_free(c);
 }
 
-static void test_values_refused(void **state) {
-    (void)state;
+TEST(test_values_refused) {
     gradient_shape s = {.rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
     gradient_case *c = gradient_case_make(device, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_F32, &s, 0, &dice);
     tamis_gradient *gradient = gradient_of(c);
@@ -326,8 +320,7 @@ static void test_values_refused(void **state) {
     }
 }
 
-static void test_workspaces_refused(void **state) {
-    (void)state;
+TEST(test_workspaces_refused) {
     gradient_case *const c = attention();
     tamis_gradient *gradient = NULL;
     size_t bytes = 0;
@@ -351,8 +344,7 @@ static void test_workspaces_refused(void **state) {
     gradient_case_free(c);
 }
 
-static void test_options_refused(void **state) {
-    (void)state;
+TEST(test_options_refused) {
     gradient_case *const c = attention();
     tamis_gradient *gradient = NULL;
     tamis_plan *plan = NULL;
@@ -389,8 +381,7 @@ static void test_options_refused(void **state) {
 }
 
 /* A failed allocation, whichever, leaves nothing behind. */
-static void test_faults(void **state) {
-    (void)state;
+TEST(test_faults) {
     gradient_case *const c = attention();
     tamis_gradient *gradient = NULL;
     const int64_t before = tamis_memory_live();
@@ -431,8 +422,7 @@ static void pool_release(void *context, void *memory, size_t bytes, void *stream
     free(memory);
 }
 
-static void test_allocator(void **state) {
-    (void)state;
+TEST(test_allocator) {
     gradient_case *const c = attention();
     tamis_gradient *gradient = NULL;
     int64_t needed = 0;
@@ -471,21 +461,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),
-                                       cmocka_unit_test(test_hubs),
-                                       cmocka_unit_test(test_empty),
-                                       cmocka_unit_test(test_edges),
-                                       cmocka_unit_test(test_again),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_matrices_refused),
-                                       cmocka_unit_test(test_values_refused),
-                                       cmocka_unit_test(test_workspaces_refused),
-                                       cmocka_unit_test(test_options_refused),
-                                       cmocka_unit_test(test_faults),
-                                       cmocka_unit_test(test_allocator)};
-    const struct CMUnitTest of_types[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_hubs),
-                                          cmocka_unit_test(test_edges)};
+TEST_RUN() {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
@@ -496,10 +472,10 @@ int main(int argc, char **argv) {
     dice = tamis_random_start(seed, 0);
     printf("seed %llu\n", (unsigned long long)seed);
     if (!named_device_is_here(argc, argv, &name)) return 77;
-    if (strcmp(name, "cpu") != 0) return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+    if (strcmp(name, "cpu") != 0) return test_run(name, NULL, set_up, tear_down);
     int next = 0;
     for (const char *v; (v = test_variant_next(&next, TEST_KERNELS, &types));)
-        failed += types == ALL_TYPES ? cmocka_run_group_tests_name(v, tests, set_up, tear_down)
-                                     : cmocka_run_group_tests_name(v, of_types, set_up, tear_down);
+        failed +=
+            types == ALL_TYPES ? test_run(v, NULL, set_up, tear_down) : test_run(v, "of_types", set_up, tear_down);
     return failed;
 }

@@ -8,7 +8,7 @@
  * each of its sums. The first of these is 4/3 of D(h) - D(h / 2); (4 D(h / 2) - D(h)) / 3 does not have it, and what is
  * left of it is smaller by some h^2 = 1e-6: a hundredth is allowed, and for rounding 64 of |f|'s units over h.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <float.h>
 #include <math.h>
@@ -194,8 +194,7 @@ static void one(tamis_operation operation, tamis_edge edge, bool transpose, bool
     free(s);
 }
 
-static void test_differences(void **state) {
-    (void)state;
+TEST(test_differences) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++)
             for (int k = 0; k < 4; k++) {
@@ -206,8 +205,7 @@ static void test_differences(void **state) {
 }
 
 /* At the kinks, by hand. */
-static void test_kinks(void **state) {
-    (void)state;
+TEST(test_kinks) {
     int32_t offsets[] = {0, 2}, columns[] = {0, 1};
     double values[] = {3, 5}, a[] = {1}, b[] = {0, 0.25}, g[] = {1, 1}, da[1], db[2], ds[2];
     const tamis_sparse S = {.rows = 1,
@@ -228,8 +226,7 @@ static void test_kinks(void **state) {
     assert_true(db[0] == 0 && db[1] == 0 && da[0] == 0 && ds[0] == 4 && ds[1] == 4);
 }
 
-static void test_values_without_gradient(void **state) {
-    (void)state;
+TEST(test_values_without_gradient) {
     setting *s = make(TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, false, true);
     double ds[BATCH * NNZ];
     assert_int_equal(tamis_reference_sddmm_backward(&s->S, &s->G, &s->A, &s->B, &s->options, NULL, NULL, NULL, ds),
@@ -242,8 +239,7 @@ static void test_values_without_gradient(void **state) {
 }
 
 /* An edge over samples is what SDDMM makes of the same samples. */
-static void test_edges(void **state) {
-    (void)state;
+TEST(test_edges) {
     for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge++) {
         setting *const s = make(TAMIS_OP_SDDMM, (tamis_edge)edge, false, edge % 2);
         double x[BATCH * NNZ], got[BATCH * NNZ], want[BATCH * NNZ];
@@ -258,12 +254,10 @@ static void test_edges(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_differences), cmocka_unit_test(test_kinks),
-                                       cmocka_unit_test(test_values_without_gradient), cmocka_unit_test(test_edges)};
+TEST_RUN() {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     printf("seed %llu\n", (unsigned long long)seed);
     dice = tamis_random_start(seed, 0);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL, NULL, NULL);
 }

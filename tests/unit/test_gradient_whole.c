@@ -4,7 +4,7 @@
  * columns, fp64, wide rows, one to five threads. test_gradient_whole DEVICE [ROUNDS]
  * With 0 rounds a few cases that share their kernels.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static gradient_case *make(tamis_type type, const gradient_shape *shape) {
 }
 
 /* One cell, several panels, panels of several groups; full cells and thin ones. */
-static void test_shapes(void **state) {
+TEST(test_shapes) {
     static const struct {
         int64_t rows, cols;
         double kept;
@@ -125,8 +125,7 @@ static void test_shapes(void **state) {
 }
 
 /* Columns in any order, some of them several times in a row. */
-static void test_repeats(void **state) {
-    (void)state;
+TEST(test_repeats) {
     for (int round = 0; on_cpu && round < rounds; round++) {
         gradient_shape shape =
             draw_shape(TAMIS_F32, 70 + tamis_random_below(&dice, 60), 1 + tamis_random_below(&dice, 40), 0);
@@ -137,8 +136,7 @@ static void test_repeats(void **state) {
 }
 
 /* Rows of sizes so different that fp16 keeps too few bits without scales of their own. */
-static void test_spread(void **state) {
-    (void)state;
+TEST(test_spread) {
     for (int round = 0; round < rounds; round++)
         for (int which = brief ? IN_OUT : 0; which < INS; which++) {
             const gradient_shape shape = draw_shape(TAMIS_F32, 150, 170, 0.4);
@@ -155,7 +153,7 @@ static void test_spread(void **state) {
 }
 
 /* An infinite row of A or B: what has no nonzero with it comes out right, though cells multiply it by zeros. */
-static void test_infinite(void **state) {
+TEST(test_infinite) {
     static const tamis_type types[] = {TAMIS_BF16, TAMIS_F32, TAMIS_F16};
     (void)state;
     for (int type = 0; type < (brief ? 1 : 3); type++)
@@ -168,7 +166,7 @@ static void test_infinite(void **state) {
 }
 
 /* Factors of scores that the kernel treats apart: negative, none, huge. */
-static void test_scales(void **state) {
+TEST(test_scales) {
     static const double scales[] = {-0.5, 0, 40};
     (void)state;
     for (int k = 0; k < (brief ? 1 : 3); k++) {
@@ -186,8 +184,7 @@ static void test_scales(void **state) {
 }
 
 /* What is declined goes in steps. */
-static void test_steps(void **state) {
-    (void)state;
+TEST(test_steps) {
     for (int k = 0; k < 5; k++) {
         gradient_shape shape = draw_shape(TAMIS_F32, 60, 70, 0.5);
         if (brief) shape.inner = shape.width = 64; /* the same kernels, which are compiled and not run */
@@ -207,8 +204,7 @@ static void test_steps(void **state) {
 
 /* Left to itself the library takes what is predicted faster: one piece where cells are full, steps where each has a
    few. The former has kernels of its own to compile. */
-static void test_choice(void **state) {
-    (void)state;
+TEST(test_choice) {
     const struct {
         int64_t size;
         double kept;
@@ -232,17 +228,12 @@ static int set_up(void **state) {
     return tamis_device_open(name, &device) == TAMIS_OK ? 0 : -1;
 }
 
-static void test_nothing_left(void **state) {
-    (void)state;
+TEST(test_nothing_left) {
     tamis_device_close(device);
     assert_int_equal(tamis_memory_live(), live);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes),   cmocka_unit_test(test_repeats),
-                                       cmocka_unit_test(test_spread),   cmocka_unit_test(test_scales),
-                                       cmocka_unit_test(test_infinite), cmocka_unit_test(test_steps),
-                                       cmocka_unit_test(test_choice),   cmocka_unit_test(test_nothing_left)};
+TEST_RUN() {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     tamis_device_description about;
@@ -262,5 +253,5 @@ int main(int argc, char **argv) {
         return 77;
     }
     tamis_device_close(device);
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return test_run(NULL, NULL, set_up, NULL);
 }

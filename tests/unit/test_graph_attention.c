@@ -252,14 +252,10 @@ static void small_graphs(void) {
     }
 }
 
-static void every_call(void **state) {
-    (void)state;
-    on_each_instruction_set(small_graphs);
-}
+TEST(every_call) { on_each_instruction_set(small_graphs); }
 
 /* A row of 1300 entries, which threads share, and a column like it; heads wider than the sums of a kernel. */
-static void hubs(void **state) {
-    (void)state;
+TEST(hubs) {
     graph_case g = graph_case_make(GRAPH_HUB);
     every_call_on(&g, 1, 5);
     graph_case_free(&g);
@@ -284,8 +280,7 @@ static double loss(const graph_case *g, const operands *x) {
     return total;
 }
 
-static void finite_differences(void **state) {
-    (void)state;
+TEST(finite_differences) {
     const double h = 0x1p-20;
     graph_case g = graph_case_make(GRAPH_CSR);
     for (int given = 0; given < 4; given++) {
@@ -316,8 +311,7 @@ static void finite_differences(void **state) {
 /* ------------------------------------------------------------------------------------------ what is promised */
 
 /* -infinity leaves entries out, also those of a whole chunk; a row of nothing else gives 0, as an empty row does. */
-static void masks(void **state) {
-    (void)state;
+TEST(masks) {
     enum { ROWS = 3, ENTRIES = 41, WIDTH = 5 };
     int32_t offsets[ROWS + 1] = {0, 40, 40, 41}, columns[ENTRIES];
     for (int t = 0; t < ENTRIES; t++) columns[t] = t;
@@ -346,8 +340,7 @@ static void masks(void **state) {
 
 /* Any number of threads gives the same bits, and so does any choice of gradients; others are not written. Devices know
    no number of threads, and get a third of the choices. */
-static void same_bits(void **state) {
-    (void)state;
+TEST(same_bits) {
     graph_case g = graph_case_make(GRAPH_HUB);
     const tamis_graph_attention_options o = {.heads = 3, .width = 24, .scale = 0.3};
     operands x;
@@ -378,10 +371,7 @@ static void same_bits(void **state) {
     graph_case_free(&g);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call), cmocka_unit_test(hubs),
-                                       cmocka_unit_test(finite_differences), cmocka_unit_test(masks),
-                                       cmocka_unit_test(same_bits)};
+TEST_RUN() {
     if (!device_is_drawn(argc, argv)) return 77;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(NULL, NULL, set_up, tear_down);
 }

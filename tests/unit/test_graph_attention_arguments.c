@@ -1,6 +1,6 @@
 /* Attention on graphs and segments: each argument in its turn is wrong. The error names it, its value and what to
    write, and outputs stay as they are. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <string.h>
 #include <tamis/graph_attention.h>
@@ -140,8 +140,7 @@ static tamis_status back_apart(call *c) {
 
 static tamis_status bytes_nowhere(call *c) { return tamis_graph_attention_workspace_size(c->graph, &c->options, NULL); }
 
-static void attention(void **state) {
-    (void)state;
+TEST(attention) {
     SPOILT((void)0, pass_without_graph, TAMIS_ERROR_ARGUMENT, "graph = NULL: make one");
     SPOILT((void)0, pass_without_options, TAMIS_ERROR_ARGUMENT, "options = NULL");
     SPOILT((void)0, pass_without_matrices, TAMIS_ERROR_ARGUMENT, "matrices = NULL: expected Q, K and V");
@@ -196,8 +195,7 @@ static tamis_status make_both(call *c) {
     return tamis_graph_create(device, &c->S, &options, &graph);
 }
 
-static void segments(void **state) {
-    (void)state;
+TEST(segments) {
     SPOILT(c.segment.op = (tamis_segment_op)5, segment, TAMIS_ERROR_ARGUMENT, "options.op = 5: expected 0 .. 4");
     SPOILT(c.segment.order = (tamis_entry_order)3, segment, TAMIS_ERROR_ARGUMENT, "options.order = 3");
     SPOILT(c.segment.order = TAMIS_ENTRIES_BY_COLUMN, segment, TAMIS_ERROR_ARGUMENT, "options.column_places");
@@ -216,8 +214,7 @@ static void segments(void **state) {
 }
 
 /* Each allocation fails in its turn, and nothing is left behind (tear_down). */
-static void no_memory(void **state) {
-    (void)state;
+TEST(no_memory) {
     int32_t rows[NNZ] = {2, 0, 1, 0, 2}, columns[NNZ] = {0, 1, 2, 3, 3};
     const tamis_sparse S = {
         .format = TAMIS_COO, .rows = ROWS, .cols = COLS, .nnz = NNZ, .row_indices = rows, .columns = columns};
@@ -234,8 +231,4 @@ static void no_memory(void **state) {
     tamis_graph_destroy(graph);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(attention), cmocka_unit_test(segments),
-                                       cmocka_unit_test(no_memory)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

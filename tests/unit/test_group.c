@@ -1,5 +1,5 @@
 /* Groups of threads against the oracle, and against one device: the table of cases at several numbers of ranks. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void run_cases(group_rank *self) {
     if (failed) group_says(self, "%.250s", failed);
 }
 
-static void all_cases(void **state) {
+TEST_TAG(all_cases, "tests") {
     static const int ranks[] = {1, 2, 3, 5, 7, 8};
     int step = test_rounds(3, 23);
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
@@ -70,7 +70,7 @@ static void keep_rows(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-static void rows_are_kept(void **state) {
+TEST_TAG(rows_are_kept, "tests") {
     static const tamis_overlap overlaps[] = {TAMIS_OVERLAP_AUTO, TAMIS_OVERLAP_NEVER, TAMIS_OVERLAP_ALWAYS};
     tamis_device *const devices[] = {device, device};
     (void)state;
@@ -104,7 +104,7 @@ static void predict_pieces(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-static void pieces_by_columns_hide_no_exchange(void **state) {
+TEST_TAG(pieces_by_columns_hide_no_exchange, "tests") {
     enum { ROWS = 4000, EACH = 16, STEP = 2 * ROWS / EACH };
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
     static float values[ROWS * EACH];
@@ -153,7 +153,7 @@ static void mask_parts(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-static void masked_parts_add_nothing(void **state) {
+TEST_TAG(masked_parts_add_nothing, "tests") {
     tamis_device *const devices[] = {device, device};
     tamis_group *groups[2];
     (void)state;
@@ -166,7 +166,7 @@ static void masked_parts_add_nothing(void **state) {
  */
 static int step_of_devices;
 
-static void cases_on_devices(void **state) {
+TEST_TAG(cases_on_devices, "on_devices") {
     static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2"};
     tamis_device *all[3];
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
@@ -185,17 +185,12 @@ static void cases_on_devices(void **state) {
     for (int d = 0; d < 3; d++) tamis_device_close(all[d]);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest on_devices[] = {cmocka_unit_test(cases_on_devices)};
+TEST_RUN() {
     if (argc > 1) {
         step_of_devices = atoi(argv[1]);
         setenv("FAKE_CUDA_DEVICES", "3", 1);
         setenv("FAKE_CUDA_PAGEABLE", "1", 1);
-        return cmocka_run_group_tests(on_devices, NULL, NULL);
+        return test_run(NULL, "on_devices", NULL, NULL);
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(rows_are_kept),
-                                       cmocka_unit_test(pieces_by_columns_hide_no_exchange),
-                                       cmocka_unit_test(masked_parts_add_nothing)};
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(NULL, "tests", set_up, tear_down);
 }

@@ -2,7 +2,7 @@
  * What goes wrong on one rank of a group: the call ends on all ranks, with the same error, which names the rank; and
  * the next call works. What the ranks disagree on; memory that is short; ranks that leave or never come.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +182,7 @@ static void each_fault(group_rank *self) {
     for (int i = 0; i < FAULTS && !self->failed[0]; i++) one_fault(self, &faults[i]);
 }
 
-static void one_rank_is_wrong(void **state) {
+TEST(one_rank_is_wrong) {
     tamis_group *groups[RANKS];
     (void)state;
     open_groups(groups, 300);
@@ -266,7 +266,7 @@ static void wrong_calls(group_rank *self) {
                    "rank 0: options.exchange = 4");
 }
 
-static void all_ranks_are_wrong(void **state) {
+TEST(all_ranks_are_wrong) {
     tamis_group *groups[RANKS];
     (void)state;
     open_groups(groups, 300);
@@ -279,7 +279,7 @@ static void expect_refused(tamis_status status, tamis_status expected, const cha
     if (!strstr(tamis_last_error(), text)) fail_msg("\"%s\" does not contain \"%s\"", tamis_last_error(), text);
 }
 
-static void refuses_groups(void **state) {
+TEST(refuses_groups) {
     tamis_device *const devices[2] = {device, NULL};
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     tamis_group *groups[2];
@@ -322,7 +322,7 @@ static void transposed_prices(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-static void explains_sums(void **state) {
+TEST(explains_sums) {
     tamis_group *groups[RANKS];
     (void)state;
     open_groups(groups, 300);
@@ -378,13 +378,12 @@ static void memory_is_short_for(bool transpose) {
     close_groups(groups);
 }
 
-static void memory_is_short(void **state) {
-    (void)state;
+TEST(memory_is_short) {
     memory_is_short_for(false);
     memory_is_short_for(true);
 }
 
-static void opening_without_memory(void **state) {
+TEST(opening_without_memory) {
     tamis_device *const devices[RANKS] = {device, device, device};
     tamis_group *groups[RANKS];
     tamis_status status = TAMIS_ERROR_MEMORY;
@@ -424,7 +423,7 @@ static void rank_is_late(group_rank *self) {
                    "the group has failed: transport threads: after 2 seconds");
 }
 
-static void waits_for_a_limited_time(void **state) {
+TEST(waits_for_a_limited_time) {
     tamis_group *groups[RANKS];
     (void)state;
     open_groups(groups, 2);
@@ -451,7 +450,7 @@ static void rank_leaves(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-static void notices_who_leaves(void **state) {
+TEST(notices_who_leaves) {
     tamis_group *groups[RANKS];
     (void)state;
     open_groups(groups, 600);
@@ -476,8 +475,7 @@ static tamis_status meet(void *context, int rank) {
     return all->status[rank] == TAMIS_OK ? TAMIS_OK : tamis_transport_fail(all->status[rank], all->message[rank]);
 }
 
-static void runs_ranks_as_threads(void **state) {
-    (void)state;
+TEST(runs_ranks_as_threads) {
     together all = {.calls = {0}};
     assert_int_equal(pthread_barrier_init(&all.met, NULL, RANKS), 0);
     assert_int_equal(tamis_group_run(RANKS, meet, &all), TAMIS_OK);
@@ -506,18 +504,4 @@ static void runs_ranks_as_threads(void **state) {
     pthread_barrier_destroy(&all.met);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank_is_wrong),
-        cmocka_unit_test(all_ranks_are_wrong),
-        cmocka_unit_test(explains_sums),
-        cmocka_unit_test(refuses_groups),
-        cmocka_unit_test(memory_is_short),
-        cmocka_unit_test(opening_without_memory),
-        cmocka_unit_test(waits_for_a_limited_time),
-        cmocka_unit_test(notices_who_leaves),
-        cmocka_unit_test(runs_ranks_as_threads),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

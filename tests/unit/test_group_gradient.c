@@ -4,7 +4,7 @@
  * device's. test_group_gradient STEP DEVICE DEVICE: every STEP-th case on ranks that take turns with two devices, each
  * with buffers of its own.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -278,7 +278,7 @@ static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devi
             }
 }
 
-static void all_cases(void **state) {
+TEST_TAG(all_cases, "tests") {
     static const int ranks[] = {1, 2, 3, 5, 8};
     (void)state;
     for (int i = 0; i < 5; i++) {
@@ -298,7 +298,7 @@ static void round_all(const gradient_matrix *x) {
 }
 
 /* Sums without rounding: the same bits as one device, whoever added. */
-static void integers(void **state) {
+TEST_TAG(integers, "tests") {
     static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_RESIDUAL};
     tamis_group **const groups = open_groups(&device, 1, 5, 600);
     (void)state;
@@ -382,7 +382,7 @@ static void keep_rows(group_rank *self) {
     tamis_group_gradient_destroy(gradient);
 }
 
-static void rows_are_kept(void **state) {
+TEST_TAG(rows_are_kept, "tests") {
     tamis_group **const groups = open_groups(&device, 1, 2, 300);
     (void)state;
     group_run(2, groups, keep_rows, NULL);
@@ -445,7 +445,7 @@ static void wrong_calls(group_rank *self) {
     tamis_group_gradient_destroy(NULL);
 }
 
-static void ranks_are_wrong(void **state) {
+TEST_TAG(ranks_are_wrong, "tests") {
     tamis_group **const groups = open_groups(&device, 1, 2, 300);
     (void)state;
     group_run(2, groups, wrong_calls, NULL);
@@ -465,7 +465,7 @@ static void short_of_memory(group_rank *self) {
     tamis_group_gradient_destroy(gradient);
 }
 
-static void memory_is_short(void **state) {
+TEST_TAG(memory_is_short, "tests") {
     gradient_shape shape = draw_shape(TAMIS_OP_FUSED, 0);
     (void)state;
     shape.rows = shape.cols = 12;
@@ -495,7 +495,7 @@ static void memory_is_short(void **state) {
 
 static char **names;
 
-static void cases_on_devices(void **state) {
+TEST_TAG(cases_on_devices, "on_devices") {
     tamis_device *two[2];
     (void)state;
     for (int d = 0; d < 2; d++) gradient_works(tamis_device_open(names[2 + d], &two[d]));
@@ -513,14 +513,8 @@ static int close_device(void **state) {
     return 0;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest on_devices[] = {cmocka_unit_test(cases_on_devices)};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(integers),
-                                       cmocka_unit_test(rows_are_kept), cmocka_unit_test(ranks_are_wrong),
-                                       cmocka_unit_test(memory_is_short)};
-    setenv("TAMIS_PROBE", "0", 1);
+TEST_RUN() {
     dice = tamis_random_start(17, 4);
     names = argv;
-    return argc > 3 ? cmocka_run_group_tests(on_devices, set_up, close_device)
-                    : cmocka_run_group_tests(tests, set_up, tear_down);
+    return argc > 3 ? test_run(NULL, "on_devices", set_up, close_device) : test_run(NULL, "tests", set_up, tear_down);
 }

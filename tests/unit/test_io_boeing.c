@@ -10,8 +10,7 @@
 #define POINTERS  "  1  3  4  5\n"
 #define ROWS      "  1  3  2  3\n"
 
-static void reads_every_kind(void **state) {
-    (void)state;
+TEST(reads_every_kind) {
     static const struct {
         const char *name, *reason, *content, *expected;
     } cases[] = {
@@ -89,8 +88,7 @@ static void reads_every_kind(void **state) {
 #define HEAD   TITLE CARDS RUA_SIZES FORMATS
 #define VALUES "  1.0000E+00 -2.5000E+00\n  3.0000E+00  4.0000E+00\n"
 
-static void refuses_with_the_line(void **state) {
-    (void)state;
+TEST(refuses_with_the_line) {
     static const struct {
         const char *content, *message;
         tamis_status status;
@@ -151,8 +149,7 @@ static void refuses_with_the_line(void **state) {
         io_refuse("b.rua", cases[i].content, NULL, cases[i].status, cases[i].message);
 }
 
-static void values_can_be_dropped(void **state) {
-    (void)state;
+TEST(values_can_be_dropped) {
     tamis_read_options options = io_options();
     options.values = TAMIS_VALUES_NONE;
     io_expect("a.rua", HEAD POINTERS ROWS VALUES, &options, "csr 3x3 4| 0 0| 1 1| 2 0| 2 2");
@@ -160,8 +157,7 @@ static void values_can_be_dropped(void **state) {
 
 /* ---- more lines than a window holds */
 
-static void reads_windows(void **state) {
-    (void)state;
+TEST(reads_windows) {
     const int64_t live = tamis_memory_live();
     size_t bytes;
     char *text = io_boeing_lines("RUA", &bytes);
@@ -177,14 +173,4 @@ static void reads_windows(void **state) {
                       "a.rua:7506: an entry on the diagonal of a skew-symmetric matrix");
     free(text);
     assert_int_equal(tamis_memory_live(), live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_kind),
-        cmocka_unit_test(refuses_with_the_line),
-        cmocka_unit_test(values_can_be_dropped),
-        cmocka_unit_test(reads_windows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

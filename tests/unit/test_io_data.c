@@ -82,8 +82,7 @@ static bool check_file(const char *folder, const wanted *row) {
     return true;
 }
 
-static void every_file_has_the_stated_sizes(void **state) {
-    (void)state;
+TEST(every_file_has_the_stated_sizes) {
     const char *const folder = shared_data_folder();
     if (!folder) {
         skip_because("there is no collection of real matrices (TAMIS_SHARED_DATA names one)");
@@ -103,9 +102,4 @@ static void every_file_has_the_stated_sizes(void **state) {
     print_message("%d files\n", files);
     assert_int_equal(tamis_memory_live(), live);
     if (files == 0) skip_because("every file is packed, and no packer is built in");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_file_has_the_stated_sizes)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

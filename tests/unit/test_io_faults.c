@@ -53,8 +53,7 @@ static void fail_every_allocation(const char *name, const void *data, size_t siz
     }
 }
 
-static void every_reader_survives_failing_memory(void **state) {
-    (void)state;
+TEST(every_reader_survives_failing_memory) {
     for (int i = 0; i < SAMPLES; i++) {
         print_message("%s\n", samples[i].name);
         tamis_read_options options = io_options();
@@ -80,8 +79,7 @@ static const tamis_sparse coo = {.format = TAMIS_COO,
                                  .columns = columns,
                                  .values = values};
 
-static void archives_and_packed_files_survive_failing_memory(void **state) {
-    (void)state;
+TEST(archives_and_packed_files_survive_failing_memory) {
     static const struct {
         const char *ending;
         const tamis_sparse *matrix;
@@ -99,8 +97,7 @@ static void archives_and_packed_files_survive_failing_memory(void **state) {
     }
 }
 
-static void files_and_writers_survive_failing_memory(void **state) {
-    (void)state;
+TEST(files_and_writers_survive_failing_memory) {
     static const char *const endings[] = {".mtx", ".mtx.gz", ".npz"};
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(endings[i])) continue;
@@ -131,8 +128,7 @@ static void files_and_writers_survive_failing_memory(void **state) {
     }
 }
 
-static void dense_readers_survive_failing_memory(void **state) {
-    (void)state;
+TEST(dense_readers_survive_failing_memory) {
     float data[] = {1, 2, 3, 4, 5, 6};
     const tamis_dense dense = {.data = data, .rows = 2, .cols = 3};
     static const char *const endings[] = {".npy", ".mtx"};
@@ -169,8 +165,7 @@ static bool report(void *context, double share) {
     return ++seen->calls != seen->stop_after;
 }
 
-static void progress_rises_to_one(void **state) {
-    (void)state;
+TEST(progress_rises_to_one) {
     for (int i = 0; i < SAMPLES; i++) {
         watch seen = {0};
         tamis_read_options options = io_options();
@@ -187,8 +182,7 @@ static void progress_rises_to_one(void **state) {
     }
 }
 
-static void progress_cancels(void **state) {
-    (void)state;
+TEST(progress_cancels) {
     for (int i = 0; i < SAMPLES; i++) {
         for (int stop = 1; stop < 100; stop++) {
             watch seen = {.stop_after = stop};
@@ -214,8 +208,7 @@ static void progress_cancels(void **state) {
 
 /* ---- arguments */
 
-static void refuses_wrong_arguments(void **state) {
-    (void)state;
+TEST(refuses_wrong_arguments) {
     tamis_owned_sparse *matrix = NULL;
     tamis_owned_dense *array = NULL;
     assert_int_equal(tamis_read_sparse(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
@@ -245,17 +238,4 @@ static void refuses_wrong_arguments(void **state) {
     io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.threads = -1: expected 0 to 2147483646");
     assert_null(matrix);
     assert_null(array);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_reader_survives_failing_memory),
-        cmocka_unit_test(archives_and_packed_files_survive_failing_memory),
-        cmocka_unit_test(files_and_writers_survive_failing_memory),
-        cmocka_unit_test(dense_readers_survive_failing_memory),
-        cmocka_unit_test(progress_rises_to_one),
-        cmocka_unit_test(progress_cancels),
-        cmocka_unit_test(refuses_wrong_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

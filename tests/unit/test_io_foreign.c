@@ -25,8 +25,7 @@ static void refuse_as(const char *name, const void *data, size_t bytes, const ch
     assert_null(array);
 }
 
-static void other_formats_are_named(void **state) {
-    (void)state;
+TEST(other_formats_are_named) {
     static const struct {
         const char *bytes;
         int count, at;
@@ -57,8 +56,7 @@ static void other_formats_are_named(void **state) {
 }
 
 /* Texts that readers of lists would take for something else. */
-static void texts_of_others_are_named(void **state) {
-    (void)state;
+TEST(texts_of_others_are_named) {
     static const struct {
         const char *name, *content, *what, *instead;
     } cases[] = {
@@ -86,16 +84,14 @@ static void texts_of_others_are_named(void **state) {
 }
 
 /* The letters alone do not make a text a Parquet file. */
-static void letters_are_no_signature(void **state) {
-    (void)state;
+TEST(letters_are_no_signature) {
     io_refuse(
         "PAR1", "PAR1 \n", NULL, TAMIS_ERROR_FORMAT,
         "PAR1:1: found 'PAR1', expected the beginning of a matrix: neither the name nor the content identifies its "
         "format");
 }
 
-static void endless_zeros_are_refused(void **state) {
-    (void)state;
+TEST(endless_zeros_are_refused) {
     for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT_ZERO_BASED; format++) {
         tamis_read_options options = io_options();
         options.file_format = (tamis_file_format)format;
@@ -147,8 +143,7 @@ static void refuse_endless(const char *ending, const char *first, char fill) {
     free(path);
 }
 
-static void what_is_in_no_format_is_not_read_on(void **state) {
-    (void)state;
+TEST(what_is_in_no_format_is_not_read_on) {
     signal(SIGPIPE, SIG_IGN);
     refuse_endless("", "", 'a');
     refuse_endless(".bin", "a b c\n", '\n');
@@ -165,8 +160,7 @@ static void what_is_in_no_format_is_not_read_on(void **state) {
 }
 
 /* A file of 1 GB, of which nothing is on the disk: its size is no reason to make room for it. */
-static void size_is_no_reason_for_memory(void **state) {
-    (void)state;
+TEST(size_is_no_reason_for_memory) {
     char *const path = io_temporary(".bin");
     FILE *const file = fopen(path, "w");
     assert_non_null(file);
@@ -185,8 +179,7 @@ static void size_is_no_reason_for_memory(void **state) {
 }
 
 /* Lines longer than the beginning are read where the format is known. */
-static void long_lines_are_read(void **state) {
-    (void)state;
+TEST(long_lines_are_read) {
     enum { TERMS = 300000, ROOM = TERMS * 10 + 64 };
     char *const content = malloc(ROOM);
     assert_non_null(content);
@@ -200,17 +193,4 @@ static void long_lines_are_read(void **state) {
     assert_int_equal(tamis_owned_sparse_view(matrix)->nnz, TERMS + 1);
     tamis_owned_sparse_free(matrix);
     free(content);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_formats_are_named),
-        cmocka_unit_test(texts_of_others_are_named),
-        cmocka_unit_test(letters_are_no_signature),
-        cmocka_unit_test(endless_zeros_are_refused),
-        cmocka_unit_test(what_is_in_no_format_is_not_read_on),
-        cmocka_unit_test(size_is_no_reason_for_memory),
-        cmocka_unit_test(long_lines_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

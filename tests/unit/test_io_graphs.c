@@ -1,8 +1,7 @@
 /* Graphs and patterns: METIS, SNAP edge lists, DLMC .smtx. */
 #include "test_io_support.h"
 
-static void reads_metis(void **state) {
-    (void)state;
+TEST(reads_metis) {
     static const struct {
         const char *reason, *content, *expected;
     } cases[] = {
@@ -24,8 +23,7 @@ static void reads_metis(void **state) {
 }
 
 /* Without a name the content decides: an edge list's first line can look like a graph's. */
-static void lists_are_no_graphs(void **state) {
-    (void)state;
+TEST(lists_are_no_graphs) {
     io_expect("standard input", "0 1 1200000001\n1 2 1200000500\n2 0 1200000100\n", NULL, "csr 3x3 3| 0 1| 1 2| 2 0");
     io_expect("standard input", "0 1\n1 2\n2 0\n", NULL, "csr 3x3 3| 0 1| 1 2| 2 0");
     io_expect("standard input", "1 2\n1 3\n", NULL, "csr 4x4 2| 1 2| 1 3");
@@ -35,8 +33,7 @@ static void lists_are_no_graphs(void **state) {
     io_expect("standard input", "3 2 1\n2 5\n1 5 3 7\n2 7\n", NULL, "csr 3x3 4| 0 1 5| 1 0 5| 1 2 7| 2 1 7");
 }
 
-static void refuses_bad_metis(void **state) {
-    (void)state;
+TEST(refuses_bad_metis) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -63,8 +60,7 @@ static void refuses_bad_metis(void **state) {
         io_refuse("b.graph", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
-static void reads_edge_lists(void **state) {
-    (void)state;
+TEST(reads_edge_lists) {
     static const char snap[] = "# Directed graph\n# FromNodeId\tToNodeId\n3\t1\n1\t3\n3\t5\n3\t5\n5\t5\n";
     tamis_read_options options = io_options();
     io_expect("a.txt", snap, &options, "csr 6x6 5| 1 3| 3 1| 3 5| 3 5| 5 5");
@@ -121,8 +117,7 @@ static bool keep_ids(void *context, bool of_columns, const int64_t *ids, int64_t
     return ++kept->calls != kept->refused;
 }
 
-static void tells_which_ids_were_renumbered(void **state) {
-    (void)state;
+TEST(tells_which_ids_were_renumbered) {
     static const struct {
         const char *name, *content, *told, *matrix;
     } cases[] = {
@@ -148,8 +143,7 @@ static void tells_which_ids_were_renumbered(void **state) {
     }
 }
 
-static void ids_may_be_large(void **state) {
-    (void)state;
+TEST(ids_may_be_large) {
     static const char wide[] = "9223372036854775806 5\n5 70000000000\n";
     tamis_read_options options = io_options();
     options.relabel = true;
@@ -165,8 +159,7 @@ static void ids_may_be_large(void **state) {
     io_expect("a.txt", "3000000000 5\n", &options, "coo 3000000001x3000000001 1| 3000000000 5");
 }
 
-static void refuses_bad_edges(void **state) {
-    (void)state;
+TEST(refuses_bad_edges) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -208,8 +201,7 @@ static void refuses_bad_edges(void **state) {
 }
 
 /* Sorting many far-apart ids and the table for near ones must agree. */
-static void relabelling_keeps_the_order(void **state) {
-    (void)state;
+TEST(relabelling_keeps_the_order) {
     enum { LINES = 3000 };
     for (int64_t step = 1; step <= INT64_C(1000000000000); step *= 1000000) {
         char *const content = malloc(LINES * 48);
@@ -231,8 +223,7 @@ static void relabelling_keeps_the_order(void **state) {
     }
 }
 
-static void reads_smtx(void **state) {
-    (void)state;
+TEST(reads_smtx) {
     io_expect("a.smtx", "2, 3, 3\n0 2 3\n0 2 1\n", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
     io_expect("a.smtx", "% a comment\n# another\n2, 3, 3\n0 2 3\n0 2 1\n", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
     io_expect("no ending", "2, 3, 3\n0 2 3 \n0 2 1", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
@@ -244,8 +235,7 @@ static void reads_smtx(void **state) {
     io_expect("a.smtx", "2,3,2\r\n0 1 2\r\n2 0\r\n", &options, "coo 2x3 2| 0 2 1| 1 0 1");
 }
 
-static void refuses_bad_smtx(void **state) {
-    (void)state;
+TEST(refuses_bad_smtx) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -268,8 +258,7 @@ static void refuses_bad_smtx(void **state) {
 }
 
 /* A large graph whose first vertex is alone, which does not look like one: in windows all the same. */
-static void large_graphs_are_read(void **state) {
-    (void)state;
+TEST(large_graphs_are_read) {
     enum { SIZE = 400001, ROOM = SIZE * 8 + 64 };
     char *const content = malloc(ROOM);
     assert_non_null(content);
@@ -294,8 +283,7 @@ static void large_graphs_are_read(void **state) {
 
 /* An edge that is listed at one end alone, or with other weights: the vertex is named, and its line where that is
  * known. */
-static void one_sided_edges_are_refused(void **state) {
-    (void)state;
+TEST(one_sided_edges_are_refused) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -315,22 +303,4 @@ static void one_sided_edges_are_refused(void **state) {
     io_expect("u.graph", "2 2 1\n2 5 2 6\n1 6 1 5\n", NULL, "csr 2x2 4| 0 1 5| 0 1 6| 1 0 6| 1 0 5");
     io_refuse("u.graph", "2 2 1\n2 5 2 6\n1 6 1 7\n", NULL, TAMIS_ERROR_FORMAT,
               "u.graph: edges that are listed more than once have other weights at one end");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_metis),
-        cmocka_unit_test(one_sided_edges_are_refused),
-        cmocka_unit_test(large_graphs_are_read),
-        cmocka_unit_test(lists_are_no_graphs),
-        cmocka_unit_test(refuses_bad_metis),
-        cmocka_unit_test(reads_edge_lists),
-        cmocka_unit_test(tells_which_ids_were_renumbered),
-        cmocka_unit_test(ids_may_be_large),
-        cmocka_unit_test(refuses_bad_edges),
-        cmocka_unit_test(relabelling_keeps_the_order),
-        cmocka_unit_test(reads_smtx),
-        cmocka_unit_test(refuses_bad_smtx),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

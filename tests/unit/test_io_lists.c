@@ -1,8 +1,7 @@
 /* Bags of words (UCI docword, lda-c) and ratings, and how a format is chosen. */
 #include "test_io_lines.h"
 
-static void reads_docword(void **state) {
-    (void)state;
+TEST(reads_docword) {
     static const char content[] = "2\n4\n3\n1 2 5\n1 4 1\n2 1 7\n";
     io_expect("docword.small.txt", content, NULL, "csr 2x4 3| 0 1 5| 0 3 1| 1 0 7");
     io_expect("folder.txt/docword.small.txt", content, NULL, "csr 2x4 3| 0 1 5| 0 3 1| 1 0 7");
@@ -11,8 +10,7 @@ static void reads_docword(void **state) {
     io_expect("docword.none.txt", "0\n0\n0\n", NULL, "csr 0x0 0");
 }
 
-static void refuses_bad_docword(void **state) {
-    (void)state;
+TEST(refuses_bad_docword) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -29,8 +27,7 @@ static void refuses_bad_docword(void **state) {
         io_refuse("docword.b.txt", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
-static void reads_ldac(void **state) {
-    (void)state;
+TEST(reads_ldac) {
     static const char content[] = "2 5:1 0:3\n0\n1 2:2\n";
     io_expect("a.ldac", content, NULL, "csr 3x6 3| 0 5 1| 0 0 3| 2 2 2"); /* the order of a line is kept */
     io_expect("a.dat", content, NULL, "csr 3x6 3| 0 5 1| 0 0 3| 2 2 2");
@@ -39,8 +36,7 @@ static void reads_ldac(void **state) {
     io_expect("a.ldac", "", NULL, "csr 0x0 0");
 }
 
-static void refuses_bad_ldac(void **state) {
-    (void)state;
+TEST(refuses_bad_ldac) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -56,8 +52,7 @@ static void refuses_bad_ldac(void **state) {
         io_refuse("b.ldac", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
-static void reads_ratings(void **state) {
-    (void)state;
+TEST(reads_ratings) {
     static const struct {
         const char *name, *content;
     } cases[] = {
@@ -80,8 +75,7 @@ static void reads_ratings(void **state) {
 }
 
 /* Titles tell the columns, wherever they are and whatever the file's name is. */
-static void follows_titles(void **state) {
-    (void)state;
+TEST(follows_titles) {
     static const struct {
         const char *name, *content, *expected, *found;
     } cases[] = {
@@ -138,8 +132,7 @@ static void follows_titles(void **state) {
 }
 
 /* Columns that are asked for. */
-static void takes_columns(void **state) {
-    (void)state;
+TEST(takes_columns) {
     static const struct {
         const char *name, *columns, *content, *expected;
     } cases[] = {
@@ -165,8 +158,7 @@ static void takes_columns(void **state) {
 }
 
 /* The column of the values may be asked for in any list. */
-static void takes_the_value_column(void **state) {
-    (void)state;
+TEST(takes_the_value_column) {
     tamis_read_options options = io_options();
     options.value_column = 4;
     io_expect("u1.base", "3\t1\t5\t888892593\n1\t2\t4\t880869953\n", &options,
@@ -179,8 +171,7 @@ static void takes_the_value_column(void **state) {
 }
 
 /* What is no list of pairs, or may be read in two ways. */
-static void refuses_other_lists(void **state) {
-    (void)state;
+TEST(refuses_other_lists) {
     static const struct {
         const char *name, *content, *message;
     } cases[] = {
@@ -219,8 +210,7 @@ static void refuses_other_lists(void **state) {
         io_refuse(cases[i].name, cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
-static void refuses_bad_ratings(void **state) {
-    (void)state;
+TEST(refuses_bad_ratings) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -243,8 +233,7 @@ static void refuses_bad_ratings(void **state) {
         io_refuse("b.csv", cases[i].content, &options, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
-static void names_of_formats(void **state) {
-    (void)state;
+TEST(names_of_formats) {
     static const char *const names[] = {"auto",    "matrix-market", "harwell-boeing", "metis", "smtx", "edges",
                                         "docword", "ldac",          "ratings",        "npy",   "npz",  "svmlight"};
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
@@ -265,8 +254,7 @@ static void names_of_formats(void **state) {
 }
 
 /* A name's ending may mean several formats, and the content decides; an explicit format overrides both. */
-static void chooses_the_format(void **state) {
-    (void)state;
+TEST(chooses_the_format) {
     io_expect("a.dat", "1::2::3\n", NULL, "csr 2x3 1| 1 2 3");      /* ratings: rows and columns of their own */
     io_expect("a.dat", "1 2:3\n", NULL, "csr 1x3 1| 0 2 3");        /* lda-c */
     io_expect("a.tsv", "1\t2\n", NULL, "csr 3x3 1| 1 2");           /* edges: square */
@@ -317,8 +305,7 @@ static void expect_same(const char *name, const char *text, size_t bytes, tamis_
     io_expect_windows(name, text, bytes, options, 1, begins);
 }
 
-static void reads_windows(void **state) {
-    (void)state;
+TEST(reads_windows) {
     static const char market[] = "%%MatrixMarket matrix coordinate real general\n100000 4000 400000\n";
     const int64_t live = tamis_memory_live();
     for (int rising = 0; rising < 2; rising++) {
@@ -337,8 +324,7 @@ static void reads_windows(void **state) {
 }
 
 /* A ring of vertices, each with its two neighbours; comments between them. */
-static void reads_windows_of_a_graph(void **state) {
-    (void)state;
+TEST(reads_windows_of_a_graph) {
     enum { VERTICES = 300000 };
     char *const text = malloc(64 + (size_t)VERTICES * LINE_ROOM);
     assert_non_null(text);
@@ -359,8 +345,7 @@ static void reads_windows_of_a_graph(void **state) {
     free(text);
 }
 
-static void reads_windows_of_documents(void **state) {
-    (void)state;
+TEST(reads_windows_of_documents) {
     size_t bytes;
     char *const text = io_documents(250000, &bytes); /* the last has four terms */
     expect_same("a.ldac", text, bytes, TAMIS_CSR, "csr 250000x10000 625000|");
@@ -370,8 +355,7 @@ static void reads_windows_of_documents(void **state) {
 }
 
 /* The last line of all has what is wrong, or an id that 32 bits do not hold. */
-static void windows_know_their_lines(void **state) {
-    (void)state;
+TEST(windows_know_their_lines) {
     static const struct {
         const char *name, *head, *last, *begins;
     } cases[] = {
@@ -391,26 +375,4 @@ static void windows_know_their_lines(void **state) {
         expect_same(cases[i].name, text, bytes, TAMIS_CSR, cases[i].begins);
         free(text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_docword),
-        cmocka_unit_test(refuses_bad_docword),
-        cmocka_unit_test(reads_ldac),
-        cmocka_unit_test(refuses_bad_ldac),
-        cmocka_unit_test(reads_ratings),
-        cmocka_unit_test(follows_titles),
-        cmocka_unit_test(refuses_other_lists),
-        cmocka_unit_test(takes_columns),
-        cmocka_unit_test(takes_the_value_column),
-        cmocka_unit_test(refuses_bad_ratings),
-        cmocka_unit_test(names_of_formats),
-        cmocka_unit_test(chooses_the_format),
-        cmocka_unit_test(reads_windows),
-        cmocka_unit_test(windows_know_their_lines),
-        cmocka_unit_test(reads_windows_of_a_graph),
-        cmocka_unit_test(reads_windows_of_documents),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

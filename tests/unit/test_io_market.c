@@ -1,8 +1,7 @@
 /* Matrix Market: what is read, what is refused and at which line. */
 #include "test_io_support.h"
 
-static void reads_every_kind(void **state) {
-    (void)state;
+TEST(reads_every_kind) {
     static const struct {
         const char *reason, *content, *expected;
     } cases[] = {
@@ -52,8 +51,7 @@ static void reads_every_kind(void **state) {
 
 #define REAL "%%MatrixMarket matrix coordinate real general\n"
 
-static void refuses_with_the_line(void **state) {
-    (void)state;
+TEST(refuses_with_the_line) {
     static const struct {
         const char *content, *message;
         tamis_status status;
@@ -125,15 +123,13 @@ static void refuses_with_the_line(void **state) {
         io_refuse("b.mtx", cases[i].content, NULL, cases[i].status, cases[i].message);
 }
 
-static void a_zero_byte_is_an_error(void **state) {
-    (void)state;
+TEST(a_zero_byte_is_an_error) {
     static const char content[] = REAL "8 9 2\n1 1 1\0\n2 2 2\n";
     io_refuse_bytes("z.mtx", content, sizeof content - 1, NULL, TAMIS_ERROR_FORMAT,
                     "z.mtx:3: found '\\x00', expected the end of the line");
 }
 
-static void follows_the_options(void **state) {
-    (void)state;
+TEST(follows_the_options) {
     static const char content[] = REAL "2 2 4\n2 2 4\n1 2 0.1\n1 1 1\n1 2 2\n";
     tamis_read_options options = io_options();
     io_expect("a.mtx", content, &options, "csr 2x2 4| 0 0 1| 0 1 0.10000000000000001| 0 1 2| 1 1 4");
@@ -154,8 +150,7 @@ static void follows_the_options(void **state) {
     io_expect("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n", &options, "csr 1x1 1| 0 0 1");
 }
 
-static void large_sizes_need_wide_indices(void **state) {
-    (void)state;
+TEST(large_sizes_need_wide_indices) {
     static const char content[] = REAL "3 3000000000 1\n2 3000000000 5\n";
     tamis_read_options options = io_options();
     io_refuse("w.mtx", content, &options, TAMIS_ERROR_OVERFLOW,
@@ -165,8 +160,7 @@ static void large_sizes_need_wide_indices(void **state) {
 }
 
 /* Many threads and a body of several chunks: the same matrix, and the exact line of the first error. */
-static void threads_agree(void **state) {
-    (void)state;
+TEST(threads_agree) {
     enum { LINES = 200000 };
     char *const content = malloc(LINES * 32 + 256);
     assert_non_null(content);
@@ -200,8 +194,7 @@ static void threads_agree(void **state) {
     free(content);
 }
 
-static void reads_dense_arrays(void **state) {
-    (void)state;
+TEST(reads_dense_arrays) {
     static const char content[] = "%%MatrixMarket matrix array real general\n% c\n2 3\n1\n2\n3\n4\n5\n6.5\n";
     static const float expected[] = {1, 3, 5, 2, 4, 6.5F};
     tamis_owned_dense *array = NULL;
@@ -222,8 +215,7 @@ static void reads_dense_arrays(void **state) {
 }
 
 /* Half of a skew-symmetric array without its diagonal, each value one digit, is as short as an array can be. */
-static void reads_tight_arrays(void **state) {
-    (void)state;
+TEST(reads_tight_arrays) {
     enum { N = 50, BYTES = N * (N - 1) };
     static const char header[] = "%%MatrixMarket matrix array real skew-symmetric\n50 50\n";
     char content[sizeof header + BYTES];
@@ -254,8 +246,7 @@ static void reads_tight_arrays(void **state) {
 }
 
 /* Sizes that no bytes of the file back: answered at once, or refused, but never counted through. */
-static void sizes_alone_cost_nothing(void **state) {
-    (void)state;
+TEST(sizes_alone_cost_nothing) {
     tamis_read_options wide = io_options();
     wide.index_type = TAMIS_I64;
     static const char *const kinds[] = {"array real general", "array integer general", "coordinate real general",
@@ -289,8 +280,7 @@ static void sizes_alone_cost_nothing(void **state) {
 }
 
 /* A dense matrix of any number of columns without a row, read and written. */
-static void columns_without_rows_are_written(void **state) {
-    (void)state;
+TEST(columns_without_rows_are_written) {
     static const char content[] = "%%MatrixMarket matrix array real general\n0 36028797018963967\n";
     static const char *const endings[] = {".mtx", ".npy"};
     for (int i = 0; i < 2; i++) {
@@ -310,8 +300,7 @@ static void columns_without_rows_are_written(void **state) {
 static const char BOTH[] = "expected one of the two, or a matrix that is declared general";
 
 /* What a symmetric file stores in both triangles is an error that names the entry and its line. */
-static void both_triangles_are_refused(void **state) {
-    (void)state;
+TEST(both_triangles_are_refused) {
     static const char *const kinds[] = {"real symmetric", "integer symmetric", "real skew-symmetric"};
     for (int i = 0; i < 3; i++) {
         char content[256], message[256];
@@ -340,8 +329,7 @@ static void both_triangles_are_refused(void **state) {
 }
 
 /* The same in a file of several windows, whose lines are gone when the end is reached. */
-static void both_triangles_of_large_files_are_refused(void **state) {
-    (void)state;
+TEST(both_triangles_of_large_files_are_refused) {
     enum { SIZE = 300000, ROOM = SIZE * 24 + 256 };
     char *const content = malloc(ROOM);
     assert_non_null(content);
@@ -369,8 +357,7 @@ static void both_triangles_of_large_files_are_refused(void **state) {
 }
 
 /* How a banner may be written, and the fields that it may state. */
-static void banners_are_read(void **state) {
-    (void)state;
+TEST(banners_are_read) {
     static const char body[] = "%\n2 2 2\n1 1 1\n2 2 18446744073709551615\n";
     static const char *const before[] = {"", " ", "\t", "\n", "\r\n \n", "\xef\xbb\xbf", "\xef\xbb\xbf \n"};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
@@ -389,8 +376,7 @@ static void banners_are_read(void **state) {
 }
 
 /* The report counts what even doubles do not hold. */
-static void inexact_numbers_are_counted(void **state) {
-    (void)state;
+TEST(inexact_numbers_are_counted) {
     static const struct {
         const char *kind, *number;
         int inexact;
@@ -431,24 +417,4 @@ static void inexact_numbers_are_counted(void **state) {
                 assert_true(report.reserved[r] == 0);
             tamis_owned_sparse_free(matrix);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_triangles_are_refused),
-        cmocka_unit_test(both_triangles_of_large_files_are_refused),
-        cmocka_unit_test(banners_are_read),
-        cmocka_unit_test(inexact_numbers_are_counted),
-        cmocka_unit_test(sizes_alone_cost_nothing),
-        cmocka_unit_test(columns_without_rows_are_written),
-        cmocka_unit_test(reads_every_kind),
-        cmocka_unit_test(refuses_with_the_line),
-        cmocka_unit_test(a_zero_byte_is_an_error),
-        cmocka_unit_test(follows_the_options),
-        cmocka_unit_test(large_sizes_need_wide_indices),
-        cmocka_unit_test(threads_agree),
-        cmocka_unit_test(reads_dense_arrays),
-        cmocka_unit_test(reads_tight_arrays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,7 @@ static void compare(const char *text) {
         fail_msg("%s: %.17g, expected %.17g", padded, value, expected);
 }
 
-static void reads_as_strtod(void **state) {
-    (void)state;
+TEST(reads_as_strtod) {
     static const char *const cases[] = {"0",
                                         "-0",
                                         "0.0",
@@ -91,8 +90,7 @@ static void reads_as_strtod(void **state) {
     }
 }
 
-static void many_digits(void **state) {
-    (void)state;
+TEST(many_digits) {
     char text[1000];
     memset(text, '7', 900);
     text[900] = '\0';
@@ -108,8 +106,7 @@ static void many_digits(void **state) {
     compare(text);
 }
 
-static void is_no_number(void **state) {
-    (void)state;
+TEST(is_no_number) {
     static const char *const cases[] = {"", ".", "-", "+", "e5", "abc", "-.e5", "na", "in"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char padded[64] = {0};
@@ -122,8 +119,7 @@ static void is_no_number(void **state) {
     }
 }
 
-static void reads_integers(void **state) {
-    (void)state;
+TEST(reads_integers) {
     static const struct {
         const char *text;
         int64_t index, integer;
@@ -154,8 +150,7 @@ static void reads_integers(void **state) {
     assert_null(tamis_parse_integer("-9223372036854775809                 ", &value));
 }
 
-static void writes_what_reads_back(void **state) {
-    (void)state;
+TEST(writes_what_reads_back) {
     tamis_random random = tamis_random_start(2, 1);
     for (int i = 0; i < CASES / 4; i++) {
         const uint64_t bits = tamis_random_next(&random);
@@ -190,8 +185,7 @@ static void writes_what_reads_back(void **state) {
 
 /* Of normal numbers none with one digit fewer is the same number; of small ones and at powers of two there are known
  * cases. */
-static void writes_the_fewest_digits(void **state) {
-    (void)state;
+TEST(writes_the_fewest_digits) {
     static const struct {
         double value;
         const char *text, *single;
@@ -227,8 +221,7 @@ static void writes_the_fewest_digits(void **state) {
 }
 
 /* A locale with a decimal comma, where one is installed: numbers keep their point. */
-static void ignores_the_locale(void **state) {
-    (void)state;
+TEST(ignores_the_locale) {
     if (!set_decimal_comma()) skip_because("no locale with a decimal comma is installed");
     char text[64] = {0};
     double value = 0;
@@ -237,14 +230,4 @@ static void ignores_the_locale(void **state) {
     setlocale(LC_ALL, "C");
     assert_string_equal(text, "0.25");
     assert_true(value == 4.9e-324);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_as_strtod),        cmocka_unit_test(many_digits),
-        cmocka_unit_test(is_no_number),           cmocka_unit_test(reads_integers),
-        cmocka_unit_test(writes_what_reads_back), cmocka_unit_test(writes_the_fewest_digits),
-        cmocka_unit_test(ignores_the_locale),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,8 +29,7 @@ static void refuse_npy(const unsigned char *file, size_t bytes, tamis_status sta
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static void refuses_bad_npy(void **state) {
-    (void)state;
+TEST(refuses_bad_npy) {
     static const float four[] = {1, 2, 3, 4};
     static const struct {
         const char *header, *message;
@@ -75,8 +74,7 @@ static void refuses_bad_npy(void **state) {
     refuse_npy(file, bytes, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected version 1, 2 or 3");
 }
 
-static void keeps_the_layout(void **state) {
-    (void)state;
+TEST(keeps_the_layout) {
     static const double six[] = {1, 2, 3, 4, 5, 6};
     unsigned char file[512];
     const size_t bytes = npy(file, "{'shape': (2L, 3L), \"descr\": '<f8', 'fortran_order': True}\n", six, sizeof six);
@@ -91,8 +89,7 @@ static void keeps_the_layout(void **state) {
 }
 
 /* Integers that no double holds are counted, whatever type is asked for. */
-static void inexact_integers_are_counted(void **state) {
-    (void)state;
+TEST(inexact_integers_are_counted) {
     static const int64_t some[] = {9007199254740992, 9007199254740993, -9007199254740993, INT64_MAX, INT64_MIN, 7};
     static const struct {
         const char *descr;
@@ -124,8 +121,7 @@ static void inexact_integers_are_counted(void **state) {
 }
 
 /* An index of 2^63 or more is no negative one; nor is it another one's last bits. */
-static void indices_beyond_int64(void **state) {
-    (void)state;
+TEST(indices_beyond_int64) {
     static const uint64_t large[] = {(uint64_t)1 << 63, UINT64_MAX, INT64_MAX, 1};
     static const char *const names[] = {"format.npy", "shape.npy", "indices.npy", "indptr.npy", "data.npy"};
     static const int64_t shape[] = {1, 3}, offsets[] = {0, 1};
@@ -165,8 +161,7 @@ static void indices_beyond_int64(void **state) {
     }
 }
 
-static void refuses_bad_archives(void **state) {
-    (void)state;
+TEST(refuses_bad_archives) {
     io_refuse_bytes("b.npz", "PK\5\6", 4, NULL, TAMIS_ERROR_FORMAT,
                     "b.npz: a broken zip archive: its end record is missing");
     io_refuse("b.npz", "", NULL, TAMIS_ERROR_FORMAT, "b.npz: a broken zip archive: its end record is missing");
@@ -211,8 +206,7 @@ static size_t own_archive(unsigned char *file, size_t room) {
 }
 
 /* The checksum of each of the five members, as the archive's directory has it. */
-static void notices_wrong_checksums(void **state) {
-    (void)state;
+TEST(notices_wrong_checksums) {
     enum { CHECKSUM_AT = 16, LENGTH_AT = 28, NAME_AT = 46 };
     static unsigned char file[8192];
     if (!io_can_write(".npz")) skip_because("built without zlib");
@@ -234,8 +228,7 @@ static void notices_wrong_checksums(void **state) {
 }
 
 /* A file of the library's own, whole and damaged: cut short or with a byte changed it is refused or read. */
-static void survives_damage(void **state) {
-    (void)state;
+TEST(survives_damage) {
     static unsigned char file[8192];
     if (!io_can_write(".npz")) skip_because("built without zlib");
     const size_t bytes = own_archive(file, sizeof file);
@@ -270,7 +263,8 @@ static const char *find_python(void) {
         snprintf(own, sizeof own, "%s/build/python/bin/python3", TAMIS_SOURCE_FOLDER);
     for (int i = -1; i < 2; i++) {
         const char *const candidate = i < 0 ? own : system_ones[i];
-        snprintf(line, sizeof line, "%s %s/test_io_numpy.py probe 2>/dev/null", candidate, TAMIS_TEST_FOLDER);
+        snprintf(line, sizeof line, "%s " TAMIS_SOURCE_FOLDER "/tests/unit/test_io_numpy.py probe 2>/dev/null",
+                 candidate);
         if (system(line) == 0) return candidate;
     }
     return NULL;
@@ -287,7 +281,7 @@ static bool have_scipy(void) {
 #define NO_SCIPY "no SciPy in build/python (scripts/install-python-packages.sh) or python3 (python3-scipy)"
 
 static void python_line(char *line, size_t room, const char *command, const char *folder) {
-    snprintf(line, room, "%s %s/test_io_numpy.py %s %s", interpreter, TAMIS_TEST_FOLDER, command, folder);
+    snprintf(line, room, "%s " TAMIS_SOURCE_FOLDER "/tests/unit/test_io_numpy.py %s %s", interpreter, command, folder);
 }
 
 static int python(const char *command, const char *folder) {
@@ -346,8 +340,7 @@ static char *read_as_text(const char *path, const char *expected) {
     return text;
 }
 
-static void reads_what_scipy_writes(void **state) {
-    (void)state;
+TEST(reads_what_scipy_writes) {
     if (!have_scipy()) skip_because(NO_SCIPY);
     if (!io_can_write(".npz")) skip_because("built without zlib");
     char *const folder = make_folder();
@@ -453,8 +446,7 @@ static void write_dense(const char *folder, tamis_type type, tamis_layout layout
     }
 }
 
-static void scipy_reads_what_is_written(void **state) {
-    (void)state;
+TEST(scipy_reads_what_is_written) {
     char *const folder = make_folder();
     for (int type = TAMIS_F32; type <= TAMIS_BF16; type++) {
         for (int i = 0; i < 16; i++)
@@ -476,19 +468,4 @@ static void scipy_reads_what_is_written(void **state) {
     pclose(checked);
     assert_string_equal(answer, "OK\n");
     remove_folder(folder);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_bad_npy),
-        cmocka_unit_test(keeps_the_layout),
-        cmocka_unit_test(indices_beyond_int64),
-        cmocka_unit_test(refuses_bad_archives),
-        cmocka_unit_test(inexact_integers_are_counted),
-        cmocka_unit_test(notices_wrong_checksums),
-        cmocka_unit_test(survives_damage),
-        cmocka_unit_test(reads_what_scipy_writes),
-        cmocka_unit_test(scipy_reads_what_is_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,8 +65,7 @@ static const struct packer {
 } packers[] = {{".mtx.gz", "gzip", pack_gzip}, {".mtx.xz", "xz", pack_xz}, {".mtx.zst", "Zstandard", pack_zstd}};
 enum { PACKERS = 3, ROOM = 1 << 20 };
 
-static void unpacks(void **state) {
-    (void)state;
+TEST(unpacks) {
     static unsigned char packed[ROOM];
     for (int i = 0; i < PACKERS; i++) {
         char name[32];
@@ -85,8 +84,7 @@ static void unpacks(void **state) {
     }
 }
 
-static void unpacked_lines_are_counted(void **state) {
-    (void)state;
+TEST(unpacked_lines_are_counted) {
     static unsigned char packed[ROOM];
     static const char bad[] = "%%MatrixMarket matrix coordinate real general\n2 3 1\n9 1 1.5\n";
     for (int i = 0; i < PACKERS; i++) {
@@ -98,8 +96,7 @@ static void unpacked_lines_are_counted(void **state) {
 }
 
 /* Cut anywhere, or with any one byte changed, it must be refused or read, and never leak. */
-static void survives_damage(void **state) {
-    (void)state;
+TEST(survives_damage) {
     static unsigned char packed[ROOM];
     const tamis_read_options options = io_options();
     for (int i = 0; i < PACKERS; i++) {
@@ -123,8 +120,7 @@ static void survives_damage(void **state) {
     }
 }
 
-static void says_what_is_broken(void **state) {
-    (void)state;
+TEST(says_what_is_broken) {
     static unsigned char packed[ROOM];
     size_t bytes = packers[0].pack(content, sizeof content - 1, packed, ROOM);
     if (bytes > 0)
@@ -141,8 +137,7 @@ static void says_what_is_broken(void **state) {
 }
 
 /* Behind a gzip member stands another one, or zeros up to the end, as tapes have them. */
-static void refuses_what_is_no_member(void **state) {
-    (void)state;
+TEST(refuses_what_is_no_member) {
 #if TAMIS_HAVE_ZLIB
     static unsigned char packed[ROOM];
     char message[256];
@@ -179,8 +174,7 @@ static void refuses_what_is_no_member(void **state) {
 }
 
 /* 400 MiB of blank lines in 60 kB (xz): refused long before the end. */
-static void refuses_bombs(void **state) {
-    (void)state;
+TEST(refuses_bombs) {
 #if TAMIS_HAVE_LZMA
     enum { ZEROS = 16 << 20, TIMES = 25 };
     unsigned char *const zeros = calloc(1, ZEROS), *const packed = malloc(ROOM);
@@ -198,13 +192,4 @@ static void refuses_bombs(void **state) {
 #else
     skip_because("built without the compression library");
 #endif
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unpacks),         cmocka_unit_test(unpacked_lines_are_counted),
-        cmocka_unit_test(survives_damage), cmocka_unit_test(says_what_is_broken),
-        cmocka_unit_test(refuses_bombs),   cmocka_unit_test(refuses_what_is_no_member),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,8 +88,7 @@ int fchmod(int descriptor, mode_t mode) {
     return (int)syscall(SYS_fchmod, descriptor, mode);
 }
 
-static void no_moment_has_more_rights_than_the_end(void **state) {
-    (void)state;
+TEST_AS(no_moment_has_more_rights_than_the_end, .setup_func = make_folder, .teardown_func = remove_folder) {
     char *const path = in_folder("file");
     make_file(path, 0, 0664);
     own_steps = wide_steps = 0;
@@ -103,8 +102,7 @@ static void no_moment_has_more_rights_than_the_end(void **state) {
     unlink(path);
 }
 
-static void root_keeps_the_owner_and_no_set_user_id(void **state) {
-    (void)state;
+TEST_AS(root_keeps_the_owner_and_no_set_user_id, .setup_func = make_folder, .teardown_func = remove_folder) {
     NEEDS_ROOT();
     static const mode_t modes[][2] = {{04777, 0777}, {06755, 0755}, {01640, 0640}, {0600, 0600}};
     char *const path = in_folder("file");
@@ -118,8 +116,7 @@ static void root_keeps_the_owner_and_no_set_user_id(void **state) {
 }
 
 /* Who may not give a file away owns it, and gives nobody else more than the old one gave. */
-static void root_sees_others_lose_rights_only(void **state) {
-    (void)state;
+TEST_AS(root_sees_others_lose_rights_only, .setup_func = make_folder, .teardown_func = remove_folder) {
     NEEDS_ROOT();
     static const struct {
         int owner;
@@ -177,8 +174,7 @@ static void set_acl(const char *path, const char *kind, const acl *rights) {
 
 static const char access_acl[] = "system.posix_acl_access", default_acl[] = "system.posix_acl_default";
 
-static void acls_are_kept(void **state) {
-    (void)state;
+TEST_AS(acls_are_kept, .setup_func = make_folder, .teardown_func = remove_folder) {
     char *const path = in_folder("file");
     const acl rights = acl_of(OWNER + 1, 4, 0);
     acl found;
@@ -191,8 +187,7 @@ static void acls_are_kept(void **state) {
 }
 
 /* A file that had no ACL gets none, though the folder gives one to its new files. */
-static void an_acl_of_the_folder_opens_no_old_file(void **state) {
-    (void)state;
+TEST_AS(an_acl_of_the_folder_opens_no_old_file, .setup_func = make_folder, .teardown_func = remove_folder) {
     char *const path = in_folder("file");
     const acl rights = acl_of(OWNER + 1, 6, 6);
     make_file(path, 0, 0660);
@@ -206,8 +201,7 @@ static void an_acl_of_the_folder_opens_no_old_file(void **state) {
 }
 
 /* Without its group an ACL means something else: nobody but the owner may open the file. */
-static void root_sees_an_acl_without_its_group_dropped(void **state) {
-    (void)state;
+TEST_AS(root_sees_an_acl_without_its_group_dropped, .setup_func = make_folder, .teardown_func = remove_folder) {
     NEEDS_ROOT();
     char *const path = in_folder("file");
     const acl rights = acl_of(OWNER + 1, 6, 6);
@@ -241,8 +235,7 @@ static void expect_follows(const char *link, const char *target, const char *tex
 }
 
 /* One's own, in such a folder as /tmp: relative, absolute, to another link, and to what is not there yet. */
-static void own_links_are_followed(void **state) {
-    (void)state;
+TEST_AS(own_links_are_followed, .setup_func = make_folder, .teardown_func = remove_folder) {
     char *const target = in_folder("target"), *const link = in_folder("link"), *const chain = in_folder("chain");
     static const mode_t modes[] = {0700, 01777};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -274,8 +267,7 @@ static void expect_refuses(const char *path, const char *link) {
 }
 
 /* The kernel refuses them as well where fs.protected_symlinks is 1; this must hold where it is 0. */
-static void root_follows_no_links_of_others_in_shared_folders(void **state) {
-    (void)state;
+TEST_AS(root_follows_no_links_of_others_in_shared_folders, .setup_func = make_folder, .teardown_func = remove_folder) {
     NEEDS_ROOT();
     char *const target = in_folder("target"), *const link = in_folder("link"), *const own = in_folder("own");
     assert_int_equal(chmod(folder, 01777), 0);
@@ -304,8 +296,7 @@ static void root_follows_no_links_of_others_in_shared_folders(void **state) {
 }
 
 /* Somebody else puts a link in the folder's place while the file is written. */
-static void a_folder_that_is_swapped_changes_nothing(void **state) {
-    (void)state;
+TEST_AS(a_folder_that_is_swapped_changes_nothing, .setup_func = make_folder, .teardown_func = remove_folder) {
     tamis_output output;
     char *const in = in_folder("in"), *const moved = in_folder("moved"), *const victim = in_folder("victim");
     assert_int_equal(mkdir(in, 0700), 0);
@@ -382,35 +373,20 @@ static void put_with_signal(int when) {
     assert_int_equal(status, TAMIS_ERROR_FILE); /* the handler has removed it; a program ends there */
 }
 
-static void a_file_of_the_temporary_name_survives(void **state) {
-    (void)state;
+TEST_AS(a_file_of_the_temporary_name_survives, .setup_func = make_folder, .teardown_func = remove_folder) {
     put_with_signal(SIGNAL_BEFORE);
     assert_int_equal(files_in_folder(), 1);
     assert_int_equal(unlink(in_folder(taken)), 0);
 }
 
-static void no_signal_leaves_a_file_that_was_just_made(void **state) {
-    (void)state;
+TEST_AS(no_signal_leaves_a_file_that_was_just_made, .setup_func = make_folder, .teardown_func = remove_folder) {
     put_with_signal(SIGNAL_AFTER);
     assert_int_equal(files_in_folder(), 0);
 }
 
-int main(void) {
+TEST_RUN() {
     umask(022);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_moment_has_more_rights_than_the_end, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(root_keeps_the_owner_and_no_set_user_id, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(root_sees_others_lose_rights_only, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(acls_are_kept, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(an_acl_of_the_folder_opens_no_old_file, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(root_sees_an_acl_without_its_group_dropped, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(own_links_are_followed, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(root_follows_no_links_of_others_in_shared_folders, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_folder_that_is_swapped_changes_nothing, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_file_of_the_temporary_name_survives, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(no_signal_leaves_a_file_that_was_just_made, make_folder, remove_folder),
-    };
-    const int failed = cmocka_run_group_tests_name("nameless", tests, NULL, NULL);
+    const int failed = test_run("nameless", NULL, NULL, NULL);
     none_is_nameless = true;
-    return failed + cmocka_run_group_tests_name("named", tests, NULL, NULL);
+    return failed + test_run("named", NULL, NULL, NULL);
 }

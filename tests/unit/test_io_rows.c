@@ -6,8 +6,7 @@ enum { LINES = 300000 };
 static const char *const markets[] = {"%%MatrixMarket matrix coordinate real general\n75000 4000 300000\n",
                                       "%%MatrixMarket matrix coordinate real symmetric\n75000 75000 300000\n"};
 
-static void any_order_gives_the_same(void **state) {
-    (void)state;
+TEST(any_order_gives_the_same) {
     const int64_t live = tamis_memory_live();
     for (io_order order = RISING; order < ORDERS; order++)
         for (int i = 0; i < 2; i++) {
@@ -23,8 +22,7 @@ static void any_order_gives_the_same(void **state) {
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static void of_any_type(void **state) {
-    (void)state;
+TEST(of_any_type) {
     size_t bytes;
     char *const text = io_lines("", LATE_FALL, LINES, true, false, &bytes);
     const int64_t live = tamis_memory_live();
@@ -45,8 +43,7 @@ static void of_any_type(void **state) {
 }
 
 /* Ids of 64 bits after many of 32, while rows rise and when they do not. */
-static void ids_of_64_bits_may_come_late(void **state) {
-    (void)state;
+TEST(ids_of_64_bits_may_come_late) {
     for (int i = 0; i < 4; i++) {
         tamis_read_options options = io_options();
         options.index_type = i & 1 ? TAMIS_I64 : TAMIS_I32;
@@ -60,8 +57,7 @@ static void ids_of_64_bits_may_come_late(void **state) {
     }
 }
 
-static void memory_may_end_anywhere(void **state) {
-    (void)state;
+TEST(memory_may_end_anywhere) {
     enum { STEP = 11 };
     const int64_t live = tamis_memory_live();
     for (io_order order = RISING; order <= FALLING; order++) {
@@ -81,14 +77,4 @@ static void memory_may_end_anywhere(void **state) {
         }
         free(text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order_gives_the_same),
-        cmocka_unit_test(of_any_type),
-        cmocka_unit_test(ids_of_64_bits_may_come_late),
-        cmocka_unit_test(memory_may_end_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 static size_t read_file(const char *name, unsigned char *file, size_t room) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/scipy/%s.npz", TAMIS_TEST_FOLDER, name);
+    snprintf(path, sizeof path, TAMIS_SOURCE_FOLDER "/tests/unit/scipy/%s.npz", name);
     FILE *const stream = fopen(path, "rb");
     if (!stream) fail_msg("%s is missing", path);
     const size_t bytes = fread(file, 1, room, stream);
@@ -20,8 +20,7 @@ static size_t read_file(const char *name, unsigned char *file, size_t room) {
 
 static bool is_packed(const char *name) { return !strstr(name, "stored") && !strstr(name, "big-endian"); }
 
-static void reads_every_kind(void **state) {
-    (void)state;
+TEST(reads_every_kind) {
     static const struct {
         const char *name, *expected;
         tamis_format format;
@@ -72,8 +71,7 @@ static void reads_every_kind(void **state) {
 }
 
 /* Of members that are not packed only the checksum says that a number is another one. */
-static void notices_a_changed_number(void **state) {
-    (void)state;
+TEST(notices_a_changed_number) {
     static const double five = 5;
     static unsigned char file[8192];
     const size_t bytes = read_file("csr-f8-stored", file, sizeof file);
@@ -86,17 +84,10 @@ static void notices_a_changed_number(void **state) {
                     "c.npz: a broken zip archive: data.npy: its checksum is wrong");
 }
 
-static void refuses_blocks(void **state) {
-    (void)state;
+TEST(refuses_blocks) {
     static unsigned char file[8192];
     if (!TAMIS_HAVE_ZLIB) skip_because("built without zlib");
     const size_t bytes = read_file("bsr", file, sizeof file);
     io_refuse_bytes("b.npz", file, bytes, NULL, TAMIS_ERROR_UNSUPPORTED,
                     "b.npz: found the format 'bsr', expected csr, csc or coo");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_kind), cmocka_unit_test(notices_a_changed_number),
-                                       cmocka_unit_test(refuses_blocks)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

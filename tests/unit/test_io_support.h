@@ -2,16 +2,13 @@
 #ifndef TAMIS_TEST_IO_SUPPORT_H
 #define TAMIS_TEST_IO_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <tamis/matrix.h>
 #include <tamis/structure.h>
 

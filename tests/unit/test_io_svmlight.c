@@ -1,8 +1,7 @@
 /* svmlight and libsvm files, and what tells them from lda-c. */
 #include "test_io_support.h"
 
-static void reads_svmlight(void **state) {
-    (void)state;
+TEST(reads_svmlight) {
     static const struct {
         const char *reason, *content, *expected;
     } cases[] = {
@@ -35,8 +34,7 @@ static void reads_svmlight(void **state) {
 }
 
 /* Rows without labels, and the first line of the Extreme Classification Repository. */
-static void reads_other_labels(void **state) {
-    (void)state;
+TEST(reads_other_labels) {
     static const struct {
         const char *content, *expected;
         bool labels;
@@ -58,8 +56,7 @@ static void reads_other_labels(void **state) {
 }
 
 /* A part of a file whose indices begin with 0. */
-static void reads_from_0(void **state) {
-    (void)state;
+TEST(reads_from_0) {
     tamis_read_options options = io_options();
     io_expect("a.svm", "1 1:0.5 3:2\n", &options, "csr 1x3 2| 0 0 0.5| 0 2 2");
     options.file_format = TAMIS_FILE_SVMLIGHT_ZERO_BASED;
@@ -71,8 +68,7 @@ static void reads_from_0(void **state) {
               "rename the file, or give its format");
 }
 
-static void refuses_bad_svmlight(void **state) {
-    (void)state;
+TEST(refuses_bad_svmlight) {
     static const struct {
         const char *content, *message;
     } cases[] = {
@@ -95,8 +91,7 @@ static void refuses_bad_svmlight(void **state) {
 }
 
 /* By the content: never what is lda-c, also with a wrong count; and not another text. */
-static void is_told_from_lda_c(void **state) {
-    (void)state;
+TEST(is_told_from_lda_c) {
     static const struct {
         const char *name, *content, *expected;
     } cases[] = {
@@ -122,8 +117,7 @@ static void is_told_from_lda_c(void **state) {
 }
 
 /* Several windows, in any of which the index 0 may be. */
-static void large_files_are_read(void **state) {
-    (void)state;
+TEST(large_files_are_read) {
     enum { ROWS = 300000, ROOM = ROWS * 24 };
     char *const content = malloc(ROOM);
     assert_non_null(content);
@@ -146,13 +140,4 @@ static void large_files_are_read(void **state) {
         tamis_owned_sparse_free(matrix);
     }
     free(content);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_svmlight),     cmocka_unit_test(reads_other_labels),
-        cmocka_unit_test(reads_from_0),       cmocka_unit_test(refuses_bad_svmlight),
-        cmocka_unit_test(is_told_from_lda_c), cmocka_unit_test(large_files_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,7 @@ static void expect(const expectation *wanted) {
     }
 }
 
-static void times_are_no_weights(void **state) {
-    (void)state;
+TEST(times_are_no_weights) {
     static const expectation cases[] = {
         {"t.txt", "0 1 1082040961\n1 2 1082155839\n", "csr 3x3 2| 0 1| 1 2", 0, 3},
         {"t.txt", "# SNAP\n0\t1\t1082155839\n1\t2\t1082040961\n", "csr 3x3 2| 0 1| 1 2", 0, 3}, /* in no order */
@@ -48,8 +47,7 @@ static void times_are_no_weights(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect(&cases[i]);
 }
 
-static void the_column_can_be_chosen(void **state) {
-    (void)state;
+TEST(the_column_can_be_chosen) {
     tamis_read_options options = io_options();
     options.value_column = 4;
     io_refuse("w.txt", "# a\n0 1 5\n", &options, TAMIS_ERROR_FORMAT,
@@ -64,8 +62,7 @@ static void the_column_can_be_chosen(void **state) {
 }
 
 /* The first comment says whether there are weights, and what the ids are of. */
-static void konect_is_read(void **state) {
-    (void)state;
+TEST(konect_is_read) {
     static const struct {
         const char *name, *content, *expected;
         bool undirected, bipartite;
@@ -106,8 +103,7 @@ static void konect_is_read(void **state) {
 }
 
 /* Ids that are names are refused, and the report says that another reader takes them. */
-static void names_are_told(void **state) {
-    (void)state;
+TEST(names_are_told) {
     static const struct {
         const char *name, *content;
         bool names;
@@ -134,14 +130,4 @@ static void names_are_told(void **state) {
             TAMIS_ERROR_FORMAT);
         if (report.other_ids != cases[i].names) fail_msg("%s: %d", cases[i].content, report.other_ids);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_no_weights),
-        cmocka_unit_test(the_column_can_be_chosen),
-        cmocka_unit_test(konect_is_read),
-        cmocka_unit_test(names_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,8 +34,7 @@ static tamis_sparse large(void) {
 
 static const char small_market[] = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 -2\n2 2 0.1\n";
 
-static void writes_market(void **state) {
-    (void)state;
+TEST(writes_market) {
     char *const path = in_folder("a.mtx");
     assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
     expect_file(path, small_market);
@@ -47,8 +46,7 @@ static void writes_market(void **state) {
     unlink(path);
 }
 
-static void writes_nothing_much(void **state) {
-    (void)state;
+TEST(writes_nothing_much) {
     static const int32_t zero[] = {0};
     const tamis_sparse empty = {.rows = 0, .cols = 4, .offsets = zero};
     const tamis_dense none = {.rows = 3, .cols = 0};
@@ -74,8 +72,7 @@ static void writes_nothing_much(void **state) {
     unlink(path);
 }
 
-static void follows_links_and_keeps_permissions(void **state) {
-    (void)state;
+TEST(follows_links_and_keeps_permissions) {
     char target[1024], link[1024];
     snprintf(target, sizeof target, "%s", in_folder("target.mtx"));
     snprintf(link, sizeof link, "%s", in_folder("link.mtx"));
@@ -96,8 +93,7 @@ static void follows_links_and_keeps_permissions(void **state) {
 }
 
 /* A limit on the size of files stands in for a full disk: the write fails in the middle. */
-static void a_full_disk_leaves_the_old_file(void **state) {
-    (void)state;
+TEST(a_full_disk_leaves_the_old_file) {
     static const char *const names[] = {"f.mtx", "f.mtx.gz", "f.npz"};
     const tamis_sparse big = large();
     signal(SIGXFSZ, SIG_IGN);
@@ -136,8 +132,7 @@ int fsync(int descriptor) {
     return disk_fails ? -1 : (int)syscall(SYS_fsync, descriptor);
 }
 
-static void a_disk_that_fails_leaves_the_old_file(void **state) {
-    (void)state;
+TEST(a_disk_that_fails_leaves_the_old_file) {
     static const char *const names[] = {"s.mtx", "s.mtx.gz", "s.npz"};
     tamis_sparse pattern = small;
     pattern.values = NULL;
@@ -165,8 +160,7 @@ static void a_disk_that_fails_leaves_the_old_file(void **state) {
     }
 }
 
-static void devices_are_written_to_as_they_are(void **state) {
-    (void)state;
+TEST(devices_are_written_to_as_they_are) {
     if (access("/dev/full", W_OK) != 0) {
         skip_because("there is no /dev/full");
     }
@@ -184,8 +178,7 @@ static void devices_are_written_to_as_they_are(void **state) {
 }
 
 /* What takes the file's place while it is being written: the new one cannot go there, and the caller is told. */
-static void a_rename_that_fails_is_an_error(void **state) {
-    (void)state;
+TEST(a_rename_that_fails_is_an_error) {
     const int64_t live = tamis_memory_live();
     char *const path = in_folder("taken.mtx");
     for (int gzip = 0; gzip <= TAMIS_HAVE_ZLIB; gzip++) {
@@ -204,8 +197,7 @@ static void a_rename_that_fails_is_an_error(void **state) {
 }
 
 /* What is known before the work: a folder, its room, links, and what is there. */
-static void outputs_are_checked_before(void **state) {
-    (void)state;
+TEST(outputs_are_checked_before) {
     const int64_t live = tamis_memory_live();
     char *const path = in_folder("checked.mtx");
     char message[1200];
@@ -233,8 +225,7 @@ static void outputs_are_checked_before(void **state) {
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static void refuses(void **state) {
-    (void)state;
+TEST(refuses) {
     assert_int_equal(tamis_write_sparse(NULL, &small), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_write_sparse("a.mtx", NULL), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_write_sparse("a.txt", &small), TAMIS_ERROR_UNSUPPORTED);
@@ -270,8 +261,7 @@ static void refuses(void **state) {
     assert_int_equal(files_in_folder(), 0);
 }
 
-static void reads_files_and_pipes(void **state) {
-    (void)state;
+TEST(reads_files_and_pipes) {
     char *const path = in_folder("p.mtx");
     assert_int_equal(mkfifo(path, 0600), 0);
     char command[1200];
@@ -297,8 +287,7 @@ static void reads_files_and_pipes(void **state) {
 }
 
 /* What a program does that a signal ends: all names that are temporary at the moment, and no other. */
-static void temporary_files_are_removed_at_once(void **state) {
-    (void)state;
+TEST(temporary_files_are_removed_at_once) {
     tamis_temporary files[40];
     char names[40][NAME_MAX + 1];
     int listed = 0;
@@ -329,19 +318,4 @@ static void temporary_files_are_removed_at_once(void **state) {
     assert_int_equal(unlink(in_folder("after.mtx")), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_market),
-        cmocka_unit_test(writes_nothing_much),
-        cmocka_unit_test(follows_links_and_keeps_permissions),
-        cmocka_unit_test(a_full_disk_leaves_the_old_file),
-        cmocka_unit_test(a_disk_that_fails_leaves_the_old_file),
-        cmocka_unit_test(devices_are_written_to_as_they_are),
-        cmocka_unit_test(a_rename_that_fails_is_an_error),
-        cmocka_unit_test(outputs_are_checked_before),
-        cmocka_unit_test(temporary_files_are_removed_at_once),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(reads_files_and_pipes),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(make_folder, remove_folder)

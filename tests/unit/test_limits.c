@@ -2,7 +2,7 @@
  * What is refused because it would go wrong where nobody sees it: workspaces whose size does not fit 64 bits, outputs
  * of a batch that share elements, patterns that are broken and come in a single call.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 
@@ -19,8 +19,7 @@ static void refused(tamis_status got, tamis_status want, const char *says) {
 /* ------------------------------------------------------------------------------------------ workspaces */
 
 /* Operands in column-major order are staged. No element of them need exist: plans see none. */
-static void workspaces_that_fit_nowhere(void **state) {
-    (void)state;
+TEST(workspaces_that_fit_nowhere) {
     static const struct {
         tamis_operation operation;
         tamis_type type;
@@ -80,8 +79,7 @@ static const struct {
     {TAMIS_COLUMN_MAJOR, 5, 3, 2, false}, {TAMIS_ROW_MAJOR, 0, 0, 1, true}, /* nobody to overlap with */
 };
 
-static void outputs_that_overlap(void **state) {
-    (void)state;
+TEST(outputs_that_overlap) {
     small s;
     small_make(&s);
     float out[48];
@@ -111,8 +109,7 @@ static void outputs_that_overlap(void **state) {
     }
 }
 
-static void samples_that_overlap(void **state) {
-    (void)state;
+TEST(samples_that_overlap) {
     small s;
     small_make(&s);
     float samples[3 * SMALL_NNZ];
@@ -141,8 +138,7 @@ static void expect_broken(const small *s, const tamis_sparse *S, const char *say
 }
 
 /* What a single call is given, it checks as a plan would. */
-static void single_calls_check_the_pattern(void **state) {
-    (void)state;
+TEST(single_calls_check_the_pattern) {
     small s;
     const int64_t live = tamis_memory_live();
     small_make(&s);
@@ -161,10 +157,4 @@ static void single_calls_check_the_pattern(void **state) {
     assert_int_equal(tamis_memory_live(), live);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(workspaces_that_fit_nowhere),
-                                       cmocka_unit_test(outputs_that_overlap), cmocka_unit_test(samples_that_overlap),
-                                       cmocka_unit_test(single_calls_check_the_pattern)};
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -2,7 +2,7 @@
  * Masks of attention made on a device, against the definition of tamis/mask.h read column by column.
  *   test_mask [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,7 +229,7 @@ static void expect(const sample *s, tamis_index_type offset_type, tamis_index_ty
 /* ------------------------------------------------------------------------------------------ what is kept */
 
 /* Sizes on both sides of a word of columns, of what a group of work-items looks at at once, and of several of that. */
-static void kinds_of_masks(void **state) {
+TEST(kinds_of_masks) {
     static const struct row {
         int64_t rows, cols, offset, left, right, dilation, every, globals;
         bool causal, sinks;
@@ -266,7 +266,7 @@ static void kinds_of_masks(void **state) {
     }
 }
 
-static void listed_places(void **state) {
+TEST(listed_places) {
     static const int64_t places[] = {0, 31, 32, 33, 64, 99};
     (void)state;
     for (int i = 0; i < 8; i++) {
@@ -281,7 +281,7 @@ static void listed_places(void **state) {
     }
 }
 
-static void blocks_of_a_mask(void **state) {
+TEST(blocks_of_a_mask) {
     static const int64_t sizes[] = {1, 3, 16, 31, 32, 33, 64, 200};
     tamis_random dice = tamis_random_start(7, 0);
     (void)state;
@@ -298,7 +298,7 @@ static void blocks_of_a_mask(void **state) {
 }
 
 /* Padded sequences; queries at the ends of contexts of several lengths. */
-static void members_with_lengths(void **state) {
+TEST(members_with_lengths) {
     static const int64_t lengths[] = {50, 0, 1, 31, 32, 33}, all[] = {50, 50, 50, 50, 50, 50};
     (void)state;
     for (int i = 0; i < 32; i++) {
@@ -322,7 +322,7 @@ static int64_t drawn(tamis_random *dice, int64_t low, int64_t high) {
 static bool drawn_yes(tamis_random *dice, int64_t of) { return tamis_random_below(dice, of) == 0; }
 
 /* Everything with everything. */
-static void masks_at_random(void **state) {
+TEST(masks_at_random) {
     tamis_random dice = tamis_random_start(16, 0);
     const int rounds = test_rounds(600, 100);
     (void)state;
@@ -364,8 +364,7 @@ static void masks_at_random(void **state) {
 static bool on_opencl(void) { return strncmp(device_name, "opencl", 6) == 0; }
 
 /* Enough rows for several threads. */
-static void many_rows(void **state) {
-    (void)state;
+TEST(many_rows) {
     sample s = {.mask = TAMIS_MASK_INIT};
     s.mask.rows = on_opencl() ? test_rounds(17000, 300) : 17000;
     s.mask.cols = 40;
@@ -378,7 +377,7 @@ static void many_rows(void **state) {
 }
 
 /* More groups of work-items, one a row here, than a launch has. Row i keeps i % STEP and STEP more. */
-static void more_rows_than_groups(void **state) {
+TEST(more_rows_than_groups) {
     enum { STEP = 4000 };
     const int rows = on_opencl() && !test_whole() ? 300 : 65600; /* a minute on a processor */
     tamis_owned_sparse *matrix = NULL;
@@ -404,7 +403,7 @@ static void more_rows_than_groups(void **state) {
 
 /* ------------------------------------------------------------------------------------------ the caller's arrays */
 
-static void arrays_of_the_caller(void **state) {
+TEST(arrays_of_the_caller) {
     enum { ROWS = 65, MOST = 4096 };
     sample s = {.mask = TAMIS_MASK_INIT};
     void *offsets = NULL, *columns = NULL, *stream = NULL;
@@ -435,7 +434,7 @@ static void arrays_of_the_caller(void **state) {
 }
 
 /* A plan takes such a matrix as it is: the sums of what each row keeps. */
-static void a_plan_of_a_mask(void **state) {
+TEST(a_plan_of_a_mask) {
     enum { ROWS = 70 };
     sample s = {.mask = TAMIS_MASK_INIT};
     tamis_owned_sparse *matrix = NULL;
@@ -485,7 +484,7 @@ static tamis_status attempt_and_free(const tamis_mask *m) {
     return status;
 }
 
-static void sizes_are_refused(void **state) {
+TEST(sizes_are_refused) {
     static const tamis_mask initial = TAMIS_MASK_INIT;
     tamis_mask m = initial;
     void *const any = &m;
@@ -547,7 +546,7 @@ static void refuses_spoiled(sample *s, numbers *of, int64_t at, int64_t value, c
     assert_int_equal(attempt_and_free(&s->mask), TAMIS_OK);
 }
 
-static void arrays_are_refused(void **state) {
+TEST(arrays_are_refused) {
     static const int64_t places[] = {2, 5, 9}, lengths[] = {3, 20};
     tamis_random dice = tamis_random_start(3, 0);
     sample s = {.mask = TAMIS_MASK_INIT};
@@ -580,7 +579,7 @@ static void arrays_are_refused(void **state) {
 }
 
 /* Each allocation fails in turn: an error, and nothing is left behind. */
-static void memory_fails(void **state) {
+TEST(memory_fails) {
     static const int64_t places[] = {2, 5, 9};
     sample s = {.mask = TAMIS_MASK_INIT};
     (void)state;
@@ -617,13 +616,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() != live && strcmp(device_name, "cpu") == 0;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_masks),        cmocka_unit_test(listed_places),
-                                       cmocka_unit_test(blocks_of_a_mask),      cmocka_unit_test(members_with_lengths),
-                                       cmocka_unit_test(masks_at_random),       cmocka_unit_test(many_rows),
-                                       cmocka_unit_test(more_rows_than_groups), cmocka_unit_test(arrays_of_the_caller),
-                                       cmocka_unit_test(a_plan_of_a_mask),      cmocka_unit_test(sizes_are_refused),
-                                       cmocka_unit_test(arrays_are_refused),    cmocka_unit_test(memory_fails)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return test_run(device_name, NULL, set_up, tear_down);
 }

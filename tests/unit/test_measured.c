@@ -2,7 +2,7 @@
  * Measured plans: the choice is one of the candidates, it is right, and the next plan takes it without measuring.
  * test_measured [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -27,8 +27,7 @@ static bool is_cpu(void) { return strcmp(device_name, "cpu") == 0; }
 
 /* ------------------------------------------------------------------------------------------ measuring */
 
-static void measured_then_remembered(void **state) {
-    (void)state;
+TEST_ROW(measured_then_remembered, "anywhere", .setup_func = forget) {
     problem p = make_problem(usual());
     mirror m = mirror_make(test_device, &p, 0);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
@@ -94,8 +93,7 @@ static void measured_then_remembered(void **state) {
 }
 
 /* Everything that changes the times is in the key; values are not. */
-static void keys(void **state) {
-    (void)state;
+TEST_ROW(keys, "on_the_cpu", .setup_func = forget) {
     problem p = make_problem(usual());
     tamis_sparse S = p.S;
     const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
@@ -148,8 +146,7 @@ static tamis_chosen_by chosen_for(const tamis_plan *plan, const tamis_profile *p
 }
 
 /* All that is known of a pattern is in the key: what only some backends look at, too. */
-static void profiles_are_in_the_key(void **state) {
-    (void)state;
+TEST_ROW(profiles_are_in_the_key, "on_the_cpu", .setup_func = forget) {
     problem p = make_problem(usual());
     mirror m = mirror_make(test_device, &p, 0);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
@@ -177,8 +174,7 @@ static void profiles_are_in_the_key(void **state) {
 }
 
 /* Whatever is measured computes what the oracle says. */
-static void results(void **state) {
-    (void)state;
+TEST_ROW(results, "anywhere", .setup_func = forget) {
     static const struct {
         tamis_operation operation;
         tamis_edge edge;
@@ -276,8 +272,7 @@ static void give_back(void *context, void *memory, size_t bytes, void *stream) {
 }
 
 /* Operands to measure with are the caller's memory, too, and are given back before the plan is. */
-static void callers_memory(void **state) {
-    (void)state;
+TEST_ROW(callers_memory, "on_the_cpu", .setup_func = forget) {
     problem p = make_problem(usual());
     pool lender = {.lent = 0};
     const tamis_allocator allocator = {.context = &lender, .allocate = take, .release = give_back};
@@ -328,8 +323,7 @@ static void *plan_some(void *given) {
     return NULL;
 }
 
-static void threads_meet(void **state) {
-    (void)state;
+TEST_ROW(threads_meet, "on_the_cpu", .setup_func = forget) {
     enum { THREADS = 4 };
     problem p = make_problem(usual());
     pthread_t threads[THREADS];
@@ -347,8 +341,7 @@ static void threads_meet(void **state) {
 }
 
 /* A gradient is made of plans, which choose as it is told to. */
-static void gradients_measure(void **state) {
-    (void)state;
+TEST_ROW(gradients_measure, "on_the_cpu", .setup_func = forget) {
     problem p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
     tamis_gradient *gradient = NULL;
@@ -360,8 +353,7 @@ static void gradients_measure(void **state) {
 
 /* ------------------------------------------------------------------------------------------ nothing is measured */
 
-static void nothing_to_measure(void **state) {
-    (void)state;
+TEST_ROW(nothing_to_measure, "anywhere", .setup_func = forget) {
     problem p = make_problem(usual());
     mirror m = mirror_make(test_device, &p, 0);
     tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
@@ -410,8 +402,7 @@ static void nothing_to_measure(void **state) {
 }
 
 /* Memory that runs out at any place: an error, nothing leaked; what failed can be tried again. */
-static void memory_runs_out(void **state) {
-    (void)state;
+TEST_ROW(memory_runs_out, "on_the_cpu", .setup_func = forget) {
     problem p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
     const int64_t live = tamis_memory_live();
@@ -443,8 +434,7 @@ typedef void *queue_create(void *context, void *device, uint64_t properties, int
 typedef int32_t queue_release(void *queue);
 
 /* A queue of OpenCL's that was made without profiling has events that tell no times: the host's clock does. */
-static void queue_without_profiling(void **state) {
-    (void)state;
+TEST_ROW(queue_without_profiling, "on_opencl", .setup_func = forget) {
     enum { CONTEXT = 0x1090, DEVICE = 0x1091 };
     const char *const library = getenv("TAMIS_OPENCL");
     void *const loader = dlopen(library ? library : "libOpenCL.so.1", RTLD_NOW), *like = NULL, *context, *chip;
@@ -479,28 +469,12 @@ static void queue_without_profiling(void **state) {
     dlclose(loader);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest anywhere[] = {
-        cmocka_unit_test_setup(measured_then_remembered, forget),
-        cmocka_unit_test_setup(results, forget),
-        cmocka_unit_test_setup(nothing_to_measure, forget),
-    };
-    const struct CMUnitTest on_the_cpu[] = {
-        cmocka_unit_test_setup(keys, forget),
-        cmocka_unit_test_setup(profiles_are_in_the_key, forget),
-        cmocka_unit_test_setup(callers_memory, forget),
-        cmocka_unit_test_setup(threads_meet, forget),
-        cmocka_unit_test_setup(gradients_measure, forget),
-        cmocka_unit_test_setup(memory_runs_out, forget),
-    };
-    const struct CMUnitTest on_opencl[] = {
-        cmocka_unit_test_setup(queue_without_profiling, forget),
-    };
+TEST_RUN() {
     int failed = 0;
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    if (is_cpu()) failed += cmocka_run_group_tests(on_the_cpu, measured_set_up, measured_tear_down);
-    failed += cmocka_run_group_tests(anywhere, measured_set_up, measured_tear_down);
+    if (is_cpu()) failed += test_run(NULL, "on_the_cpu", measured_set_up, measured_tear_down);
+    failed += test_run(NULL, "anywhere", measured_set_up, measured_tear_down);
     if (strncmp(device_name, "opencl", 6) == 0)
-        failed += cmocka_run_group_tests(on_opencl, measured_set_up, measured_tear_down);
+        failed += test_run(NULL, "on_opencl", measured_set_up, measured_tear_down);
     return failed;
 }

@@ -152,14 +152,10 @@ static void small_messages(void) {
     }
 }
 
-static void every_message(void **state) {
-    (void)state;
-    on_each_instruction_set(small_messages);
-}
+TEST(every_message) { on_each_instruction_set(small_messages); }
 
 /* A row of 1300 entries, which threads share, and a column like it. */
-static void hubs(void **state) {
-    (void)state;
+TEST(hubs) {
     graph_case g = graph_case_make(GRAPH_HUB);
     every_message_on(&g, 1, 2);
     every_message_on(&g, 4, 5);
@@ -215,10 +211,7 @@ static void all_pairs(void) {
     }
 }
 
-static void every_pair(void **state) {
-    (void)state;
-    on_each_instruction_set(all_pairs);
-}
+TEST(every_pair) { on_each_instruction_set(all_pairs); }
 
 /* ------------------------------------------------------------------------------------------ finite differences */
 
@@ -252,8 +245,7 @@ static void differ(const graph_case *g, const tamis_message_options *o, const ta
     }
 }
 
-static void finite_differences(void **state) {
-    (void)state;
+TEST(finite_differences) {
     graph_case g = graph_case_make(GRAPH_CSR);
     const int64_t shape[2] = {2, 3};
     for (int n = 0; n < MESSAGES * 4 + 4; n++) {
@@ -283,8 +275,7 @@ static void finite_differences(void **state) {
 /* ------------------------------------------------------------------------------------------ what is promised */
 
 /* Of equal messages the first counts; the first NaN wins against everything; a row without entries gives 0 and -1. */
-static void ties_and_nan(void **state) {
-    (void)state;
+TEST(ties_and_nan) {
     enum { ENTRIES = 8 };
     int32_t rows[ENTRIES] = {2, 0, 2, 0, 3, 3, 3, 2}, columns[ENTRIES] = {0, 1, 2, 3, 4, 5, 6, 7};
     const double u[ENTRIES] = {1, -0.0, 5, 0, 2, NAN, NAN, 5}, results[2][4] = {{0, 0, 5, NAN}, {0, 0, 1, NAN}};
@@ -315,8 +306,7 @@ static void ties_and_nan(void **state) {
 }
 
 /* With numbers whose sums round, runs and numbers of threads give the same bits. */
-static void same_bits(void **state) {
-    (void)state;
+TEST(same_bits) {
     graph_case g = graph_case_make(GRAPH_HUB);
     enum { WIDTH = 72 };
     matrix U = matrix_make(g.S.cols, WIDTH, TAMIS_F32, 1, 0), E = matrix_make(g.S.nnz, WIDTH, TAMIS_F32, 2, 0);
@@ -348,10 +338,7 @@ static void same_bits(void **state) {
     graph_case_free(&g);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_message), cmocka_unit_test(hubs),
-                                       cmocka_unit_test(every_pair),    cmocka_unit_test(finite_differences),
-                                       cmocka_unit_test(ties_and_nan),  cmocka_unit_test(same_bits)};
+TEST_RUN() {
     if (!device_is_drawn(argc, argv)) return 77;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(NULL, NULL, set_up, tear_down);
 }

@@ -1,6 +1,6 @@
 /* Message passing: each argument in its turn is wrong. The error names it, its value and what to write, and outputs
    stay as they are. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <string.h>
 #include <tamis/message.h>
@@ -61,8 +61,7 @@ static tamis_status back(const call *c) {
 
 static tamis_status edges(const call *c) { return tamis_edge_vectors(c->graph, &c->pair, &c->V, &c->U, &c->dE, NULL); }
 
-static void graphs(void **state) {
-    (void)state;
+TEST(graphs) {
     call c = valid();
     place(&c);
     tamis_graph *graph = NULL;
@@ -94,8 +93,7 @@ static void graphs(void **state) {
 }
 
 /* Each allocation fails in its turn, and nothing is left behind (tear_down). */
-static void no_memory(void **state) {
-    (void)state;
+TEST(no_memory) {
     int32_t rows[NNZ] = {2, 0, 1, 0, 2}, columns[NNZ] = {0, 1, 2, 3, 3};
     const tamis_sparse S = {
         .format = TAMIS_COO, .rows = ROWS, .cols = COLS, .nnz = NNZ, .row_indices = rows, .columns = columns};
@@ -167,8 +165,7 @@ static tamis_status edges_without_v(const call *c) {
     return tamis_edge_vectors(c->graph, &c->pair, &c->V, NULL, &c->dE, NULL);
 }
 
-static void options(void **state) {
-    (void)state;
+TEST(options) {
     SPOILT(c.options.op = (tamis_message_op)6, pass, TAMIS_ERROR_ARGUMENT, "options.op = 6: expected 0 .. 5");
     SPOILT(c.options.reduce = (tamis_reduce)4, back, TAMIS_ERROR_ARGUMENT, "options.reduce = 4: expected 0 .. 3");
     SPOILT(c.options.edge_data = (tamis_edge_data)4, pass, TAMIS_ERROR_ARGUMENT, "options.edge_data = 4");
@@ -187,8 +184,7 @@ static void options(void **state) {
     SPOILT(c.pair.reserved[0] = 1, edges, TAMIS_ERROR_UNSUPPORTED, "options.reserved[0] = 0x1");
 }
 
-static void matrices(void **state) {
-    (void)state;
+TEST(matrices) {
     SPOILT(c.options.reduce = TAMIS_REDUCE_SUM, pass_without_u, TAMIS_ERROR_ARGUMENT,
            "U = NULL: expected a matrix of 4 x 4");
     SPOILT(c.options.reduce = TAMIS_REDUCE_SUM, pass_without_e, TAMIS_ERROR_ARGUMENT,
@@ -228,8 +224,4 @@ static void matrices(void **state) {
     SPOILT(c.pair.op = TAMIS_PAIR_DOT, edges, TAMIS_ERROR_ARGUMENT, "out.cols = 4: expected 2");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(no_memory), cmocka_unit_test(options),
-                                       cmocka_unit_test(matrices)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -1,5 +1,5 @@
 /* Rows by METIS: a stand-in with either width of integers, errors, and METIS itself where it is there. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,13 +38,12 @@ static void parts_by(const char *file) {
     assert_true(first[0] == 0 && first[1] == ROWS && order[0] == 0 && order[6] == 6);
 }
 
-static void both_widths(void **state) {
-    (void)state;
+TEST(both_widths) {
     parts_by(STUB_32);
     parts_by(STUB_64);
 }
 
-static void errors(void **state) {
+TEST(errors) {
     int64_t order[ROWS], first[PARTS + 1];
     tamis_sparse S = small_matrix();
     (void)state;
@@ -68,7 +67,7 @@ static void errors(void **state) {
     expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "has no METIS_PartGraphKway");
 }
 
-static void memory_runs_out(void **state) {
+TEST(memory_runs_out) {
     int64_t order[ROWS], first[PARTS + 1], failed = 0;
     const tamis_sparse S = small_matrix();
     tamis_status status = TAMIS_ERROR_MEMORY;
@@ -143,7 +142,7 @@ static bool metis_is_here(void) {
 }
 
 /* A mesh whose nodes have been shuffled: METIS finds it again. */
-static void finds_a_mesh(void **state) {
+TEST(finds_a_mesh) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     tamis_owned_sparse *mesh = NULL;
     (void)state;
@@ -169,7 +168,7 @@ static void finds_a_mesh(void **state) {
 }
 
 /* Real patterns, where they are. */
-static void real_patterns(void **state) {
+TEST(real_patterns) {
     static const struct {
         const char *file;
         bool edges;
@@ -190,11 +189,4 @@ static void real_patterns(void **state) {
         compared++;
     }
     if (compared == 0) skip();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_widths), cmocka_unit_test(errors),
-                                       cmocka_unit_test(memory_runs_out), cmocka_unit_test(finds_a_mesh),
-                                       cmocka_unit_test(real_patterns)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,8 +234,7 @@ static void expect_cut_refused(const char *path, const char *ending) {
     free(content);
 }
 
-static void batches_are_the_whole_file(void **state) {
-    (void)state;
+TEST(batches_are_the_whole_file) {
     for (int docword = 0; docword < 2; docword++) {
         const text content = random_bag(docword, 400, 500);
         const char *const name = docword ? ".docword" : ".ldac";
@@ -268,8 +267,7 @@ static void batches_are_the_whole_file(void **state) {
     }
 }
 
-static void small_files_are_cut_as_well(void **state) {
-    (void)state;
+TEST(small_files_are_cut_as_well) {
     static const struct {
         const char *ending, *content;
     } cases[] = {
@@ -318,8 +316,7 @@ static void refuse(const char *ending, const char *content, size_t bytes, const 
     ml_remove(path);
 }
 
-static void broken_files_are_refused(void **state) {
-    (void)state;
+TEST(broken_files_are_refused) {
     static const struct {
         const char *ending, *content, *message;
     } cases[] = {
@@ -357,8 +354,7 @@ static void broken_files_are_refused(void **state) {
     refuse("docword.txt", "3\n4\n2\n1 1 1\0\n", 14, ":4: found '\\x00', expected the end of the line");
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     tamis_batches *batches = NULL;
     const tamis_sparse *batch = NULL;
     assert_int_equal(tamis_batches_open(NULL, 1, &batches), TAMIS_ERROR_ARGUMENT);
@@ -390,8 +386,7 @@ static void overwrite(const char *path, const char *content) {
 }
 
 /* A file that is changed between passes: what no longer fits is refused. */
-static void changed_files_are_noticed(void **state) {
-    (void)state;
+TEST(changed_files_are_noticed) {
     static const struct {
         const char *ending, *before, *after, *message;
     } cases[] = {
@@ -414,8 +409,7 @@ static void changed_files_are_noticed(void **state) {
     }
 }
 
-static void batches_survive_failing_memory(void **state) {
-    (void)state;
+TEST(batches_survive_failing_memory) {
     const text contents[] = {random_bag(true, 300, 50), random_bag(false, 300, 50)};
     static const char *const endings[] = {"docword.gz", ".ldac.gz"};
     for (int i = 0; i < 6; i++) {
@@ -464,8 +458,7 @@ static void batches_survive_failing_memory(void **state) {
 }
 
 /* Whatever is in a file: valid batches or an error, and what the core takes is what the batches are. */
-static void any_bytes_are_read_or_refused(void **state) {
-    (void)state;
+TEST(any_bytes_are_read_or_refused) {
     static const char alphabet[] = "1112223 0:: \t\r\n\n\n.-xe\0\xff";
     static const char *const endings[] = {"docword.txt", ".ldac", ".dat"};
     tamis_random random = tamis_random_start(21, 3);
@@ -502,8 +495,7 @@ static void any_bytes_are_read_or_refused(void **state) {
     }
 }
 
-static void real_bags_are_read(void **state) {
-    (void)state;
+TEST(real_bags_are_read) {
     static const char *const names[] = {"bow/docword.kos.txt.gz", "bow/ap.dat.xz", "bow/reuters.ldac.xz"};
     const char *const folder = shared_data_folder();
     if (!folder) {
@@ -522,14 +514,4 @@ static void real_bags_are_read(void **state) {
         expect_passes(path, tamis_owned_sparse_view(whole), 256);
         tamis_owned_sparse_free(whole);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_are_the_whole_file),    cmocka_unit_test(small_files_are_cut_as_well),
-        cmocka_unit_test(broken_files_are_refused),      cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(changed_files_are_noticed),     cmocka_unit_test(batches_survive_failing_memory),
-        cmocka_unit_test(any_bytes_are_read_or_refused), cmocka_unit_test(real_bags_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * mode; the alpha at which it stands still; the bound of documents that other libraries print.
  *   test_ml_bound [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,8 +110,7 @@ static double *plug_in(const double *L) {
     return phi;
 }
 
-static void functions(void **state) {
-    (void)state;
+TEST(functions) {
     for (double x = 1e-3; x < 1e5; x *= 1.07) {
         const double size = 1e-13 * (1 + fabs(lgamma(x))), h = 1e-3 * x;
         if (!(fabs(ml_log_gamma(x) - lgamma(x)) <= 2 * size)) fail_msg("ln Gamma(%g) is %.17g", x, ml_log_gamma(x));
@@ -125,8 +124,7 @@ static void functions(void **state) {
 }
 
 /* The bound of pass t is of the topics, and the alpha, after pass t - 1. */
-static void bound_is_right(void **state) {
-    (void)state;
+TEST(bound_is_right) {
     corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 11);
     for (int variant = 0; variant < 4; variant++) {
         const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
@@ -156,8 +154,7 @@ static void bound_is_right(void **state) {
 
 /* With documents that stand still before topics move, which they do after 100 rounds to less than rounding. alpha = 1:
    with less a document has several best posteriors, and each pass looks for one from the same start. */
-static void bound_never_falls(void **state) {
-    (void)state;
+TEST(bound_never_falls) {
     for (uint64_t seed = 20; seed < 23; seed++) {
         corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, seed);
         history h = {0};
@@ -180,8 +177,7 @@ static void bound_never_falls(void **state) {
 
 /* Where the fit ends, no other alpha makes the documents' distributions likelier: the gradient is small beside its
    curvature. And what is learned is kept in the file and is what an empty document gets. */
-static void alpha_is_most_likely(void **state) {
-    (void)state;
+TEST(alpha_is_most_likely) {
     corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 31);
     tamis_model *const model = fitted(&c, 0.1, TAMIS_F64, 300, true, 20, NULL);
     double *const L = numbers_of(model, &model->column_factors), *const phi = plug_in(L);
@@ -215,8 +211,7 @@ static void alpha_is_most_likely(void **state) {
 
 /* scikit-learn's perplexity, in loops: topics as distributions too. Words of `observed` and `entries` count together,
    so each document is asked for twice with half of its counts each: an even number of each word. */
-static void documents_of_others(void **state) {
-    (void)state;
+TEST(documents_of_others) {
     corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 41), twice = corpus_make(ROWS, WORDS, TOPICS, 30, true, 41);
     for (int64_t t = 0; t < twice.S.nnz; t++) twice.values[t] *= 2;
     for (int variant = 0; variant < 4; variant++) {
@@ -261,10 +256,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions), cmocka_unit_test(bound_is_right),
-                                       cmocka_unit_test(bound_never_falls), cmocka_unit_test(alpha_is_most_likely),
-                                       cmocka_unit_test(documents_of_others)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return test_run(device_name, NULL, set_up, tear_down);
 }

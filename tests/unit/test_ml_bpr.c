@@ -1,6 +1,6 @@
 /* Bayesian personalised ranking: its steps one by one in plain double, the same model for any number of threads, a fit
    that goes on, new rows, and that it finds what there is to be found. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <tamis/data.h>
 
@@ -122,8 +122,7 @@ static void close_to(const char *what, const tamis_owned_dense *owned, const dou
 
 /* Steps contract what differs, so that rounding stays near the rounding of one step; 1e-10 and 1e-4 leave a thousand
    times that. */
-static void steps_are_right(void **state) {
-    (void)state;
+TEST(steps_are_right) {
     data d = data_make(ROWS, FEW, 6, 5);
     for (int64_t t = 0; t < d.view.nnz; t += 9) d.values[t] = t % 2 ? 0 : -2; /* which are no uses */
     for (int wide = 0; wide < 2; wide++) {
@@ -171,8 +170,7 @@ static void same_factors(tamis_model *a, tamis_model *b) {
 }
 
 /* Several blocks: any number of threads, and a fit that stopped and went on, give the same bits. */
-static void threads_and_pauses_change_nothing(void **state) {
-    (void)state;
+TEST(threads_and_pauses_change_nothing) {
     data d = data_make(ROWS, MANY, 9, 6);
     for (int wide = 0; wide < 2; wide++) {
         tamis_model_options options = options_of(wide ? TAMIS_F64 : TAMIS_F32, 5);
@@ -216,8 +214,7 @@ static data two_kinds(int64_t rows, int64_t cols) {
 
 /* What a row is recommended is of its kind, of the fit's rows and of new ones; the factors of a new row do not depend
    on those beside it. */
-static void it_finds_kinds(void **state) {
-    (void)state;
+TEST(it_finds_kinds) {
     data d = two_kinds(ROWS, MANY);
     tamis_model_options options = options_of(TAMIS_F32, 30);
     tamis_model *const model = fit_to(&options, &d.view);
@@ -255,8 +252,7 @@ static void it_finds_kinds(void **state) {
 }
 
 /* Lambda is chosen where it is 0, and the file has it; rows without uses, and one that has everything, are fine. */
-static void lambda_is_chosen(void **state) {
-    (void)state;
+TEST(lambda_is_chosen) {
     data d = two_kinds(400, MANY);
     for (int64_t t = d.offsets[0]; t < d.offsets[1]; t++) d.values[t] = 0;
     tamis_model_options options = options_of(TAMIS_F32, 10);
@@ -276,8 +272,7 @@ static void lambda_is_chosen(void **state) {
     data_free(&full);
 }
 
-static void failing_memory_leaks_nothing(void **state) {
-    (void)state;
+TEST(failing_memory_leaks_nothing) {
     data d = data_make(ROWS, MANY, 9, 14);
     const tamis_model_options options = options_of(TAMIS_F32, 1);
     tamis_model *const fitted = fit_to(&options, &d.view);
@@ -306,8 +301,7 @@ static void failing_memory_leaks_nothing(void **state) {
     data_free(&d);
 }
 
-static void wrong_options_are_refused(void **state) {
-    (void)state;
+TEST(wrong_options_are_refused) {
     tamis_model *model;
     tamis_model_options options = options_of(TAMIS_F32, 1);
     options.rate = 0;
@@ -323,14 +317,4 @@ static void wrong_options_are_refused(void **state) {
     data_free(&d);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_right),
-        cmocka_unit_test(threads_and_pauses_change_nothing),
-        cmocka_unit_test(it_finds_kinds),
-        cmocka_unit_test(lambda_is_chosen),
-        cmocka_unit_test(failing_memory_leaks_nothing),
-        cmocka_unit_test(wrong_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

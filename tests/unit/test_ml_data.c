@@ -33,8 +33,7 @@ static void expect_ratings(const char *ending, const char *content, const tamis_
     ml_remove(path);
 }
 
-static void ratings_are_read(void **state) {
-    (void)state;
+TEST(ratings_are_read) {
     static const struct {
         const char *ending, *content, *matrix, *users, *items;
     } cases[] = {
@@ -124,8 +123,7 @@ static void refuse_ratings(const char *ending, const char *content, size_t bytes
     ml_remove(path);
 }
 
-static void wrong_ratings_are_refused(void **state) {
-    (void)state;
+TEST(wrong_ratings_are_refused) {
     static const struct {
         const char *ending, *content, *message;
     } cases[] = {
@@ -204,8 +202,7 @@ static void wrong_ratings_are_refused(void **state) {
     refuse_ratings(".csv", "a,b,1\nc,\0,2\n", 12, ":2: found '\\x00', expected an item without zero bytes");
 }
 
-static void titles_and_missing_ratings_are_options(void **state) {
-    (void)state;
+TEST(titles_and_missing_ratings_are_options) {
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
     options.header = true;
     options.missing_value = -2.5;
@@ -215,8 +212,7 @@ static void titles_and_missing_ratings_are_options(void **state) {
     expect_ratings(".csv", "", &options, "csr 0x0 0", "", "");
 }
 
-static void columns_may_be_named(void **state) {
-    (void)state;
+TEST(columns_may_be_named) {
     static const struct {
         const char *columns, *content, *matrix, *users, *items;
     } cases[] = {
@@ -271,8 +267,7 @@ static void columns_may_be_named(void **state) {
 }
 
 /* What was found is one line, with what was skipped. */
-static void the_form_is_told(void **state) {
-    (void)state;
+TEST(the_form_is_told) {
     static const struct {
         const char *content, *columns, *found;
     } cases[] = {
@@ -303,8 +298,7 @@ static void the_form_is_told(void **state) {
 }
 
 /* A list is one by its content where the name says nothing. */
-static void lists_are_found_by_content(void **state) {
-    (void)state;
+TEST(lists_are_found_by_content) {
     char *const path = ml_file(".base", "319\t131\t3\t888892593\n15\t239\t2\t880869953\n");
     tamis_owned_sparse *data = NULL, *times = NULL;
     tamis_names *users = NULL, *items = NULL;
@@ -338,8 +332,7 @@ static void lists_are_found_by_content(void **state) {
 }
 
 /* Times are a matrix of the same places. */
-static void times_are_told(void **state) {
-    (void)state;
+TEST(times_are_told) {
     static const struct {
         bool sum;
         const char *content, *times;
@@ -375,8 +368,7 @@ static void times_are_told(void **state) {
 }
 
 /* A repeated pair keeps what was said of it, and a rating all its digits. */
-static void all_ratings_are_kept(void **state) {
-    (void)state;
+TEST(all_ratings_are_kept) {
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
     options.keep = 1;
     expect_ratings(".csv", "a,x,1\nb,x,2\na,x,3\n", &options, "csr 2x1 3| 0 0 1| 0 0 3| 1 0 2", "a|b", "x");
@@ -395,8 +387,7 @@ static void all_ratings_are_kept(void **state) {
 }
 
 /* Of a file of 1 GB, of which nothing is on the disk, the beginning is enough to refuse it. */
-static void large_files_of_no_ratings_are_refused_early(void **state) {
-    (void)state;
+TEST(large_files_of_no_ratings_are_refused_early) {
     static const char *const begins[] = {"no-ratings\n", "a,b,1\n\0\n", "a,b,1x\n"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
         char *const path = ml_file(".csv", "");
@@ -420,8 +411,7 @@ static void large_files_of_no_ratings_are_refused_early(void **state) {
     }
 }
 
-static void ids_of_any_length_are_read(void **state) {
-    (void)state;
+TEST(ids_of_any_length_are_read) {
     enum { LENGTH = 3 << 20 };
     char *const content = malloc(2 * LENGTH + 16);
     assert_non_null(content);
@@ -442,8 +432,7 @@ static void ids_of_any_length_are_read(void **state) {
     free(content);
 }
 
-static void dictionaries_go_on(void **state) {
-    (void)state;
+TEST(dictionaries_go_on) {
     const int64_t live = tamis_memory_live();
     char *const first = ml_file(".csv", "ann,tea,1\nbob,milk,2\n");
     char *const second = ml_file(".csv", "eve,tea,3\nann,cola,4\nbob,tea,5\n");
@@ -493,8 +482,7 @@ static void dictionaries_go_on(void **state) {
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static void ratings_refuse_wrong_arguments(void **state) {
-    (void)state;
+TEST(ratings_refuse_wrong_arguments) {
     tamis_owned_sparse *ratings = NULL;
     tamis_names *users = NULL, *items = NULL;
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
@@ -537,8 +525,7 @@ static bool watch(void *context, double share) {
     return true;
 }
 
-static void ratings_survive_failing_memory_and_cancelling(void **state) {
-    (void)state;
+TEST(ratings_survive_failing_memory_and_cancelling) {
     char *const path = ml_file(".csv", "ann,tea,1,3\nbob,milk,2,2\nann,tea,3,1\n");
     tamis_status status = TAMIS_ERROR_MEMORY;
     tamis_names *known_users = NULL, *known_items = NULL;
@@ -591,8 +578,7 @@ static void ratings_survive_failing_memory_and_cancelling(void **state) {
 }
 
 /* Against a table of the last rating of each pair. */
-static void many_ratings_are_as_a_table_has_them(void **state) {
-    (void)state;
+TEST(many_ratings_are_as_a_table_has_them) {
     enum { USERS = 300, ITEMS = 200, LINES = 60000 };
     static float table[USERS][ITEMS];
     static bool rated[USERS][ITEMS];
@@ -633,8 +619,7 @@ static void many_ratings_are_as_a_table_has_them(void **state) {
 }
 
 /* Whatever is in a file: a result that is valid, or an error, and nothing left. */
-static void any_bytes_are_read_or_refused(void **state) {
-    (void)state;
+TEST(any_bytes_are_read_or_refused) {
     static const char alphabet[] = "ab\"\",,;:: \t\r\n\n#%.0123e-\0n\xff";
     tamis_random random = tamis_random_start(11, 3);
     const int64_t live = tamis_memory_live();
@@ -663,25 +648,4 @@ static void any_bytes_are_read_or_refused(void **state) {
         ml_remove(path);
     }
     assert_true(good > 10);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratings_are_read),
-        cmocka_unit_test(wrong_ratings_are_refused),
-        cmocka_unit_test(titles_and_missing_ratings_are_options),
-        cmocka_unit_test(ids_of_any_length_are_read),
-        cmocka_unit_test(columns_may_be_named),
-        cmocka_unit_test(the_form_is_told),
-        cmocka_unit_test(lists_are_found_by_content),
-        cmocka_unit_test(times_are_told),
-        cmocka_unit_test(all_ratings_are_kept),
-        cmocka_unit_test(large_files_of_no_ratings_are_refused_early),
-        cmocka_unit_test(dictionaries_go_on),
-        cmocka_unit_test(ratings_refuse_wrong_arguments),
-        cmocka_unit_test(ratings_survive_failing_memory_and_cancelling),
-        cmocka_unit_test(many_ratings_are_as_a_table_has_them),
-        cmocka_unit_test(any_bytes_are_read_or_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* What fits choose where the options leave it open: models with defaults are never below means and biases or the most
  * popular, what is chosen is told and kept, and does not depend on threads. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <tamis/data.h>
@@ -129,8 +129,7 @@ static void expect_no_worse(const char *name, tamis_method method, const tamis_s
     if (!good) fail_msg("%s, %s: %g, the baseline alone %g", name, tamis_method_name(method), f.metric, f.baseline);
 }
 
-static void ratings_are_not_below_means_and_biases(void **state) {
-    (void)state;
+TEST_TAG(ratings_are_not_below_means_and_biases, "quality") {
     static const set_shape sets[] = {
         {.name = "a heavy tail",
          .rows = 900,
@@ -169,8 +168,7 @@ static void ratings_are_not_below_means_and_biases(void **state) {
     }
 }
 
-static void uses_are_not_below_the_most_popular(void **state) {
-    (void)state;
+TEST_TAG(uses_are_not_below_the_most_popular, "quality") {
     static const set_shape sets[] = {
         {.name = "a heavy tail", .rows = 1500, .cols = 800, .a_row = 20, .tail = 1.1, .groups = 8},
         {.name = "a sparse catalogue", .rows = 2000, .cols = 3000, .a_row = 9, .tail = 0.3, .groups = 60},
@@ -221,8 +219,7 @@ static data read_visits(const char *path) {
     return d;
 }
 
-static void real_sets_are_not_below_their_baselines(void **state) {
-    (void)state;
+TEST_TAG(real_sets_are_not_below_their_baselines, "quality") {
     const char *const folder = shared_data_folder();
     if (!folder) skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
     char path[1024];
@@ -313,15 +310,13 @@ static void keeps_its_choice(tamis_method method) {
     data_free(&d);
 }
 
-static void what_is_chosen_is_kept(void **state) {
-    (void)state;
+TEST_TAG(what_is_chosen_is_kept, "choice") {
     keeps_its_choice(TAMIS_ALS);
     keeps_its_choice(TAMIS_SFA);
 }
 
 /* What comes in mini-batches one after another has nothing chosen. */
-static void a_stream_has_constants(void **state) {
-    (void)state;
+TEST_TAG(a_stream_has_constants, "choice") {
     data d = draw_set(&few_factors, 5);
     tamis_model_options options;
     tamis_model *model;
@@ -349,8 +344,7 @@ static void a_stream_has_constants(void **state) {
     data_free(&d);
 }
 
-static void the_choice_is_that_of_any_threads(void **state) {
-    (void)state;
+TEST_TAG(the_choice_is_that_of_any_threads, "choice") {
     static const set_shape uses = {.rows = 1500, .cols = 1500, .a_row = 12, .tail = 0.3, .groups = 40};
     data d[3] = {draw_chosen(&few_factors, 120), draw_chosen(&uses, 500), draw_chosen(&few_factors, 120)};
     static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS, TAMIS_SFA};
@@ -376,8 +370,7 @@ static void the_choice_is_that_of_any_threads(void **state) {
 }
 
 /* A fit that fails or is stopped before its first iteration leaves nothing chosen: the next one chooses by its data. */
-static void a_refused_fit_leaves_nothing_chosen(void **state) {
-    (void)state;
+TEST_TAG(a_refused_fit_leaves_nothing_chosen, "choice") {
     data d = draw_chosen(&few_factors, 120);
     tamis_model_options options;
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
@@ -397,13 +390,7 @@ static void a_refused_fit_leaves_nothing_chosen(void **state) {
 }
 
 /* test_ml_defaults [choice]: how well defaults predict, which takes a minute; or how they are chosen and kept. */
-int main(int argc, char **argv) {
-    const struct CMUnitTest quality[] = {cmocka_unit_test(ratings_are_not_below_means_and_biases),
-                                         cmocka_unit_test(uses_are_not_below_the_most_popular),
-                                         cmocka_unit_test(real_sets_are_not_below_their_baselines)};
-    const struct CMUnitTest choice[] = {
-        cmocka_unit_test(what_is_chosen_is_kept), cmocka_unit_test(a_stream_has_constants),
-        cmocka_unit_test(the_choice_is_that_of_any_threads), cmocka_unit_test(a_refused_fit_leaves_nothing_chosen)};
-    if (argc > 1 && strcmp(argv[1], "choice") == 0) return cmocka_run_group_tests(choice, set_up, tear_down);
-    return cmocka_run_group_tests(quality, set_up, tear_down);
+TEST_RUN() {
+    if (argc > 1 && strcmp(argv[1], "choice") == 0) return test_run(NULL, "choice", set_up, tear_down);
+    return test_run(NULL, "quality", set_up, tear_down);
 }

@@ -2,7 +2,7 @@
  * Models in files: everything comes back and goes on as if it had never been away, the same model gives the same bytes,
  * nothing that is damaged, cut short or made up is taken for a model, and a write that fails leaves the old file.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,6 +57,7 @@ static const char *refuse_bytes(const void *content, size_t size, const char *wo
     tamis_model *model = (tamis_model *)&device;
     const int64_t live = tamis_memory_live();
     const tamis_status status = tamis_model_load(device, path, &model);
+    unlink(path);
     if (status != TAMIS_ERROR_FORMAT || !strstr(tamis_last_error(), words))
         fail_msg("status %s, '%s', expected %s", tamis_status_name(status), tamis_last_error(), words);
     assert_null(model);
@@ -197,8 +198,7 @@ static void same_model(const tamis_model *found, const tamis_model *expected) {
 
 /* ------------------------------------------------------------------------------------------ there and back */
 
-static void comes_back(void **state) {
-    (void)state;
+TEST(comes_back) {
     (void)set_decimal_comma(); /* where one is installed, a comma in numbers changes nothing */
     for (int type = 0; type < 2; type++) {
         tamis_model *const model = whole_model((tamis_type)type), *loaded;
@@ -224,8 +224,7 @@ static void comes_back(void **state) {
 }
 
 /* Every method that is there: fitted, saved half-way, loaded and gone on with, the numbers are those of one fit. */
-static void goes_on(void **state) {
-    (void)state;
+TEST(goes_on) {
     for (int m = 0; m < tamis_method_count(); m++) {
         tamis_model_options options;
         tamis_model *whole, *half, *loaded;
@@ -264,8 +263,7 @@ static bytes saved(void) {
     return b;
 }
 
-static void notices_every_flip(void **state) {
-    (void)state;
+TEST(notices_every_flip) {
     const bytes b = saved();
     for (size_t i = 0; i < b.size; i++)
         for (int way = 0; way < 3; way++) {
@@ -277,8 +275,7 @@ static void notices_every_flip(void **state) {
     free(b.data);
 }
 
-static void notices_what_is_missing(void **state) {
-    (void)state;
+TEST(notices_what_is_missing) {
     const bytes b = saved();
     for (size_t size = 0; size < b.size; size++)
         refuse_bytes(b.data, size, size < 8 ? "not a Tamis model" : "truncated");
@@ -327,8 +324,7 @@ static bytes changed(const bytes *good, const char *from, const char *to) {
     return b;
 }
 
-static void refuses_what_cannot_be(void **state) {
-    (void)state;
+TEST(refuses_what_cannot_be) {
     static const struct {
         const char *from, *to, *words;
     } cases[] = {
@@ -426,8 +422,7 @@ static void refuse_saved(const tamis_model *model, const char *words) {
 
 /* What a server computes with is checked as long as it may not be: of each range of numbers, at the ends of matrices.
  */
-static void refuses_numbers_out_of_range(void **state) {
-    (void)state;
+TEST(refuses_numbers_out_of_range) {
     tamis_model *const model = whole_model(TAMIS_F64);
     const struct {
         tamis_dense *matrix;
@@ -450,8 +445,7 @@ static void refuses_numbers_out_of_range(void **state) {
 }
 
 /* A learned alpha is a number above 0, as large as there are topics; without learning there is none. */
-static void refuses_priors_that_are_none(void **state) {
-    (void)state;
+TEST(refuses_priors_that_are_none) {
     tamis_model_options options;
     tamis_model *model;
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
@@ -479,8 +473,7 @@ static void refuses_priors_that_are_none(void **state) {
 }
 
 /* Programs take names for numbers of rows and columns, and write where those lie. */
-static void refuses_names_of_nothing(void **state) {
-    (void)state;
+TEST(refuses_names_of_nothing) {
     int64_t index;
     tamis_model *model = whole_model(TAMIS_F32);
     EXPECT_OK(tamis_names_add(model->column_names, "more", 4, &index));
@@ -493,8 +486,7 @@ static void refuses_names_of_nothing(void **state) {
 }
 
 /* The neighbours of a column are used as places in an array. */
-static void refuses_neighbours_that_are_none(void **state) {
-    (void)state;
+TEST(refuses_neighbours_that_are_none) {
     static const struct {
         int at;
         float number;
@@ -534,8 +526,7 @@ static void refuses_neighbours_that_are_none(void **state) {
  * prior_ratings: its ratings
  * were fitted as they are, under lambda times their number.
  */
-static void reads_version_1(void **state) {
-    (void)state;
+TEST(reads_version_1) {
     bytes good = saved();
     uint32_t length;
     memcpy(&length, good.data + 12, sizeof length);
@@ -591,8 +582,7 @@ static void reads_version_1(void **state) {
 
 /* ------------------------------------------------------------------------------------------ writing fails */
 
-static void keeps_the_old_file(void **state) {
-    (void)state;
+TEST(keeps_the_old_file) {
     tamis_model *const model = whole_model(TAMIS_F32),
                        *const large =
                            model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 300, 900, 32, TAMIS_F32, false),
@@ -643,8 +633,7 @@ static void keeps_the_old_file(void **state) {
     tamis_model_free(large);
 }
 
-static void refuses_arguments(void **state) {
-    (void)state;
+TEST(refuses_arguments) {
     tamis_model_options options;
     tamis_model *empty, *loaded = NULL;
     const tamis_status argument = TAMIS_ERROR_ARGUMENT;
@@ -664,8 +653,7 @@ static void refuses_arguments(void **state) {
     tamis_model_free(model);
 }
 
-static void survives_faults(void **state) {
-    (void)state;
+TEST(survives_faults) {
     tamis_model *const model = whole_model(TAMIS_F64);
     const char *const path = in_folder("model");
     for (int loads = 0; loads < 2; loads++) {
@@ -693,8 +681,7 @@ static void survives_faults(void **state) {
 }
 
 /* However a stream is cut, its checksum is the same; and each of its lengths has another. */
-static void sums_streams(void **state) {
-    (void)state;
+TEST(sums_streams) {
     unsigned char zeros[40] = {0};
     uint64_t sums[41];
     for (int size = 0; size <= 40; size++) {
@@ -725,28 +712,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     tamis_device_close(device);
-    unlink(in_folder("broken"));
     return rmdir(folder) != 0 || tamis_memory_live() != 0;
 }
 
-/* The tests that count files come before those that leave one. */
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_back),
-        cmocka_unit_test(goes_on),
-        cmocka_unit_test(keeps_the_old_file),
-        cmocka_unit_test(refuses_arguments),
-        cmocka_unit_test(survives_faults),
-        cmocka_unit_test(sums_streams),
-        cmocka_unit_test(notices_every_flip),
-        cmocka_unit_test(notices_what_is_missing),
-        cmocka_unit_test(refuses_what_cannot_be),
-        cmocka_unit_test(refuses_numbers_out_of_range),
-        cmocka_unit_test(refuses_priors_that_are_none),
-        cmocka_unit_test(refuses_names_of_nothing),
-        cmocka_unit_test(refuses_neighbours_that_are_none),
-        cmocka_unit_test(reads_version_1),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -3,7 +3,7 @@
  * factors of known rank that are found again, stopping and going on, seeds, refusals, failing allocations.
  *   test_ml_fit [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,8 +137,7 @@ static void check_columns(tamis_model *model, const ratings *r, const tamis_mode
     tamis_owned_dense_free(Y);
 }
 
-static void als_is_exact(void **state) {
-    (void)state;
+TEST(als_is_exact) {
     ratings r = draw(70, 55, 0.5, 3, 0.1, 11);
     const tamis_sparse S = view_of(&r);
     for (int variant = 0; variant < 8; variant++) {
@@ -173,8 +172,7 @@ static bool remember(void *context, const tamis_iteration *iteration) {
     return h->count != h->stop_after;
 }
 
-static void als_never_rises(void **state) {
-    (void)state;
+TEST(als_never_rises) {
     ratings r = draw(90, 64, 0.3, 4, 0.5, 23);
     const tamis_sparse S = view_of(&r);
     for (int variant = 0; variant < 4; variant++) {
@@ -201,8 +199,7 @@ static void als_never_rises(void **state) {
 
 /* Ratings that are exactly mean + rank 2, half of them seen, hardly any regularisation: what is fitted must be
  * foreseen. */
-static void als_finds_known_factors(void **state) {
-    (void)state;
+TEST(als_finds_known_factors) {
     ratings r = draw(200, 120, 0.5, 2, 0, 37);
     const tamis_sparse S = view_of(&r);
     tamis_model_options options = options_of(TAMIS_ALS);
@@ -230,8 +227,7 @@ static void als_finds_known_factors(void **state) {
 }
 
 /* The loss by its definition, with lambda as it is or times the numbers of ratings. */
-static void als_loss_is_the_sum(void **state) {
-    (void)state;
+TEST(als_loss_is_the_sum) {
     ratings r = draw(40, 30, 0.5, 2, 0.5, 41);
     const tamis_sparse S = view_of(&r);
     for (int weighted = 0; weighted < 2; weighted++) {
@@ -290,8 +286,7 @@ static bool same_factors(tamis_model *a, tamis_model *b) {
 }
 
 /* A checkpoint of an earlier version has another fingerprint of its data: it goes on with these, and no others. */
-static void former_fingerprints_are_known(void **state) {
-    (void)state;
+TEST(former_fingerprints_are_known) {
     ratings r = draw(30, 20, 0.3, 3, 0.3, 5);
     const tamis_sparse S = view_of(&r);
     tamis_model_options options = options_of(TAMIS_ALS);
@@ -318,8 +313,7 @@ static void former_fingerprints_are_known(void **state) {
     drop(&r);
 }
 
-static void stopping_changes_nothing(void **state) {
-    (void)state;
+TEST(stopping_changes_nothing) {
     ratings r = draw(80, 60, 0.3, 3, 0.3, 5);
     const tamis_sparse S = view_of(&r);
     tamis_model_options options = options_of(TAMIS_ALS);
@@ -356,8 +350,7 @@ static void stopping_changes_nothing(void **state) {
     drop(&other);
 }
 
-static void tolerance_ends_it(void **state) {
-    (void)state;
+TEST(tolerance_ends_it) {
     ratings r = draw(80, 60, 0.3, 2, 0.3, 5);
     const tamis_sparse S = view_of(&r);
     history h = {0};
@@ -383,8 +376,7 @@ static void refuses(tamis_model_options options, const char *message) {
     assert_null(model);
 }
 
-static void bad_options_are_named(void **state) {
-    (void)state;
+TEST(bad_options_are_named) {
     tamis_model_options o = options_of(TAMIS_BPR);
     o.factors = 0;
     refuses(o, "factors = 0, expected 1 to 1024");
@@ -420,8 +412,7 @@ static void bad_options_are_named(void **state) {
     }
 }
 
-static void bad_data_are_named(void **state) {
-    (void)state;
+TEST(bad_data_are_named) {
     ratings r = draw(40, 30, 0.5, 2, 0, 3);
     tamis_sparse S = view_of(&r);
     tamis_model_options options = options_of(TAMIS_ALS);
@@ -462,7 +453,7 @@ static tamis_names *names_of(int64_t count) {
 }
 
 /* As many as there are rows and columns, no fewer and no more. */
-static void names_are_counted(void **state) {
+TEST(names_are_counted) {
     static const int counts[][2] = {{39, 30}, {41, 30}, {40, 29}, {40, 31}, {40, 30}};
     (void)state;
     ratings r = draw(40, 30, 0.5, 2, 0, 3);
@@ -486,8 +477,7 @@ static void names_are_counted(void **state) {
     drop(&r);
 }
 
-static void nothing_to_fit(void **state) {
-    (void)state;
+TEST(nothing_to_fit) {
     const int32_t offsets[] = {0, 0, 0};
     const tamis_sparse empty = {.rows = 2, .cols = 5, .offsets = offsets, .value_type = TAMIS_F32};
     tamis_model_options options = options_of(TAMIS_ALS);
@@ -501,8 +491,7 @@ static void nothing_to_fit(void **state) {
     tamis_model_free(model);
 }
 
-static void faults_leak_nothing(void **state) {
-    (void)state;
+TEST(faults_leak_nothing) {
     ratings r = draw(30, 25, 0.5, 2, 0, 3);
     const tamis_sparse S = view_of(&r);
     const int64_t live = tamis_memory_live();
@@ -531,27 +520,13 @@ static void faults_leak_nothing(void **state) {
     drop(&r);
 }
 
-int main(int count, char **arguments) {
-    if (count > 1) device_name = arguments[1];
+TEST_RUN() {
+    if (argc > 1) device_name = argv[1];
     if (tamis_device_open(device_name, &device) != TAMIS_OK) {
         printf("skipped: %s\n", tamis_last_error());
         return 77;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(als_is_exact),
-        cmocka_unit_test(als_never_rises),
-        cmocka_unit_test(als_finds_known_factors),
-        cmocka_unit_test(als_loss_is_the_sum),
-        cmocka_unit_test(stopping_changes_nothing),
-        cmocka_unit_test(former_fingerprints_are_known),
-        cmocka_unit_test(tolerance_ends_it),
-        cmocka_unit_test(bad_options_are_named),
-        cmocka_unit_test(bad_data_are_named),
-        cmocka_unit_test(names_are_counted),
-        cmocka_unit_test(nothing_to_fit),
-        cmocka_unit_test(faults_leak_nothing),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL, NULL, NULL);
     tamis_device_close(device);
     return failed;
 }

@@ -16,8 +16,6 @@
 
 enum { DEVICES = 8, ITERATIONS = 4 };
 
-tamis_device *device;
-bool on_cpu;
 static const char *names[DEVICES] = {"cpu"};
 static int name_count = 1;
 static tamis_device *devices[GROUP_RANKS];
@@ -319,8 +317,7 @@ static void fit_table(const table *t, const tamis_sparse *held, const int *count
     }
 }
 
-static void same_model(void **state) {
-    (void)state;
+TEST(same_model) {
     table t = table_of_rank(67, 43, 3, 0.4, 21), held = held_out_of(&t);
     static const int all[] = {1, 2, 3, 5, 8, 0}, some[] = {3, 8, 0};
     fit_table(&t, &held.S, on_cpu ? (test_rounds(1, 0) ? all : some) : (const int[]){3, 0});
@@ -329,8 +326,7 @@ static void same_model(void **state) {
 }
 
 /* More ranks than rows or columns, a single column, and no ratings at all. */
-static void small_data(void **state) {
-    (void)state;
+TEST(small_data) {
     const int64_t sizes[][2] = {{3, 40}, {40, 2}, {2, 1}};
     for (int n = 0; n < 3; n++) {
         table t = table_of_rank(sizes[n][0], sizes[n][1], 2, 0.7, 31);
@@ -344,8 +340,7 @@ static void small_data(void **state) {
 }
 
 /* The loss falls to what all ranks' fit has, and a tolerance stops all of them at once. */
-static void tolerance(void **state) {
-    (void)state;
+TEST(tolerance) {
     table t = table_of_rank(67, 43, 3, 0.4, 21);
     job j = job_of(&variants[0], &t, TAMIS_F64);
     j.options.iterations = 50;
@@ -364,8 +359,7 @@ static char file[] = "/tmp/tamis-group-XXXXXX";
 
 /* Stopped by the callback of one rank, a fit goes on: in memory with the bits of one that was not stopped; from the
    checkpoint on other numbers of ranks, and on one device, to rounding. And from one device's on ranks. */
-static void goes_on(void **state) {
-    (void)state;
+TEST(goes_on) {
     table t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < VARIANTS; n += 3) {
         job whole = job_of(&variants[n], &t, TAMIS_F64), part = whole;
@@ -413,8 +407,7 @@ static void goes_on(void **state) {
 }
 
 /* The file in the end is that of the model which every rank has. */
-static void checkpoint_is_whole(void **state) {
-    (void)state;
+TEST(checkpoint_is_whole) {
     table t = table_of_rank(67, 43, 3, 0.4, 21);
     job j = job_of(&variants[0], &t, TAMIS_F32);
     j.checkpoint = file;
@@ -516,8 +509,7 @@ static void disagree(group_rank *self) {
     free(values);
 }
 
-static void disagreements(void **state) {
-    (void)state;
+TEST(disagreements) {
     table t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < QUARRELS; n++) {
         tamis_group *groups[GROUP_RANKS];
@@ -532,8 +524,7 @@ static void disagreements(void **state) {
 }
 
 /* A checkpoint goes on with its own data alone; no group, no model. */
-static void other_data(void **state) {
-    (void)state;
+TEST(other_data) {
     table t = table_of_rank(67, 43, 3, 0.4, 21), other = table_of_rank(67, 43, 3, 0.4, 22);
     job j = job_of(&variants[0], &t, TAMIS_F64);
     j.checkpoint = file;
@@ -559,8 +550,7 @@ static double seconds(void) {
 }
 
 /* Whatever memory is short, on whichever rank first: all calls end, soon, with an error, and nothing is left behind. */
-static void short_memory(void **state) {
-    (void)state;
+TEST(short_memory) {
     if (!on_cpu) skip_because("of the CPU alone: compiling allocates as it likes");
     table t = table_of_rank(23, 17, 2, 0.4, 81);
     for (int n = 0; n < VARIANTS; n += 3) {
@@ -633,8 +623,7 @@ static void falls_asleep(group_rank *self) {
     if (d.iterations_done != 0 || d.rows != 0) group_says(self, "the model is not empty");
 }
 
-static void absent(void **state) {
-    (void)state;
+TEST(absent) {
     table t = table_of_rank(67, 43, 3, 0.4, 21);
     void (*const bodies[])(group_rank *) = {comes_late, falls_asleep};
     for (int n = 0; n < 2; n++) {
@@ -670,17 +659,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_model),
-                                       cmocka_unit_test(small_data),
-                                       cmocka_unit_test(tolerance),
-                                       cmocka_unit_test(goes_on),
-                                       cmocka_unit_test(other_data),
-                                       cmocka_unit_test(disagreements),
-                                       cmocka_unit_test(checkpoint_is_whole),
-                                       cmocka_unit_test(short_memory),
-                                       cmocka_unit_test(absent)};
-    setenv("TAMIS_PROBE", "0", 1);
+TEST_RUN() {
     for (name_count = argc > 1 ? 0 : 1; name_count + 1 < argc && name_count < DEVICES; name_count++)
         names[name_count] = argv[name_count + 1];
     on_cpu = strcmp(names[0], "cpu") == 0;
@@ -693,5 +672,5 @@ int main(int argc, char **argv) {
     }
     const int made = mkstemp(file);
     if (made >= 0) close(made);
-    return cmocka_run_group_tests_name("models on groups", tests, set_up, tear_down);
+    return test_run("models on groups", NULL, set_up, tear_down);
 }

@@ -10,9 +10,6 @@
 
 #include "support/brief.h"
 
-tamis_device *device;
-bool on_cpu = true;
-
 typedef struct job {
     const table *t;
     tamis_model_options options;
@@ -68,8 +65,7 @@ static void on_groups(const table *t, const tamis_model_options *options, int ro
     }
 }
 
-static void looked_at_whole(void **state) {
-    (void)state;
+TEST(looked_at_whole) {
     static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS};
     table t = table_of_rank(110, 90, 3, 0.6, 21);
     for (int m = 0; m < 2; m++) {
@@ -82,8 +78,7 @@ static void looked_at_whole(void **state) {
 }
 
 /* More entries than are looked at: the first three quarters of the rows are. */
-static void looked_at_in_part(void **state) {
-    (void)state;
+TEST(looked_at_in_part) {
     table t = table_of_rank(1000, 800, 2, 0.9, 22);
     assert_true(t.nnz > 1 << 19);
     tamis_model_options options = options_of(TAMIS_ALS, TAMIS_F32, 1, 1);
@@ -103,8 +98,4 @@ static int tear_down(void **state) {
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(looked_at_whole), cmocka_unit_test(looked_at_in_part)};
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests_name("choices on groups", tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

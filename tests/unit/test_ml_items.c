@@ -1,5 +1,5 @@
 /* Models of pairs of items, item-knn and ease, against their definitions in double; predicting, recommending, files. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <tamis/data.h>
@@ -82,8 +82,7 @@ static void neighbours(const double *X, int n, double *scores) {
     }
 }
 
-static void item_knn_is_right(void **state) {
-    (void)state;
+TEST(item_knn_is_right) {
     data d = data_make(ROWS, COLS, 9, 11);
     static double X[ROWS * COLS], expected[ROWS * COLS];
     for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] += 0.001 * (double)t; /* no two cosines are equal */
@@ -130,8 +129,7 @@ static void ease(const double *X, double lambda, double *scores) {
         }
 }
 
-static void ease_is_right(void **state) {
-    (void)state;
+TEST(ease_is_right) {
     data d = data_make(ROWS, COLS, 9, 12);
     static double X[ROWS * COLS], expected[ROWS * COLS];
     for (int n = 0; n < 4; n++) {
@@ -197,8 +195,7 @@ static void similar_is_right(tamis_model *model) {
 
 /* Predictions are the scores, recommendations the largest of them that were not seen; from a file too, and of one row.
  */
-static void scores_are_used(void **state) {
-    (void)state;
+TEST(scores_are_used) {
     static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
     data d = data_make(ROWS, COLS, 9, 13);
     for (int m = 0; m < 2; m++) {
@@ -279,8 +276,7 @@ static void recommend_both(tamis_model *model, double tolerance, const tamis_spa
     free(expected), free(found), free(scores), free(best), free(all);
 }
 
-static void uses_are_enough(void **state) {
-    (void)state;
+TEST(uses_are_enough) {
     static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
     static const int64_t some[] = {69, 3, 3, 40, 0};
     data d = data_make(ROWS, COLS, 6, 15);
@@ -341,8 +337,7 @@ static void uses_are_enough(void **state) {
 }
 
 /* Columns of which a row's uses say nothing come with the most popular first, not in the order of their numbers. */
-static void ties_go_to_the_popular(void **state) {
-    (void)state;
+TEST(ties_go_to_the_popular) {
     /* column 5 is near 6 alone; 4 is the most popular, then 3 */
     int64_t offsets[] = {0, 2, 3, 4, 5, 6, 7, 8}, columns[] = {5, 6, 4, 4, 4, 3, 3, 0};
     double values[] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -371,8 +366,7 @@ static void ties_go_to_the_popular(void **state) {
     tamis_model_free(model);
 }
 
-static void failing_memory_leaks_nothing(void **state) {
-    (void)state;
+TEST(failing_memory_leaks_nothing) {
     static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
     data d = data_make(ROWS, COLS, 9, 14);
     for (int m = 0; m < 2; m++) {
@@ -398,8 +392,7 @@ static void failing_memory_leaks_nothing(void **state) {
     data_free(&d);
 }
 
-static void wrong_options_are_refused(void **state) {
-    (void)state;
+TEST(wrong_options_are_refused) {
     tamis_model *model;
     tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F32);
     options.neighbours = 0;
@@ -426,8 +419,7 @@ static bool stop_at(void *context, const tamis_iteration *report) {
 }
 
 /* A fit of one long iteration can be stopped within it; then there is no model. */
-static void long_fits_can_be_stopped(void **state) {
-    (void)state;
+TEST(long_fits_can_be_stopped) {
     static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
     data d = data_make(ROWS, 600, 9, 3);
     for (int m = 0; m < 2; m++)
@@ -450,16 +442,4 @@ static void long_fits_can_be_stopped(void **state) {
     data_free(&d);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uses_are_enough),
-        cmocka_unit_test(ties_go_to_the_popular),
-        cmocka_unit_test(item_knn_is_right),
-        cmocka_unit_test(ease_is_right),
-        cmocka_unit_test(long_fits_can_be_stopped),
-        cmocka_unit_test(scores_are_used),
-        cmocka_unit_test(failing_memory_leaks_nothing),
-        cmocka_unit_test(wrong_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

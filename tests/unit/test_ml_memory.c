@@ -4,7 +4,7 @@
  * stopped there, whatever of it was still on the device; and a pass that an error ended.
  *   test_ml_memory [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +68,7 @@ static int64_t allocations_of(tamis_model_options options, int iterations) {
 }
 
 /* Each method in its ways: bit 0 of `way` more of what it may do, bit 1 mini-batches, bit 2 no loss, bit 3 fp64. */
-static void iterations_allocate_nothing(void **state) {
-    (void)state;
+TEST(iterations_allocate_nothing) {
     for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++)
         for (int way = 0; way < 16; way += test_rounds(1, 5)) {
             tamis_model_options options;
@@ -127,7 +126,7 @@ static void same_files(const char *a, const char *b) {
 }
 
 /* Five mini-batches a pass: the sixth call comes after the first of the second pass. */
-static void saving_within_a_pass(void **state) {
+TEST(saving_within_a_pass) {
     static const tamis_method methods[] = {TAMIS_LDA, TAMIS_SFA, TAMIS_GAP};
     (void)state;
     char folder[] = "/tmp/tamis-test-XXXXXX", paths[3][64];
@@ -178,7 +177,7 @@ static bool goes_on(void *context, const tamis_iteration *iteration) {
 
 /* A checkpoint without a folder is no end of a pass, unless the callback is. It goes on once there is a folder, to the
    loss of one that never ended. */
-static void going_on_after_an_error(void **state) {
+TEST(going_on_after_an_error) {
     static const tamis_method methods[] = {TAMIS_LDA, TAMIS_SFA, TAMIS_GAP};
     (void)state;
     char folder[] = "/tmp/tamis-test-XXXXXX", inner[64], path[96];
@@ -238,10 +237,7 @@ static int tear_down(void **state) {
     return strcmp(device_name, "cpu") == 0 && tamis_memory_live() != live;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_allocate_nothing),
-                                       cmocka_unit_test(saving_within_a_pass),
-                                       cmocka_unit_test(going_on_after_an_error)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return test_run(device_name, NULL, set_up, tear_down);
 }

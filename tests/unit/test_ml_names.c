@@ -10,8 +10,7 @@ static int64_t add(tamis_names *names, const char *name) {
     return index;
 }
 
-static void names_are_numbered_as_they_come(void **state) {
-    (void)state;
+TEST(names_are_numbered_as_they_come) {
     tamis_names *names = NULL;
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
     assert_int_equal(tamis_names_count(names), 0);
@@ -40,8 +39,7 @@ static void names_are_numbered_as_they_come(void **state) {
     assert_int_equal(tamis_names_find(NULL, "a", 1), -1);
 }
 
-static void names_refuse_wrong_arguments(void **state) {
-    (void)state;
+TEST(names_refuse_wrong_arguments) {
     tamis_names *names = NULL;
     int64_t index = 7;
     assert_int_equal(tamis_names_create(NULL), TAMIS_ERROR_ARGUMENT);
@@ -77,8 +75,7 @@ static void names_refuse_wrong_arguments(void **state) {
 }
 
 /* Each of the two can be added to by itself; when memory ends nothing of a copy is left. */
-static void names_are_copied(void **state) {
-    (void)state;
+TEST(names_are_copied) {
     tamis_names *names = NULL, *copy = NULL;
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
     add(names, "pear");
@@ -98,8 +95,7 @@ static void names_are_copied(void **state) {
 }
 
 /* Against a list that is searched from its beginning. */
-static void many_names_are_found_again(void **state) {
-    (void)state;
+TEST(many_names_are_found_again) {
     enum { ADDED = 20000, MOST = 4000 };
     static char model[MOST][8];
     int64_t count = 0;
@@ -130,8 +126,7 @@ static void many_names_are_found_again(void **state) {
 }
 
 /* A name may be a part of one that the dictionary holds, which moves when it grows. */
-static void names_can_come_from_the_dictionary(void **state) {
-    (void)state;
+TEST(names_can_come_from_the_dictionary) {
     tamis_names *names = NULL;
     char text[600];
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
@@ -170,8 +165,7 @@ static void refuse_vocabulary(const char *content, size_t bytes, const char *mes
     ml_remove(path);
 }
 
-static void vocabularies_are_read(void **state) {
-    (void)state;
+TEST(vocabularies_are_read) {
     expect_vocabulary("", "");
     expect_vocabulary("\n\r\n  \n", "");
     expect_vocabulary("one\ntwo\nthree", "one|two|three");
@@ -183,8 +177,7 @@ static void vocabularies_are_read(void **state) {
     refuse_vocabulary("one\nt\0wo\n", 9, ":2: found '\\x00wo', expected a name without zero bytes");
 }
 
-static void names_survive_failing_memory(void **state) {
-    (void)state;
+TEST(names_survive_failing_memory) {
     char *const path = ml_file(".txt", "one\ntwo\nthree\n");
     tamis_status status = TAMIS_ERROR_MEMORY;
     for (int64_t n = 1; status != TAMIS_OK; n++) {
@@ -216,17 +209,4 @@ static void names_survive_failing_memory(void **state) {
         assert_int_equal(index, i);
     }
     tamis_names_free(names);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_numbered_as_they_come),
-        cmocka_unit_test(names_refuse_wrong_arguments),
-        cmocka_unit_test(names_are_copied),
-        cmocka_unit_test(many_names_are_found_again),
-        cmocka_unit_test(names_can_come_from_the_dictionary),
-        cmocka_unit_test(vocabularies_are_read),
-        cmocka_unit_test(names_survive_failing_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

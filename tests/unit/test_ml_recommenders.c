@@ -8,8 +8,6 @@
 #include "support/skip.h"
 
 static const char *device_name = "cpu";
-tamis_device *device;
-bool on_cpu = true;
 static int64_t live;
 
 static const tamis_method methods[] = {TAMIS_IMPLICIT_ALS, TAMIS_CCD, TAMIS_SFA};
@@ -37,8 +35,7 @@ static bool falls(void *context, const tamis_iteration *iteration) {
 /* Half iterations and updates make the objective smaller or leave it; what remains is the rounding of two sums, of fp32
    over a few thousand terms in blocks. The objective of implicit-als also cancels: terms of some ten times its size.
    SFA promises nothing of the kind, with all rows in a mini-batch and a small rate it still falls. */
-static void test_falling(void **state) {
-    (void)state;
+TEST(test_falling) {
     for (int n = 0; n < 2 * METHODS; n++) {
         for (uint64_t seed = 1; seed < 4; seed++) {
             table t = table_of_rank(70, 50, 4, 0.4, 60 + seed);
@@ -115,8 +112,7 @@ static void interrupted(const tamis_model_options *whole, const table *t, int ca
     tamis_model_free(uninterrupted);
 }
 
-static void test_going_on(void **state) {
-    (void)state;
+TEST(test_going_on) {
     table t = table_of_rank(64, 50, 4, 0.4, 71);
     for (int n = 0; n < 2 * METHODS; n++) {
         tamis_model_options options = options_of(methods[n / 2], n % 2 ? TAMIS_F64 : TAMIS_F32, 7, 4);
@@ -133,8 +129,7 @@ static void test_going_on(void **state) {
     table_free(&t);
 }
 
-static void test_seeds(void **state) {
-    (void)state;
+TEST(test_seeds) {
     table t = table_of_rank(64, 50, 4, 0.4, 72);
     for (int n = 0; n < METHODS; n++) {
         tamis_model_options options = options_of(methods[n], TAMIS_F32, 6, 2);
@@ -161,7 +156,7 @@ static void test_seeds(void **state) {
 
 /* ------------------------------------------------------------------------------------------ nothing in the data */
 
-static void test_small_data(void **state) {
+TEST(test_small_data) {
     static const int64_t sizes[][2] = {{1, 1}, {0, 4}, {5, 3}, {1, 9}, {12, 1}};
     (void)state;
     for (int n = 0; n < METHODS; n++)
@@ -191,8 +186,7 @@ static void refused(const tamis_model_options *options, const char *message) {
     assert_string_equal(tamis_last_error(), message);
 }
 
-static void test_refusals(void **state) {
-    (void)state;
+TEST(test_refusals) {
     for (int n = 0; n < METHODS; n++) {
         tamis_model_options options = options_of(methods[n], TAMIS_F32, 3, 2);
         static const struct {
@@ -258,8 +252,7 @@ static tamis_status use_all(const tamis_model_options *options, const table *t) 
 }
 
 /* Each allocation failing in turn: that status, and nothing left behind. And a model whose fit failed can be fitted. */
-static void test_faults(void **state) {
-    (void)state;
+TEST(test_faults) {
     if (!on_cpu) skip_because("of the CPU alone: compiling allocates as it likes");
     table t = table_of_rank(23, 17, 2, 0.4, 81);
     for (int n = 0; n < METHODS; n++) {
@@ -303,19 +296,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_implicit_half),   cmocka_unit_test(test_implicit_loss),
-                                       cmocka_unit_test(test_implicit_blocks), cmocka_unit_test(test_implicit_fold_in),
-                                       cmocka_unit_test(test_implicit_start),  cmocka_unit_test(test_ccd_literally),
-                                       cmocka_unit_test(test_ccd_rank),        cmocka_unit_test(test_ccd_fold_in),
-                                       cmocka_unit_test(test_sfa_literally),   cmocka_unit_test(test_sfa_stream),
-                                       cmocka_unit_test(test_sfa_rank),        cmocka_unit_test(test_sfa_fold_in),
-                                       cmocka_unit_test(test_falling),         cmocka_unit_test(test_going_on),
-                                       cmocka_unit_test(test_seeds),           cmocka_unit_test(test_small_data),
-                                       cmocka_unit_test(test_refusals),        cmocka_unit_test(test_faults),
-                                       cmocka_unit_test(test_defaults),        cmocka_unit_test(test_scales),
-                                       cmocka_unit_test(test_noise),           cmocka_unit_test(test_noise_of_uses),
-                                       cmocka_unit_test(test_noise_gain),      cmocka_unit_test(test_noise_goes_on)};
+TEST_RUN() {
     if (argc > 1) device_name = argv[1];
     on_cpu = strcmp(device_name, "cpu") == 0;
     if (tamis_device_open(device_name, &device) != TAMIS_OK) {
@@ -323,5 +304,5 @@ int main(int argc, char **argv) {
         return 77;
     }
     tamis_device_close(device);
-    return cmocka_run_group_tests_name("recommenders", tests, set_up, tear_down);
+    return test_run("recommenders", NULL, set_up, tear_down);
 }

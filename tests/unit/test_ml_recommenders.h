@@ -3,7 +3,7 @@
 #ifndef TAMIS_TESTS_ML_RECOMMENDERS_H
 #define TAMIS_TESTS_ML_RECOMMENDERS_H
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,24 +58,5 @@ double *split_last(double *factors, int64_t rows, int64_t width);
 double dot(const double *x, const double *y, int64_t n);
 /* |x - y| <= bound, for all `count`. */
 void close_to(const char *what, const double *x, const double *y, int64_t count, double bound);
-
-void test_implicit_half(void **state);
-void test_implicit_loss(void **state);
-void test_implicit_blocks(void **state);
-void test_implicit_fold_in(void **state);
-void test_implicit_start(void **state);
-void test_ccd_literally(void **state);
-void test_ccd_rank(void **state);
-void test_ccd_fold_in(void **state);
-void test_sfa_literally(void **state);
-void test_sfa_stream(void **state);
-void test_sfa_rank(void **state);
-void test_sfa_fold_in(void **state);
-void test_defaults(void **state);
-void test_scales(void **state);
-void test_noise(void **state);
-void test_noise_of_uses(void **state);
-void test_noise_gain(void **state);
-void test_noise_goes_on(void **state);
 
 #endif

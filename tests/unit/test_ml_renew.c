@@ -1,5 +1,5 @@
 /* Models that go on with other data: warm starts with more rows and columns, and rows that are put into a model. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <tamis/data.h>
 
@@ -44,8 +44,7 @@ static double *factors_of(tamis_model *model, bool rows, int64_t *count) {
 
 /* No iterations more: what was there stays, what is new is small and of some size; then it goes on, and the loss of ALS
    goes on falling. */
-static void warm_starts_keep_what_is_there(void **state) {
-    (void)state;
+TEST(warm_starts_keep_what_is_there) {
     data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
     for (int m = 0; m < METHODS; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F64 : TAMIS_F32, 6);
@@ -90,8 +89,7 @@ static void warm_starts_keep_what_is_there(void **state) {
 }
 
 /* With the same data a warm start of n iterations is a fit that goes on by n: the same bits, through a file too. */
-static void warm_starts_of_the_same_data_go_on(void **state) {
-    (void)state;
+TEST(warm_starts_of_the_same_data_go_on) {
     data d = data_make(ROWS, COLS, 9, 3);
     for (int m = 0; m < METHODS; m++) {
         tamis_model_options options = options_of(m, TAMIS_F32, 4);
@@ -118,8 +116,7 @@ static void warm_starts_of_the_same_data_go_on(void **state) {
 }
 
 /* Rows that are put in have the factors that transform gives, in their places; the others and the columns stay. */
-static void rows_are_put_in(void **state) {
-    (void)state;
+TEST(rows_are_put_in) {
     data d = data_make(ROWS, COLS, 9, 3), three = data_make(3, COLS, 12, 8);
     for (int m = 0; m < METHODS; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F32 : TAMIS_F64, 5);
@@ -164,8 +161,7 @@ static void rows_are_put_in(void **state) {
     data_free(&three);
 }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+TEST(what_cannot_be_is_refused) {
     data d = data_make(ROWS, COLS, 9, 3), less = data_make(ROWS, COLS - 1, 9, 3),
          fewer = data_make(ROWS - 1, COLS, 9, 3);
     tamis_model_options options = options_of(0, TAMIS_F32, 3);
@@ -201,8 +197,7 @@ static void what_cannot_be_is_refused(void **state) {
 }
 
 /* What could not be read again is not kept: some methods have no factors for such rows. */
-static void rows_that_overflow_are_refused(void **state) {
-    (void)state;
+TEST(rows_that_overflow_are_refused) {
     data d = data_make(ROWS, COLS, 9, 3), large = data_make(2, COLS, 9, 3);
     int refused = 0;
     for (int64_t t = ml_offset(&large.view, 1); t < large.view.nnz; t++)
@@ -226,8 +221,7 @@ static void rows_that_overflow_are_refused(void **state) {
     data_free(&large);
 }
 
-static void failing_memory_leaks_nothing(void **state) {
-    (void)state;
+TEST(failing_memory_leaks_nothing) {
     data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
     for (int m = 0; m < METHODS; m++) {
         tamis_model_options options = options_of(m, TAMIS_F32, 1);
@@ -249,14 +243,4 @@ static void failing_memory_leaks_nothing(void **state) {
     data_free(&more);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warm_starts_keep_what_is_there),
-        cmocka_unit_test(warm_starts_of_the_same_data_go_on),
-        cmocka_unit_test(rows_are_put_in),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(rows_that_overflow_are_refused),
-        cmocka_unit_test(failing_memory_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

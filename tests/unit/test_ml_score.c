@@ -1,5 +1,5 @@
 /* Topics, their coherence, scores and the metric of a fit, against plain restatements in double. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include "base/memory.h"
 #include "ml/coherence.h"
@@ -13,8 +13,7 @@
 
 /* ------------------------------------------------------------------------------------------ topics */
 
-static void tells_topics(void **state) {
-    (void)state;
+TEST(tells_topics) {
     for (int i = 0; i < SHAPES; i++) {
         tamis_model *const model = model_of(device, &shapes[i]);
         const int64_t cols = model->cols, factors = model->options.factors;
@@ -48,8 +47,7 @@ static void tells_topics(void **state) {
 }
 
 /* Four documents; words 0 and 1 together in two of them, 0 and 2 never, 3 in all, 4 in none. */
-static void measures_coherence(void **state) {
-    (void)state;
+TEST(measures_coherence) {
     const int64_t offsets[] = {0, 3, 6, 8, 10};
     const int32_t columns[] = {0, 1, 3, 0, 1, 3, 2, 3, 1, 3};
     const float values[] = {1, 1, 1, 2, 1, 1, 1, 1, 1, 1};
@@ -173,8 +171,7 @@ static void restate_entries(const plain *p, tamis_method_data kind, const data *
     }
 }
 
-static void scores(void **state) {
-    (void)state;
+TEST(scores) {
     for (int i = 0; i < SHAPES - 2; i++)
         for (int fold_in = 0; fold_in < 2; fold_in++) {
             const shape *const s = &shapes[i];
@@ -217,8 +214,7 @@ static void scores(void **state) {
 }
 
 /* The number of a fit's callback is that of the score. */
-static void gives_metrics(void **state) {
-    (void)state;
+TEST(gives_metrics) {
     for (int kind = 0; kind < 3; kind++) {
         tamis_model *const model = model_by_hand(device, kind == TAMIS_DATA_RATINGS ? TAMIS_ALS : TAMIS_LDA,
                                                  (tamis_method_data)kind, 23, 40, 3, TAMIS_F32, false);
@@ -240,8 +236,7 @@ static void gives_metrics(void **state) {
 }
 
 /* A word of a topic without weight costs ln 1e-12, not everything; nothing held out is no number. */
-static void scores_the_impossible(void **state) {
-    (void)state;
+TEST(scores_the_impossible) {
     tamis_model *const model = model_by_hand(device, TAMIS_LDA, TAMIS_DATA_COUNTS, 1, 2, 1, TAMIS_F32, false);
     put(model, &model->column_factors, (const double[]){1, 0}, 2);
     const int64_t offsets[] = {0, 1}, first[] = {0}, second[] = {1};
@@ -275,8 +270,7 @@ static void scores_the_impossible(void **state) {
 
 /* Topics of 4 and 1 words in all: of gap a document's weights count as many words; of lda they are shares already but
    for their sum. A document without topics stays. */
-static void tells_shares(void **state) {
-    (void)state;
+TEST(tells_shares) {
     static const tamis_method methods[] = {TAMIS_LDA, TAMIS_GAP};
     static const double expected[2][6] = {{0.25, 0.75, 0.5, 0.5, 0, 0}, {4.0 / 7, 3.0 / 7, 0.8, 0.2, 0, 0}};
     for (int n = 0; n < 2; n++) {
@@ -314,8 +308,7 @@ static void tells_shares(void **state) {
 
 /* Two rows that rate everything 2 and 4, with 10 entries each: biases of -1 and 1, damped to half by 10 at the mean;
    what the columns then have is 0. And three columns by popularity, of which each row has one. */
-static void baselines_are_what_they_say(void **state) {
-    (void)state;
+TEST(baselines_are_what_they_say) {
     enum { COLUMNS = 11 };
     int32_t offsets[] = {0, 10, 20}, columns[20], held_offsets[] = {0, 1, 2}, held_columns[] = {10, 10};
     float values[20], held_values[] = {3, 3};
@@ -372,8 +365,7 @@ static void baselines_are_what_they_say(void **state) {
 /* ------------------------------------------------------------------------------------------ the baseline */
 
 /* Rows of unlike length count the same, and what is not used is not to be found: the metric is that of models. */
-static void baseline_is_the_same_metric(void **state) {
-    (void)state;
+TEST(baseline_is_the_same_metric) {
     enum { COLUMNS = 14 };
     /* column j is in as many of the rows from 5 on as 13 - j; rows 0 to 4 have nothing, but row 0 has column 0 */
     int64_t known_offsets[5 + COLUMNS + 1] = {0, 1, 1, 1, 1, 1}, nnz = 1;
@@ -412,17 +404,4 @@ static void baseline_is_the_same_metric(void **state) {
     assert_true(isnan(found));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(baseline_is_the_same_metric),
-        cmocka_unit_test(tells_topics),
-        cmocka_unit_test(measures_coherence),
-        cmocka_unit_test(scores),
-        cmocka_unit_test(gives_metrics),
-        cmocka_unit_test(scores_the_impossible),
-        cmocka_unit_test(baselines_are_what_they_say),
-        cmocka_unit_test(tells_shares),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -2,7 +2,7 @@
  * Models as services use them: calls for one row or column, which have ways of their own, beside those for all; in
  * several threads at once; and what is kept between calls, which must go when the factors change.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <float.h>
 #include <pthread.h>
@@ -124,8 +124,7 @@ static void expect_lists(const char *what, const int64_t *columns, const double 
 }
 
 /* The k-th best score is no further off than any score. */
-static void single_calls_agree_with_batches(void **state) {
-    (void)state;
+TEST(single_calls_agree_with_batches) {
     data d = data_make(ROWS, COLS, 9, 21);
     answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
     for (int m = 0; m < METHODS; m++)
@@ -194,8 +193,7 @@ static void solve_row(const tamis_model *model, const data *d, int64_t row, doub
 }
 
 /* Dislikes too, and a row without entries. */
-static void one_row_is_solved(void **state) {
-    (void)state;
+TEST(one_row_is_solved) {
     data d = data_make(ROWS, COLS, 9, 22);
     for (int64_t t = 0; t < d.view.nnz; t += 5) d.values[t] = -d.values[t];
     for (int type = 0; type < 2; type++) {
@@ -269,8 +267,7 @@ static void run_threads(void *(*body)(void *), const worker *like) {
         if (workers[i].wrong) fail_msg("%s: %s", like->model->method->about.name, workers[i].wrong);
 }
 
-static void threads_score_topics(void **state) {
-    (void)state;
+TEST_TAG(threads_score_topics, "several") {
     data d = data_make(ROWS, COLS, 9, 23);
     tamis_model_options options;
     tamis_score score_alone = {0};
@@ -299,8 +296,7 @@ static void *ask_served(void *context) {
     return NULL;
 }
 
-static void copies_learn_beside_use(void **state) {
-    (void)state;
+TEST_TAG(copies_learn_beside_use, "several") {
     data d = data_make(ROWS, COLS, 9, 23);
     for (int m = 0; m < METHODS; m++) {
         const tamis_model_options options = options_of(m, TAMIS_F32);
@@ -329,8 +325,7 @@ static void copies_learn_beside_use(void **state) {
 
 /* A copy gives the same file, whatever the method keeps; what is refused changes nothing; failing memory leaks nothing.
  */
-static void copies_are_whole(void **state) {
-    (void)state;
+TEST(copies_are_whole) {
     data d = data_make(ROWS, COLS, 9, 23);
     tamis_model *copy = NULL;
     for (int m = 0; m < tamis_method_count(); m++) {
@@ -368,8 +363,7 @@ static void copies_are_whole(void **state) {
 }
 
 /* All begin with a model that has kept nothing yet. */
-static void threads_share_a_model(void **state) {
-    (void)state;
+TEST_TAG(threads_share_a_model, "several") {
     data d = data_make(ROWS, COLS, 9, 23);
     answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
     for (int m = 0; m < METHODS; m++) {
@@ -416,8 +410,7 @@ static bool asks(void *context, const tamis_iteration *iteration) {
     return ask(a->model, a->d, 1, &a->answers) == TAMIS_OK;
 }
 
-static void nothing_old_is_kept(void **state) {
-    (void)state;
+TEST(nothing_old_is_kept) {
     data d = data_make(ROWS, COLS, 9, 24), other = data_make(ROWS, COLS, 7, 25);
     asking *const a = malloc(sizeof *a);
     for (int m = 0; m < METHODS; m++) {
@@ -456,8 +449,7 @@ static void nothing_old_is_kept(void **state) {
 }
 
 /* Each allocation of single calls fails in turn, with nothing kept and with all kept. */
-static void failing_memory_leaks_nothing(void **state) {
-    (void)state;
+TEST(failing_memory_leaks_nothing) {
     data d = data_make(ROWS, COLS, 9, 27);
     for (int m = 0; m < METHODS; m++) {
         const tamis_model_options options = options_of(m, TAMIS_F32);
@@ -492,21 +484,7 @@ enum { THREADS_ALONE = 1 };
 enum { THREADS_ALONE = 0 };
 #endif
 
-int main(void) {
-    const struct CMUnitTest several[] = {cmocka_unit_test(threads_share_a_model),
-                                         cmocka_unit_test(threads_score_topics),
-                                         cmocka_unit_test(copies_learn_beside_use)};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_calls_agree_with_batches),
-        cmocka_unit_test(one_row_is_solved),
-        cmocka_unit_test(threads_share_a_model),
-        cmocka_unit_test(threads_score_topics),
-        cmocka_unit_test(copies_learn_beside_use),
-        cmocka_unit_test(copies_are_whole),
-        cmocka_unit_test(nothing_old_is_kept),
-        cmocka_unit_test(failing_memory_leaks_nothing),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    if (THREADS_ALONE) return cmocka_run_group_tests(several, set_up, tear_down);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+TEST_RUN() {
+    if (THREADS_ALONE) return test_run(NULL, "several", set_up, tear_down);
+    return test_run(NULL, NULL, set_up, tear_down);
 }

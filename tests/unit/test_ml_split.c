@@ -113,8 +113,7 @@ static double sum_of(const tamis_sparse *S) {
 
 /* Held out of a row of n: m or m + 1 with m = floor(share n), the mean being share n, so that the whole has at most a
    variance of 1/4 a row; 6 standard deviations are never left. Rows that are full (n - 1) cannot give more. */
-static void entries_are_shared(void **state) {
-    (void)state;
+TEST(entries_are_shared) {
     tamis_owned_sparse *const matrix = random_counts(2000, 53, 9, 1);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     static const double shares[] = {0.1, 0.25, 0.5, 0.001, 0.9};
@@ -141,8 +140,7 @@ static void entries_are_shared(void **state) {
 }
 
 /* Every place of a row is as likely: each is drawn about rows / n times, within 6 standard deviations of a binomial. */
-static void every_place_is_as_likely(void **state) {
-    (void)state;
+TEST(every_place_is_as_likely) {
     enum { ROWS = 20000, N = 5 };
     int32_t *const columns = malloc((size_t)ROWS * N * sizeof *columns);
     int32_t *const offsets = malloc((size_t)(ROWS + 1) * sizeof *offsets);
@@ -172,8 +170,7 @@ static void every_place_is_as_likely(void **state) {
     free(offsets);
 }
 
-static void one_of_each_row_is_left_out(void **state) {
-    (void)state;
+TEST(one_of_each_row_is_left_out) {
     tamis_owned_sparse *const matrix = random_counts(500, 31, 9, 2);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     sides made = split(S, TAMIS_SPLIT_LEAVE_ONE, 7.5 /* not looked at */, 3);
@@ -185,8 +182,7 @@ static void one_of_each_row_is_left_out(void **state) {
     tamis_owned_sparse_free(matrix);
 }
 
-static void whole_rows_are_held_out(void **state) {
-    (void)state;
+TEST(whole_rows_are_held_out) {
     for (int64_t rows = 0; rows < 40; rows++) {
         int32_t offsets[41], columns[40];
         for (int32_t i = 0; i <= rows; i++) offsets[i] = i;
@@ -215,8 +211,7 @@ static void whole_rows_are_held_out(void **state) {
 }
 
 /* The number of tokens held out is Binomial(tokens, share): within 6 standard deviations. */
-static void tokens_are_shared(void **state) {
-    (void)state;
+TEST(tokens_are_shared) {
     static const double shares[] = {0.1, 0.5, 0.75, 0.9, 1e-9, 1 - 1e-9};
     static const int64_t most[] = {1, 5, 200, 100000};
     for (int m = 0; m < 4; m++) {
@@ -238,8 +233,7 @@ static void tokens_are_shared(void **state) {
 }
 
 /* Of counts of 3, how often 0, 1, 2 and 3 are held out: the binomial's probabilities, each within 6 deviations. */
-static void tokens_of_an_entry_are_binomial(void **state) {
-    (void)state;
+TEST(tokens_of_an_entry_are_binomial) {
     enum { ROWS = 50000 };
     int32_t *const columns = calloc(ROWS, sizeof *columns), *const offsets = malloc((ROWS + 1) * sizeof *offsets);
     double *const values = malloc(ROWS * sizeof *values);
@@ -268,8 +262,7 @@ static void tokens_of_an_entry_are_binomial(void **state) {
 
 /* ---- all kinds */
 
-static void all_types_and_formats_are_split(void **state) {
-    (void)state;
+TEST(all_types_and_formats_are_split) {
     tamis_owned_sparse *const matrix = random_counts(60, 23, 200, 6);
     for (int kind = 0; kind < 4; kind++)
         for (int type = 0; type < 4; type++)
@@ -303,8 +296,7 @@ static void all_types_and_formats_are_split(void **state) {
     tamis_owned_sparse_free(matrix);
 }
 
-static void the_seed_decides(void **state) {
-    (void)state;
+TEST(the_seed_decides) {
     tamis_owned_sparse *const matrix = random_counts(60, 23, 9, 6);
     for (int kind = 0; kind < 4; kind++) {
         char *texts[3];
@@ -321,8 +313,7 @@ static void the_seed_decides(void **state) {
 }
 
 /* Written down once: a change means that splits of published results cannot be had again. */
-static void splits_stay_as_they_are(void **state) {
-    (void)state;
+TEST(splits_stay_as_they_are) {
     static const int32_t offsets[] = {0, 4, 4, 5, 8}, columns[] = {0, 1, 2, 3, 2, 0, 1, 3};
     static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
     const tamis_sparse S = {.rows = 4, .cols = 4, .nnz = 8, .offsets = offsets, .columns = columns, .values = values};
@@ -345,8 +336,7 @@ static void splits_stay_as_they_are(void **state) {
     forget(&made);
 }
 
-static void empty_matrices_are_split(void **state) {
-    (void)state;
+TEST(empty_matrices_are_split) {
     static const int32_t offsets[4] = {0};
     for (int64_t rows = 0; rows <= 3; rows++)
         for (int kind = 0; kind < 4; kind++) {
@@ -358,8 +348,7 @@ static void empty_matrices_are_split(void **state) {
 }
 
 /* Entries at the same place are entries of their own. */
-static void repeated_columns_are_split(void **state) {
-    (void)state;
+TEST(repeated_columns_are_split) {
     static const int32_t offsets[] = {0, 10}, columns[10] = {0};
     const tamis_sparse S = {.rows = 1, .cols = 1, .nnz = 10, .offsets = offsets, .columns = columns};
     static const int64_t held[] = {3, 1, 0};
@@ -382,8 +371,7 @@ static void refuse(const tamis_sparse *S, const tamis_split_options *options, ta
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     int32_t offsets[] = {0, 2, 3}, columns[] = {0, 1, 0};
     float values[] = {1, 2.5F, 3};
     tamis_sparse S = {.rows = 2, .cols = 2, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
@@ -428,8 +416,7 @@ static void wrong_arguments_are_refused(void **state) {
     assert_null(matrix);
 }
 
-static void splits_survive_failing_memory(void **state) {
-    (void)state;
+TEST(splits_survive_failing_memory) {
     tamis_owned_sparse *const csr = random_counts(20, 23, 9, 6);
     tamis_owned_sparse *coo = NULL;
     tamis_convert_options conversion = TAMIS_CONVERT_OPTIONS_INIT;
@@ -453,23 +440,4 @@ static void splits_survive_failing_memory(void **state) {
         }
     tamis_owned_sparse_free(csr);
     tamis_owned_sparse_free(coo);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_shared),
-        cmocka_unit_test(every_place_is_as_likely),
-        cmocka_unit_test(one_of_each_row_is_left_out),
-        cmocka_unit_test(whole_rows_are_held_out),
-        cmocka_unit_test(tokens_are_shared),
-        cmocka_unit_test(tokens_of_an_entry_are_binomial),
-        cmocka_unit_test(all_types_and_formats_are_split),
-        cmocka_unit_test(the_seed_decides),
-        cmocka_unit_test(splits_stay_as_they_are),
-        cmocka_unit_test(empty_matrices_are_split),
-        cmocka_unit_test(repeated_columns_are_split),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(splits_survive_failing_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

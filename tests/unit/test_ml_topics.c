@@ -3,7 +3,7 @@
  * stopping anywhere and going on, streams, seeds, awkward data, refusals, failing allocations.
  *   test_ml_topics [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,8 +141,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
     return L;
 }
 
-static void lda_is_right(void **state) {
-    (void)state;
+TEST(lda_is_right) {
     static const int64_t topics[] = {1, 3, 8, 13};
     corpus c = corpus_make(90, 70, 3, 40, true, 5);
     for (int variant = 0; variant < 16; variant++) {
@@ -179,8 +178,7 @@ static tamis_sparse part_of(const corpus *c, int64_t first, int64_t count, int64
     return part;
 }
 
-static void lda_new_documents(void **state) {
-    (void)state;
+TEST(lda_new_documents) {
     corpus c = corpus_make(80, 60, 4, 50, true, 8);
     for (int variant = 0; variant < 4; variant++) {
         tamis_model_options options = options_of(TAMIS_LDA, 5, variant & 1 ? TAMIS_F64 : TAMIS_F32);
@@ -215,8 +213,7 @@ static void lda_new_documents(void **state) {
     corpus_free(&c);
 }
 
-static void lda_streams(void **state) {
-    (void)state;
+TEST(lda_streams) {
     corpus c = corpus_make(70, 50, 3, 40, true, 15);
     tamis_model_options options = options_of(TAMIS_LDA, 4, TAMIS_F64);
     tamis_model *const model = model_of(&options);
@@ -253,8 +250,7 @@ static void lda_streams(void **state) {
 
 /* ------------------------------------------------------------------------------------------ GaP */
 
-static void gap_is_right(void **state) {
-    (void)state;
+TEST(gap_is_right) {
     static const int64_t topics[] = {1, 3, 8, 13};
     corpus c = corpus_make(60, 50, 3, 40, true, 21);
     for (int variant = 0; variant < 16; variant++) {
@@ -301,8 +297,7 @@ static bool remember(void *context, const tamis_iteration *iteration) {
     return ++h->calls != h->stop_at;
 }
 
-static void gap_never_rises(void **state) {
-    (void)state;
+TEST(gap_never_rises) {
     corpus c = corpus_make(120, 80, 4, 60, true, 33);
     for (int variant = 0; variant < 8; variant++) {
         history h = {0};
@@ -326,8 +321,7 @@ static void gap_never_rises(void **state) {
     corpus_free(&c);
 }
 
-static void gap_streams(void **state) {
-    (void)state;
+TEST(gap_streams) {
     corpus c = corpus_make(400, 63, 4, 80, true, 41);
     tamis_model_options options = options_of(TAMIS_GAP, 4, TAMIS_F32);
     tamis_model *const model = model_of(&options);
@@ -367,8 +361,7 @@ static tamis_status next_part(void *context, const tamis_sparse **batch) {
 }
 
 /* Passes over a stream learn what passes over the same documents in memory do. */
-static void streams(void **state) {
-    (void)state;
+TEST(streams) {
     corpus c = corpus_make(100, 50, 3, 40, true, 16);
     for (int m = 0; m < 2; m++) {
         history h = {0};
@@ -393,8 +386,7 @@ static void streams(void **state) {
 /* A topic's estimate from n tokens is off by sum phi (1 - phi) / n < 1 / n in mean square. With the share s of tokens
    whose topic cannot be told from the word (one in ten, drawn from any word), the topics blur by s at most, in a
    direction in which phi has the mean 1 / sqrt(words): cos >= 1 - (4 / n) / |phi|^2 - s^2. */
-static void topics_are_found(void **state) {
-    (void)state;
+TEST(topics_are_found) {
     enum { WORDS = 83, TOPICS = 5 };
     corpus c = corpus_make(600, WORDS, TOPICS, 60, false, 77);
     for (int variant = 0; variant < 4; variant++) {
@@ -429,8 +421,7 @@ static bool same_columns(tamis_model *a, tamis_model *b) {
     return same;
 }
 
-static void stopping_changes_nothing(void **state) {
-    (void)state;
+TEST(stopping_changes_nothing) {
     corpus c = corpus_make(75, 40, 3, 30, true, 50);
     for (int variant = 0; variant < 4; variant++) {
         tamis_model_options options = options_of(variant == 2 ? TAMIS_GAP : TAMIS_LDA, 5, TAMIS_F32);
@@ -478,8 +469,7 @@ static bool save_within(void *context, const tamis_iteration *iteration) {
 }
 
 /* A file that is written between two mini-batches has the losses that are still on the device. */
-static void saving_within_a_pass(void **state) {
-    (void)state;
+TEST(saving_within_a_pass) {
     corpus c = corpus_make(75, 40, 3, 30, true, 50);
     for (int at = 1; at < 8; at++) {
         saving s = {.at = at};
@@ -505,8 +495,7 @@ static void saving_within_a_pass(void **state) {
 }
 
 /* No documents, no words in any, one word, one topic, more topics than words: finite, and as it must be. */
-static void awkward_data(void **state) {
-    (void)state;
+TEST(awkward_data) {
     static const int64_t shapes[][3] = {{0, 5, 3}, {4, 5, 3}, {1, 4, 1}, {9, 4, 33}, {40, 30, 31}, {7, 30, 1}};
     for (int m = 0; m < 12; m++) {
         const int64_t *const shape = shapes[m / 2];
@@ -549,8 +538,7 @@ static void refuses(tamis_model_options options, const char *message) {
     assert_string_equal(tamis_last_error(), message);
 }
 
-static void refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     const tamis_model_options lda = options_of(TAMIS_LDA, 3, TAMIS_F32), gap = options_of(TAMIS_GAP, 3, TAMIS_F32);
     tamis_model_options o;
     refuses((o = lda, o.inner_rounds = 0, o), "inner_rounds = 0, expected 1 to 1000");
@@ -591,8 +579,7 @@ static void refusals(void **state) {
 }
 
 /* A plan pays for its set-up with the calls that it will have: of a stream's mini-batch, new documents and a fit. */
-static void plans_know_their_calls(void **state) {
-    (void)state;
+TEST(plans_know_their_calls) {
     static const char *const expected[][2] = {{"for 7 calls", "for 1 call:"}, {"for 112 calls", "for 16 calls"}};
     corpus c = corpus_make(30, 20, 2, 20, true, 90);
     const tamis_model_options options = options_of(TAMIS_LDA, 3, TAMIS_F32);
@@ -633,8 +620,7 @@ static tamis_status whole_story(const tamis_model_options *options, const corpus
     return status;
 }
 
-static void failing_memory(void **state) {
-    (void)state;
+TEST(failing_memory) {
     corpus c = corpus_make(8, 9, 2, 9, false, 70);
     for (int m = 0; m < 3; m++) {
         tamis_model_options options = options_of(m == 1 ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
@@ -669,21 +655,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lda_is_right),
-                                       cmocka_unit_test(lda_new_documents),
-                                       cmocka_unit_test(lda_streams),
-                                       cmocka_unit_test(gap_is_right),
-                                       cmocka_unit_test(gap_never_rises),
-                                       cmocka_unit_test(gap_streams),
-                                       cmocka_unit_test(streams),
-                                       cmocka_unit_test(topics_are_found),
-                                       cmocka_unit_test(stopping_changes_nothing),
-                                       cmocka_unit_test(saving_within_a_pass),
-                                       cmocka_unit_test(awkward_data),
-                                       cmocka_unit_test(plans_know_their_calls),
-                                       cmocka_unit_test(refusals),
-                                       cmocka_unit_test(failing_memory)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return test_run(device_name, NULL, set_up, tear_down);
 }

@@ -1,6 +1,6 @@
 /* Uses of implicit-als: what counts become, lambda by an inner split beside the most popular, and what is not finite.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <tamis/data.h>
 
@@ -50,8 +50,7 @@ static void close_to(const double *found, const double *expected, int64_t count,
 }
 
 /* A fit with weights is a plain one of the weighted numbers, to new rows too, also from a file. */
-static void weights_are_those_of_the_manual(void **state) {
-    (void)state;
+TEST(weights_are_those_of_the_manual) {
     data fitted = data_make(70, 40, 6, 3), fresh = data_make(9, 40, 8, 4);
     for (int64_t t = 0; t < fitted.view.nnz; t++) fitted.values[t] *= t % 5 == 0 ? 1000 : 1;
     double *const weights = malloc((size_t)fitted.view.nnz * sizeof *weights);
@@ -156,8 +155,7 @@ static void measure(tamis_method method, const data *d, double *recall, double *
 
 /* Where popularity is all there is, the model is no worse; where there are groups, it finds them, in sparse catalogues
    too; and one count of a million spoils nothing. */
-static void defaults_are_not_below_the_most_popular(void **state) {
-    (void)state;
+TEST(defaults_are_not_below_the_most_popular) {
     static const struct {
         int64_t rows, cols;
         int a_row, groups;
@@ -185,8 +183,7 @@ static void defaults_are_not_below_the_most_popular(void **state) {
 
 /* ------------------------------------------------------------------------------------------ not finite */
 
-static void what_is_not_finite_is_no_model(void **state) {
-    (void)state;
+TEST(what_is_not_finite_is_no_model) {
     data d = data_make(70, 40, 6, 3);
     for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] *= 1e25;
     tamis_model_options options;
@@ -205,11 +202,4 @@ static void what_is_not_finite_is_no_model(void **state) {
     data_free(&d);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_are_those_of_the_manual),
-        cmocka_unit_test(defaults_are_not_below_the_most_popular),
-        cmocka_unit_test(what_is_not_finite_is_no_model),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

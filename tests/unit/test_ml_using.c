@@ -2,7 +2,7 @@
  * Using a model: transform, predict and recommend against plain restatements in double. The factors by hand are small
  * fractions, whose products are exact in fp32: there the comparisons are of bits, ties included.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -44,8 +44,7 @@ static void expect_predictions(tamis_model *model, const tamis_dense *W, const p
     free(found);
 }
 
-static void predicts(void **state) {
-    (void)state;
+TEST(predicts) {
     for (int i = 0; i < SHAPES; i++)
         for (int own = 0; own < 2; own++) {
             tamis_model *const model = model_of(device, &shapes[i]);
@@ -80,8 +79,7 @@ static void predicts(void **state) {
 }
 
 /* NaN in a factor makes NaN of what it is part of, and of nothing else; no clamp hides it. */
-static void keeps_nan(void **state) {
-    (void)state;
+TEST(keeps_nan) {
     tamis_model *const model = model_of(device, &shapes[0]);
     ((float *)model->column_factors.data)[4 * 5 + 2] = NAN;
     ((float *)model->row_factors.data)[3 * 5] = NAN;
@@ -140,8 +138,7 @@ static void solve_row(const tamis_model *model, const plain *p, const data *d, i
     for (int64_t a = 0; a < width; a++) x[a] = G[a][width] / G[a][a];
 }
 
-static void transforms(void **state) {
-    (void)state;
+TEST(transforms) {
     for (int i = 0; i < SHAPES; i++) {
         if (shapes[i].method != TAMIS_ALS) continue;
         tamis_model *const model = model_of(device, &shapes[i]);
@@ -241,8 +238,7 @@ static void expect_recommendations(tamis_model *model, const tamis_dense *W, con
     free(left_out);
 }
 
-static void recommends(void **state) {
-    (void)state;
+TEST(recommends) {
     for (int i = 0; i < SHAPES; i++)
         for (int own = 0; own < 2; own++) {
             tamis_model *const model = model_of(device, &shapes[i]);
@@ -267,8 +263,7 @@ static void recommends(void **state) {
 }
 
 /* Nothing asked, everything seen, a row's columns in any order and twice. */
-static void recommends_what_is_left(void **state) {
-    (void)state;
+TEST(recommends_what_is_left) {
     tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 2, 6, 3, TAMIS_F32, false);
     int64_t columns[12];
     double scores[12];
@@ -286,8 +281,7 @@ static void recommends_what_is_left(void **state) {
 }
 
 /* Of ratings beyond the range the better is still first, and both are shown as the end of the range. */
-static void ranks_before_it_clamps(void **state) {
-    (void)state;
+TEST(ranks_before_it_clamps) {
     tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 1, 4, 1, TAMIS_F64, false);
     put(model, &model->row_factors, (const double[]){1}, 1);
     put(model, &model->column_factors, (const double[]){3, 7, -9, 7}, 4);
@@ -301,8 +295,7 @@ static void ranks_before_it_clamps(void **state) {
 }
 
 /* A fitted model: what SDDMM predicts is what is recommended, within rounding. */
-static void recommendations_are_predictions(void **state) {
-    (void)state;
+TEST(recommendations_are_predictions) {
     enum { N = 9 };
     for (int m = 0; m < tamis_method_count(); m++)
         for (int type = 0; type < 2; type++) {
@@ -375,8 +368,7 @@ static void ask(tamis_model *model, const tamis_sparse *S, answers *a) {
 }
 
 /* A model saved here and loaded there: the factors by hand have exact products, so all but W is the same. */
-static void other_devices_agree(void **state) {
-    (void)state;
+TEST(other_devices_agree) {
     char path[512];
     const char *const folder = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/tamis-model-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
@@ -421,8 +413,7 @@ static void other_devices_agree(void **state) {
 enum { MANY = 12000, BEST = 20 };
 
 /* Few rows are found by a scan in parts, many by blocks: the same columns, ties included, and the same scores. */
-static void scans_like_blocks(void **state) {
-    (void)state;
+TEST(scans_like_blocks) {
     for (int variant = 0; variant < 4; variant++) {
         tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3,
                                                  variant & 1 ? TAMIS_F64 : TAMIS_F32, variant & 2);
@@ -453,8 +444,7 @@ static double plain_cosine(const double *a, const double *b) {
 
 /* The nearest are the nearest but for rounding (the cosine's square, of three products in fp32: 10 u), whatever the
    number of threads; the bias has no part in it, nor has a column of zeros. */
-static void finds_what_is_alike(void **state) {
-    (void)state;
+TEST(finds_what_is_alike) {
     for (int variant = 0; variant < 4; variant++) {
         const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
         tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3, type, variant & 2);
@@ -499,19 +489,4 @@ static void finds_what_is_alike(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scans_like_blocks),
-        cmocka_unit_test(finds_what_is_alike),
-        cmocka_unit_test(predicts),
-        cmocka_unit_test(keeps_nan),
-        cmocka_unit_test(transforms),
-        cmocka_unit_test(recommends),
-        cmocka_unit_test(recommends_what_is_left),
-        cmocka_unit_test(ranks_before_it_clamps),
-        cmocka_unit_test(recommendations_are_predictions),
-        cmocka_unit_test(other_devices_agree),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -1,5 +1,5 @@
 /* Using a model with arguments that cannot be, and with the n-th allocation failing, for every n. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include "base/memory.h"
 #include "ml/place.h"
@@ -25,8 +25,7 @@ static tamis_model *empty_model(void) {
     return model;
 }
 
-static void refuses(void **state) {
-    (void)state;
+TEST(refuses) {
     errors e = {.model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 7, 9, 2, TAMIS_F64, false),
                 .empty = empty_model(),
                 .without_rows = model_by_hand(device, TAMIS_LDA, TAMIS_DATA_COUNTS, 7, 9, 2, TAMIS_F64, false),
@@ -192,8 +191,7 @@ static call_state make_state(tamis_method_data kind) {
 }
 
 /* A model may keep what a call made for the next one: what is left is counted when it is gone. */
-static void survives_faults(void **state) {
-    (void)state;
+TEST(survives_faults) {
     tamis_status (*const calls[])(call_state *) = {call_transform, call_predict, call_recommend, call_topics,
                                                    call_score};
     static const int least[] = {8, 5, 10, 2, 20};
@@ -218,11 +216,4 @@ static void survives_faults(void **state) {
         }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(survives_faults),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

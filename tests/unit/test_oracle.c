@@ -1,6 +1,6 @@
 /* The oracle against values worked out by hand. Everything else is tested against the oracle, so it needs somebody too.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,8 +47,7 @@ static test_call with_epsilon(test_call call, double epsilon) {
     return call;
 }
 
-static void test_edges(void **state) {
-    (void)state;
+TEST(test_edges) {
     const tamis_sparse S = matrix();
     sample(&S, call_of(TAMIS_EDGE_SCALE, 1, 0), 2, -1.5, 16);
     sample(&S, call_of(TAMIS_EDGE_MASK, 1, 0), 1, 0.5, 4);
@@ -62,8 +61,7 @@ static void test_edges(void **state) {
     sample(&S, call_of(TAMIS_EDGE_SOFTMAX, 1, 0), 1, 1 / (1 + exp(10.5)), 1 / (1 + exp(-10.5)));
 }
 
-static void test_scalars(void **state) {
-    (void)state;
+TEST(test_scalars) {
     const tamis_sparse S = matrix();
     sample(&S, call_of(TAMIS_EDGE_SCALE, 2, 0.5), 4 + 5, -3 + 10, 32 + 15);
     sample(&S, call_of(TAMIS_EDGE_SCALE, 0, 1), 10, 20, 30);
@@ -72,8 +70,7 @@ static void test_scalars(void **state) {
     near(p[2], 16);
 }
 
-static void test_patterns(void **state) {
-    (void)state;
+TEST(test_patterns) {
     tamis_sparse S = matrix();
     S.values = NULL;
     sample(&S, call_of(TAMIS_EDGE_SCALE, 1, 0), 1, 0.5, 4);
@@ -85,8 +82,7 @@ static void test_patterns(void **state) {
     sample(&S, call_of(TAMIS_EDGE_MASK, 1, 0), 1, 0.5, 4);
 }
 
-static void test_products(void **state) {
-    (void)state;
+TEST(test_products) {
     const tamis_sparse S = matrix();
     double c[4] = {1, 1, 1, 1};
     const tamis_execution less = scaled(1, -1);
@@ -103,8 +99,7 @@ static void test_products(void **state) {
     near(e[3], 1.5 + 64);
 }
 
-static void test_softmax_rows(void **state) {
-    (void)state;
+TEST(test_softmax_rows) {
     /* a row of one entry is 1 whatever its score; a row whose biases are all -infinity, and an empty row, are beta */
     int32_t starts[] = {0, 1, 3, 3}, at[] = {1, 0, 1};
     double bias[] = {100, -INFINITY, -INFINITY}, x[6] = {1, 1, 1, 1, 1, 1}, e[6] = {5, 5, 5, 5, 5, 5};
@@ -120,8 +115,7 @@ static void test_softmax_rows(void **state) {
     near(e[4], 10);
 }
 
-static void test_batch(void **state) {
-    (void)state;
+TEST(test_batch) {
     tamis_sparse S = matrix();
     double two[6] = {2, -3, 4, 20, -30, 40}, p[6];
     S.values = two;
@@ -135,8 +129,7 @@ static void test_batch(void **state) {
 }
 
 /* The matrices of above in column-major order, with two elements between columns that are not theirs. */
-static void test_column_major(void **state) {
-    (void)state;
+TEST(test_column_major) {
     const tamis_sparse S = matrix();
     double turned_a[] = {1, 0.5, NAN, NAN, 2, 1}, turned_b[] = {3, 0, NAN, NAN, -1, 4}, p[3], c[4];
     tamis_dense TA = A, TB = B;
@@ -160,8 +153,7 @@ static void test_column_major(void **state) {
 }
 
 /* Members one behind the other with gaps, members beside one another, one for all. */
-static void test_batch_operands(void **state) {
-    (void)state;
+TEST(test_batch_operands) {
     tamis_sparse S = matrix();
     double two_values[] = {2, -3, 4, NAN, 1, 1, 1}, p[6], c[8];
     double two_a[] = {1, 2, 0.5, 1, NAN, NAN, 10, 20, 5, 10}, beside_b[] = {3, -1, 1, 0, 0, 4, 0, 1};
@@ -223,8 +215,7 @@ static bool passes(const tamis_oracle *oracle, double *results, int64_t count, i
 }
 
 /* The products above, right, and one of them off in the tenth digit; a slice of the matrix; an old output. */
-static void test_comparison(void **state) {
-    (void)state;
+TEST(test_comparison) {
     const tamis_sparse S = matrix();
     double p[] = {2, -1.5, 16}, c[] = {6, -2, -9, 19}, after[4];
     tamis_oracle *oracle = make_oracle(&S, &A, TAMIS_OP_SDDMM, HUGE_VAL);
@@ -255,8 +246,7 @@ static void test_comparison(void **state) {
 
 /* Partial sums of terms of one sign grow to the result itself, and so do their roundings: a plain loop in fp32 passes,
    by the rule for sums of so many terms and not by more. */
-static void test_sums_of_one_sign(void **state) {
-    (void)state;
+TEST(test_sums_of_one_sign) {
     enum { TERMS = 4096, COLS = 8 };
     static int32_t column[TERMS];
     static float s[TERMS], dense[TERMS * COLS];
@@ -286,8 +276,7 @@ static void test_sums_of_one_sign(void **state) {
 }
 
 /* With little to spend the longest row is compared, and nothing else is read. */
-static void test_rows_compared(void **state) {
-    (void)state;
+TEST(test_rows_compared) {
     const tamis_sparse S = matrix();
     const int64_t *which = NULL;
     double c[] = {NAN, NAN, -9, 19};
@@ -318,8 +307,7 @@ static void refused(const tamis_sparse *S, const tamis_dense *X, const tamis_den
     if (!strstr(tamis_last_error(), message)) fail_msg("%s: expected %s", tamis_last_error(), message);
 }
 
-static void test_comparison_arguments(void **state) {
-    (void)state;
+TEST(test_comparison_arguments) {
     tamis_sparse S = matrix(), other = S;
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_dense wide = A;
@@ -355,16 +343,4 @@ static void test_comparison_arguments(void **state) {
     assert_non_null(strstr(tamis_last_error(), "old = NULL"));
     assert_int_equal(tamis_oracle_compare(NULL, &output, 1, 0, NULL, &found), TAMIS_ERROR_ARGUMENT);
     tamis_oracle_free(oracle);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),         cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_patterns),      cmocka_unit_test(test_products),
-        cmocka_unit_test(test_softmax_rows),  cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_column_major),  cmocka_unit_test(test_batch_operands),
-        cmocka_unit_test(test_comparison),    cmocka_unit_test(test_sums_of_one_sign),
-        cmocka_unit_test(test_rows_compared), cmocka_unit_test(test_comparison_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

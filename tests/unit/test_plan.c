@@ -5,7 +5,7 @@
 #include <tamis/reference.h>
 #include <tamis/structure.h>
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,8 +34,7 @@ static void assert_in_text(const char *text, const char *words, double seconds) 
     assert_true(fabs(strtod(at + strlen(words), NULL) - 1e3 * seconds) <= 0.0051 * 1e3 * seconds);
 }
 
-static void test_explain(void **state) {
-    (void)state;
+TEST(test_explain) {
     small s;
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_FUSED);
@@ -76,8 +75,7 @@ static void test_explain(void **state) {
 }
 
 /* Programs read the text: numbers have a point, whatever the locale. */
-static void explains_in_the_c_locale(void **state) {
-    (void)state;
+TEST(explains_in_the_c_locale) {
     if (!set_decimal_comma()) skip_because("no locale with a decimal comma is installed");
     small s;
     small_make(&s);
@@ -93,8 +91,7 @@ static void explains_in_the_c_locale(void **state) {
 }
 
 /* A reserved word that is set is a field of a later version: refused, never ignored. */
-static void test_reserved_words(void **state) {
-    (void)state;
+TEST(test_reserved_words) {
     small s;
     tamis_plan *plan = NULL;
     tamis_options o = small_options(TAMIS_OP_SDDMM);
@@ -126,8 +123,7 @@ static void test_reserved_words(void **state) {
 }
 
 /* What has no default must be said. */
-static void test_sizes_are_set(void **state) {
-    (void)state;
+TEST(test_sizes_are_set) {
     small s;
     tamis_plan *plan = NULL;
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -142,8 +138,7 @@ static void test_sizes_are_set(void **state) {
     tamis_plan_destroy(make(&s.S, &o));
 }
 
-static void test_workspace(void **state) {
-    (void)state;
+TEST(test_workspace) {
     small s;
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_FUSED);
@@ -189,8 +184,7 @@ static void test_workspace(void **state) {
     free(own);
 }
 
-static void test_values(void **state) {
-    (void)state;
+TEST(test_values) {
     small s;
     small_make(&s);
     const tamis_options o = small_options(TAMIS_OP_SDDMM);
@@ -216,8 +210,7 @@ static void test_values(void **state) {
 }
 
 /* What an edge is told reaches the kernels of every algorithm, in a plan and in a single call. Powers of two: exact. */
-static void test_edge_numbers(void **state) {
-    (void)state;
+TEST(test_edge_numbers) {
     const char *names[CPU_ALGORITHMS_MOST + 1];
     const int count = cpu_algorithms(TAMIS_OP_SDDMM, true, names);
     small s;
@@ -244,8 +237,7 @@ static void test_edge_numbers(void **state) {
 }
 
 /* S^T by a plan over S: the result is that of a plan over the transposed matrix, with S's values and with others. */
-static void test_transpose(void **state) {
-    (void)state;
+TEST(test_transpose) {
     small s;
     small_make(&s);
     int32_t offsets[SMALL_COLS + 1], columns[SMALL_NNZ];
@@ -285,8 +277,7 @@ static void test_transpose(void **state) {
 }
 
 /* Rows 1 and 2 of a matrix as a view of its arrays, whatever lies before them. */
-static void test_slice(void **state) {
-    (void)state;
+TEST(test_slice) {
     small s;
     small_make(&s);
     tamis_sparse part;
@@ -313,8 +304,7 @@ static void test_slice(void **state) {
 }
 
 /* math = tf32 allows rounding, it does not ask for it: no algorithm of the CPU rounds. */
-static void test_math(void **state) {
-    (void)state;
+TEST(test_math) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         small s;
         small_make(&s);
@@ -357,8 +347,7 @@ static void test_math(void **state) {
     assert_non_null(strstr(tamis_last_error(), "options.math = tf32 needs options.type = fp32, not fp64"));
 }
 
-static void test_parameters_that_are_no_numbers(void **state) {
-    (void)state;
+TEST(test_parameters_that_are_no_numbers) {
     static const char *const texts[][2] = {
         {"tile_columns=8x,block_rows=4", "parameters: tile_columns = \"8x\" is not an integer from 1 to "},
         {"tile_columns=8,block_rows=", "parameters: block_rows = \"\" is not an integer from 1 to "},
@@ -379,8 +368,7 @@ static void test_parameters_that_are_no_numbers(void **state) {
     }
 }
 
-static void test_names_and_choice(void **state) {
-    (void)state;
+TEST(test_names_and_choice) {
     small s;
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_SDDMM);
@@ -442,8 +430,7 @@ static void predict(const tamis_algorithm *algorithm, const tamis_problem *probl
 }
 
 /* An algorithm of another operation is declined with the name of the one that was asked for. */
-static void test_algorithms_of_other_operations(void **state) {
-    (void)state;
+TEST(test_algorithms_of_other_operations) {
     const tamis_backend backend = {
         .name = "a test's", .algorithm = algorithm_of, .accepts = accept, .predict = predict};
     const tamis_evidence evidence = {.expected_calls = 1};
@@ -459,8 +446,7 @@ static void test_algorithms_of_other_operations(void **state) {
     }
 }
 
-static void test_instruction_sets(void **state) {
-    (void)state;
+TEST(test_instruction_sets) {
     tamis_device *other = NULL;
     tamis_device_description description;
     setenv("TAMIS_CPU_ISA", "mmx", 1);
@@ -485,8 +471,7 @@ static int64_t kept_ceilings(void) {
 
 /* Ceilings that were measured while others used the processors are doubtful, are not measured again at once, and are
    sure after a probe of a quiet machine; a file that is damaged, of another machine, or a link counts for nothing. */
-static void doubtful_ceilings(void **state) {
-    (void)state;
+TEST(doubtful_ceilings) {
     tamis_ceilings first, second;
     char folder[] = "/tmp/tamis-cache-XXXXXX", path[256], busy[16];
     assert_non_null(mkdtemp(folder));
@@ -535,8 +520,7 @@ static void ceilings_without_cache(const char *folder, const tamis_ceilings *def
 }
 
 /* The cache of the ceilings: private, damaged ones made anew, and never in the way. */
-static void test_ceilings_cache(void **state) {
-    (void)state;
+TEST(test_ceilings_cache) {
     tamis_ceilings c, defaults;
     assert_int_equal(tamis_device_set_threads(device, 1), TAMIS_OK);
     assert_int_equal(tamis_device_ceilings(device, &defaults), TAMIS_OK);
@@ -567,17 +551,4 @@ static void test_ceilings_cache(void **state) {
     assert_int_equal(tamis_device_set_threads(device, 0), TAMIS_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_explain),          cmocka_unit_test(explains_in_the_c_locale),
-        cmocka_unit_test(test_reserved_words),   cmocka_unit_test(test_sizes_are_set),
-        cmocka_unit_test(test_transpose),        cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_workspace),        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_edge_numbers),     cmocka_unit_test(test_parameters_that_are_no_numbers),
-        cmocka_unit_test(test_names_and_choice), cmocka_unit_test(test_algorithms_of_other_operations),
-        cmocka_unit_test(test_instruction_sets), cmocka_unit_test(test_ceilings_cache),
-        cmocka_unit_test(doubtful_ceilings),     cmocka_unit_test(test_math),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

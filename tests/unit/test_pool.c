@@ -1,5 +1,5 @@
 /* The pool of threads: shares, callers at once, forked children, too few threads, and what a thread takes over. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -52,15 +52,13 @@ static bool each_once(int shares, int depth) {
     return right;
 }
 
-static void each_share_runs_once(void **state) {
-    (void)state;
+TEST_TAG(each_share_runs_once, "tests") {
     static const int shares[] = {1, 2, 3, 4, 7, 64, 1023, 1024, 1025, 3000};
     for (int round = 0; round < 30; round++)
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) assert_true(each_once(shares[i], 0));
 }
 
-static void bodies_may_call_it(void **state) {
-    (void)state;
+TEST_TAG(bodies_may_call_it, "tests") {
     for (int round = 0; round < 30; round++) assert_true(each_once(6, 3));
 }
 
@@ -71,8 +69,7 @@ static void *call_often(void *context) {
     return NULL;
 }
 
-static void callers_at_once_advance(void **state) {
-    (void)state;
+TEST_TAG(callers_at_once_advance, "tests") {
     enum { CALLERS = 8 };
     pthread_t threads[CALLERS];
     _Atomic bool wrong = false;
@@ -92,8 +89,7 @@ static void *call_waiting(void *context) {
     tamis_threads_run(4, wait_for_other, NULL);
     return NULL;
 }
-static void a_caller_waits_for_no_other(void **state) {
-    (void)state;
+TEST_TAG(a_caller_waits_for_no_other, "tests") {
     pthread_t other;
     may_go_on = false;
     assert_int_equal(pthread_create(&other, NULL, call_waiting, NULL), 0);
@@ -146,8 +142,7 @@ static int compute_and_fork(void) {
     return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0 ? 2 : before;
 }
 
-static void children_compute(void **state) {
-    (void)state;
+TEST_TAG(children_compute, "forks") {
     assert_true(each_once(8, 0));
     let_threads_begin(1024);
     assert_int_equal(child(compute), 0);
@@ -163,8 +158,7 @@ static void *call_on(void *context) {
         if (!each_once(3, 0)) atomic_store(wrong, true);
     return NULL;
 }
-static void forks_while_others_compute(void **state) {
-    (void)state;
+TEST_TAG(forks_while_others_compute, "more_forks") {
     pthread_t threads[2];
     _Atomic bool wrong = false;
     enough = false;
@@ -187,8 +181,7 @@ static int execute_again(void) {
     return memcmp(c, again, sizeof c) ? 2 : 0;
 }
 
-static void plans_work_in_children(void **state) {
-    (void)state;
+TEST_TAG(plans_work_in_children, "forks") {
     tamis_device *device = NULL;
     for (int i = 0; i <= 2000; i++) offsets[i] = 20 * i;
     for (int i = 0; i < 2000 * 20; i++) {
@@ -241,17 +234,13 @@ static int little_memory(void) {
     return 0;
 }
 
-static void few_threads_take_more_shares(void **state) {
-    (void)state;
+TEST_TAG(few_threads_take_more_shares, "forks") {
     const int result = child(few_processes);
     if (result == 77) skip();
     assert_int_equal(result, 0);
 }
 
-static void without_memory_for_threads(void **state) {
-    (void)state;
-    assert_int_equal(child(little_memory), 0);
-}
+TEST_TAG(without_memory_for_threads, "more_forks") { assert_int_equal(child(little_memory), 0); }
 
 /* ------------------------------------------------------------------------------------------ how a thread computes */
 
@@ -269,8 +258,7 @@ static void look_at_mode(void *context, int share, int shares) {
     if (tamis_float_mode_get() != m->want) m->wrong = true;
 }
 
-static void shares_compute_as_their_caller(void **state) {
-    (void)state;
+TEST_TAG(shares_compute_as_their_caller, "tests") {
     const tamis_float_mode before = tamis_float_mode_get();
 #if defined(__x86_64__)
     const tamis_float_mode other = before | 0x8040; /* denormal numbers are zero */
@@ -298,8 +286,7 @@ static void look_at_signals(void *context, int share, int shares) {
     if (getpid() != gettid() && !sigismember(&blocked, SIGINT)) m->wrong = true;
 }
 
-static void signals_are_for_the_program(void **state) {
-    (void)state;
+TEST_TAG(signals_are_for_the_program, "tests") {
     modes m = {.here = 0};
     tamis_threads_run(2, look_at_signals, &m);
     assert_false(m.wrong);
@@ -316,8 +303,7 @@ static void write_file(const char *folder, const char *name, const char *text) {
     fclose(file);
 }
 
-static void control_groups_limit_processors_and_memory(void **state) {
-    (void)state;
+TEST_TAG(control_groups_limit_processors_and_memory, "tests") {
     static const struct {
         const char *groups, *folder, *name, *text, *name_2, *text_2;
         int processors;
@@ -380,8 +366,7 @@ static int four_at_most(void) {
 }
 
 /* Run first: what the environment says is read once. */
-static void the_default_is_what_the_process_is_given(void **state) {
-    (void)state;
+TEST_TAG(the_default_is_what_the_process_is_given, "first") {
     assert_int_equal(child(one_processor), 0);
     assert_int_equal(child(five_asked_for), 0);
     assert_int_equal(child(four_at_most), 0);
@@ -398,29 +383,10 @@ enum {
 enum { MAY_FORK = 1, MAY_FORK_AT_WILL = 1 };
 #endif
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(control_groups_limit_processors_and_memory),
-        cmocka_unit_test(each_share_runs_once),
-        cmocka_unit_test(bodies_may_call_it),
-        cmocka_unit_test(callers_at_once_advance),
-        cmocka_unit_test(a_caller_waits_for_no_other),
-        cmocka_unit_test(shares_compute_as_their_caller),
-        cmocka_unit_test(signals_are_for_the_program),
-    };
-    const struct CMUnitTest forks[] = {
-        cmocka_unit_test(children_compute),
-        cmocka_unit_test(plans_work_in_children),
-        cmocka_unit_test(few_threads_take_more_shares),
-    };
-    const struct CMUnitTest more_forks[] = {
-        cmocka_unit_test(forks_while_others_compute),
-        cmocka_unit_test(without_memory_for_threads),
-    };
-    const struct CMUnitTest first[] = {cmocka_unit_test(the_default_is_what_the_process_is_given)};
-    int failed = cmocka_run_group_tests_name("processors", first, NULL, NULL);
-    failed += cmocka_run_group_tests_name("pool", tests, NULL, NULL);
-    if (MAY_FORK) failed += cmocka_run_group_tests_name("pool_forks", forks, NULL, NULL);
-    if (MAY_FORK_AT_WILL) failed += cmocka_run_group_tests_name("pool_forks_at_will", more_forks, NULL, NULL);
+TEST_RUN() {
+    int failed = test_run("processors", "first", NULL, NULL);
+    failed += test_run("pool", "tests", NULL, NULL);
+    if (MAY_FORK) failed += test_run("pool_forks", "forks", NULL, NULL);
+    if (MAY_FORK_AT_WILL) failed += test_run("pool_forks_at_will", "more_forks", NULL, NULL);
     return failed;
 }

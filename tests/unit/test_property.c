@@ -4,7 +4,7 @@
  */
 #include <tamis/structure.h>
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -207,8 +207,7 @@ static const struct {
     {"formats agree", formats_agree},
 };
 
-static void test_properties(void **state) {
-    (void)state;
+TEST(test_properties) {
     const uint64_t seed = test_seed();
     tamis_random random = tamis_random_start(seed, 0);
     for (size_t i = 0; i < sizeof properties / sizeof properties[0]; i++)
@@ -227,8 +226,7 @@ static void test_properties(void **state) {
 /* A defect that shows from 7 nonzeros and K = 3 on: the shrinker must find just that. */
 static const char *planted(const trial *t) { return t->nnz >= 7 && t->inner >= 3 ? "planted" : NULL; }
 
-static void test_shrinker(void **state) {
-    (void)state;
+TEST(test_shrinker) {
     trial t = {33, 44, 500, 60, 1};
     assert_string_equal(shrink(planted, &t), "planted");
     assert_int_equal(t.rows, 1);
@@ -239,11 +237,9 @@ static void test_shrinker(void **state) {
     assert_null(shrink(planted, &fine));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shrinker), cmocka_unit_test(test_properties)};
-    setenv("TAMIS_PROBE", "0", 1);
+TEST_RUN() {
     if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL, NULL, NULL);
     tamis_device_close(device);
     return failed;
 }

@@ -49,8 +49,7 @@ static void expect_peak(const char *name, const char *text, size_t bytes, bool r
 
 enum { LINES = 3000000 };
 
-static void lists_become_rows(void **state) {
-    (void)state;
+TEST(lists_become_rows) {
     static const struct {
         const char *name, *head;
         io_order order;
@@ -79,25 +78,21 @@ static void lists_become_rows(void **state) {
     }
 }
 
-static void documents(void **state) {
-    (void)state;
+TEST(documents) {
     size_t bytes;
     char *const text = io_documents(1000000, &bytes);
     expect_peak("a.ldac", text, bytes, false, 1.6);
     free(text);
 }
 
-static void harwell_boeing(void **state) {
-    (void)state;
+TEST(harwell_boeing) {
     size_t bytes;
     char *const text = io_boeing_lines("RUA", &bytes);
     expect_peak("a.rua", text, bytes, false, 3.5); /* the text alone is three times the result */
     free(text);
 }
 
-int main(void) {
+TEST_RUN() {
     free_at_once();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lists_become_rows), cmocka_unit_test(documents),
-                                       cmocka_unit_test(harwell_boeing)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL, NULL, NULL);
 }

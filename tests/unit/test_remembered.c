@@ -2,7 +2,7 @@
  * What the tuning cache has on disk of measured plans: it may be missing, damaged, doubtful, full, another process's,
  * or of a library that has more algorithms.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +42,7 @@ static char *read_file(void) {
 }
 
 /* What cannot be read counts for nothing and is gone after the next plan. */
-static void damaged_files(void **state) {
-    (void)state;
+TEST_AS(damaged_files, .setup_func = forget) {
     problem p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
@@ -97,8 +96,7 @@ static const tamis_algorithm *without_laboratory(int number) {
 }
 
 /* What is asked by name, and what the cache remembers, is not there: the error names the option. */
-static void laboratory_is_missing(void **state) {
-    (void)state;
+TEST_AS(laboratory_is_missing, .setup_func = forget) {
     problem p = make_problem(usual());
     tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_choice choice = {.algorithm = NULL};
@@ -140,7 +138,7 @@ static void laboratory_is_missing(void **state) {
 }
 
 /* Every method that is neither ours nor the baseline is known by name, and no other one is. */
-static void laboratory_is_known(void **state) {
+TEST(laboratory_is_known) {
     const tamis_backend *backend;
     const tamis_algorithm *algorithm;
     (void)state;
@@ -174,8 +172,7 @@ static const char *parameters_of_one(const tamis_sparse *S, const tamis_options 
 }
 
 /* Without a cache_folder, and where nothing may be kept, each plan measures. */
-static void switched_off(void **state) {
-    (void)state;
+TEST_AS(switched_off, .setup_func = forget) {
     problem p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SPMM, &p);
     setenv("TAMIS_CACHE_BYTES", "0", 1);
@@ -209,8 +206,7 @@ static void switched_off(void **state) {
 }
 
 /* What was measured while others used the processors is measured again, and is sure when the same algorithm wins. */
-static void doubtful_plans_are_measured_again(void **state) {
-    (void)state;
+TEST_AS(doubtful_plans_are_measured_again, .setup_func = forget) {
     problem p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     char busy[16];
@@ -231,8 +227,7 @@ static void doubtful_plans_are_measured_again(void **state) {
     problem_free(&p);
 }
 
-static void file_is_bounded(void **state) {
-    (void)state;
+TEST_AS(file_is_bounded, .setup_func = forget) {
     char key[32];
     tamis_remembered plan = {"cpu-rows", 1, false}, found;
     for (int i = 0; i < 1010; i++) {
@@ -248,8 +243,7 @@ static void file_is_bounded(void **state) {
 }
 
 /* Processes that write at the same time: whatever is left is whole. */
-static void processes_meet(void **state) {
-    (void)state;
+TEST_AS(processes_meet, .setup_func = forget) {
     enum { PROCESSES = 4, EACH = 50 };
     for (int process = 0; process < PROCESSES; process++) {
         const pid_t child = fork();
@@ -278,17 +272,4 @@ static void processes_meet(void **state) {
     assert_int_equal(lines, plans_kept() + 1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        /* the first one forks, before any other threads are there */
-        cmocka_unit_test_setup(processes_meet, forget),
-        cmocka_unit_test_setup(laboratory_is_missing, forget),
-        cmocka_unit_test(laboratory_is_known),
-        cmocka_unit_test_setup(damaged_files, forget),
-        cmocka_unit_test_setup(switched_off, forget),
-        cmocka_unit_test_setup(doubtful_plans_are_measured_again, forget),
-        cmocka_unit_test_setup(file_is_bounded, forget),
-    };
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, measured_set_up, measured_tear_down);
-}
+TEST_FIXTURE(measured_set_up, measured_tear_down)

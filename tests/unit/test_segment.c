@@ -160,13 +160,9 @@ static void small_graphs(void) {
     }
 }
 
-static void every_segment(void **state) {
-    (void)state;
-    on_each_instruction_set(small_graphs);
-}
+TEST(every_segment) { on_each_instruction_set(small_graphs); }
 
-static void hubs(void **state) {
-    (void)state;
+TEST(hubs) {
     graph_case g = graph_case_make(GRAPH_HUB);
     every_segment_on(&g);
     graph_case_free(&g);
@@ -183,8 +179,7 @@ static double loss(const graph_case *g, const tamis_segment_options *o, const ma
 }
 
 /* A device that takes no values in the order of columns says so when the graph is made. */
-static void order_of_columns(void **state) {
-    (void)state;
+TEST(order_of_columns) {
     graph_case g = graph_case_make(GRAPH_COO);
     tamis_graph *graph = NULL;
     const tamis_graph_options options = {.column_places = true};
@@ -195,8 +190,7 @@ static void order_of_columns(void **state) {
     graph_case_free(&g);
 }
 
-static void finite_differences(void **state) {
-    (void)state;
+TEST(finite_differences) {
     const double h = 0x1p-20;
     graph_case g = graph_case_make(GRAPH_COO);
     for (int n = 0; n < OPS * ORDERS; n++) {
@@ -222,8 +216,7 @@ static void finite_differences(void **state) {
 }
 
 /* Of equal values the first counts, the first NaN before everything, among entries of one head as among heads. */
-static void ties_and_nan(void **state) {
-    (void)state;
+TEST(ties_and_nan) {
     enum { ENTRIES = 40, TURNS = 5 };
     int32_t offsets[] = {0, ENTRIES}, columns[ENTRIES] = {0};
     const graph_case g = {.S = {.rows = 1, .cols = 1, .nnz = ENTRIES, .offsets = offsets, .columns = columns}};
@@ -253,10 +246,7 @@ static void ties_and_nan(void **state) {
     }
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_segment), cmocka_unit_test(hubs),
-                                       cmocka_unit_test(finite_differences), cmocka_unit_test(ties_and_nan),
-                                       cmocka_unit_test(order_of_columns)};
+TEST_RUN() {
     if (!device_is_drawn(argc, argv)) return 77;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(NULL, NULL, set_up, tear_down);
 }

@@ -205,7 +205,7 @@ static void expect_spread(spread *d) {
     free(ghosts);
 }
 
-static void restates_all_distributions(void **state) {
+TEST(restates_all_distributions) {
     static const int ranks[] = {1, 2, 3, 5, 7, 8, RANKS_MOST};
     tamis_random random = tamis_random_start(19, 0);
     (void)state;
@@ -237,7 +237,7 @@ static void restates_all_distributions(void **state) {
 }
 
 /* More columns than 32 bits number, most of them nobody's neighbours: memory follows the nonzeros. */
-static void numbers_columns_beyond_32_bits(void **state) {
+TEST(numbers_columns_beyond_32_bits) {
     const int64_t giga = (int64_t)1 << 30, starts[] = {0, 1000 * giga, 1000 * giga + 5, 4000 * giga};
     const int64_t offsets[] = {0, 3, 3, 6},
                   columns[] = {3999 * giga, 1000 * giga + 4, 7, 1000 * giga, 1000 * giga - 1, 3999 * giga};
@@ -269,7 +269,7 @@ static void numbers_columns_beyond_32_bits(void **state) {
 }
 
 /* What the survey chooses where it is not told: equal nonzeros; a square matrix's columns like its rows. */
-static void surveys_by_itself(void **state) {
+TEST(surveys_by_itself) {
     static const struct { int64_t rows, cols; } shapes[] = {{300, 300}, {300, 80}};
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -286,13 +286,4 @@ static void surveys_by_itself(void **state) {
         assert_true(found.ghosts > 0 && found.imbalance >= 1);
         sample_free(&s);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restates_all_distributions),
-        cmocka_unit_test(numbers_columns_beyond_32_bits),
-        cmocka_unit_test(surveys_by_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static tamis_shard_options good_options(void) {
     return o;
 }
 
-static void refuses_options(void **state) {
+TEST(refuses_options) {
     static const int64_t late[] = {1, 2, 6}, falling[] = {0, 7, 6}, brief[] = {0, 2, 5};
     const struct {
         int rank, ranks;
@@ -50,7 +50,7 @@ static void refuses_options(void **state) {
     }
 }
 
-static void refuses_matrices(void **state) {
+TEST(refuses_matrices) {
     tamis_shard_options o = good_options();
     tamis_sparse S = good_matrix();
     tamis_shard *shard;
@@ -67,7 +67,7 @@ static void refuses_matrices(void **state) {
     expect_error(TAMIS_ERROR_ARGUMENT, "S.format = coo: expected csr", tamis_shard_create(&S, &o, &shard));
 }
 
-static void refuses_requests(void **state) {
+TEST(refuses_requests) {
     static const int64_t counts[] = {2, 0}, own[] = {1, 1}, negative[] = {-1, 0}, huge[] = {INT64_MAX, 0},
                          rows[] = {2, 1}, good[] = {2, 5};
     const tamis_shard_options o = good_options();
@@ -96,7 +96,7 @@ static void refuses_requests(void **state) {
     tamis_shard_destroy(NULL);
 }
 
-static void refuses_surveys(void **state) {
+TEST(refuses_surveys) {
     static const int64_t rows[] = {0, 1, 3};
     tamis_sparse S = good_matrix();
     tamis_shard_volume volume;
@@ -132,7 +132,7 @@ static tamis_status survey(const tamis_sparse *S) {
     return tamis_shard_survey(S, 3, NULL, NULL, &volume);
 }
 
-static void survives_failing_allocations(void **state) {
+TEST(survives_failing_allocations) {
     tamis_status (*const calls[])(const tamis_sparse *) = {make_one, survey};
     sample s = sample_draw(3, 40, 900, 1500);
     (void)state;
@@ -153,15 +153,4 @@ static void survives_failing_allocations(void **state) {
         assert_true(n > (i == 0 ? 14 : 5)); /* the shard's arrays; with a table that grew twice */
     }
     sample_free(&s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_options),
-        cmocka_unit_test(refuses_matrices),
-        cmocka_unit_test(refuses_requests),
-        cmocka_unit_test(refuses_surveys),
-        cmocka_unit_test(survives_failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

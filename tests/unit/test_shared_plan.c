@@ -2,7 +2,7 @@
  * One plan, and one gradient, for four threads at once: each in a stream of its own, with a workspace of its own or, on
  * the CPU, with the plan's. Results and statistics have the bits of one thread's. test_shared_plan [DEVICE]
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -136,7 +136,7 @@ static bool share(tamis_operation operation, bool plain, const char *algorithm) 
     return runs;
 }
 
-static void test_plans(void **state) {
+TEST(test_plans) {
     static const char *const of_gpu[] = {"gpu-nonzeros", "gpu-rows", "gpu-teams", "gpu-two-steps", "auto"};
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
@@ -183,7 +183,7 @@ static void refuse_once(int number) {
         _exit(3);
 }
 
-static void test_borrowed_workspace(void **state) {
+TEST(test_borrowed_workspace) {
     static _Alignas(64) char memory[64];
     struct sigaction before, refusing = {.sa_handler = refuse_once};
     tamis_execution given;
@@ -274,8 +274,7 @@ static void share_gradient(tamis_operation operation, bool plain) {
     }
 }
 
-static void test_gradients(void **state) {
-    (void)state;
+TEST(test_gradients) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int plain = 0; plain < 2; plain++) share_gradient((tamis_operation)operation, plain);
 }
@@ -284,7 +283,7 @@ static void test_gradients(void **state) {
 
 /* What a plan finds out about its pattern is the same each time, and right, on a device of several threads too: what
    other kernels have left in shared memory does not show. */
-static void test_profiles(void **state) {
+TEST(test_profiles) {
     enum { PLANS = 400 };
     (void)state;
     for (int round = 0; round < (is_cpu ? 1 : PLANS); round++) {
@@ -329,19 +328,11 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-#if !TSAN
-        cmocka_unit_test(test_borrowed_workspace),
-#endif
-        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_profiles)
-    };
+TEST_RUN() {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     dice = tamis_random_start(seed, 0);
     printf("seed %llu\n", (unsigned long long)seed);
     if (!named_device_is_here(argc, argv, &name)) return 77;
-    return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+    return test_run(name, NULL, set_up, tear_down);
 }

@@ -5,7 +5,7 @@
  * memory. Cases are new at each run: TAMIS_TEST_SEED repeats a run, and TAMIS_TEST_SIZES says how many cases each kind
  * has.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,11 +39,11 @@ extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
 
 static tamis_device *device;
 static uint64_t seed;
-static tamis_random state;
+static tamis_random dice;
 
 /* ------------------------------------------------------------------------------------------ draws */
 
-static int below(int n) { return (int)tamis_random_below(&state, n); }
+static int below(int n) { return (int)tamis_random_below(&dice, n); }
 
 static int64_t size(void) {
     static const int64_t sizes[] = {0,         1,         3,         64,
@@ -184,7 +184,7 @@ static operands draw_operands(void) {
 
 /* ------------------------------------------------------------------------------------------ kinds of calls */
 
-static void plans(void) {
+static void call_plans(void) {
     operands x = draw_operands();
     tamis_plan *plan = NULL;
     if (tamis_plan_create(device, &x.S, &x.o, &plan) != TAMIS_OK) return;
@@ -201,7 +201,7 @@ static void plans(void) {
     tamis_plan_destroy(plan);
 }
 
-static void single_calls(void) {
+static void call_single_calls(void) {
     operands x = draw_operands();
     if (!have_room(&x)) return;
     if (x.o.operation == TAMIS_OP_SDDMM) tamis_sddmm(device, &x.S, &x.A, &x.B, &x.out, &x.o, &x.execution);
@@ -209,7 +209,7 @@ static void single_calls(void) {
     if (x.o.operation == TAMIS_OP_FUSED) tamis_fused(device, &x.S, &x.A, &x.B, &x.D, &x.out, &x.o, &x.execution);
 }
 
-static void out_of_core(void) {
+static void call_out_of_core(void) {
     operands x = draw_operands();
     tamis_slab_options slabs = TAMIS_SLAB_OPTIONS_INIT;
     tamis_slab_plan *plan = NULL;
@@ -225,7 +225,7 @@ static void out_of_core(void) {
     tamis_slab_plan_destroy(plan);
 }
 
-static void gradients(void) {
+static void call_gradients(void) {
     operands x = draw_operands();
     tamis_gradient *gradient = NULL;
     if (tamis_gradient_create(device, &x.S, &x.o, &gradient) != TAMIS_OK) return;
@@ -244,7 +244,7 @@ static void gradients(void) {
     tamis_gradient_destroy(gradient);
 }
 
-static void references(void) {
+static void call_references(void) {
     operands x = draw_operands();
     double *const out = (double *)(void *)room[1];
     const int64_t width = x.o.operation == TAMIS_OP_SDDMM ? 1 : x.o.width;
@@ -259,7 +259,7 @@ static void references(void) {
     tamis_oracle_free(oracle);
 }
 
-static void structures(void) {
+static void call_structures(void) {
     const tamis_sparse S = sparse(a_type());
     tamis_profile profile;
     tamis_structure structure;
@@ -280,7 +280,7 @@ static void structures(void) {
     if (S.rows < 8) tamis_slice(&S, size(), size(), size(), size(), &slice);
 }
 
-static void generators(void) {
+static void call_generators(void) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     tamis_owned_sparse *made = NULL;
     tamis_owned_dense *array = NULL;
@@ -301,7 +301,7 @@ static void generators(void) {
     if (has_room(&x, 1)) tamis_fill_uniform(&x, 1, 0, 1);
 }
 
-static void companions(void) {
+static void call_companions(void) {
     const int64_t rows = mostly_small(), cols = mostly_small();
     const tamis_type type = a_type();
     const tamis_dense X = dense(rows, cols, type), Y = output(rows, below(2) ? cols : mostly_small(), type),
@@ -326,7 +326,7 @@ static void companions(void) {
     tamis_dense_workspace_destroy(workspace);
 }
 
-static void masks(void) {
+static void call_masks(void) {
     static const int64_t lengths[4] = {0, 1, 2, 3};
     tamis_mask m = TAMIS_MASK_INIT;
     tamis_owned_sparse *made = NULL;
@@ -350,7 +350,7 @@ static void masks(void) {
     if (tamis_mask_create(device, NULL, &m, offsets, indices, &made) == TAMIS_OK) tamis_owned_sparse_free(made);
 }
 
-static void messages(void) {
+static void call_messages(void) {
     const tamis_type type = a_type();
     const tamis_sparse S = sparse(type);
     const tamis_graph_options options = {.forward_only = !below(4)};
@@ -384,7 +384,7 @@ static void messages(void) {
     tamis_graph_destroy(graph);
 }
 
-static void caches(void) {
+static void call_caches(void) {
     static const int32_t lengths[4] = {0, 1, 2, 3};
     tamis_cached_attention_options o = {.type = a_type(), .lengths = lengths, .scale = 1};
     o.output_type = o.type;
@@ -406,25 +406,8 @@ static void caches(void) {
 
 /* ------------------------------------------------------------------------------------------ cases */
 
-typedef struct kind {
-    const char *name;
-    void (*call)(void);
-} kind;
-
-static const kind kinds[] = {{"plans", plans},
-                             {"single calls", single_calls},
-                             {"out of core", out_of_core},
-                             {"gradients", gradients},
-                             {"references", references},
-                             {"structures", structures},
-                             {"generators", generators},
-                             {"companions", companions},
-                             {"masks", masks},
-                             {"messages", messages},
-                             {"caches", caches}};
-
 /* Runs the calls of a case, and returns how many blocks they leave behind. */
-static int64_t run_case(const kind *what, uint64_t number) {
+static int64_t run_case(void (*calls)(void), uint64_t number) {
     const struct rlimit memory = {(rlim_t)2 << 30, (rlim_t)2 << 30};
     if (!__sanitizer_print_stack_trace) setrlimit(RLIMIT_AS, &memory);
     const struct rlimit time = {SECONDS, SECONDS}; /* of a processor, so that other work does not count */
@@ -432,14 +415,13 @@ static int64_t run_case(const kind *what, uint64_t number) {
     alarm(60 * SECONDS); /* for what waits */
     const int64_t live = tamis_memory_live();
     for (int i = 0; i < CALLS; i++) {
-        state = tamis_random_start(seed + number, (uint64_t)i);
-        what->call();
+        dice = tamis_random_start(seed + number, (uint64_t)i);
+        calls();
     }
     return tamis_memory_live() - live;
 }
 
-static void of_kind(void **given) {
-    const kind *const what = *given;
+static void run_cases(void (*calls)(void)) {
     const char *const asked = getenv("TAMIS_TEST_SIZES");
     const int cases = asked ? atoi(asked) : CASES;
     for (int i = 0; i < cases; i++) {
@@ -447,10 +429,10 @@ static void of_kind(void **given) {
         fflush(stdout);
         const pid_t child = fork();
         assert_true(child >= 0);
-        if (child == 0) _exit(run_case(what, (uint64_t)i) != 0 ? 99 : 0);
+        if (child == 0) _exit(run_case(calls, (uint64_t)i) != 0 ? 99 : 0);
         assert_int_equal(waitpid(child, &status, 0), child);
         if (status != 0)
-            fail_msg("%s: case %d of TAMIS_TEST_SEED=%llu ended with %s %d", what->name, i, (unsigned long long)seed,
+            fail_msg("case %d of TAMIS_TEST_SEED=%llu ended with %s %d", i, (unsigned long long)seed,
                      WIFSIGNALED(status) ? "signal" : "code",
                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
@@ -458,7 +440,6 @@ static void of_kind(void **given) {
 
 static int set_up(void **given) {
     (void)given;
-    setenv("TAMIS_PROBE", "0", 0); /* children would each measure the machine */
     seed = test_seed();
     return tamis_device_open("cpu", &device) != TAMIS_OK;
 }
@@ -469,9 +450,16 @@ static int tear_down(void **given) {
     return 0;
 }
 
-int main(void) {
-    struct CMUnitTest tests[sizeof kinds / sizeof *kinds];
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        tests[i] = (struct CMUnitTest){kinds[i].name, of_kind, NULL, NULL, (void *)(uintptr_t)&kinds[i]};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST(plans) { run_cases(call_plans); }
+TEST(single_calls) { run_cases(call_single_calls); }
+TEST(out_of_core) { run_cases(call_out_of_core); }
+TEST(gradients) { run_cases(call_gradients); }
+TEST(references) { run_cases(call_references); }
+TEST(structures) { run_cases(call_structures); }
+TEST(generators) { run_cases(call_generators); }
+TEST(companions) { run_cases(call_companions); }
+TEST(masks) { run_cases(call_masks); }
+TEST(messages) { run_cases(call_messages); }
+TEST(caches) { run_cases(call_caches); }
+
+TEST_FIXTURE(set_up, tear_down)

@@ -1,5 +1,5 @@
 /* Plans out of core against the oracle: the device may use a part of what the matrices take. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -285,7 +285,7 @@ static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, 
 
 static int step; /* of the cases one in so many */
 
-static void test_cases(void **state) {
+TEST(test_cases) {
     static const tamis_type types[] = {TAMIS_F32, TAMIS_F64, TAMIS_F16, TAMIS_F32, TAMIS_BF16};
     int number = 0, kept = 0, tiled = 0;
     (void)state;
@@ -329,7 +329,7 @@ static void expect_error(tamis_status status, tamis_status want, const char *tex
     fail_msg("%d: %s; expected %d: %s", (int)status, tamis_last_error(), (int)want, text);
 }
 
-static void test_errors_of_making(void **state) {
+TEST(test_errors_of_making) {
     tamis_slab_options slabs = TAMIS_SLAB_OPTIONS_INIT;
     tamis_options o = small_options();
     tamis_sparse S = small_matrix();
@@ -378,7 +378,7 @@ static void test_errors_of_making(void **state) {
 
 /* Of matrices whose later rows and columns need more than the first: what the message says is enough, the first time.
  */
-static void test_what_is_needed(void **state) {
+TEST(test_what_is_needed) {
     enum { ROWS = 60, NNZ = ROWS * (ROWS + 1) / 2 };
     static int32_t rising[ROWS + 1], taken[NNZ];
     (void)state;
@@ -411,7 +411,7 @@ static void test_what_is_needed(void **state) {
     }
 }
 
-static void test_errors_of_executing(void **state) {
+TEST(test_errors_of_executing) {
     const tamis_slab_options slabs = {.device_memory = 4096};
     const tamis_options o = small_options();
     const tamis_sparse S = small_matrix();
@@ -445,7 +445,7 @@ static void test_errors_of_executing(void **state) {
 }
 
 /* Each allocation fails once: an error, and nothing is left. */
-static void test_memory_runs_out(void **state) {
+TEST(test_memory_runs_out) {
     const tamis_slab_options slabs = {.device_memory = 700}; /* tiles */
     const tamis_options o = small_options();
     const tamis_sparse S = small_matrix();
@@ -470,14 +470,11 @@ static void test_memory_runs_out(void **state) {
     assert_true(failed > 10);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases), cmocka_unit_test(test_errors_of_making), cmocka_unit_test(test_what_is_needed),
-        cmocka_unit_test(test_errors_of_executing), cmocka_unit_test(test_memory_runs_out)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     step = argc > 2 ? atoi(argv[2]) : test_whole() ? 1 : test_rounds(2, 5);
     if (tamis_device_open(device_name, &device) != TAMIS_OK) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL, NULL, NULL);
     tamis_device_close(device);
     return failed;
 }

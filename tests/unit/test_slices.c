@@ -2,7 +2,7 @@
  * Slices of rows everywhere: what a function makes of a slice, whose offsets begin anywhere, is what it makes of a
  * packed copy of these rows. Each row of the table is one function that takes a matrix.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,8 +247,7 @@ static const struct {
                  {"tamis_oracle_create", referenced, 0, 0},
                  {"models", modelled, 0, 8}};
 
-static void slices_are_copies(void **state) {
-    (void)state;
+TEST(slices_are_copies) {
     int32_t offsets[ALL + 1], packed[ROWS + 1], columns[MOST];
     float values[MOST];
     int32_t nnz = offsets[0] = 0;
@@ -287,8 +286,4 @@ static void slices_are_copies(void **state) {
         }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_are_copies)};
-    setenv("TAMIS_PROBE", "0", 1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -4,7 +4,7 @@
  * default: with every instruction set that this machine runs. ROUNDS: cases of each operation, type and algorithm (4;
  * 0: few small ones). Inputs are new at each run: TAMIS_TEST_SEED repeats one.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,8 +145,7 @@ static gradient_case *make(tamis_operation operation, tamis_type type, const gra
 
 static bool is_left_out(int type) { return !(types >> type & 1) || (quick && type != TAMIS_F32); }
 
-static void test_forward(void **state) {
-    (void)state;
+TEST_TAG(test_forward, "of_types") {
     for (int k = 0; k < CHOICES; k++)
         for (int type = 0; type <= TAMIS_BF16 && choices[k].cpu == is_cpu; type += test_rounds(1, 3))
             for (int round = 0; round < rounds && !is_left_out(type); round++) {
@@ -160,8 +159,7 @@ static void test_forward(void **state) {
 }
 
 /* Rows that threads, chunks and stretches share, some of them all of a share. */
-static void test_hubs(void **state) {
-    (void)state;
+TEST_TAG(test_hubs, "of_types") {
     for (int k = 0; k < CHOICES; k++)
         for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F64 - quick); type += test_rounds(1, 4))
             for (int round = 0; round < 2 - quick && choices[k].cpu == is_cpu && !is_left_out(type); round++) {
@@ -175,7 +173,7 @@ static void test_hubs(void **state) {
             }
 }
 
-static void test_empty(void **state) {
+TEST(test_empty) {
     static const int64_t sizes[][5] = {{0, 9, 0, 4, 3},  {9, 0, 0, 4, 3},  {0, 0, 0, 4, 3},  {700, 8, 0, 4, 3},
                                        {9, 8, 20, 0, 3}, {9, 8, 20, 4, 0}, {9, 8, 20, 0, 0}, {1, 1, 1, 1, 1}};
     (void)state;
@@ -210,8 +208,7 @@ static gradient_shape masked_shape(tamis_operation operation, int round) {
     return s;
 }
 
-static void test_masked(void **state) {
-    (void)state;
+TEST_TAG(test_masked, "of_types") {
     for (int k = 0; k < CHOICES; k++)
         for (int round = 0; round < 2 && choices[k].cpu == is_cpu && !without_values(&choices[k]); round++)
             for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 4)) {
@@ -225,8 +222,7 @@ static void test_masked(void **state) {
 }
 
 /* The same by calls without a plan. */
-static void test_one_call(void **state) {
-    (void)state;
+TEST(test_one_call) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED) {
         gradient_shape s = draw_shape((tamis_operation)operation, 1);
         s.slice = false;
@@ -308,8 +304,7 @@ static void there_and_back(gradient_case *c) {
     gradient_case_free(c);
 }
 
-static void test_backward(void **state) {
-    (void)state;
+TEST_TAG(test_backward, "of_types") {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED)
         for (int type = 0; type <= TAMIS_BF16; type += test_rounds(1, 3))
             for (int round = 0; round < rounds && !is_left_out(type); round++) {
@@ -318,8 +313,7 @@ static void test_backward(void **state) {
             }
 }
 
-static void test_backward_hubs(void **state) {
-    (void)state;
+TEST_TAG(test_backward_hubs, "of_types") {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED)
         for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 4))
             for (int round = 0; round < 2 && !is_left_out(type); round++) {
@@ -330,8 +324,7 @@ static void test_backward_hubs(void **state) {
             }
 }
 
-static void test_backward_masked(void **state) {
-    (void)state;
+TEST(test_backward_masked) {
     for (int round = 0; round < 2; round++) {
         const gradient_shape s = masked_shape(TAMIS_OP_FUSED, round);
         gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &s);
@@ -351,8 +344,7 @@ static void refuses(tamis_status got, tamis_status want, const char *words) {
 static const gradient_shape small = {
     .rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
 
-static void test_options_refused(void **state) {
-    (void)state;
+TEST(test_options_refused) {
     gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
     tamis_plan *plan = NULL;
     tamis_gradient *gradient = NULL;
@@ -376,8 +368,7 @@ static void test_options_refused(void **state) {
     gradient_case_free(c);
 }
 
-static void test_executions_refused(void **state) {
-    (void)state;
+TEST(test_executions_refused) {
     gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
     const kept k = kept_make(c);
     tamis_plan *plan = NULL;
@@ -404,8 +395,7 @@ static void test_executions_refused(void **state) {
     gradient_case_free(c);
 }
 
-static void test_edge_refused(void **state) {
-    (void)state;
+TEST(test_edge_refused) {
     gradient_case *const c = make(TAMIS_OP_SDDMM, TAMIS_F32, &small);
     const kept k = kept_make(c);
     const tamis_execution execution = kept_asking(c, &k);
@@ -437,17 +427,7 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),         cmocka_unit_test(test_hubs),
-        cmocka_unit_test(test_empty),           cmocka_unit_test(test_masked),
-        cmocka_unit_test(test_one_call),        cmocka_unit_test(test_backward),
-        cmocka_unit_test(test_backward_hubs),   cmocka_unit_test(test_backward_masked),
-        cmocka_unit_test(test_options_refused), cmocka_unit_test(test_executions_refused),
-        cmocka_unit_test(test_edge_refused)};
-    const struct CMUnitTest of_types[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_hubs),
-                                          cmocka_unit_test(test_masked), cmocka_unit_test(test_backward),
-                                          cmocka_unit_test(test_backward_hubs)};
+TEST_RUN() {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
@@ -458,10 +438,10 @@ int main(int argc, char **argv) {
     dice = tamis_random_start(seed, 0);
     printf("seed %llu\n", (unsigned long long)seed);
     if (!named_device_is_here(argc, argv, &name)) return 77;
-    if (strcmp(name, "cpu") != 0) return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+    if (strcmp(name, "cpu") != 0) return test_run(name, NULL, set_up, tear_down);
     int next = 0;
     for (const char *v; (v = test_variant_next(&next, TEST_KERNELS, &types));)
-        failed += types == ALL_TYPES ? cmocka_run_group_tests_name(v, tests, set_up, tear_down)
-                                     : cmocka_run_group_tests_name(v, of_types, set_up, tear_down);
+        failed +=
+            types == ALL_TYPES ? test_run(v, NULL, set_up, tear_down) : test_run(v, "of_types", set_up, tear_down);
     return failed;
 }

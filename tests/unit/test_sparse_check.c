@@ -26,8 +26,7 @@ static tamis_sparse good_coo(void) {
     return S;
 }
 
-static void accepts_what_is_valid(void **state) {
-    (void)state;
+TEST(accepts_what_is_valid) {
     tamis_sparse S = good_csr();
     expect_ok(tamis_sparse_check(&S, "S"));
     S.values = NULL;
@@ -55,8 +54,7 @@ static void accepts_what_is_valid(void **state) {
     expect_ok(tamis_sparse_check(&S, "S"));
 }
 
-static void rejects_bad_fields(void **state) {
-    (void)state;
+TEST(rejects_bad_fields) {
     expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_sparse_check(NULL, "S"));
     tamis_sparse S;
 #define REJECT(make, status, text, ...)                                                                                \
@@ -104,8 +102,7 @@ static tamis_dense good_dense(void) {
     return (tamis_dense){.data = values, .rows = 4, .cols = 3, .stride = 5, .type = TAMIS_F32};
 }
 
-static void checks_dense_views(void **state) {
-    (void)state;
+TEST(checks_dense_views) {
     tamis_dense A = good_dense();
     expect_ok(tamis_dense_check(&A, "A", 4, 3, TAMIS_F32));
     assert_int_equal(tamis_dense_stride(&A), 5);
@@ -151,8 +148,7 @@ static void checks_dense_views(void **state) {
 #undef REJECT
 }
 
-static void owns_matrices(void **state) {
-    (void)state;
+TEST(owns_matrices) {
     const int64_t live = tamis_memory_live();
     assert_null(tamis_owned_sparse_view(NULL));
     assert_null(tamis_owned_dense_view(NULL));
@@ -190,14 +186,4 @@ static void owns_matrices(void **state) {
     assert_null(matrix->offsets);
     tamis_owned_sparse_free(matrix);
     assert_int_equal(tamis_memory_live(), live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepts_what_is_valid),
-        cmocka_unit_test(rejects_bad_fields),
-        cmocka_unit_test(checks_dense_views),
-        cmocka_unit_test(owns_matrices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

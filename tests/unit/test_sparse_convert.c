@@ -48,8 +48,7 @@ static void expect_types(const tamis_sparse *S, const tamis_convert_options *o) 
     expect_ok(tamis_validate(S));
 }
 
-static void converts_everything(void **state) {
-    (void)state;
+TEST(converts_everything) {
     const int64_t live = tamis_memory_live();
     for (int shape = 0; shape < SAMPLE_SHAPES - 1; shape++)
         for (int source = shape % test_rounds(1, 3); source < 16; source += test_rounds(1, 3)) {
@@ -89,8 +88,7 @@ static void converts_everything(void **state) {
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static void defaults_and_large(void **state) {
-    (void)state;
+TEST(defaults_and_large) {
     sample s = sample_draw(9, 900, 5000, 150000);
     sample_build(&s, TAMIS_COO, TAMIS_I64, TAMIS_I64, TAMIS_F64, true);
     tamis_owned_sparse *matrix;
@@ -105,8 +103,7 @@ static void defaults_and_large(void **state) {
 }
 
 /* Values that pass through unchanged keep their bits; others are rounded once. */
-static void keeps_values(void **state) {
-    (void)state;
+TEST(keeps_values) {
     const uint32_t bits[] = {0x7fc12345u, 0xff800000u, 0x80000000u, 0x00000001u, 0x7f800001u};
     int32_t offsets[] = {0, 5}, columns[] = {0, 1, 2, 3, 4};
     const tamis_sparse S = {.rows = 1, .cols = 5, .nnz = 5, .offsets = offsets, .columns = columns, .values = bits};
@@ -124,8 +121,7 @@ static void keeps_values(void **state) {
     tamis_owned_sparse_free(matrix);
 }
 
-static void sums_in_double(void **state) {
-    (void)state;
+TEST(sums_in_double) {
     int32_t offsets[] = {0, 0, 5, 5}, columns[] = {7, 7, 2, 7, 7};
     const float values[] = {16777216, 1, 3, 1, 0.5f};
     const tamis_sparse S = {.rows = 3, .cols = 8, .nnz = 5, .offsets = offsets, .columns = columns, .values = values};
@@ -140,8 +136,7 @@ static void sums_in_double(void **state) {
     tamis_owned_sparse_free(matrix);
 }
 
-static void refuses_arguments(void **state) {
-    (void)state;
+TEST(refuses_arguments) {
     int32_t offsets[] = {0, 1}, columns[] = {1};
     const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns};
     tamis_owned_sparse *matrix = (tamis_owned_sparse *)&matrix;
@@ -185,12 +180,4 @@ static void refuses_arguments(void **state) {
     columns[0] = 2;
     expect_error(TAMIS_ERROR_PATTERN, "columns[0] = 2", tamis_convert(&S, NULL, &matrix));
     assert_null(matrix);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(converts_everything), cmocka_unit_test(defaults_and_large), cmocka_unit_test(keeps_values),
-        cmocka_unit_test(sums_in_double),      cmocka_unit_test(refuses_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

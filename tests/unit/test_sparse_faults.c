@@ -41,8 +41,7 @@ static tamis_status convert(const void *argument) {
     return status;
 }
 
-static void conversions(void **state) {
-    (void)state;
+TEST(conversions) {
     for (int format = 0; format < 2; format++) {
         sample s = sample_draw(11, 60, 50, 700);
         if (format == TAMIS_CSR) order_entries(&s, by_row);
@@ -70,8 +69,7 @@ static tamis_status generate(const void *argument) {
     return status;
 }
 
-static void generators(void **state) {
-    (void)state;
+TEST(generators) {
     for (int kind = TAMIS_KIND_UNIFORM; kind <= TAMIS_KIND_WINDOW; kind++)
         for (int wish = 0; wish < 4; wish += test_rounds(1, 3)) {
             tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
@@ -120,8 +118,7 @@ static tamis_status create_array(const void *argument) {
     return status;
 }
 
-static void structure_helpers(void **state) {
-    (void)state;
+TEST(structure_helpers) {
     sample s = sample_draw(12, 60, 50, 700);
     sample_build(&s, TAMIS_COO, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
     fail_everywhere(profile, &s.view);
@@ -135,13 +132,4 @@ static void structure_helpers(void **state) {
     fail_everywhere(sort, &s.view);
     fail_everywhere(create_array, NULL);
     sample_free(&s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conversions),
-        cmocka_unit_test(generators),
-        cmocka_unit_test(structure_helpers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@ static double plain_value(uint64_t seed, int64_t i, int64_t j, int64_t cols, dou
 
 /* The published answers of Philox 4x32-10, as its authors' Random123 has them: counter and key are all zeros, all ones,
  * digits of pi. */
-static void draws_are_philox(void **state) {
-    (void)state;
+TEST(draws_are_philox) {
     const struct {
         uint64_t seed, stream, block, draws[2];
     } known[] = {
@@ -28,8 +27,7 @@ static void draws_are_philox(void **state) {
     }
 }
 
-static void draws_agree(void **state) {
-    (void)state;
+TEST(draws_agree) {
     uint64_t bits[300];
     for (uint64_t first = 0; first < 5; first++)
         for (int64_t count = 0; count < 300; count += count < 20 ? 1 : 31) {
@@ -40,8 +38,7 @@ static void draws_agree(void **state) {
         }
 }
 
-static void fills_any_view(void **state) {
-    (void)state;
+TEST(fills_any_view) {
     const int64_t sizes[][2] = {{0, 0}, {1, 1}, {3, 0}, {0, 3}, {5, 7}, {1, 1000}, {1000, 1}, {37, 129}, {300, 515}};
     for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++)
         for (int way = 0; way < 16; way++) {
@@ -73,8 +70,7 @@ static void fills_any_view(void **state) {
         }
 }
 
-static void stays_below_high(void **state) {
-    (void)state;
+TEST(stays_below_high) {
     const double ranges[][2] = {{-1, 1}, {0, 1}, {5, 5.25}, {-3, -2.5}, {-1e-3, 0}, {0, 3e-5}, {7, 7}, {1, 1.0001}};
     for (int type = 0; type < 4; type++)
         for (size_t range = 0; range < sizeof ranges / sizeof *ranges; range++) {
@@ -98,8 +94,7 @@ static void stays_below_high(void **state) {
         }
 }
 
-static void streams_differ(void **state) {
-    (void)state;
+TEST(streams_differ) {
     float one[64], two[64];
     tamis_fill_values(one, TAMIS_F32, 64, 5, 1, 0, 1);
     tamis_fill_values(two, TAMIS_F32, 64, 5, 2, 0, 1);
@@ -109,8 +104,7 @@ static void streams_differ(void **state) {
     for (int i = 0; i < 64; i++) assert_true(one[i] == (float)tamis_random_uniform_at(5, 1, (uint64_t)i));
 }
 
-static void refuses_arguments(void **state) {
-    (void)state;
+TEST(refuses_arguments) {
     float data[4] = {9, 9, 9, 9};
     tamis_dense dense = {.data = data, .rows = 2, .cols = 2};
     expect_error(TAMIS_ERROR_ARGUMENT, "dense = NULL", tamis_fill_uniform(NULL, 1, 0, 1));
@@ -124,12 +118,4 @@ static void refuses_arguments(void **state) {
     dense.stride = 1;
     expect_error(TAMIS_ERROR_ARGUMENT, "dense.stride = 1", tamis_fill_uniform(&dense, 1, 0, 1));
     for (int i = 0; i < 4; i++) assert_true(data[i] == 9);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_are_philox), cmocka_unit_test(draws_agree),    cmocka_unit_test(fills_any_view),
-        cmocka_unit_test(stays_below_high), cmocka_unit_test(streams_differ), cmocka_unit_test(refuses_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,7 @@
 
 #include "sparse/structure.h"
 
-static void splits_totals(void **state) {
-    (void)state;
+TEST(splits_totals) {
     for (int parts = 1; parts < 20; parts++)
         for (int64_t total = 0; total < 100; total++) {
             assert_int_equal(tamis_partition_even(total, parts, 0), 0);
@@ -52,8 +51,7 @@ static void expect_partition(const sample *s, int parts) {
     free(empties);
 }
 
-static void covers_everything_once(void **state) {
-    (void)state;
+TEST(covers_everything_once) {
     for (int shape = 0; shape < SAMPLE_SHAPES - 1; shape++)
         for (int parts = 1; parts < 40; parts += 1 + parts / 5) {
             sample s = sample_draw((uint64_t)(shape + parts), sample_shapes[shape].rows, sample_shapes[shape].cols,
@@ -66,8 +64,7 @@ static void covers_everything_once(void **state) {
 }
 
 /* Shares and rows of more nonzeros than 32 bits can count. */
-static void counts_beyond_32_bits(void **state) {
-    (void)state;
+TEST(counts_beyond_32_bits) {
     const int64_t giga = (int64_t)1 << 30, nnz = 13 * giga;
     const int64_t offsets[] = {0, 0, 5 * giga, 5 * giga, 12 * giga, nnz, nnz};
     int64_t begin, row;
@@ -77,13 +74,4 @@ static void counts_beyond_32_bits(void **state) {
         const int64_t expected = part == 0 ? 0 : part < 10 ? 1 : part == 10 ? 2 : part < 24 ? 3 : part < 26 ? 4 : 6;
         assert_int_equal(row, expected);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_totals),
-        cmocka_unit_test(covers_everything_once),
-        cmocka_unit_test(counts_beyond_32_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

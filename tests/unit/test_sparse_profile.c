@@ -73,8 +73,7 @@ static void expect_profile(const tamis_profile *actual, const tamis_profile *exp
     expect_close(actual->mean_span, expected->mean_span);
 }
 
-static void profiles_samples(void **state) {
-    (void)state;
+TEST(profiles_samples) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 4; types += test_rounds(1, 3))
             for (int order = 0; order < 3; order++) { /* any, by row, by row and column */
@@ -111,8 +110,7 @@ static void profiles_samples(void **state) {
 }
 
 /* One row that falls anywhere in an otherwise sorted matrix is noticed, at block and thread boundaries too. */
-static void notices_one_fall(void **state) {
-    (void)state;
+TEST(notices_one_fall) {
     sample s = sample_draw(8, 3000, 900, 60000);
     order_entries(&s, by_both);
     sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, false);
@@ -135,8 +133,7 @@ static void notices_one_fall(void **state) {
     sample_free(&s);
 }
 
-static void estimates_large_matrices(void **state) {
-    (void)state;
+TEST(estimates_large_matrices) {
     tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
     options.kind = TAMIS_KIND_BANDED;
     options.rows = 100000;
@@ -153,8 +150,7 @@ static void estimates_large_matrices(void **state) {
 }
 
 /* More nonzeros than 32 bits can count: zero pages that take no memory, of which the cheap part reads a few. */
-static void profiles_beyond_32_bits(void **state) {
-    (void)state;
+TEST(profiles_beyond_32_bits) {
     const int64_t giga = (int64_t)1 << 30, nnz = 5 * giga;
     const size_t bytes = (size_t)nnz * sizeof(int32_t);
     void *const columns = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -173,8 +169,7 @@ static void profiles_beyond_32_bits(void **state) {
 }
 
 /* A kind of generator, or 0 x 0, and the class that it is. */
-static void finds_classes(void **state) {
-    (void)state;
+TEST(finds_classes) {
     static const struct {
         tamis_kind kind;
         int64_t rows, nnz, band;
@@ -205,8 +200,7 @@ static void finds_classes(void **state) {
 }
 
 /* The numbers behind a class, of a matrix and of its lower rows, which begin within its arrays. */
-static void finds_the_numbers_of_a_class(void **state) {
-    (void)state;
+TEST(finds_the_numbers_of_a_class) {
     const int32_t offsets[] = {0, 1, 4, 4, 6}, columns[] = {7, 0, 1, 2, 3, 9};
     tamis_sparse S = {.rows = 4, .cols = 10, .nnz = 6, .offsets = offsets, .columns = columns}, lower;
     tamis_structure structure;
@@ -229,8 +223,7 @@ static void finds_the_numbers_of_a_class(void **state) {
 }
 
 /* The share of fresh columns, with a table of those that a window has seen. */
-static void counts_fresh_columns(void **state) {
-    (void)state;
+TEST(counts_fresh_columns) {
     enum { MOST = 30000, COLS = 300 };
     static const int64_t counts[] = {1, 5, 64, 65, 1000, MOST}, windows[] = {1, 100, 5000};
     static int32_t narrow[MOST];
@@ -257,8 +250,7 @@ static void counts_fresh_columns(void **state) {
         }
 }
 
-static void refuses_arguments(void **state) {
-    (void)state;
+TEST(refuses_arguments) {
     int32_t offsets[] = {0, 1}, columns[] = {3};
     tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns};
     tamis_profile profile = {.rows = 77};
@@ -269,18 +261,4 @@ static void refuses_arguments(void **state) {
     expect_error(TAMIS_ERROR_ARGUMENT, "profile = NULL", tamis_row_profile(&S, NULL));
     expect_ok(tamis_row_profile(&S, &profile));
     assert_int_equal(profile.rows, 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_samples),
-        cmocka_unit_test(notices_one_fall),
-        cmocka_unit_test(estimates_large_matrices),
-        cmocka_unit_test(profiles_beyond_32_bits),
-        cmocka_unit_test(counts_fresh_columns),
-        cmocka_unit_test(refuses_arguments),
-        cmocka_unit_test(finds_classes),
-        cmocka_unit_test(finds_the_numbers_of_a_class),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,7 @@ static void ones_where_without_values(sample *s, bool with_values) {
 
 static tamis_type type_of(int round) { return (tamis_type)(round & 3); }
 
-static void coo_becomes_csr(void **state) {
-    (void)state;
+TEST(coo_becomes_csr) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 8; types++) {
             const bool with_values = types >> 2 & 1;
@@ -84,8 +83,7 @@ static void coo_becomes_csr(void **state) {
         }
 }
 
-static void csr_becomes_coo(void **state) {
-    (void)state;
+TEST(csr_becomes_coo) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 4; types++) {
             sample s = sample_draw((uint64_t)(300 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
@@ -106,8 +104,7 @@ static void csr_becomes_coo(void **state) {
         }
 }
 
-static void transposes(void **state) {
-    (void)state;
+TEST(transposes) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 16; types++) {
             const bool with_values = types >> 2 & 1;
@@ -136,8 +133,7 @@ static void transposes(void **state) {
 
 /* So many entries that they are sorted into buckets first: spread, with a hub of a quarter of them, and with one of
    most of them, which no bucket holds. */
-static void groups_by_buckets(void **state) {
-    (void)state;
+TEST(groups_by_buckets) {
     for (int types = 0; types < 8; types++)
         for (int hub = 0; hub <= 80; hub += hub ? 55 : 25) {
             const tamis_format format = (tamis_format)(types >> 2);
@@ -165,8 +161,7 @@ static void groups_by_buckets(void **state) {
         }
 }
 
-static void sorts_rows(void **state) {
-    (void)state;
+TEST(sorts_rows) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 8; types++)
             for (int sorted = 0; sorted < 2; sorted++) {
@@ -196,8 +191,7 @@ static void sorts_rows(void **state) {
 }
 
 /* Every length of a row around the limits between the ways of sorting, and columns as large as there are. */
-static void sorts_rows_of_any_length(void **state) {
-    (void)state;
+TEST(sorts_rows_of_any_length) {
     tamis_random random = tamis_random_start(3, 3);
     for (int64_t length = 0; length < 2200; length += length < 120 ? 1 : 77) {
         sample s = {.rows = 1, .cols = TAMIS_SIZE_MOST, .nnz = length, .entries = room_for(length, sizeof(entry))};
@@ -217,8 +211,7 @@ static void sorts_rows_of_any_length(void **state) {
     }
 }
 
-static void refuses_arguments(void **state) {
-    (void)state;
+TEST(refuses_arguments) {
     int32_t offsets[] = {0, 2, 3}, rows[] = {0, 0, 1}, columns[] = {1, 0, 2}, out[8];
     int64_t permutation[4];
     const tamis_sparse csr = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns};
@@ -260,14 +253,4 @@ static void refuses_arguments(void **state) {
     large.cols = INT64_MAX;
     large.nnz = 0;
     expect_error(TAMIS_ERROR_OVERFLOW, "S.cols = 9223372036854775807", tamis_transpose(&large, out, out, NULL, NULL));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(coo_becomes_csr),   cmocka_unit_test(csr_becomes_coo),
-        cmocka_unit_test(transposes),        cmocka_unit_test(groups_by_buckets),
-        cmocka_unit_test(sorts_rows),        cmocka_unit_test(sorts_rows_of_any_length),
-        cmocka_unit_test(refuses_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

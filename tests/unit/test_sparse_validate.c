@@ -17,8 +17,7 @@ static void expect_bad(const tamis_sparse *S, const char *text) {
     for (int t = 0; t < 3; t++) expect_error(TAMIS_ERROR_PATTERN, text, tamis_validate_threads(S, thread_counts[t]));
 }
 
-static void accepts_samples(void **state) {
-    (void)state;
+TEST(accepts_samples) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 8; types++) {
             sample s = sample_draw((uint64_t)shape, sample_shapes[shape].rows, sample_shapes[shape].cols,
@@ -32,8 +31,7 @@ static void accepts_samples(void **state) {
         }
 }
 
-static void names_the_first_bad_entry(void **state) {
-    (void)state;
+TEST(names_the_first_bad_entry) {
     tamis_random random = tamis_random_start(1, 1);
     for (int types = 0; types < 8; types++) {
         sample s = sample_draw(5, 70000, 80, 140000);
@@ -66,8 +64,7 @@ static void names_the_first_bad_entry(void **state) {
     }
 }
 
-static void names_the_first_bad_offset(void **state) {
-    (void)state;
+TEST(names_the_first_bad_offset) {
     tamis_random random = tamis_random_start(2, 1);
     for (int wide = 0; wide < 2; wide++) {
         const tamis_index_type type = (tamis_index_type)wide;
@@ -102,8 +99,7 @@ static void names_the_first_bad_offset(void **state) {
     }
 }
 
-static void says_it_as_documented(void **state) {
-    (void)state;
+TEST(says_it_as_documented) {
     int32_t offsets[] = {0, 90, 90}, columns[80] = {0};
     tamis_sparse S = {.rows = 2, .cols = 80, .nnz = 80, .offsets = offsets, .columns = columns};
     expect_bad(&S, "offsets[1] = 90 is greater than nnz = 80");
@@ -116,14 +112,4 @@ static void says_it_as_documented(void **state) {
     S.location = TAMIS_DEVICE;
     expect_error(TAMIS_ERROR_ARGUMENT, "S.location", tamis_validate(&S));
     expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_validate(NULL));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepts_samples),
-        cmocka_unit_test(names_the_first_bad_entry),
-        cmocka_unit_test(names_the_first_bad_offset),
-        cmocka_unit_test(says_it_as_documented),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

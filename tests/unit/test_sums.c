@@ -8,7 +8,7 @@
  * and of means of D's rows: fused with softmax of scores that are all 0. test_sums [DEVICE [ALGORITHM...]]: "cpu" and
  * cpu-nonzeros; on a device alone, every algorithm of SDDMM, SpMM and fused there.
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <float.h>
 #include <math.h>
@@ -260,7 +260,7 @@ static bool is_named(const char *algorithm) {
     return false;
 }
 
-static void sums_are_as_exact_as_in_order(void **state) {
+TEST(sums_are_as_exact_as_in_order) {
     int checked = 0;
     (void)state;
     for (int a = 0; a < tamis_algorithm_count(); a++) {
@@ -285,11 +285,10 @@ static int tear_down(void **state) {
     return 0;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_as_exact_as_in_order)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &name)) return 77;
     if (argc == 1) named = usual;
     if (argc > 2) named = (const char *const *)argv + 2;
     dice = tamis_random_start(1, 0);
-    return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+    return test_run(name, NULL, set_up, tear_down);
 }

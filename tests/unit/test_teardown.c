@@ -1,10 +1,10 @@
-/* A leak that a group's teardown finds fails the test: see tests/support/teardown.c. cmocka alone passes it. */
-#include "cmocka_first.h"
+/* A leak that a group's teardown finds fails the test: see tests/support/run.c. cmocka alone passes it. */
+#include "support/test.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
-static void nothing(void **state) { (void)state; }
+TEST(nothing) {}
 
 static int passes(void **state) {
     (void)state;
@@ -23,13 +23,10 @@ static int asserts(void **state) {
 }
 
 /* Not by cmocka's own tests: groups do not nest. */
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing)};
-    const bool counted = cmocka_run_group_tests(tests, NULL, fails) == 1 &&
-                         cmocka_run_group_tests(tests, NULL, asserts) == 1 &&
-                         cmocka_run_group_tests(tests, fails, NULL) == 1;
-    const bool quiet =
-        cmocka_run_group_tests(tests, NULL, passes) == 0 && cmocka_run_group_tests(tests, NULL, NULL) == 0;
+TEST_RUN() {
+    const bool counted = test_run(NULL, NULL, NULL, fails) == 1 && test_run(NULL, NULL, NULL, asserts) == 1 &&
+                         test_run(NULL, NULL, fails, NULL) == 1;
+    const bool quiet = test_run(NULL, NULL, NULL, passes) == 0 && test_run(NULL, NULL, NULL, NULL) == 0;
     printf("%s\n", counted && quiet ? "the teardown counts" : "FAILED: the teardown does not count");
     return !(counted && quiet);
 }

@@ -3,7 +3,7 @@
 #include <tamis/ceilings.h>
 #include <tamis/matrix.h>
 
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -186,7 +186,7 @@ static void *cached_with_little_room(void *context) {
     return NULL;
 }
 
-static void test_small_stacks(void **state) {
+TEST(test_small_stacks) {
     static void *(*const bodies[])(void *) = {with_little_room, cached_with_little_room};
     for (size_t i = 0; i < 2; i++) {
         pthread_attr_t little;
@@ -203,9 +203,9 @@ static void test_small_stacks(void **state) {
 
 #endif
 
-static void test_plans(void **state) { run_all(plans, *state, (worker[THREADS]){{0}}); }
-static void test_messages(void **state) { run_all(messages, *state, (worker[THREADS]){{0}}); }
-static void test_calls(void **state) { run_all(calls, *state, (worker[THREADS]){{0}}); }
+TEST(test_plans) { run_all(plans, *state, (worker[THREADS]){{0}}); }
+TEST(test_messages) { run_all(messages, *state, (worker[THREADS]){{0}}); }
+TEST(test_calls) { run_all(calls, *state, (worker[THREADS]){{0}}); }
 
 static bool same_numbers(const tamis_ceilings *a, const tamis_ceilings *b) {
     return memcmp(a->l1_gbs, b->l1_gbs, sizeof a->l1_gbs) == 0 &&
@@ -214,7 +214,7 @@ static bool same_numbers(const tamis_ceilings *a, const tamis_ceilings *b) {
 }
 
 /* Twice: measured by one of the threads for all, and then known. Nothing is kept on disk. */
-static void test_ceilings(void **state) {
+TEST(test_ceilings) {
     worker first[THREADS], then[THREADS];
     assert_int_equal(tamis_device_set_threads(*state, 1), TAMIS_OK);
     unsetenv("TAMIS_PROBE");
@@ -240,16 +240,8 @@ static int tear_down(void **state) {
     return tamis_memory_live() != 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_ceilings),
-#ifdef SMALL_STACKS
-        cmocka_unit_test(test_small_stacks),
-#endif
-    };
+TEST_RUN() {
     setenv("XDG_CACHE_HOME", "", 1);
     unsetenv("HOME");
-    setenv("TAMIS_PROBE", "0", 1); /* a probe in each of several threads would only measure their quarrel */
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(NULL, NULL, set_up, tear_down);
 }

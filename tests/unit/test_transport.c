@@ -1,5 +1,5 @@
 /* The transport between threads, entry by entry; and groups over tables that programs fill themselves. */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <sched.h>
 #include <stddef.h>
@@ -41,8 +41,7 @@ static void many_rounds(group_rank *self) {
     }
 }
 
-static void carries_data(void **state) {
-    (void)state;
+TEST(carries_data) {
     for (int ranks = 1; ranks <= GROUP_RANKS; ranks++) {
         tamis_transport transports[GROUP_RANKS];
         open_transports(ranks, 600, transports);
@@ -98,7 +97,7 @@ static void one_aborts(group_rank *self) {
     }
 }
 
-static void fails_on_all_ranks(void **state) {
+TEST(fails_on_all_ranks) {
     void (*const bodies[])(group_rank *) = {other_lengths, other_calls, other_calls, one_aborts};
     (void)state;
     for (int i = 0; i < 4; i++)
@@ -153,8 +152,7 @@ static void abort_while_one_reads(group_rank *self) {
     if (self->rank == 0) memset(r->send, 'x', SENT);
 }
 
-static void readers_are_waited_for(void **state) {
-    (void)state;
+TEST(readers_are_waited_for) {
     for (int round = 0; round < 4; round++) {
         reading r = {.send = malloc(SENT), .receive = calloc(1, SENT)};
         assert_true(r.send && r.receive);
@@ -184,7 +182,7 @@ static void abort_of_a_group(group_rank *self) {
             group_says(self, "%s", tamis_last_error());
 }
 
-static void group_is_told(void **state) {
+TEST(group_is_told) {
     tamis_device *const devices[] = {device, device, device};
     tamis_group *groups[3];
     (void)state;
@@ -224,7 +222,7 @@ static void fill_tables(int ranks, tamis_transport *transports, later *tables) {
 }
 
 /* Tables of this version, of a later one that does not use its news, and of an earlier one. */
-static void takes_tables(void **state) {
+TEST(takes_tables) {
     static const size_t sizes[] = {sizeof(tamis_transport), sizeof(later), offsetof(tamis_transport, device_begin)};
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -244,7 +242,7 @@ static void expect_refused(const later *table, tamis_status expected, const char
     assert_null(group);
 }
 
-static void refuses_tables(void **state) {
+TEST(refuses_tables) {
     tamis_transport transport;
     later good, bad;
     (void)state;
@@ -293,7 +291,7 @@ static void open_without_device(group_rank *self) {
         group_says(self, "%s", tamis_last_error());
 }
 
-static void opens_together_or_not(void **state) {
+TEST(opens_together_or_not) {
     tamis_transport transports[2];
     later tables[2];
     (void)state;
@@ -306,12 +304,4 @@ static void opens_together_or_not(void **state) {
     close_transports(2, transports);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(carries_data),           cmocka_unit_test(fails_on_all_ranks),
-        cmocka_unit_test(readers_are_waited_for), cmocka_unit_test(group_is_told),
-        cmocka_unit_test(takes_tables),           cmocka_unit_test(refuses_tables),
-        cmocka_unit_test(opens_together_or_not),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(set_up, tear_down)

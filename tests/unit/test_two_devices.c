@@ -3,7 +3,7 @@
  * device, the second one's part brought back. Nothing but events orders the two.
  *   test_two_devices [DEVICE [DEVICE]]: the second is the next of the kind, or the same where there is no other
  */
-#include "cmocka_first.h"
+#include "support/test.h"
 
 #include <float.h>
 #include <math.h>
@@ -156,7 +156,7 @@ static void release(side *s) {
     tamis_stream_destroy(s->device, s->stream);
 }
 
-static void share_a_product(void **state) {
+TEST(share_a_product) {
     int64_t first[DEVICES + 1];
     (void)state;
     works(tamis_partition(&S, DEVICES, first));
@@ -184,8 +184,7 @@ static void share_a_product(void **state) {
 }
 
 /* Memory of the other device is refused by name, where addresses say whose they are. */
-static void other_memory_is_refused(void **state) {
-    (void)state;
+TEST(other_memory_is_refused) {
     if (strncmp(device_names[0], "cuda", 4) != 0 || strcmp(device_names[0], device_names[1]) == 0)
         skip_because("two devices of CUDA are needed");
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -240,10 +239,9 @@ static const char *second_device(const char *first) {
     return next;
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(share_a_product), cmocka_unit_test(other_memory_is_refused)};
+TEST_RUN() {
     if (!named_device_is_here(argc, argv, &device_names[0])) return 77;
     device_names[1] = argc > 2 ? argv[2] : second_device(device_names[0]);
     printf("%s and %s\n", device_names[0], device_names[1]);
-    return cmocka_run_group_tests_name(device_names[0], tests, set_up, tear_down);
+    return test_run(device_names[0], NULL, set_up, tear_down);
 }

@@ -3,6 +3,8 @@
  * --seeds FOLDER, which writes the models that are spoilt. Prints the seed of each before it begins, where a name is in
  * TAMIS_FUZZ_LOG.
  */
+#include "support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,19 +102,18 @@ static void write_seeds(const char *folder) {
     }
 }
 
-int main(int count, char **arguments) {
+TEST_RUN() {
     static uint8_t spoilt[MOST];
     tamis_device *device;
-    setenv("TAMIS_PROBE", "0", 0);
     fuzz_demand(tamis_device_open("cpu", &device) == TAMIS_OK, "the CPU cannot be opened");
     make_bases(device);
     tamis_device_close(device);
-    if (count > 2 && strcmp(arguments[1], "--seeds") == 0) {
-        write_seeds(arguments[2]);
+    if (argc > 2 && strcmp(argv[1], "--seeds") == 0) {
+        write_seeds(argv[2]);
         return 0;
     }
-    const int64_t models = count > 1 ? strtoll(arguments[1], NULL, 10) : 500;
-    const uint64_t seed = count > 2 ? strtoull(arguments[2], NULL, 10) : (uint64_t)time(NULL);
+    const int64_t models = argc > 1 ? strtoll(argv[1], NULL, 10) : 500;
+    const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
     const char *const log = getenv("TAMIS_FUZZ_LOG");
     printf("%lld models from seed %llu on\n", (long long)models, (unsigned long long)seed);
     fflush(stdout);

@@ -1,4 +1,6 @@
 /* Runs every target on its committed seeds, without libFuzzer: replay [CORPUS]. */
+#include "support/test.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +41,8 @@ static int run_folder(const fuzz_target *target, const char *corpus) {
     return count;
 }
 
-int main(int count, char **arguments) {
-    const char *const corpus = count > 1 ? arguments[1] : FUZZ_CORPUS;
+TEST_RUN() {
+    const char *const corpus = argc > 1 ? argv[1] : TAMIS_SOURCE_FOLDER "/tests/fuzz/corpus";
     int passed = 0, failed = 0;
     for (int i = 0; fuzz_target_at(i); i++) {
         const int files = run_folder(fuzz_target_at(i), corpus);
