@@ -66,7 +66,7 @@ tamis_find_compression(LZMA lzma lzma.h)
 tamis_find_compression(ZSTD zstd zstd.h)
 tamis_find_compression(ISAL isal isa-l/igzip_lib.h)
 
-# src/io/decimal.cc, the one C++ file: the C compiler's driver compiles it, where there is a C++ compiler behind it. It needs no C++ run
+# src/io/text/decimal.cc, the one C++ file: the C compiler's driver compiles it, where there is a C++ compiler behind it. It needs no C++ run
 # time, so that the libraries stay those of C.
 set(TAMIS_HAVE_DECIMAL OFF)
 if(NOT TAMIS_WITH_DECIMAL STREQUAL "OFF")
@@ -80,7 +80,7 @@ if(NOT TAMIS_WITH_DECIMAL STREQUAL "OFF")
         if(CMAKE_SYSROOT)
             set(sysroot "--sysroot=${CMAKE_SYSROOT}")
         endif()
-        execute_process(COMMAND "${CMAKE_C_COMPILER}" ${sysroot} ${TAMIS_DECIMAL_OPTIONS} -fsyntax-only "${PROJECT_SOURCE_DIR}/src/io/decimal.cc"
+        execute_process(COMMAND "${CMAKE_C_COMPILER}" ${sysroot} ${TAMIS_DECIMAL_OPTIONS} -fsyntax-only "${PROJECT_SOURCE_DIR}/src/io/text/decimal.cc"
             RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE reason)
         if(NOT failed)
             set(TAMIS_HAVE_DECIMAL ON)

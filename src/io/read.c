@@ -6,8 +6,8 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "io/formats.h"
-#include "io/input.h"
+#include "io/files/input.h"
+#include "io/formats/formats.h"
 
 /* Shares of the whole that the progress callback sees. */
 static const double LOADED = 0.25, PARSED = 0.9;

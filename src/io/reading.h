@@ -5,7 +5,7 @@
 #include <tamis/matrix.h>
 
 #include "base/status.h"
-#include "io/input.h"
+#include "io/files/input.h"
 #include "io/progress.h"
 
 typedef struct tamis_reading {

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/standard.h"
-#include "io/writing.h"
+#include "io/files/standard.h"
+#include "io/formats/writing.h"
 #include "sparse/check.h"
 #include "sparse/slice.h"
 

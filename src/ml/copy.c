@@ -1,9 +1,9 @@
 /* tamis_model_copy: a second model, which may change while others use the first. */
-#include "ml/method.h"
+#include "ml/fit/options.h"
+#include "ml/fit/place.h"
+#include "ml/methods/method.h"
 #include "ml/model.h"
-#include "ml/options.h"
-#include "ml/place.h"
-#include "ml/predict.h"
+#include "ml/serve/predict.h"
 
 static tamis_status copy_matrix(const tamis_model *model, const tamis_dense *from, tamis_dense *to) {
     *to = (tamis_dense){0};

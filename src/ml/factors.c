@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "ml/calls.h"
-#include "ml/kept.h"
-#include "ml/method.h"
+#include "ml/fit/calls.h"
+#include "ml/fit/place.h"
+#include "ml/methods/method.h"
 #include "ml/model.h"
-#include "ml/place.h"
+#include "ml/serve/kept.h"
 
 void tamis_model_free(tamis_model *model) {
     if (!model) return;

@@ -28,7 +28,7 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
-#include "ml/method.h"
+#include "ml/methods/method.h"
 
 /* New rows take so many steps of conjugate gradients from zero: as many as the system has unknowns end it but for
    rounding. */

@@ -11,7 +11,7 @@
 
 /*
  * Candidates are the algorithms whose predicted time, set-up included, is at most this many times the smallest, the
- * best TAMIS_CANDIDATES_MOST of them. Of the 794 cases of docs/results in which two or more algorithms were timed, the
+ * best TAMIS_CANDIDATES_MOST of them. Of the 794 recorded cases in which two or more algorithms were timed, the
  * fastest was a candidate in all but two (with a factor of 2 in all but 23), and never more than the fourth.
  */
 static const double candidates_within = 3;

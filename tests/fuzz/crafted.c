@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "ml/model_file.h"
+#include "ml/files/model_file.h"
 
 enum { LINES = 80, LINE = 160, NUMBERS = 40 * 64 };
 

@@ -17,7 +17,7 @@
 #include "base/cache_folder.h"
 #include "base/memory.h"
 #include "gpu/compile/program_cache.h"
-#include "ml/model_file.h"
+#include "ml/files/model_file.h"
 #include "select/remembered.h"
 
 enum { PATH = 1200, MODEL_MOST = 1 << 16 };

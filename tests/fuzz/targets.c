@@ -13,7 +13,7 @@
 #include <tamis/structure.h>
 
 #include "base/memory.h"
-#include "io/number.h"
+#include "io/text/number.h"
 
 /* Results with more rows or columns than this are read as an unsorted COO only: a file of 20 bytes may rightly need 8
    TB of offsets. */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "io/number.h"
+#include "io/text/number.h"
 #include "support/decimal_comma.h"
 #include "support/skip.h"
 #include "test_io_support.h"

@@ -2,8 +2,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "io/npy.h"
-#include "io/zip.h"
+#include "io/formats/npy.h"
+#include "io/pack/zip.h"
 #include "support/skip.h"
 #include "test_io_support.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/temporaries.h"
-#include "io/output.h"
+#include "io/files/output.h"
 #include "io_folder.h"
 #include "support/skip.h"
 #include "test_io_support.h"

@@ -3,7 +3,7 @@
 #include <tamis/structure.h>
 
 #include "base/random.h"
-#include "io/output.h"
+#include "io/files/output.h"
 #include "support/shared_data.h"
 #include "support/skip.h"
 #include "test_ml_support.h"

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "ml/dirichlet.h"
+#include "ml/fit/place.h"
+#include "ml/methods/dirichlet.h"
 #include "ml/model.h"
-#include "ml/place.h"
 #include "named_device.h"
 #include "support/works.h"
 #include "topics_reference.h"

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "ml/method.h"
-#include "ml/methods.h"
-#include "ml/model_file.h"
-#include "ml/place.h"
+#include "ml/files/model_file.h"
+#include "ml/fit/place.h"
+#include "ml/methods/method.h"
+#include "ml/methods/methods.h"
 #include "model_files.h"
 #include "support/decimal_comma.h"
 

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "eliminate.h"
-#include "ml/canonical.h"
+#include "ml/data/canonical.h"
 #include "ml/model.h"
 #include "support/works.h"
 

@@ -9,12 +9,12 @@
 #include <tamis/ml.h>
 
 #include "base/random.h"
-#include "ml/method.h"
-#include "ml/methods.h"
+#include "ml/fit/options.h"
+#include "ml/fit/place.h"
+#include "ml/methods/method.h"
+#include "ml/methods/methods.h"
 #include "ml/model.h"
-#include "ml/operands.h"
-#include "ml/options.h"
-#include "ml/place.h"
+#include "ml/serve/operands.h"
 
 #define EXPECT_OK(call)                                                                                                \
     do {                                                                                                               \

@@ -2,11 +2,11 @@
 #include "support/test.h"
 
 #include "base/memory.h"
-#include "ml/coherence.h"
-#include "ml/methods.h"
+#include "ml/fit/score.h"
+#include "ml/methods/methods.h"
 #include "ml/numbers.h"
-#include "ml/predict.h"
-#include "ml/score.h"
+#include "ml/serve/coherence.h"
+#include "ml/serve/predict.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ml/place.h"
+#include "ml/fit/place.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h"

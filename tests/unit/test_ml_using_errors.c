@@ -2,7 +2,7 @@
 #include "support/test.h"
 
 #include "base/memory.h"
-#include "ml/place.h"
+#include "ml/fit/place.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h"

@@ -1,6 +1,6 @@
 /*
  * The part of OpenCL 1.2 that Tamis uses, declared here so that no SDK is needed to build.
- * tests/unit/test_opencl_api.c compares it with CL/cl.h where that is installed.
+ * tests/gpu/test_api_headers.c compares it with CL/cl.h where that is installed.
  */
 #ifndef TAMIS_GPU_RUNTIME_OPENCL_API_H
 #define TAMIS_GPU_RUNTIME_OPENCL_API_H

@@ -7,7 +7,7 @@
 #include <tamis/matrix.h>
 #include <tamis/tamis.h>
 
-#include "io/formats.h"
+#include "io/formats/formats.h"
 
 const char *tool_choice_name(const tool_choices *choices, int index) {
     if (choices->name_at) return choices->name_at(index);

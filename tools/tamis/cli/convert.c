@@ -13,7 +13,7 @@
 #include "cli/source.h"
 #include "cli/text.h"
 #include "cli/visible.h"
-#include "io/standard_format.h"
+#include "io/formats/standard_format.h"
 
 typedef struct settings {
     tool_reading reading;

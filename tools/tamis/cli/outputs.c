@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
-#include "io/output.h"
-#include "io/standard.h"
+#include "io/files/output.h"
+#include "io/files/standard.h"
 
 typedef struct named_file {
     char called[40]; /* "--output", or the operand's name */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
-#include "io/formats.h"
+#include "io/formats/formats.h"
 
 void tool_text_add(tool_text *text, const char *format, ...) {
     va_list arguments;

@@ -10,8 +10,8 @@
 #include "cli/progress.h"
 #include "cli/source.h"
 #include "cli/text.h"
-#include "io/formats.h"
-#include "io/standard_format.h"
+#include "io/formats/formats.h"
+#include "io/formats/standard_format.h"
 #include "model/options.h"
 
 bool tool_method_of_documents(tamis_method method) { return tool_method_about(method)->data == TAMIS_DATA_COUNTS; }

@@ -18,7 +18,7 @@
 #include "cli/visible.h"
 #include "group/join.h"
 #include "group/ranks.h"
-#include "io/output.h"
+#include "io/files/output.h"
 #include "model/choice.h"
 #include "model/data.h"
 #include "model/options.h"

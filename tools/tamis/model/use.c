@@ -10,7 +10,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/visible.h"
-#include "io/standard.h"
+#include "io/files/standard.h"
 
 bool tool_is_model(const char *path) {
     static const char magic[8] = {'\x89', 'T', 'A', 'M', 'I', 'S', '\r', '\n'};

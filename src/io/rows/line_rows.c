@@ -1,0 +1,255 @@
+/*
+ * Lists of nonzeros on the shortest way to rows. While the rows of the file rise, its entries are appended to the
+ * result's arrays. From where they fall they are dealt out to buckets, and from the first index that 32 bits do not
+ * hold they are a list of entries.
+ */
+#include "io/rows/line_rows.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/rows/buckets.h"
+
+typedef enum line_way { WAY_ROWS, WAY_BUCKETS, WAY_ENTRIES } line_way;
+
+typedef struct appending {
+    const tamis_reading *reading;
+    const tamis_line_form *form;
+    tamis_line_list *list;
+    line_way way;
+    tamis_buckets buckets;
+    int64_t offsets;  /* rows: there is room for so many, */
+    int64_t capacity; /* and for so many entries */
+    int64_t row;      /* the first whose offset is not known yet */
+} appending;
+
+static void free_list(tamis_line_list *list) {
+    tamis_rows_free(&list->rows);
+    tamis_entries_free(&list->entries);
+}
+
+static bool keeps_values(const tamis_line_rule *rule) {
+    return rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
+}
+
+/* ------------------------------------------------------------------------------------------- rows that rise */
+
+static bool rows_rise(const tamis_entries *window, int64_t least) {
+    const int32_t *const rows = window->row_indices;
+    if (window->count == 0) return true;
+    bool falls = rows[0] < least;
+    for (int64_t t = 1; t < window->count; t++) falls |= rows[t] < rows[t - 1];
+    return !falls;
+}
+
+/* Puts a larger array in the place of *array, which holds `before`. */
+static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
+    return *array ? tamis_reallocate(before, count, size, what, array) : tamis_allocate(count, size, what, array);
+}
+
+/* Makes room for the window's entries, and for those that are likely to come. */
+static tamis_status reserve(appending *to, const tamis_entries *window, double share) {
+    const tamis_line_rule *const rule = to->form->rule;
+    tamis_rows *const list = &to->list->rows;
+    const int64_t rows = rule->rows != INT64_MAX ? rule->rows : window->rows, needed = list->count + window->count;
+    if (rows >= to->offsets) {
+        TRY(tamis_check_backing(to->reading, rows));
+        int64_t most = rows + 1;
+        if (rule->rows == INT64_MAX) most = tamis_guess_entries(most, share, 2 * most); /* one id may be far off */
+        TRY(enlarge(to->offsets, most, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+        to->offsets = most;
+    }
+    if (needed <= to->capacity) return TAMIS_OK;
+    const int64_t most = tamis_guess_entries(needed, share, rule->count);
+    TRY(enlarge(to->capacity, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    if (keeps_values(rule))
+        TRY(enlarge(to->capacity, most, tamis_type_size(list->value_type), "the values", &list->values));
+    to->capacity = most;
+    return TAMIS_OK;
+}
+
+static void copy_columns(const tamis_rows *list, const tamis_entries *window) {
+    if (list->index_type == TAMIS_I32)
+        memcpy((int32_t *)list->columns + list->count, window->columns, (size_t)window->count * sizeof(int32_t));
+    else
+        for (int64_t t = 0; t < window->count; t++)
+            ((int64_t *)list->columns)[list->count + t] = ((const int32_t *)window->columns)[t];
+}
+
+static void copy_values(const tamis_rows *list, const tamis_entries *window) {
+    const size_t size = tamis_type_size(list->value_type);
+    if (!list->values) return;
+    if (list->value_type == window->value_type)
+        memcpy((char *)list->values + (size_t)list->count * size, window->values, (size_t)window->count * size);
+    else
+        for (int64_t t = 0; t < window->count; t++)
+            tamis_element_store(list->values, list->value_type, list->count + t,
+                                tamis_element_load(window->values, window->value_type, t));
+}
+
+static tamis_status append_rows(appending *to, const tamis_entries *window, double share) {
+    tamis_rows *const list = &to->list->rows;
+    const int32_t *const rows = window->row_indices;
+    TRY(reserve(to, window, share));
+    for (int64_t t = 0; t < window->count; t++)
+        for (; to->row <= rows[t]; to->row++) tamis_rows_set_offset(list, to->row, list->count + t);
+    if (window->count > 0) {
+        copy_columns(list, window);
+        copy_values(list, window);
+    }
+    list->count += window->count;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- other ways */
+
+static tamis_status add_to_buckets(appending *to, const tamis_entries *window) {
+    const bool columns_too = to->form->mirror != 0 && window->cols > window->rows;
+    return tamis_buckets_add(&to->buckets, window, columns_too ? window->cols : window->rows);
+}
+
+/* Takes some of the rows from *row on, beginning with entry *at, as entries. */
+static void take_some(const appending *to, int64_t *row, int64_t *at, int64_t most, tamis_entries *some) {
+    const tamis_rows *const list = &to->list->rows;
+    for (some->count = 0; *at < list->count && some->count < most; ++*at) {
+        while (*row + 1 < to->row && tamis_rows_offset(list, *row + 1) <= *at) ++*row;
+        tamis_entries_set(some, some->count++, *row, tamis_index_load(list->columns, list->index_type, *at),
+                          list->values ? tamis_element_load(list->values, list->value_type, *at) : 0);
+    }
+}
+
+/* Frees the arrays alone: sizes and types stay. */
+static void empty_rows(tamis_rows *list) {
+    tamis_rows kept = *list;
+    tamis_rows_free(list);
+    kept.offsets = kept.columns = kept.values = NULL;
+    *list = kept;
+}
+
+static tamis_status turn_to_buckets(appending *to, const tamis_entries *window) {
+    enum { SOME = 1 << 16 };
+    const int64_t most = to->list->rows.count < SOME ? to->list->rows.count : SOME;
+    tamis_entries some;
+    to->way = WAY_BUCKETS;
+    tamis_status status = tamis_entries_create(to->reading, most, false, keeps_values(to->form->rule), &some);
+    some.rows = window->rows;
+    some.cols = window->cols;
+    for (int64_t row = 0, at = 0; status == TAMIS_OK && at < to->list->rows.count;) {
+        take_some(to, &row, &at, SOME, &some);
+        status = add_to_buckets(to, &some);
+    }
+    tamis_entries_free(&some);
+    empty_rows(&to->list->rows);
+    return status;
+}
+
+static tamis_status turn_to_entries(appending *to) {
+    to->way = WAY_ENTRIES;
+    to->list->as_rows = false;
+    to->list->mirrored = to->form->mirror != 0;
+    TRY(tamis_entries_create(to->reading, 1, true, keeps_values(to->form->rule), &to->list->entries));
+    return tamis_buckets_to_entries(&to->buckets, &to->list->entries);
+}
+
+static tamis_status append_entries(appending *to, const tamis_entries *window, double share) {
+    tamis_entries *const entries = &to->list->entries;
+    const double mirror = to->form->mirror;
+    const int64_t needed = entries->count + (mirror != 0 ? 2 : 1) * window->count;
+    if (needed > entries->capacity) TRY(tamis_entries_reserve(entries, tamis_guess_entries(needed, share, -1)));
+    for (int64_t t = 0; t < window->count; t++) {
+        const int64_t row = tamis_index_load(window->row_indices, window->index_type, t);
+        const int64_t column = tamis_index_load(window->columns, window->index_type, t);
+        const double value = window->values ? tamis_element_load(window->values, window->value_type, t) : 0;
+        tamis_entries_set(entries, entries->count++, row, column, value);
+        if (mirror != 0 && row != column) tamis_entries_set(entries, entries->count++, column, row, mirror * value);
+    }
+    entries->rows = window->rows;
+    entries->cols = window->cols;
+    return TAMIS_OK;
+}
+
+static tamis_status append(void *context, const tamis_entries *window, double share) {
+    appending *const to = context;
+    tamis_rows *const list = &to->list->rows;
+    list->rows = window->rows;
+    list->cols = window->cols;
+    if (to->way != WAY_ENTRIES && window->index_type != TAMIS_I32) {
+        if (to->way == WAY_ROWS) TRY(turn_to_buckets(to, window));
+        TRY(turn_to_entries(to));
+    }
+    if (to->way == WAY_ROWS &&
+        (!rows_rise(window, to->row - 1) || !tamis_index_holds(list->offset_type, list->count + window->count)))
+        TRY(turn_to_buckets(to, window));
+    if (to->way == WAY_ROWS) return append_rows(to, window, share);
+    return to->way == WAY_BUCKETS ? add_to_buckets(to, window) : append_entries(to, window, share);
+}
+
+/* ------------------------------------------------------------------------------------------- the whole */
+
+/* Sets an offset for each row, also for those behind the last entry. */
+static tamis_status end_rows(appending *to) {
+    tamis_rows *const list = &to->list->rows;
+    TRY(tamis_check_backing(to->reading, list->rows));
+    if (to->way == WAY_BUCKETS) return tamis_buckets_to_rows(&to->buckets, list);
+    if (list->rows >= to->offsets)
+        TRY(enlarge(to->offsets, list->rows + 1, tamis_index_size(list->offset_type), "the row offsets",
+                    &list->offsets));
+    for (; to->row <= list->rows; to->row++) tamis_rows_set_offset(list, to->row, list->count);
+    return TAMIS_OK;
+}
+
+static void set_sizes(const tamis_line_form *form, int64_t *rows, int64_t *cols) {
+    if (form->rule->rows != INT64_MAX) *rows = form->rule->rows;
+    if (form->rule->cols != INT64_MAX) *cols = form->rule->cols;
+    if (form->square) *rows = *cols = *rows > *cols ? *rows : *cols;
+}
+
+static void start(const tamis_reading *reading, appending *to) {
+    to->buckets = (tamis_buckets){.value_type = reading->options.value_type,
+                                  .with_values = keeps_values(to->form->rule),
+                                  .mirror = to->form->mirror,
+                                  .threads = reading->threads};
+    *to->list = (tamis_line_list){.as_rows = true,
+                                  .rows = {.offset_type = reading->options.offset_type,
+                                           .index_type = reading->options.index_type,
+                                           .value_type = reading->options.value_type,
+                                           .sort = true}};
+}
+
+static tamis_status read_rows(const tamis_reading *reading, const tamis_line_form *form, tamis_line_list *list) {
+    appending to = {.reading = reading, .form = form, .list = list};
+    tamis_status status = TAMIS_OK;
+    start(reading, &to);
+    if (form->mirror != 0) to.way = WAY_BUCKETS;
+    TRY_GOTO(failed, tamis_read_windows(reading, form->rule, form->body, append, &to));
+    set_sizes(form, &list->rows.rows, &list->rows.cols);
+    if (to.way == WAY_ENTRIES)
+        set_sizes(form, &list->entries.rows, &list->entries.cols);
+    else
+        TRY_GOTO(failed, end_rows(&to));
+    return TAMIS_OK;
+failed:
+    tamis_buckets_free(&to.buckets);
+    free_list(list);
+    return status;
+}
+
+/* Whether rows come without a detour: a CSR of 32-bit indices, and more lines than are in memory at once. */
+static bool wants_rows(const tamis_reading *reading, const tamis_line_form *form) {
+    const tamis_line_rule *const rule = form->rule;
+    const bool any = rule->rows == INT64_MAX;
+    return reading->options.format == TAMIS_CSR && !form->any_ids && !reading->input->ended &&
+           (any || (!tamis_needs_wide(rule->rows) && !tamis_needs_wide(rule->cols)));
+}
+
+tamis_status tamis_read_line_list(const tamis_reading *reading, const tamis_line_form *form, tamis_line_list *list) {
+    if (wants_rows(reading, form)) return read_rows(reading, form, list);
+    *list = (tamis_line_list){.as_rows = false};
+    return tamis_read_lines(reading, form->rule, form->body, &list->entries);
+}
+
+tamis_status tamis_line_list_finish(const tamis_reading *reading, tamis_status status, tamis_line_list *list,
+                                    tamis_owned_sparse **matrix) {
+    return list->as_rows ? tamis_rows_finish(reading, status, &list->rows, matrix)
+                         : tamis_entries_finish(reading, status, &list->entries, matrix);
+}

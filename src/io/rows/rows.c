@@ -1,0 +1,199 @@
+/* CSR lists of nonzeros. */
+#include "io/rows/rows.h"
+
+#include "base/memory.h"
+#include "sparse/matrix.h"
+#include "sparse/order.h"
+
+tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
+                               bool with_values, tamis_rows *list) {
+    const tamis_read_options *const options = &reading->options;
+    tamis_status status = TAMIS_OK;
+    *list = (tamis_rows){.rows = rows,
+                         .offset_type =
+                             tamis_index_holds(options->offset_type, capacity) ? options->offset_type : TAMIS_I64,
+                         .index_type = wide ? TAMIS_I64 : options->index_type,
+                         .value_type = reading->options.value_type};
+    TRY_GOTO(failed, tamis_allocate(rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+    TRY_GOTO(failed,
+             tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    if (with_values)
+        TRY_GOTO(failed, tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values));
+    tamis_rows_set_offset(list, 0, 0);
+    return TAMIS_OK;
+failed:
+    tamis_rows_free(list);
+    return status;
+}
+
+void tamis_rows_free(tamis_rows *list) {
+    tamis_release(list->offsets);
+    tamis_release(list->columns);
+    tamis_release(list->values);
+    *list = (tamis_rows){0};
+}
+
+/* ------------------------------------------------------------------------------------------- a line a row */
+
+/* What there is room for in the list's arrays. */
+typedef struct rows_room {
+    int64_t rows, entries;
+} rows_room;
+
+static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
+    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
+}
+
+/* Makes room for the rows and pairs of the window, and for those that are likely to come. */
+static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
+    const double share = input->ended ? 1 : tamis_input_share(input);
+    int64_t rows = list->rows + 1, entries = list->count;
+    for (const char *p = input->text.begin; p < input->text.end; p++) {
+        rows += *p == '\n';
+        entries += *p == ':';
+    }
+    if (rows > room->rows) {
+        const int64_t most = tamis_guess_entries(rows, share, -1);
+        TRY(enlarge(room->rows + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+        room->rows = most;
+    }
+    if (entries <= room->entries) return TAMIS_OK;
+    const int64_t most = tamis_guess_entries(entries, share, -1);
+    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
+    room->entries = most;
+    return TAMIS_OK;
+}
+
+static tamis_status read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take, void *context,
+                               tamis_rows *list) {
+    tamis_input *const input = reading->input;
+    const tamis_bounded_text *const text = &input->text;
+    rows_room room = {1, 1};
+    for (;;) {
+        TRY(make_room(input, list, &room));
+        for (const char *p = tamis_skip_comments(text, text->begin, comments); p < text->end;
+             p = tamis_skip_comments(text, p, comments)) {
+            TRY(take(context, text, &p, list));
+            tamis_rows_set_offset(list, ++list->rows, list->count);
+        }
+        const double share = input->ended ? 1 : tamis_input_share(input);
+        TRY(tamis_progress_step(&reading->progress, share, text->name));
+        if (input->ended) return TAMIS_OK;
+        TRY(tamis_input_next(input));
+    }
+}
+
+/* An index that the result's indices cannot hold is refused with the number of columns, in the end. */
+tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
+                                   void *context, tamis_rows *list) {
+    TRY(tamis_rows_create(reading, 1, 1, false, tamis_wants_values(reading), list));
+    list->rows = 0;
+    const tamis_status status = read_pairs(reading, comments, take, context, list);
+    if (status != TAMIS_OK) tamis_rows_free(list);
+    return status;
+}
+
+tamis_sparse tamis_rows_view(const tamis_rows *list) {
+    return (tamis_sparse){.format = TAMIS_CSR,
+                          .location = TAMIS_HOST,
+                          .rows = list->rows,
+                          .cols = list->cols,
+                          .nnz = list->count,
+                          .index_type = list->index_type,
+                          .offset_type = list->offset_type,
+                          .value_type = list->value_type,
+                          .offsets = list->offsets,
+                          .columns = list->columns,
+                          .values = list->values};
+}
+
+/* ------------------------------------------------------------------------------------------- in place */
+
+/* Whether the arrays can become the result's, because they have its types. Values may still be doubles. */
+static bool can_stay(const tamis_read_options *options, const tamis_rows *list) {
+    return options->format == TAMIS_CSR && options->index_type == list->index_type &&
+           options->offset_type == list->offset_type;
+}
+
+/* Sorts the rows. It needs as much room as the longest rows. */
+static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *list) {
+    const tamis_sparse view = tamis_rows_view(list);
+    return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
+}
+
+/* Copies an array that is half empty into a smaller one. */
+static tamis_status shrink(int64_t before, int64_t after, size_t size, const char *what, void **array) {
+    if (!*array || after > before / 2) return TAMIS_OK;
+    return tamis_reallocate(before, after, size, what, array);
+}
+
+/* Gives a pattern its ones, which merging counts. */
+static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
+    if (list->values) return TAMIS_OK;
+    list->value_type = reading->options.value_type;
+    TRY(tamis_allocate(list->count, tamis_type_size(list->value_type), "the values", &list->values));
+    for (int64_t t = 0; t < list->count; t++) tamis_element_store(list->values, list->value_type, t, 1);
+    return TAMIS_OK;
+}
+
+/* Merges what is repeated. The sums of a pattern are counts, unless it is to stay one. */
+static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
+    const int64_t before = list->count;
+    const tamis_sparse pattern = tamis_rows_view(list);
+    int64_t duplicates = 0;
+    tamis_is_sorted(&pattern, reading->threads, &duplicates);
+    if (duplicates == 0) return TAMIS_OK;
+    if (reading->options.duplicates == TAMIS_DUPLICATES_SUM && tamis_wants_values(reading))
+        TRY(fill_ones(reading, list));
+    const tamis_sparse view = tamis_rows_view(list);
+    tamis_owned_sparse merged = {
+        .view = view, .offsets = list->offsets, .columns = list->columns, .values = list->values};
+    tamis_merge_in_place(&merged, reading->options.duplicates == TAMIS_DUPLICATES_LAST);
+    list->count = merged.view.nnz;
+    TRY(shrink(before, list->count, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    return shrink(before, list->count, tamis_type_size(list->value_type), "the values", &list->values);
+}
+
+/* Makes doubles of a list of entries values of the result. */
+static tamis_status round_values(const tamis_reading *reading, tamis_rows *list) {
+    const tamis_type from = list->value_type, to = reading->options.value_type;
+    void *values = NULL;
+    list->value_type = to;
+    if (!list->values || from == to) return TAMIS_OK;
+    TRY(tamis_allocate(list->count, tamis_type_size(to), "the values", &values));
+    for (int64_t t = 0; t < list->count; t++)
+        tamis_element_store(values, to, t, tamis_element_load(list->values, from, t));
+    tamis_release(list->values);
+    list->values = values;
+    return TAMIS_OK;
+}
+
+/* Makes the arrays those of the result; empties *list, also on failure. */
+static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
+    tamis_status status = TAMIS_OK;
+    if (reading->options.values == TAMIS_VALUES_ONES) TRY_GOTO(failed, fill_ones(reading, list));
+    if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, sort_rows(reading, list));
+    if (reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, merge(reading, list));
+    TRY_GOTO(failed, round_values(reading, list));
+    const tamis_sparse shape = tamis_rows_view(list);
+    status = tamis_owned_sparse_adopt(&shape, list->offsets, NULL, list->columns, list->values, matrix);
+    *list = (tamis_rows){0};
+    return status;
+failed:
+    tamis_rows_free(list);
+    return status;
+}
+
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
+                               tamis_owned_sparse **matrix) {
+    TRY_GOTO(done, status);
+    tamis_input_close(reading->input); /* the text is of no more use */
+    TRY_GOTO(done, tamis_check_sizes(reading, list->rows, list->cols, list->count));
+    if (can_stay(&reading->options, list)) return hand_over(reading, list, matrix);
+    const tamis_sparse view = tamis_rows_view(list);
+    status = tamis_convert_read(reading, &view, list->sort, matrix);
+done:
+    tamis_rows_free(list);
+    return status;
+}

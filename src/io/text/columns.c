@@ -1,0 +1,496 @@
+/*
+ * See columns.h. The first lines decide: one of titles says what its columns are by names, and lines without titles are
+ * looked at for what is no list of pairs with ratings.
+ */
+#include "io/text/columns.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/status.h"
+#include "io/pack/unpack.h"
+
+enum { NAME_BYTES = 128, LOOKED_AT = 64, MOST_UNTITLED = 4 };
+
+static const char *const roles[TAMIS_ROLES] = {"user", "item", "rating", "time"};
+static const char *const ends[TAMIS_ROLES] = {"from", "to", "weight", "time"}; /* of a graph */
+
+/* Names in lower case, without anything but letters and digits, and without "id", "name" or "s" at their end. */
+static const char *const known[TAMIS_ROLES][32] = {
+    {"user", "u", "customer", "member", "visitor", "reviewer", "account", "person", "client", "reader", "viewer",
+     "listener", "source", "src", "from", "fromnode", "head", NULL},
+    {"item",  "i",       "movie",  "film", "product",  "artist", "book",       "isbn",  "song", "track",
+     "album", "article", "page",   "url",  "business", "asin",   "parentasin", "anime", "game", "show",
+     "joke",  "sku",     "target", "dst",  "to",       "tonode", "tail",       NULL},
+    {"rating", "r", "score", "star", "value", "count", "play", "playcount", "quantity", "weight", "preference",
+     "overall", NULL},
+    {"time", "t", "timestamp", "date", "datetime", "unixtime", "unixreviewtime", "ts", "created", "createdat", NULL}};
+
+/* ------------------------------------------------------------------------------------------ titles */
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & '\x80'); }
+
+/* Returns the length of a title without RecBole's type, "user_id:token"; all of it where there is none. */
+static size_t untyped_length(const tamis_field *f) {
+    static const char *const types[] = {":token", ":float", ":token_seq", ":float_seq"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const size_t length = strlen(types[i]);
+        if (f->length > length && memcmp(f->begin + f->length - length, types[i], length) == 0)
+            return f->length - length;
+    }
+    return f->length;
+}
+
+/* Whether each field is a title with its type. */
+static bool are_typed(const tamis_field *fields, int count) {
+    for (int i = 0; i < count; i++)
+        if (untyped_length(&fields[i]) == fields[i].length) return false;
+    return count >= 2;
+}
+
+/* Writes a name as in `known`; false if nothing is left of it. */
+static bool simplify(const tamis_field *f, char name[NAME_BYTES]) {
+    static const char *const endings[] = {"id", "name", "s"};
+    const size_t untyped = untyped_length(f);
+    size_t length = 0;
+    for (size_t i = 0; i < untyped && length + 1 < NAME_BYTES; i++) {
+        const char c = f->begin[i], lower = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+        if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9')) name[length++] = lower;
+    }
+    name[length] = '\0';
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t ending = strlen(endings[i]);
+        if (length > ending + 2 && strcmp(name + length - ending, endings[i]) == 0) {
+            length -= ending;
+            name[length] = '\0';
+        }
+    }
+    return length > 0;
+}
+
+static bool is_known(const tamis_field *f, int role) {
+    char name[NAME_BYTES];
+    if (!simplify(f, name)) return false;
+    for (const char *const *one = known[role]; *one; one++)
+        if (strcmp(name, *one) == 0) return true;
+    return false;
+}
+
+/* Whether a title is of an end of an edge. */
+static bool is_of_graph(const tamis_field *f) {
+    static const char *const titles[] = {"source", "src", "from", "fromnode", "head",
+                                         "target", "dst", "to",   "tonode",   "tail"};
+    char name[NAME_BYTES];
+    if (!simplify(f, name)) return false;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strcmp(name, titles[i]) == 0) return true;
+    return false;
+}
+
+/* Whether a title is that of the numbers of rows, as pandas and R write them. */
+static bool is_of_rows(const tamis_field *f) {
+    static const char pandas[] = "Unnamed: ";
+    return f->length == 0 || (f->length >= sizeof pandas && memcmp(f->begin, pandas, sizeof pandas - 1) == 0);
+}
+
+/* The first column with a known name, -1 for none. */
+static int find_known(const tamis_field *fields, int count, int role) {
+    for (int i = 0; i < count; i++)
+        if (is_known(&fields[i], role)) return i;
+    return -1;
+}
+
+/* Whether the field stands where a number should and is a title: a word, and not one for a missing number. */
+static bool is_title_of_numbers(const tamis_field_form *form, const tamis_field *f) {
+    static const char *const missing[] = {"na", "n/a", "nan", "null", "none", "inf", "infinity"};
+    double ignored;
+    char word[16] = {0};
+    if (f->length == 0 || !is_letter(f->begin[0]) || tamis_field_number(form, f, &ignored)) return false;
+    if (f->length >= sizeof word) return true;
+    for (size_t i = 0; i < f->length; i++)
+        word[i] = (char)(f->begin[i] >= 'A' && f->begin[i] <= 'Z' ? f->begin[i] + ('a' - 'A') : f->begin[i]);
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        if (strcmp(word, missing[i]) == 0) return false;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ columns asked for */
+
+/* Finds a name among the titles, or takes it for a number from 1. A title that is a number is quoted. */
+static tamis_status find_requested(const tamis_bounded_text *text, const tamis_field *fields, int count,
+                                   const char *line, const char *name, size_t length, int *at, bool *by_title) {
+    const bool digits = strspn(name, "0123456789") >= length;
+    for (int i = 0; i < count; i++)
+        if ((fields[i].length == length || untyped_length(&fields[i]) == length) && (fields[i].quoted || !digits) &&
+            memcmp(fields[i].begin, name, length) == 0) {
+            *at = i;
+            *by_title = true;
+            return TAMIS_OK;
+        }
+    char *end;
+    const long number = strtol(name, &end, 10);
+    if (end != name + length || number < 1 || number > TAMIS_FIELDS_MOST)
+        return tamis_text_fail(text, line, "a line of titles with '%.*s', as the columns are named", (int)length, name);
+    *at = (int)number - 1;
+    return TAMIS_OK;
+}
+
+/* A line has a field for each role, so that no two roles share one. */
+static tamis_status check_apart(const char *requested, const tamis_columns *columns) {
+    for (int role = 1; role < TAMIS_ROLES; role++)
+        for (int other = 0; other < role; other++)
+            if (columns->at[role] >= 0 && columns->at[role] == columns->at[other])
+                return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                                  "columns = \"%s\": %s= and %s= are both column %d: name a column of its own for each",
+                                  requested, roles[other], roles[role], columns->at[role] + 1);
+    return TAMIS_OK;
+}
+
+static bool is_word(const char *p, const char *end, const char *word) {
+    return strlen(word) == (size_t)(end - p) && memcmp(p, word, (size_t)(end - p)) == 0;
+}
+
+static tamis_status take_requested(const tamis_bounded_text *text, const tamis_field *fields, int count,
+                                   const char *line, const char *requested, tamis_columns *columns, bool *by_title) {
+    for (const char *p = requested; *p;) {
+        const size_t length = strcspn(p, ",");
+        const char *const equals = memchr(p, '=', length);
+        int role = 0;
+        while (equals && role < TAMIS_ROLES && !is_word(p, equals, roles[role]) && !is_word(p, equals, ends[role]))
+            role++;
+        if (!equals || role == TAMIS_ROLES || equals + 1 == p + length)
+            return tamis_fail(
+                TAMIS_ERROR_ARGUMENT,
+                "columns = \"%s\": expected user=NAME,item=NAME and maybe rating=NAME and time=NAME, where "
+                "NAME is a title or a number from 1",
+                requested);
+        if (columns->at[role] >= 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = \"%s\": %s= is given twice: name one column for it",
+                              requested, roles[role]);
+        TRY(find_requested(text, fields, count, line, equals + 1, length - (size_t)(equals + 1 - p), &columns->at[role],
+                           by_title));
+        p += length + (p[length] == ',');
+    }
+    for (int role = 0; role < 2; role++)
+        if (columns->at[role] < 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = \"%s\": %s= is missing", requested, roles[role]);
+    TRY(check_apart(requested, columns));
+    columns->named = columns->known = true;
+    columns->graph = strncmp(requested, "from=", 5) == 0 || strstr(requested, ",from=");
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ columns by titles */
+
+static bool is_taken(const tamis_columns *columns, int at) {
+    for (int role = 0; role < TAMIS_ROLES; role++)
+        if (columns->at[role] == at) return true;
+    return false;
+}
+
+static tamis_status ask_for_columns(const tamis_bounded_text *text, const char *line, const char *what) {
+    return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, line,
+                             "%s: name the columns, by titles or by numbers from 1: --columns "
+                             "user=1,item=2,rating=3,time=4 (`columns` in the options)",
+                             what);
+}
+
+/* Titles that do not tell user and item are of columns in order, unless one of them is known and stands elsewhere (x, y
+   and t may be anything), or one of four or more may be anything. */
+static tamis_status check_in_order(const tamis_bounded_text *text, const char *line, const tamis_field *fields,
+                                   int count, const int found[TAMIS_ROLES]) {
+    bool moved = count > MOST_UNTITLED || (count > 0 && is_of_rows(&fields[0]));
+    for (int role = 0; role < TAMIS_ROLES; role++)
+        moved |= found[role] >= 0 && found[role] != role && fields[found[role]].length > 1;
+    moved |= count == MOST_UNTITLED && found[TAMIS_ROLE_RATING] < 0 && found[TAMIS_ROLE_TIME] < 0;
+    return moved && count > 2 ? ask_for_columns(text, line, "the titles do not tell both user and item") : TAMIS_OK;
+}
+
+/* Sets the columns by the names of the titles, where they tell user and item. A rating without a known name is the one
+   column that is left. */
+static tamis_status use_titles(const tamis_bounded_text *text, const char *line, const tamis_field *fields, int count,
+                               tamis_columns *columns) {
+    int found[TAMIS_ROLES], left = -1, lefts = 0;
+    for (int role = 0; role < TAMIS_ROLES; role++) found[role] = find_known(fields, count, role);
+    if (found[TAMIS_ROLE_USER] < 0 || found[TAMIS_ROLE_ITEM] < 0)
+        return check_in_order(text, line, fields, count, found);
+    memcpy(columns->at, found, sizeof found);
+    columns->known = true;
+    columns->graph = is_of_graph(&fields[found[TAMIS_ROLE_USER]]) && is_of_graph(&fields[found[TAMIS_ROLE_ITEM]]);
+    if (found[TAMIS_ROLE_RATING] >= 0) return TAMIS_OK;
+    for (int i = 0; i < count; i++)
+        if (!is_taken(columns, i) && !is_of_rows(&fields[i])) {
+            left = i;
+            lefts++;
+        }
+    if (lefts > 1) return ask_for_columns(text, line, "no title is the known name of a rating");
+    columns->at[TAMIS_ROLE_RATING] = left;
+    return TAMIS_OK;
+}
+
+/* Whether the line has no number at all, and all ids in the lines behind it are numbers. */
+static bool is_above_numbers(const tamis_bounded_text *text, const tamis_field_form *form, const char *line, bool ended,
+                             const tamis_field *fields, int count, const tamis_columns *columns) {
+    const int user = columns->at[TAMIS_ROLE_USER], item = columns->at[TAMIS_ROLE_ITEM];
+    const int needed = (user > item ? user : item) + 1;
+    double ignored;
+    int n = 0;
+    if (count < needed) return false;
+    for (int i = 0; i < count; i++)
+        if (tamis_field_number(form, &fields[i], &ignored)) return false;
+    for (; n < LOOKED_AT; n++) {
+        tamis_field behind[TAMIS_FIELDS_MOST];
+        line = tamis_fields_next(text, form, tamis_next_line(text, line), NULL);
+        if (line >= text->end || (tamis_fields_end(text, line) == text->end && !ended)) break; /* it may be cut */
+        if (tamis_fields_split(text, form, line, needed, behind, &count) != TAMIS_OK || count < needed ||
+            !tamis_field_number(form, &behind[user], &ignored) || !tamis_field_number(form, &behind[item], &ignored)) {
+            tamis_clear_error();
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+/* Finds whether the line is one of titles, and the columns. */
+static tamis_status find_columns(const tamis_bounded_text *text, const char *line, const tamis_list_request *request,
+                                 tamis_list_form *form) {
+    tamis_columns *const columns = &form->columns;
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = 0;
+    bool titles = false;
+    *columns = (tamis_columns){.at = {-1, -1, -1, -1}};
+    if (line < text->end &&
+        tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
+        tamis_clear_error(); /* it is told again when the line is read as data */
+        count = 0;
+    }
+    if (request->columns)
+        TRY(take_requested(text, fields, count, line, request->columns, columns, &titles));
+    else
+        for (int role = 0; role < TAMIS_ROLES; role++) columns->at[role] = role;
+    const int user = columns->at[TAMIS_ROLE_USER], item = columns->at[TAMIS_ROLE_ITEM],
+              rating = columns->at[TAMIS_ROLE_RATING];
+    double ignored;
+    const bool numbers = user < count && item < count && tamis_field_number(&form->fields, &fields[user], &ignored) &&
+                         tamis_field_number(&form->fields, &fields[item], &ignored);
+    if (!numbers && rating >= 0 && rating < count && is_title_of_numbers(&form->fields, &fields[rating])) titles = true;
+    const bool both =
+        find_known(fields, count, TAMIS_ROLE_USER) >= 0 && find_known(fields, count, TAMIS_ROLE_ITEM) >= 0;
+    if ((both && count == 2) || are_typed(fields, count)) titles = true;
+    titles = titles || is_above_numbers(text, &form->fields, line, request->ended, fields, count, columns);
+    if (titles && !request->columns) TRY(use_titles(text, line, fields, count, columns));
+    if (titles) form->titled = count;
+    for (int role = 0; role < TAMIS_ROLES; role++)
+        if (columns->at[role] >= columns->needed) columns->needed = columns->at[role] + 1;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ lines without titles */
+
+/* What the first lines of data have. */
+typedef struct list_look {
+    int least, most;   /* fields */
+    bool ids;          /* each field is an integer of 0 or more */
+    int terms;         /* lines in which only "index:value" is behind the first field; */
+    int others;        /* other lines, but for a first one of three integers */
+    bool pairs;        /* both ids of each line are numbers, */
+    bool fractions;    /* and those of some line have fractions */
+    const char *other; /* the first line with another number of fields than the one before; NULL: none */
+} list_look;
+
+static bool is_fraction(double value) { return isfinite(value) && value != floor(value); }
+
+/* Whether all fields but the first are "index:value", as in svmlight's files and lda-c's. */
+static bool are_terms(const tamis_field *fields, int count) {
+    for (int i = 1; i < count; i++) {
+        const char *const f = fields[i].begin;
+        const size_t digits = strspn(f, "0123456789");
+        double ignored;
+        if (digits == 0 || f[digits] != ':' || tamis_parse_real(f + digits + 1, &ignored) != f + fields[i].length)
+            return false;
+    }
+    return count > 1;
+}
+
+static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *form, bool ended) {
+    list_look look = {.least = TAMIS_FIELDS_MOST, .ids = true, .pairs = true};
+    const char *line = form->first;
+    for (int n = 0; n < LOOKED_AT && line < text->end; n++) {
+        const char *const end = tamis_fields_end(text, line);
+        tamis_field fields[TAMIS_FIELDS_MOST];
+        double value[2] = {0};
+        int count = 0;
+        if (n > 0 && end == text->end && !ended) break; /* it may be cut */
+        if (tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
+            tamis_clear_error(); /* it is told when the line is read */
+            look.ids = look.pairs = false;
+            look.others++;
+            break;
+        }
+        if (n > 0 && !look.other && (count != look.least || count != look.most)) look.other = line;
+        if (count < look.least) look.least = count;
+        if (count > look.most) look.most = count;
+        for (int i = 0; i < count; i++) look.ids &= strspn(fields[i].begin, "0123456789") >= fields[i].length;
+        const bool terms = are_terms(fields, count);
+        look.terms += terms;
+        look.others += !terms && !(n == 0 && look.ids && count == 3);
+        for (int i = 0; i < 2; i++) look.pairs &= i < count && tamis_field_number(&form->fields, &fields[i], &value[i]);
+        look.fractions |= is_fraction(value[0]) && is_fraction(value[1]);
+        line = tamis_fields_next(text, &form->fields, tamis_next_line(text, line), NULL);
+    }
+    return look;
+}
+
+/* Looks for what is no list of pairs, in the lines of which no title says more. */
+static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_list_request *request,
+                                   tamis_list_form *form) {
+    const list_look look = look_at(text, form, request->ended);
+    if (form->first >= text->end) return TAMIS_OK;
+    if (look.pairs && look.fractions)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, form->first,
+                                 "both ids are numbers with fractions: this looks like a dense table, expected a list "
+                                 "of pairs of ids. Write the table as .npy (numpy.save), or say which columns are ids: "
+                                 "--columns user=1,item=2 (`columns` in the options)");
+    if (look.terms > 0 && look.others == 0)
+        return tamis_text_refuse(
+            TAMIS_ERROR_FORMAT, text, form->first,
+            "fields \"index:value\", as in bags of words and svmlight's files: read it with --from "
+            "svmlight or --from ldac (file_format in the options), or if these are ids say so: "
+            "--columns user=1,item=2 (`columns` in the options)");
+    if (look.most <= MOST_UNTITLED || form->titles) return TAMIS_OK;
+    if (look.other && look.ids) {
+        form->lists = true;
+        return TAMIS_OK;
+    }
+    char what[96];
+    snprintf(what, sizeof what, "found %s%d fields without titles, expected up to %d",
+             look.most == TAMIS_FIELDS_MOST ? "at least " : "", look.most, MOST_UNTITLED);
+    return ask_for_columns(text, look.other ? look.other : form->first, what);
+}
+
+/* ------------------------------------------------------------------------------------------ the number of fields */
+
+/* Every line has as many fields as the first one of data, or, where titles were found, from those that are read to as
+   many as the titles. Roles beyond them are of no column. */
+static void set_width(const tamis_bounded_text *text, tamis_list_form *form) {
+    tamis_columns *const columns = &form->columns;
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = form->titled;
+    if (count == 0 && form->first < text->end &&
+        tamis_fields_split(text, &form->fields, form->first, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
+        tamis_clear_error(); /* it is told when the line is read */
+        return;
+    }
+    columns->most = count < TAMIS_FIELDS_MOST ? count : 0;
+    columns->needed = 0;
+    for (int role = 0; role < TAMIS_ROLES; role++) {
+        if (role > TAMIS_ROLE_ITEM && columns->at[role] >= count) columns->at[role] = -1;
+        if (columns->at[role] >= columns->needed) columns->needed = columns->at[role] + 1;
+    }
+}
+
+tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_list_form *form, const char *line) {
+    const tamis_columns *const columns = &form->columns;
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = 0;
+    TRY(tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count));
+    const bool more = tamis_fields_exceed(&form->fields, line, tamis_fields_end(text, line), columns->most);
+    if (columns->most == 0 || form->lists || (count >= columns->needed && !more)) return TAMIS_OK;
+    return tamis_text_refuse(
+        TAMIS_ERROR_FORMAT, text, line,
+        "found %s%d field%s, and %s %d: complete or delete the line, or name the columns that every line has: "
+        "--columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)%s",
+        count == TAMIS_FIELDS_MOST ? "at least " : "", count, count == 1 ? "" : "s",
+        form->titled > 0 ? "the titles have" : "the first line of data has", columns->most,
+        form->titled > 0 ? "" : ". Of lists of items by user write a line `user item` for each");
+}
+
+/* ------------------------------------------------------------------------------------------ all together */
+
+/* Whether fields may be quoted: in a .csv. */
+static bool has_quotes(const char *name) {
+    const size_t length = tamis_unpacked_name_length(name);
+    return length > 4 && strncasecmp(name + length - 4, ".csv", 4) == 0;
+}
+
+tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_request *request, tamis_list_form *form) {
+    const bool quotes = has_quotes(text->name);
+    *form = (tamis_list_form){0};
+    const char *line = request->header ? text->begin : tamis_fields_next(text, NULL, text->begin, &form->comments);
+    form->fields =
+        (tamis_field_form){.separator = tamis_fields_separator(text, line, request->ended, quotes), .quotes = quotes};
+    TRY(find_columns(text, line, request, form));
+    form->first = line;
+    const char *const behind = tamis_next_line(text, line), *const other = tamis_skip_comments(text, behind, "#%");
+    const bool alone = tamis_skip_comments(text, behind, "") >= text->end;
+    if (request->header || (alone && request->integers && (!form->columns.known || request->columns)))
+        form->titled = 0; /* any line, or ids that are names */
+    if ((form->titled > 0 || request->header) && line < text->end) {
+        form->titles = line;
+        if (!alone)
+            form->fields.separator =
+                tamis_fields_separator(text, other < text->end ? other : behind, request->ended, quotes);
+        form->first = tamis_fields_next(text, &form->fields, behind, &form->comments);
+    }
+    if (!form->columns.known) TRY(check_untitled(text, request, form));
+    if (!form->columns.named && !form->lists) set_width(text, form);
+    return TAMIS_OK;
+}
+
+typedef struct description {
+    char *text;
+    size_t used, bytes;
+} description;
+
+__attribute__((format(printf, 2, 3))) static void add(description *to, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(to->text + to->used, to->bytes - to->used, format, arguments);
+    va_end(arguments);
+    if (length > 0) to->used += (size_t)length;
+    if (to->used >= to->bytes) to->used = to->bytes - 1;
+}
+
+/* Whether a title is short and has no character that a terminal would take for more than a letter. */
+static bool is_shown(const tamis_field *f) {
+    enum { SHOWN = 24 };
+    bool plain = f->length > 0 && f->length <= SHOWN;
+    for (size_t i = 0; i < f->length && plain; i++) plain = f->begin[i] >= 0x20 && f->begin[i] < 0x7f;
+    return plain;
+}
+
+void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *form, bool graph,
+                         char described[TAMIS_FOUND_BYTES]) {
+    description to = {.text = described, .bytes = TAMIS_FOUND_BYTES};
+    tamis_field fields[TAMIS_FIELDS_MOST];
+    int count = 0;
+    described[0] = '\0';
+    const char *const line = form->titles ? form->titles : form->first;
+    if (line >= text->end) return;
+    if (tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
+        tamis_clear_error();
+        return;
+    }
+    add(&to, "%s", form->lists ? "lists: user = column 1, items = the others" : graph ? "edges:" : "ratings:");
+    for (int role = 0, told = 0; role < TAMIS_ROLES && !form->lists; role++) {
+        const int at = form->columns.at[role];
+        if (at < 0 || at >= count) continue;
+        add(&to, "%s %s = column %d", told++ > 0 ? "," : "", graph ? ends[role] : roles[role], at + 1);
+        if (form->titles && is_shown(&fields[at])) add(&to, " '%.*s'", (int)fields[at].length, fields[at].begin);
+    }
+    const char *separator = ";";
+    const struct {
+        int64_t count;
+        const char *what;
+    } lines[] = {{form->titles != NULL, "titles"}, {form->comments, "comments"}};
+    for (int i = 0; i < 2; i++) {
+        if (lines[i].count == 0) continue;
+        add(&to, "%s %lld line%s of %s", separator, (long long)lines[i].count, lines[i].count == 1 ? "" : "s",
+            lines[i].what);
+        separator = ",";
+    }
+}

@@ -1,0 +1,54 @@
+/* What a list of users and items, or of edges, is: its separator, titles and columns. */
+#ifndef TAMIS_IO_COLUMNS_H
+#define TAMIS_IO_COLUMNS_H
+
+#include <tamis/matrix.h>
+
+#include "io/text/fields.h"
+
+enum { TAMIS_ROLE_USER = 0, TAMIS_ROLE_ITEM, TAMIS_ROLE_RATING, TAMIS_ROLE_TIME, TAMIS_ROLES };
+
+typedef struct tamis_columns {
+    int at[TAMIS_ROLES]; /* its number, from 0; -1: there is none */
+    int needed;          /* fields of a line up to the last of them: it has as many, */
+    int most;            /* and no more than these; 0: any number */
+    bool named;          /* they are as they were asked for: a line has all of them */
+    bool known;          /* they were asked for, or their titles tell them; */
+    bool graph;          /* and are those of edges: from and to, source and target */
+} tamis_columns;
+
+typedef struct tamis_list_form {
+    tamis_field_form fields;
+    tamis_columns columns;
+    const char *titles; /* the line of titles, NULL for none */
+    const char *first;  /* the first line of data */
+    int titled;         /* how many titles were found; 0: none, or a line that was said to be one of them */
+    int64_t comments;   /* lines before it */
+    bool lists;         /* each line is a user and any number of its items */
+} tamis_list_form;
+
+/* How to look for the form. */
+typedef struct tamis_list_request {
+    bool ended;          /* the text is the whole file */
+    bool header;         /* its first line is one of titles */
+    bool integers;       /* ids are integers: what is none is a title */
+    const char *columns; /* tamis_ratings_options.columns, or NULL */
+} tamis_list_request;
+
+/* Finds the form of a list by its content. Columns are those asked for; else those whose titles are known names of a
+   user and an item; else the first is the user, the second the item, the third the rating and the fourth the time. What
+   may be read in two ways is an error that says what to write. */
+TAMIS_PRIVATE_API tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_request *request,
+                                               tamis_list_form *form);
+
+/* Refuses a line with fewer fields than are needed, or more than the titles or the first line of data have: what is in
+   which column is then not known. */
+TAMIS_PRIVATE_API tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_list_form *form,
+                                                      const char *line);
+
+/* Writes one line that says what the columns are: "ratings: user = column 2 'userId', item = column 3 'movieId'; 1 line
+   of titles". graph: "edges: from = column 1, to = column 2". text: the window with the titles. */
+TAMIS_PRIVATE_API void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *form, bool graph,
+                                           char described[TAMIS_FOUND_BYTES]);
+
+#endif

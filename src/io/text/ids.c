@@ -1,0 +1,155 @@
+/* Numbering ids anew. Where the ids are dense enough a table over their whole range does it; else they are sorted and
+   looked up by halving. */
+#include "io/text/ids.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+typedef struct id_lists {
+    void *list[2];
+    tamis_index_type type; /* of both */
+    int64_t count;         /* of each list */
+    int lists;
+    const tamis_read_options *options;
+    bool of_columns; /* of one list */
+} id_lists;
+
+static inline int64_t id_at(const id_lists *ids, int list, int64_t t) {
+    return tamis_index_load(ids->list[list], ids->type, t);
+}
+
+static inline void set_number(const id_lists *ids, int list, int64_t t, int64_t number) {
+    tamis_index_store(ids->list[list], ids->type, t, number);
+}
+
+/* Tells which ids became 0, 1, ... */
+static tamis_status tell(const id_lists *ids, const int64_t *distinct, int64_t count) {
+    const tamis_read_options *const options = ids->options;
+    bool goes_on = options->relabelled(options->relabelled_context, ids->of_columns, distinct, count);
+    if (goes_on && ids->lists == 2) goes_on = options->relabelled(options->relabelled_context, true, distinct, count);
+    return goes_on ? TAMIS_OK : tamis_fail(TAMIS_ERROR_CANCELLED, "cancelled by the caller");
+}
+
+/* Tells the ids whose number is less than the next one's. */
+static tamis_status tell_of_table(const id_lists *ids, const int64_t *number, int64_t range, int64_t count) {
+    void *memory = NULL;
+    if (!ids->options->relabelled) return TAMIS_OK;
+    TRY(tamis_allocate(count, sizeof(int64_t), "the ids that were renumbered", &memory));
+    int64_t *const distinct = memory;
+    for (int64_t id = 0; id < range; id++)
+        if ((id + 1 < range ? number[id + 1] : count) > number[id]) distinct[number[id]] = id;
+    const tamis_status status = tell(ids, distinct, count);
+    tamis_release(distinct);
+    return status;
+}
+
+static tamis_status number_by_table(const id_lists *ids, int64_t range, int64_t *distinct) {
+    void *memory = NULL;
+    TRY(tamis_allocate_zeroed(range, sizeof(int64_t), "the table of ids", &memory));
+    int64_t *const number = memory;
+    for (int i = 0; i < ids->lists; i++)
+        for (int64_t t = 0; t < ids->count; t++) number[id_at(ids, i, t)] = 1;
+    int64_t count = 0;
+    for (int64_t id = 0; id < range; id++) {
+        const int64_t occurs = number[id];
+        number[id] = count;
+        count += occurs;
+    }
+    for (int i = 0; i < ids->lists; i++)
+        for (int64_t t = 0; t < ids->count; t++) set_number(ids, i, t, number[id_at(ids, i, t)]);
+    const tamis_status status = tell_of_table(ids, number, range, count);
+    tamis_release(number);
+    *distinct = count;
+    return status;
+}
+
+/* Sorts nonnegative numbers below `range` by 16 bits at a time; the result is in *sorted, the other array is spare. */
+static void sort_ids(int64_t **sorted, int64_t *spare, int64_t count, int64_t range, int64_t *histogram) {
+    int64_t *from = *sorted, *to = spare;
+    for (int shift = 0; shift < 64 && range >> shift > 0; shift += 16) {
+        memset(histogram, 0, sizeof(int64_t) << 16);
+        for (int64_t i = 0; i < count; i++) histogram[(from[i] >> shift) & 0xffff]++;
+        int64_t place = 0;
+        for (int64_t digit = 0; digit < 1 << 16; digit++) {
+            const int64_t size = histogram[digit];
+            histogram[digit] = place;
+            place += size;
+        }
+        for (int64_t i = 0; i < count; i++) to[histogram[(from[i] >> shift) & 0xffff]++] = from[i];
+        int64_t *const other = from;
+        from = to;
+        to = other;
+    }
+    *sorted = from;
+}
+
+static int64_t find_id(const int64_t *sorted, int64_t count, int64_t id) {
+    int64_t low = 0;
+    for (int64_t size = count; size > 1;) {
+        const int64_t half = size / 2;
+        if (sorted[low + half] <= id) low += half;
+        size -= half;
+    }
+    return low;
+}
+
+static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_t *distinct) {
+    tamis_status status = TAMIS_OK;
+    const int64_t count = tamis_times(ids->count, ids->lists);
+    void *first = NULL, *second = NULL, *histogram = NULL;
+    TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "the sorted ids", &first));
+    TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "sorting the ids", &second));
+    TRY_GOTO(end, tamis_allocate(1 << 16, sizeof(int64_t), "sorting the ids", &histogram));
+    int64_t *sorted = first;
+    for (int i = 0; i < ids->lists; i++)
+        for (int64_t t = 0; t < ids->count; t++) sorted[i * ids->count + t] = id_at(ids, i, t);
+    sort_ids(&sorted, second, count, range, histogram);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (i == 0 || sorted[i] != sorted[i - 1]) sorted[kept++] = sorted[i];
+    for (int i = 0; i < ids->lists; i++)
+        for (int64_t t = 0; t < ids->count; t++) set_number(ids, i, t, find_id(sorted, kept, id_at(ids, i, t)));
+    *distinct = kept;
+    if (ids->options->relabelled) TRY_GOTO(end, tell(ids, sorted, kept));
+end:
+    tamis_release(first);
+    tamis_release(second);
+    tamis_release(histogram);
+    return status;
+}
+
+/* Numbers ids anew. All of them are below `range`. */
+static tamis_status number_anew(const id_lists *ids, int64_t range, int64_t *distinct) {
+    *distinct = 0;
+    if (ids->count == 0) return ids->options->relabelled ? tell(ids, NULL, 0) : TAMIS_OK;
+    return range / 8 <= ids->count ? number_by_table(ids, range, distinct) : number_by_sorting(ids, range, distinct);
+}
+
+tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries) {
+    const id_lists ids = {.list = {entries->row_indices, entries->columns},
+                          .type = entries->index_type,
+                          .count = entries->count,
+                          .lists = 2,
+                          .options = &reading->options};
+    const int64_t range = entries->rows > entries->cols ? entries->rows : entries->cols;
+    TRY(number_anew(&ids, range, &entries->rows));
+    entries->cols = entries->rows;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries) {
+    const id_lists rows = {.list = {entries->row_indices, NULL},
+                           .type = entries->index_type,
+                           .count = entries->count,
+                           .lists = 1,
+                           .options = &reading->options};
+    const id_lists columns = {.list = {entries->columns, NULL},
+                              .type = entries->index_type,
+                              .count = entries->count,
+                              .lists = 1,
+                              .options = &reading->options,
+                              .of_columns = true};
+    TRY(number_anew(&rows, entries->rows, &entries->rows));
+    return number_anew(&columns, entries->cols, &entries->cols);
+}

@@ -1,0 +1,75 @@
+/* The body of the formats that have one nonzero a line, parsed by several threads at once. */
+#ifndef TAMIS_IO_LINES_H
+#define TAMIS_IO_LINES_H
+
+#include "io/formats/triangles.h"
+#include "io/rows/entries.h"
+#include "io/text/columns.h"
+
+typedef enum tamis_line_value {
+    TAMIS_LINE_NO_VALUE = 0,
+    TAMIS_LINE_REAL,
+    TAMIS_LINE_INTEGER,
+    TAMIS_LINE_UNSIGNED
+} tamis_line_value;
+
+/* Parses an id, a number that may have a sign. One with zeros before it is none: 007 may be another than 7. */
+static inline const char *tamis_parse_id(const char *p, int64_t *id) {
+    if (*p < '1') {
+        if (*p == '+') p++;
+        if (*p == '0' && tamis_is_digit(p[1])) return NULL;
+    }
+    return tamis_parse_index(p, id);
+}
+
+/* What all lines have together. */
+typedef struct tamis_line_facts {
+    int64_t comments;              /* lines of them */
+    int64_t entries;               /* without mirrored ones */
+    int64_t row_most, column_most; /* the largest indices, from 0 */
+} tamis_line_facts;
+
+typedef struct tamis_line_rule {
+    const char *comments; /* characters that begin a comment line */
+    char separator;       /* between fields, beside blanks: ' ' blanks alone, ':' means "::", else that character */
+    int64_t base;         /* how the first row and column are written */
+    int64_t rows, cols;   /* indices go from base to base + rows - 1; INT64_MAX: any index */
+    const char *row_name, *column_name, *value_name; /* with their article: "a row index" */
+    tamis_line_value value;
+    bool keep_values;
+    bool no_diagonal;               /* of a skew-symmetric matrix */
+    tamis_triangles *triangles;     /* of a symmetric matrix: notes what may stand in both; else NULL */
+    bool names;                     /* an id that is no integer may be a name: the report says so */
+    int skipped;                    /* numbers between the indices and the value, read past */
+    int extra;                      /* further numbers in a line, read past */
+    int64_t count;                  /* entries there must be; -1: any */
+    bool ids;                       /* indices are ids: tamis_parse_id */
+    bool comma;                     /* a value may have a decimal comma */
+    const tamis_field_form *marked; /* of a list in which a line that begins as a comment may be an entry: its fields */
+    const tamis_list_form *form; /* of a list whose columns are anywhere; it replaces the separator, skipped and extra;
+                                    NULL: the columns are in this order */
+    const tamis_list_form *list; /* of a list: what is told of a line with too many or too few fields; else NULL */
+    bool open;                   /* anything may follow behind the last number and a separator */
+    tamis_line_facts *facts;     /* filled in; NULL: not wanted */
+} tamis_line_rule;
+
+/* Parses the lines from `body` to the end of the file. The entries are in the order of the file; rows and cols are set
+   to the rule's, or, where any index is allowed, to the largest index + 1. */
+tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
+                              tamis_entries *entries);
+
+/* Does the same window after window. What `take` is given is gone with the next one but for rows and cols, which are as
+   large as those of all windows so far. share: how much of the file they are, 0 to 1. Any status of `take` ends it. */
+typedef tamis_status tamis_window_taker(void *context, const tamis_entries *window, double share);
+tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
+                                tamis_window_taker *take, void *context);
+
+/* Parses the one line at *p, which is no blank; *p goes behind it. */
+typedef struct tamis_line_entry {
+    int64_t row, column; /* from 0 */
+    double value;
+} tamis_line_entry;
+tamis_status tamis_read_line(const tamis_line_rule *rule, const tamis_bounded_text *text, const char **p,
+                             tamis_line_entry *entry);
+
+#endif

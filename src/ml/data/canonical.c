@@ -1,0 +1,144 @@
+/*
+ * Data in the form that methods take: checked CSR with sorted columns, no duplicates, and values always present. Also
+ * what a model keeps of its data, and the fingerprint by which it recognises them.
+ */
+#include "ml/data/canonical.h"
+
+#include <math.h>
+
+#include "base/fnv.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+
+/* Finds the row of an entry of CSR with int64 offsets. */
+static int64_t row_of(const tamis_sparse *S, int64_t t) {
+    return tamis_index_first(S->offsets, TAMIS_I64, 1, S->rows, t + 1) - 1;
+}
+
+static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {
+    const bool counts = model->method->about.data == TAMIS_DATA_COUNTS;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double value = ml_value(S, t);
+        if (isfinite(value) && !(counts && value < 0)) continue;
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s has the value %g at row %lld, column %lld: %s", what, value,
+                          (long long)row_of(S, t), (long long)ml_column(S, t),
+                          isfinite(value) ? "counts cannot be negative" : "expected a finite number");
+    }
+    return TAMIS_OK;
+}
+
+tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse *S) {
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = TAMIS_CSR;
+    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.value_type = model->options.type;
+    options.values = TAMIS_VALUES_ONES;
+    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.sort = true;
+    return options;
+}
+
+tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what,
+                          tamis_owned_sparse **data) {
+    *data = NULL;
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", what);
+    if (S->location != TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device: models need data in host memory", what);
+    if (model->cols > 0 && S->cols != model->cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, the model has %lld columns", what, (long long)S->cols,
+                          (long long)model->cols);
+    if (S->cols < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, expected 1 or more", what, (long long)S->cols);
+    tamis_convert_options options = ml_conversion(model, S);
+    options.offset_type = TAMIS_I64;
+    TRY(tamis_convert(S, &options, data));
+    const tamis_status status = check_values(model, tamis_owned_sparse_view(*data), what);
+    if (status != TAMIS_OK) {
+        tamis_owned_sparse_free(*data);
+        *data = NULL;
+    }
+    return status;
+}
+
+/* The sums tell whether a fit goes on with the data that it began with. */
+uint64_t ml_former_sum(const tamis_sparse *S) {
+    const int64_t sizes[] = {S->rows, S->cols, S->nnz};
+    uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, sizes, sizeof sizes);
+    sum = tamis_fnv_words(sum, S->offsets, (size_t)(S->rows + 1) * sizeof(int64_t));
+    sum = tamis_fnv_words(sum, S->columns, (size_t)S->nnz * tamis_index_size(S->index_type));
+    sum = tamis_fnv_words(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
+    return sum > 0 ? sum : 1;
+}
+
+/* Rows have sums of their own, which are added up: so rows of several ranks give the sum of one. */
+uint64_t ml_rows_sum(const tamis_sparse *S, int64_t first) {
+    const int64_t *const offsets = S->offsets;
+    uint64_t total = 0;
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t row = first + i;
+        uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, &row, sizeof row);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
+            const int64_t column = ml_column(S, t);
+            const double value = ml_value(S, t);
+            sum = tamis_fnv_words(sum, &column, sizeof column);
+            sum = tamis_fnv_words(sum, &value, sizeof value);
+        }
+        total += sum;
+    }
+    return total;
+}
+
+uint64_t ml_data_sum(int64_t rows, int64_t cols, int64_t nnz, uint64_t rows_sum) {
+    const int64_t sizes[] = {rows, cols, nnz};
+    uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, sizes, sizeof sizes);
+    sum = tamis_fnv_words(sum, &rows_sum, sizeof rows_sum);
+    return sum > 0 ? sum : 1;
+}
+
+static double largest_of(const tamis_model *model) { return fmax(fabs(model->least), fabs(model->most)); }
+
+double ml_squares(const tamis_model *model, const tamis_sparse *S) {
+    const double largest = largest_of(model), centre = ml_centre(model);
+    double squares = 0;
+    if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double part = (ml_value(S, t) - centre) / largest; /* a square of ratings may overflow */
+        squares += part * part;
+    }
+    return squares;
+}
+
+/* Returns what ratings are divided by: their deviation, or their own size if they are all equal but for rounding. */
+double ml_scale_of(const tamis_model *model, double squares, int64_t nnz) {
+    const double largest = largest_of(model);
+    if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 1;
+    const double share = sqrt(squares / (double)nnz);
+    return share > 1e-6 ? share * largest : largest;
+}
+
+void ml_describe_data(tamis_model *model, const tamis_sparse *S) {
+    model->rows = model->nnz = model->cols = 0;
+    ml_describe_more(model, S);
+}
+
+void ml_describe_more(tamis_model *model, const tamis_sparse *S) {
+    const bool first = model->nnz == 0;
+    double sum = 0;
+    if (first) {
+        model->least = S->nnz > 0 ? INFINITY : 0;
+        model->most = S->nnz > 0 ? -INFINITY : 0;
+    }
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double value = ml_value(S, t);
+        sum += value;
+        model->least = fmin(model->least, value);
+        model->most = fmax(model->most, value);
+    }
+    model->rows += S->rows;
+    model->cols = S->cols;
+    model->nnz += S->nnz;
+    if (!first) return; /* later ones are fitted about the same mean, with the same scale */
+    model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0;
+    model->scale = ml_scale_of(model, ml_squares(model, S), S->nnz);
+}

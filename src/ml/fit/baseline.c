@@ -1,0 +1,165 @@
+/* The baselines: biases by a few rounds of damped means, and popularity. */
+#include <math.h>
+#include <tamis/ml.h>
+#include <tamis/structure.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "ml/methods/method.h"
+#include "ml/methods/methods.h"
+#include "ml/numbers.h"
+#include "ml/serve/popular.h"
+#include "sparse/check.h"
+
+enum { ROUNDS = 5, FIRST = 10 };
+static const double DAMPING = 10; /* a bias counts as if it had so many more entries at the mean */
+
+const char *tamis_baseline_name(tamis_method method) {
+    const ml_method *const row = ml_method_of(method);
+    return row && row->about.data == TAMIS_DATA_USES ? "the most popular" : "means and biases";
+}
+
+static double value(const tamis_sparse *S, int64_t at) { return S->values ? ml_value(S, at) : 1; }
+
+/* ------------------------------------------------------------------------------------------ ratings */
+
+typedef struct biases {
+    double mean, *rows, *columns;
+} biases;
+
+/* Finds the damped mean of what the other side leaves over. */
+static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool of_rows) {
+    const int64_t size = of_rows ? S->rows : S->cols;
+    double *const found = of_rows ? all->rows : all->columns, *const others = of_rows ? all->columns : all->rows;
+    double *counts = NULL;
+    TRY(tamis_allocate_zeroed(size, sizeof *counts, "counts of ratings", (void **)&counts));
+    for (int64_t i = 0; i < size; i++) found[i] = 0;
+    for (int64_t row = 0; row < S->rows; row++) {
+        for (int64_t at = ml_offset(S, row); at < ml_offset(S, row + 1); at++) {
+            const int64_t mine = of_rows ? row : ml_column(S, at), other = of_rows ? ml_column(S, at) : row;
+            found[mine] += value(S, at) - all->mean - others[other];
+            counts[mine]++;
+        }
+    }
+    for (int64_t i = 0; i < size; i++) found[i] /= counts[i] + DAMPING;
+    tamis_release(counts);
+    return TAMIS_OK;
+}
+
+static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
+    tamis_status status = TAMIS_OK;
+    biases all = {.mean = 0};
+    double sum = 0;
+    TRY_GOTO(done, tamis_allocate_zeroed(trained->rows, sizeof(double), "biases of rows", (void **)&all.rows));
+    TRY_GOTO(done, tamis_allocate_zeroed(trained->cols, sizeof(double), "biases of columns", (void **)&all.columns));
+    for (int64_t at = 0; at < trained->nnz; at++) all.mean += value(trained, at) / (double)trained->nnz;
+    for (int i = 0; i < 2 * ROUNDS; i++) TRY_GOTO(done, find_biases(trained, &all, i % 2 == 1));
+    for (int64_t row = 0; row < held->rows; row++) {
+        for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) {
+            const double error = value(held, at) - all.mean - all.rows[row] - all.columns[ml_column(held, at)];
+            sum += error * error;
+        }
+    }
+    *metric = sqrt(sum / (double)held->nnz);
+done:
+    tamis_release(all.rows);
+    tamis_release(all.columns);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ implicit data */
+
+/* Finds the entry of a row in a column; -1: there is none. */
+static int64_t entry_at(const tamis_sparse *S, int64_t row, int64_t requested) {
+    const int64_t end = ml_offset(S, row + 1);
+    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, requested);
+    return at < end && ml_column(S, at) == requested ? at : -1;
+}
+
+/* Counts the held-out uses of a row, to which zeros and dislikes do not belong (score.c). */
+static int64_t relevant_in(const tamis_sparse *held, int64_t row) {
+    int64_t relevant = 0;
+    for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) relevant += value(held, at) > 0;
+    return relevant;
+}
+
+/* Counts how many of a row's held-out uses are among the first columns of an order that the row does not have. */
+static int64_t hits_in(const tamis_sparse *trained, const tamis_sparse *held, int64_t row, const int64_t *order) {
+    int64_t hits = 0;
+    for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
+        if (entry_at(trained, row, order[i]) >= 0) continue;
+        listed++;
+        const int64_t at = entry_at(held, row, order[i]);
+        hits += at >= 0 && value(held, at) > 0;
+    }
+    return hits;
+}
+
+/* Finds the mean over rows of the share of their held-out uses that is found, as models are scored. */
+static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
+    double *counts;
+    int64_t *order, rows = 0;
+    double recall = 0;
+    TRY(tamis_allocate_zeroed(trained->cols, sizeof *counts, "the popularity of columns", (void **)&counts));
+    for (int64_t at = 0; at < trained->nnz; at++) counts[ml_column(trained, at)]++;
+    const tamis_status status = ml_order_by_count(counts, trained->cols, &order);
+    tamis_release(counts);
+    TRY(status);
+    for (int64_t row = 0; row < held->rows; row++) {
+        const int64_t relevant = relevant_in(held, row);
+        if (relevant == 0) continue;
+        recall += (double)hits_in(trained, held, row, order) / (double)relevant;
+        rows++;
+    }
+    tamis_release(order);
+    *metric = rows > 0 ? recall / (double)rows : (double)NAN;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ the call */
+
+/* Makes *view S, or a sorted copy of it that *own has. */
+static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view, tamis_owned_sparse **own) {
+    tamis_profile profile;
+    TRY(tamis_sparse_check_host(S, name));
+    if (S->values && S->value_type != TAMIS_F32 && S->value_type != TAMIS_F64)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.value_type = %s: expected fp32 or fp64", name,
+                          tamis_type_name(S->value_type));
+    TRY(tamis_row_profile(S, &profile)); /* which also checks its indices */
+    *view = *S;
+    if (S->format == TAMIS_CSR && S->offset_base == 0 && profile.sorted) return TAMIS_OK;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = TAMIS_I64;
+    options.offset_type = TAMIS_I64;
+    options.value_type = S->value_type;
+    options.sort = true;
+    TRY(tamis_convert(S, &options, own));
+    *view = *tamis_owned_sparse_view(*own);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
+                            double *metric) {
+    tamis_sparse known, held;
+    tamis_owned_sparse *own_known = NULL, *own_held = NULL;
+    tamis_status status = TAMIS_OK;
+    tamis_clear_error();
+    const ml_method *const row = ml_method_of(method);
+    if (!row) return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid tamis_method", (int)method);
+    if (!metric) return tamis_fail(TAMIS_ERROR_ARGUMENT, "metric = NULL: expected an address for the result");
+    TRY_GOTO(done, sort_rows(trained, "trained", &known, &own_known));
+    TRY_GOTO(done, sort_rows(held_out, "held_out", &held, &own_held));
+    *metric = (double)NAN;
+    if (row->about.data == TAMIS_DATA_COUNTS || held.nnz == 0 || known.nnz == 0) goto done;
+    if (known.rows != held.rows || known.cols != held.cols) {
+        status = tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is %lld x %lld, but trained is %lld x %lld",
+                            (long long)held.rows, (long long)held.cols, (long long)known.rows, (long long)known.cols);
+        goto done;
+    }
+    status = row->about.data == TAMIS_DATA_USES ? popularity_recall(&known, &held, metric)
+                                                : biases_error(&known, &held, metric);
+done:
+    tamis_owned_sparse_free(own_known);
+    tamis_owned_sparse_free(own_held);
+    return status;
+}

@@ -1,0 +1,285 @@
+/*
+ * tamis_model_fit_group. Ranks first tell each other what they have been given and compare it; what follows, they do
+ * alike. Once the fit itself has begun a rank that fails breaks the group, which ends the others' calls.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ml/data/canonical.h"
+#include "ml/files/model_header.h"
+#include "ml/fit/choose.h"
+#include "ml/fit/fit.h"
+#include "ml/fit/group.h"
+#include "ml/fit/group_columns.h"
+#include "ml/fit/group_factors.h"
+#include "ml/fit/group_sample.h"
+#include "ml/fit/loop.h"
+#include "ml/fit/place.h"
+#include "ml/methods/method.h"
+#include "ml/methods/methods.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+
+/* ------------------------------------------------------------------------------------------ what must be equal */
+
+/* What ranks tell each other. */
+typedef struct facts {
+    tamis_model_options options; /* its pointers mean nothing to others */
+    int64_t cols, done, held_out;
+    uint64_t data; /* the fingerprint of what the model has seen */
+    int64_t rows, nnz;
+    double least, most, sum;
+} facts;
+
+/* The arguments and the state of a call on one rank. */
+typedef struct joining {
+    tamis_model *model;
+    const tamis_sparse *S;
+    const tamis_held_out *held_out;
+    tamis_owned_sparse *data; /* S as methods take it */
+    ml_rank rank;
+} joining;
+
+static facts collect_facts(const joining *j) {
+    const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
+    facts mine = {.options = j->model->options,
+                  .cols = data->cols,
+                  .done = j->model->iterations_done,
+                  .held_out = j->held_out != NULL,
+                  .data = ml_begun(j->model) ? j->model->data_sum : 0,
+                  .rows = data->rows,
+                  .nnz = data->nnz,
+                  .least = INFINITY,
+                  .most = -INFINITY};
+    for (int64_t t = 0; t < data->nnz; t++) {
+        const double value = ml_value(data, t);
+        mine.sum += value;
+        mine.least = fmin(mine.least, value);
+        mine.most = fmax(mine.most, value);
+    }
+    return mine;
+}
+
+/* A number of a kind as a whole one: of a double its bits. */
+static int64_t whole_at(ml_field_kind kind, const void *at) {
+    int64_t bits;
+    switch (kind) {
+    case ML_FIELD_BOOL: return *(const bool *)at;
+    case ML_FIELD_METHOD:
+    case ML_FIELD_TYPE:
+    case ML_FIELD_INT: return *(const int *)at;
+    default: memcpy(&bits, at, sizeof bits); return bits;
+    }
+}
+
+static tamis_status compare_one(const char *name, ml_field_kind kind, const void *other, const void *first, int rank) {
+    const int64_t here = whole_at(kind, other), there = whole_at(kind, first);
+    if (here == there) return TAMIS_OK;
+    if (kind == ML_FIELD_DOUBLE)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, name,
+                          *(const double *)other, *(const double *)first);
+    if (kind == ML_FIELD_UINT64)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %llu, but %llu on rank 0", rank, name,
+                          (unsigned long long)here, (unsigned long long)there);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, name, (long long)here,
+                      (long long)there);
+}
+
+/* Compares the options that a model keeps, except its threads, and what ranks have been given. */
+static tamis_status compare(const facts *first, const facts *other, int rank) {
+    for (int i = 0; i < ML_FIELDS; i++) {
+        const size_t at = ml_fields[i].offset - offsetof(tamis_model, options); /* huge before the options */
+        char name[64];
+        if (at >= sizeof(tamis_model_options) || strcmp(ml_fields[i].key, "threads") == 0) continue;
+        snprintf(name, sizeof name, "options.%s", ml_fields[i].key);
+        TRY(compare_one(name, ml_fields[i].kind, (const char *)&other->options + at, (const char *)&first->options + at,
+                        rank));
+    }
+    TRY(compare_one("S.cols", ML_FIELD_INT64, &other->cols, &first->cols, rank));
+    TRY(compare_one("iterations that the model has done", ML_FIELD_INT64, &other->done, &first->done, rank));
+    TRY(compare_one("the fingerprint of the data that the model has seen", ML_FIELD_UINT64, &other->data, &first->data,
+                    rank));
+    return compare_one("held_out given", ML_FIELD_INT64, &other->held_out, &first->held_out, rank);
+}
+
+/* ------------------------------------------------------------------------------------------ arguments */
+
+static bool fits_on_groups(const ml_method *method) { return method->about.groups; }
+
+static tamis_status check(joining *j, tamis_group *group) {
+    tamis_model *const model = j->model;
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    if (!model->method->about.groups) {
+        char names[ML_METHOD_NAMES];
+        ml_method_names(fits_on_groups, "and", names);
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s cannot be fitted on a group, only %s can: use one device",
+                          model->method->about.name, names);
+    }
+    if (model->device != tamis_group_device(group))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "model: it was made on another device than this rank of the group has");
+    if (!ml_begun(model)) model->cols = 0; /* a failed fit leaves no trace */
+    TRY(ml_canonical(model, j->S, "S", &j->data));
+    const int64_t cols = model->cols;
+    model->cols = tamis_owned_sparse_view(j->data)->cols; /* which held-out entries must have too */
+    const tamis_status status = ml_check_held_out(model, j->held_out, tamis_owned_sparse_view(j->data)->rows);
+    model->cols = cols;
+    return status;
+}
+
+static tamis_status make_lists(joining *j, tamis_group *group) {
+    tamis_group_description description;
+    TRY(tamis_group_describe(group, &description));
+    j->rank.number = description.rank;
+    j->rank.ranks = description.ranks;
+    const int64_t entries = (int64_t)description.ranks + 1;
+    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the rows of ranks", (void **)&j->rank.row_starts));
+    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the columns of ranks", (void **)&j->rank.column_starts));
+    return check(j, group);
+}
+
+/* What the model keeps of data of all ranks, and the sum of their values. */
+typedef struct whole_data {
+    int64_t rows, cols, nnz;
+    double least, most, sum;
+} whole_data;
+
+static tamis_status meet(joining *j, whole_data *whole) {
+    ml_rank *const rank = &j->rank;
+    facts mine = {0}, first, theirs;
+    tamis_status status = make_lists(j, rank->group);
+    if (status == TAMIS_OK) mine = collect_facts(j);
+    TRY(tamis_group_share(rank->group, status, &mine, sizeof mine));
+    TRY(status); /* which tamis_group_share has returned already */
+    memcpy(&first, tamis_group_shared(rank->group, 0, sizeof first), sizeof first);
+    *whole = (whole_data){.cols = first.cols, .least = INFINITY, .most = -INFINITY};
+    for (int r = 0; r < rank->ranks; r++) {
+        memcpy(&theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
+        TRY(compare(&first, &theirs, r));
+        whole->rows += theirs.rows;
+        whole->nnz += theirs.nnz;
+        whole->sum += theirs.sum;
+        whole->least = fmin(whole->least, theirs.least);
+        whole->most = fmax(whole->most, theirs.most);
+        rank->row_starts[r + 1] = whole->rows;
+    }
+    return TAMIS_OK;
+}
+
+/* Does what ml_describe_data does for the whole; the scale needs the mean, and so a second sum. */
+static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) {
+    tamis_model *const model = j->model;
+    double squares;
+    model->data_sum = sum;
+    model->rows = whole->rows;
+    model->nnz = whole->nnz;
+    if (ml_begun(model)) return TAMIS_OK;
+    model->cols = whole->cols;
+    model->least = whole->nnz > 0 ? whole->least : 0;
+    model->most = whole->nnz > 0 ? whole->most : 0;
+    model->mean = whole->nnz > 0 ? whole->sum / (double)whole->nnz : 0;
+    squares = ml_squares(model, tamis_owned_sparse_view(j->data));
+    TRY(tamis_group_sum(j->rank.group, &squares, 1));
+    model->scale = ml_scale_of(model, squares, whole->nnz);
+    return TAMIS_OK;
+}
+
+/* Checks that all ranks together have the same data as before, and notes what the model keeps of them. */
+static tamis_status take_data(joining *j, const whole_data *whole) {
+    const ml_rank *const rank = &j->rank;
+    uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), rank->row_starts[rank->number]), theirs;
+    TRY(tamis_group_share(rank->group, TAMIS_OK, &rows_sum, sizeof rows_sum));
+    rows_sum = 0;
+    for (int r = 0; r < rank->ranks; r++) {
+        memcpy(&theirs, tamis_group_shared(rank->group, r, sizeof theirs), sizeof theirs);
+        rows_sum += theirs;
+    }
+    const uint64_t sum = ml_data_sum(whole->rows, whole->cols, whole->nnz, rows_sum);
+    const tamis_status same = ml_check_same(j->model, whole->rows, whole->cols, whole->nnz, sum);
+    TRY(tamis_group_share(rank->group, same, NULL, 0));
+    return describe(j, whole, sum);
+}
+
+/* ------------------------------------------------------------------------------------------ the fit */
+
+/* Fits. Meanwhile the factors are this rank's own. */
+static tamis_status run(joining *j) {
+    tamis_model *const model = j->model;
+    const bool continues = ml_begun(model);
+    model->rank = &j->rank;
+    TRY(tamis_group_share(j->rank.group, continues ? ml_group_take_own(model) : TAMIS_OK, NULL, 0));
+    TRY(ml_run(model, tamis_owned_sparse_view(j->data), j->held_out));
+    ml_end(model);
+    return ml_group_take_whole(model);
+}
+
+/* Rank 0 chooses, by the rows that one device would choose by. What models were asked for is not compared: whether
+   there is anything to choose is rank 0's to say, too. */
+static tamis_status choose(joining *j) {
+    tamis_group *const group = j->rank.group;
+    const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
+    tamis_status status = TAMIS_OK;
+    ml_sample sample = {0};
+    ml_choice choice;
+    int32_t chooses = ml_chooses(j->model, data->cols);
+    TRY(tamis_group_share(group, TAMIS_OK, &chooses, sizeof chooses));
+    memcpy(&chooses, tamis_group_shared(group, 0, sizeof chooses), sizeof chooses);
+    ml_choose_nothing(j->model, &choice);
+    if (chooses) TRY_GOTO(done, ml_group_sample(&j->rank, data, &sample));
+    if (chooses && j->rank.number == 0) status = ml_choose(j->model, &sample.view, &choice);
+    TRY_GOTO(done, tamis_group_share(group, status, &choice, sizeof choice));
+    memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
+    ml_take_choice(j->model, &choice);
+done:
+    ml_sample_free(&sample);
+    return status;
+}
+
+/* Rewrites the values as the method wants them. */
+static tamis_status prepare(joining *j) {
+    tamis_model *const model = j->model;
+    tamis_group *const group = j->rank.group;
+    tamis_sparse data = *tamis_owned_sparse_view(j->data);
+    tamis_status status = TAMIS_OK;
+    if (model->method->prepare) {
+        model->rank = &j->rank;
+        status = model->method->prepare(model, &data, true);
+        model->rank = NULL;
+    }
+    return tamis_group_share(group, status, NULL, 0);
+}
+
+static tamis_status fit(joining *j) {
+    tamis_model *const model = j->model;
+    whole_data whole;
+    TRY(meet(j, &whole));
+    model->renewed = false; /* other data are refused, as without it */
+    TRY(take_data(j, &whole));
+    if (!ml_begun(model)) TRY(choose(j));
+    TRY(prepare(j));
+    TRY(ml_group_columns(&j->rank, tamis_owned_sparse_view(j->data)));
+    model->stopped = model->converged = false;
+    model->last_save = tamis_clock_seconds();
+    const tamis_status status = run(j);
+    ml_end(model);
+    model->rank = NULL;
+    if (status == TAMIS_OK) return TAMIS_OK;
+    ml_model_empty(model); /* parts of its factors are on other ranks */
+    return tamis_group_abort(j->rank.group, status);
+}
+
+tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const tamis_sparse *S,
+                                   const tamis_held_out *held_out) {
+    joining j = {.model = model, .S = S, .held_out = held_out, .rank = {.group = group, .generation = 1}};
+    tamis_clear_error();
+    if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group is NULL");
+    const tamis_status fitted = fit(&j);
+    ml_rank_free(&j.rank);
+    tamis_owned_sparse_free(j.data);
+    if (fitted != TAMIS_OK) return fitted;
+    /* only rank 0 writes the checkpoint */
+    const tamis_status saved = j.rank.number == 0 ? ml_checkpoint(model, true) : TAMIS_OK;
+    TRY(tamis_group_share(group, saved, NULL, 0));
+    return model->stopped && ml_unfinished(model) ? ml_stopped(model) : TAMIS_OK;
+}

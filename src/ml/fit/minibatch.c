@@ -1,0 +1,188 @@
+/*
+ * Mini-batches: rows are ordered by shuffles that need no sort (Fisher and Yates), on counter-based random numbers.
+ * Stream SHUFFLE is for the rows, stream PASSES + i for pass i. Memory: all mini-batches together hold the data once,
+ * or twice with transposes. Each transpose has offsets for all columns, cols * 4 bytes a mini-batch, so there should be
+ * no more mini-batches than nonzeros / columns.
+ */
+#include "ml/fit/minibatch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "ml/fit/calls.h"
+#include "ml/fit/loop.h"
+#include "ml/fit/place.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+
+enum { SHUFFLE = 0x6d6200, PASSES = 0x6d620000 };
+
+static void shuffle_numbers(uint64_t seed, uint64_t stream, int64_t count, int64_t *numbers) {
+    tamis_random random = tamis_random_start(seed, stream);
+    for (int64_t i = 0; i < count; i++) numbers[i] = i;
+    for (int64_t i = count - 1; i > 0; i--) {
+        const int64_t other = tamis_random_below(&random, i + 1), number = numbers[i];
+        numbers[i] = numbers[other];
+        numbers[other] = number;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ rows in order */
+
+/* A CSR that has the rows of another one in another order. */
+typedef struct shuffled {
+    tamis_sparse view;
+    void *offsets, *columns, *values;
+} shuffled;
+
+static void shuffled_free(shuffled *S) {
+    tamis_release(S->offsets);
+    tamis_release(S->columns);
+    tamis_release(S->values);
+    *S = (shuffled){0};
+}
+
+static void copy_rows(const tamis_sparse *data, const int64_t *order, shuffled *S) {
+    const size_t index = tamis_index_size(data->index_type), value = tamis_type_size(data->value_type);
+    const int64_t *const from = data->offsets;
+    int64_t *const to = S->offsets;
+    to[0] = 0;
+    for (int64_t i = 0; i < data->rows; i++) {
+        const int64_t first = from[order[i]], count = from[order[i] + 1] - first;
+        to[i + 1] = to[i] + count;
+        if (count == 0) continue;
+        memcpy((char *)S->columns + (size_t)to[i] * index, (const char *)data->columns + (size_t)first * index,
+               (size_t)count * index);
+        memcpy((char *)S->values + (size_t)to[i] * value, (const char *)data->values + (size_t)first * value,
+               (size_t)count * value);
+    }
+}
+
+static tamis_status shuffled_make(const tamis_model *model, const tamis_sparse *data, shuffled *S) {
+    static const char what[] = "documents in a random order";
+    *S = (shuffled){0};
+    int64_t *order = NULL;
+    tamis_status status;
+    TRY_GOTO(done, tamis_allocate(data->rows, sizeof *order, what, (void **)&order));
+    TRY_GOTO(done, tamis_allocate(data->rows + 1, sizeof(int64_t), what, &S->offsets));
+    TRY_GOTO(done, tamis_allocate(data->nnz, tamis_index_size(data->index_type), what, &S->columns));
+    TRY_GOTO(done, tamis_allocate(data->nnz, tamis_type_size(data->value_type), what, &S->values));
+    shuffle_numbers(model->options.seed, SHUFFLE, data->rows, order);
+    copy_rows(data, order, S);
+    S->view = *data;
+    S->view.offsets = S->offsets;
+    S->view.columns = S->columns;
+    S->view.values = S->values;
+done:
+    tamis_release(order);
+    if (status != TAMIS_OK) shuffled_free(S);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ mini-batches */
+
+static double total_of(const tamis_sparse *S, int64_t first, int64_t end) {
+    double total = 0;
+    for (int64_t t = first; t < end; t++) total += ml_value(S, t);
+    return total;
+}
+
+static void batch_free(const tamis_model *model, ml_batch *batch) {
+    for (int i = 0; i < ML_BATCH_PLANS; i++) tamis_plan_destroy(batch->plans[i]);
+    ml_sparse_free(model, &batch->S);
+    ml_sparse_free(model, &batch->T);
+}
+
+/* Makes a mini-batch, which ml_batches_free frees, after an error too. */
+static tamis_status batch_make(const tamis_model *model, const tamis_sparse *data, int visits,
+                               const ml_batch_plan *plans, int plan_count, ml_batch *batch) {
+    const int64_t *const offsets = data->offsets;
+    batch->total = total_of(data, offsets[batch->first], offsets[batch->first + batch->rows]);
+    bool transpose = false;
+    for (int i = 0; i < plan_count; i++) transpose = transpose || plans[i].transpose;
+    TRY(ml_sparse_place_rows(model, data, batch->first, batch->rows, false, &batch->S));
+    if (transpose) TRY(ml_sparse_place_rows(model, data, batch->first, batch->rows, true, &batch->T));
+    for (int i = 0; i < plan_count; i++)
+        TRY(ml_plan(model, plans[i].transpose ? &batch->T.view : &batch->S.view, plans[i].operation, plans[i].edge,
+                    plans[i].inner, plans[i].width, visits * (plans[i].calls > 0 ? plans[i].calls : 1),
+                    &batch->plans[i]));
+    return TAMIS_OK;
+}
+
+static tamis_status make_all(const tamis_model *model, const tamis_sparse *data, int visits, const ml_batch_plan *plans,
+                             int plan_count, ml_batches *batches) {
+    const int64_t count = batches->count;
+    TRY(tamis_allocate_zeroed(count, sizeof *batches->batch, "mini-batches", (void **)&batches->batch));
+    TRY(tamis_allocate(count, sizeof *batches->order, "the order of mini-batches", (void **)&batches->order));
+    /* the first `longer` of them have one row more than the others */
+    const int64_t least = data->rows / count, longer = data->rows % count;
+    for (int64_t i = 0, first = 0; i < count; i++) {
+        ml_batch *const batch = &batches->batch[i];
+        batch->first = first;
+        batch->rows = i < longer ? least + 1 : least;
+        first += batch->rows;
+        TRY(batch_make(model, data, visits, plans, plan_count, batch));
+        if (batch->rows > batches->rows) batches->rows = batch->rows;
+        if (batch->S.view.nnz > batches->nnz) batches->nnz = batch->S.view.nnz;
+    }
+    return TAMIS_OK;
+}
+
+tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
+                             const ml_batch_plan *plans, int plan_count, ml_batches *batches) {
+    *batches = (ml_batches){.count = data->rows > rows ? (data->rows - 1) / rows + 1 : 1};
+    shuffled S = {0};
+    if (shuffle && batches->count > 1) TRY(shuffled_make(model, data, &S));
+    const tamis_status status = make_all(model, S.offsets ? &S.view : data, visits, plans, plan_count, batches);
+    shuffled_free(&S);
+    if (status != TAMIS_OK) ml_batches_free(model, batches);
+    return status;
+}
+
+void ml_batches_free(const tamis_model *model, ml_batches *batches) {
+    for (int64_t i = 0; batches->batch && i < batches->count; i++) batch_free(model, &batches->batch[i]);
+    tamis_release(batches->batch);
+    tamis_release(batches->order);
+    *batches = (ml_batches){0};
+}
+
+void ml_topic_plans(const tamis_model *model, int64_t rounds, ml_batch_plan plans[ML_TOPIC_PLANS]) {
+    const int64_t topics = model->width;
+    plans[ML_PLAN_ROWS] = (ml_batch_plan){false, TAMIS_OP_FUSED, TAMIS_EDGE_QUOTIENT, topics, topics, rounds};
+    plans[ML_PLAN_COLUMNS] = (ml_batch_plan){true, TAMIS_OP_FUSED, TAMIS_EDGE_QUOTIENT, topics, topics, 1};
+    plans[ML_PLAN_SAMPLE] = (ml_batch_plan){false, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, topics, 0, 1};
+}
+
+/* ------------------------------------------------------------------------------------------ passes */
+
+/* Adds what losses are known after an error, whose message stays. */
+static void keep_losses(tamis_model *model, tamis_status status) {
+    char message[TAMIS_MESSAGE_MOST];
+    snprintf(message, sizeof message, "%s", tamis_last_error());
+    if (model->method->pending(model, model->parts) != TAMIS_OK) model->parts[0] = NAN;
+    (void)tamis_fail(status, "%s", message);
+}
+
+static tamis_status do_steps(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
+    shuffle_numbers(model->options.seed, PASSES + (uint64_t)model->iterations_done, batches->count, batches->order);
+    while (model->batches_done < batches->count) {
+        TRY(step(model, &batches->batch[batches->order[model->batches_done]]));
+        model->batches_done++;
+        model->steps++;
+        bool go_on;
+        TRY(ml_after_batch(model, model->batches_done, batches->count, &go_on));
+        if (!go_on) break;
+    }
+    return TAMIS_OK;
+}
+
+tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
+    batches->summed = model->batches_done;
+    const tamis_status status = do_steps(model, batches, step);
+    if (!model->method->pending) return status;
+    if (status == TAMIS_OK) TRY(model->method->pending(model, model->parts));
+    if (status != TAMIS_OK) keep_losses(model, status);
+    batches->summed = model->batches_done;
+    return status;
+}

@@ -1,0 +1,180 @@
+/*
+ * Models that go on with other data: warm starts, and rows that are put into a model whose columns stay.
+ *
+ * A warm start keeps the factors of the rows and columns that were there, in their places, and gives new ones small
+ * random factors; then it goes on as a fit that was paused does. So methods need no code of their own, but that what
+ * they learn of the data before the first iteration (weights, popularity, lambda of uses) is learnt anew where
+ * model->renewed says so.
+ */
+#include "ml/fit/renew.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/sizes.h"
+#include "ml/data/canonical.h"
+#include "ml/factors.h"
+#include "ml/fit/loop.h"
+#include "ml/fit/place.h"
+#include "ml/methods/method.h"
+#include "ml/numbers.h"
+#include "ml/serve/kept.h"
+#include "ml/serve/predict.h"
+
+enum { NEW_ROWS = 11, NEW_COLUMNS = 12, STATE = 13 }; /* streams of random numbers */
+
+static bool keeps_rows(const ml_method *method) { return method->about.row_factors && !method->about.mini_batches; }
+
+tamis_status tamis_model_renew(tamis_model *model) {
+    tamis_clear_error();
+    TRY(ml_check_fitted(model));
+    if (model->method->about.pairs) { /* nothing of the former data would help */
+        ml_model_empty(model);
+        return TAMIS_OK;
+    }
+    if (!keeps_rows(model->method))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "%s goes on with other data by mini-batches: tamis_model_partial_fit",
+                          model->method->about.name);
+    if (model->batches_done > 0 || ml_unfinished(model))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model has %d of %d iterations: fit it to the end first",
+                          model->iterations_done, model->options.iterations);
+    if (model->options.iterations > INT32_MAX / 2)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "iterations = %d are too many to go on with",
+                          model->options.iterations);
+    model->renewed = true;
+    return TAMIS_OK;
+}
+
+/* Makes a matrix larger: rows behind those that are there get random numbers of up to `size`, but 0 as their bias. */
+static tamis_status grow(const tamis_model *model, tamis_dense *kept, int64_t rows, uint64_t stream, double size) {
+    if (kept->rows == rows) return TAMIS_OK;
+    if (kept->rows > rows)
+        return tamis_fail(TAMIS_ERROR_INTERNAL, "%lld rows are more than %lld", (long long)kept->rows, (long long)rows);
+    const bool whole = ml_is_nonnegative(model->method, &model->options);
+    const int64_t features = model->options.factors, cols = kept->cols;
+    tamis_dense larger = {0};
+    double *before = NULL, *after = NULL;
+    tamis_status status;
+    TRY_GOTO(done, ml_dense_make(model, rows, cols, &larger));
+    TRY_GOTO(done, ml_dense_read_doubles(model, kept, &before));
+    TRY_GOTO(done,
+             tamis_allocate_zeroed(tamis_times(rows, cols), sizeof *after, "factors of new rows", (void **)&after));
+    memcpy(after, before, (size_t)(kept->rows * cols) * sizeof *after);
+    for (int64_t i = kept->rows; i < rows; i++)
+        for (int64_t k = 0; k < cols && k < features; k++) {
+            const double drawn = tamis_random_uniform_at(model->options.seed, stream, (uint64_t)(i * cols + k));
+            after[i * cols + k] = size * (whole ? drawn : 2 * drawn - 1);
+        }
+    TRY_GOTO(done, ml_dense_write_doubles(model, &larger, after));
+    ml_dense_free(model, kept);
+    *kept = larger;
+    larger = (tamis_dense){0};
+done:
+    ml_dense_free(model, &larger);
+    tamis_release(before);
+    tamis_release(after);
+    return status;
+}
+
+/* Makes states that go with rows or columns larger, by zeros. */
+static tamis_status grow_states(tamis_model *model, int64_t rows, int64_t cols) {
+    for (int i = 0; i < ML_STATES; i++) {
+        int64_t size[2];
+        const bool known = ml_state_size(model->method, &model->options, rows, cols, i, size);
+        if (known && model->states[i].cols > 0) TRY(grow(model, &model->states[i], size[0], STATE, 0));
+    }
+    return TAMIS_OK;
+}
+
+tamis_status ml_renew(tamis_model *model, const tamis_sparse *data, uint64_t sum) {
+    const int64_t had[] = {model->row_factors.rows, model->column_factors.rows}, has[] = {data->rows, data->cols};
+    for (int i = 0; i < 2; i++)
+        if (has[i] < had[i])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                              "S has %lld %s, the model %lld: a warm start has its %s first, and then new ones",
+                              (long long)has[i], i ? "columns" : "rows", (long long)had[i], i ? "columns" : "rows");
+    const double size = 0.1 / sqrt((double)model->options.factors);
+    ml_forget(model);
+    TRY(grow(model, &model->row_factors, data->rows, NEW_ROWS, size));
+    TRY(grow(model, &model->column_factors, data->cols, NEW_COLUMNS, size));
+    TRY(grow_states(model, data->rows, data->cols)); /* what is learnt of the data is learnt anew */
+    const double mean = model->mean, scale = model->scale, least = model->least, most = model->most;
+    ml_describe_data(model, data);
+    model->least = fmin(model->least, least); /* factors are of the former mean and scale */
+    model->most = fmax(model->most, most);
+    model->mean = mean;
+    model->scale = scale;
+    model->options.iterations += model->iterations_done;
+    model->data_sum = sum;
+    model->loss = NAN;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ rows that are put in */
+
+static tamis_status check_places(const tamis_model *model, const int64_t *rows, int64_t count, int64_t *whole) {
+    const int64_t had = model->row_factors.rows;
+    *whole = had;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = rows ? rows[i] : had + i;
+        if (row < 0 || row > *whole)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                              "rows[%lld] = %lld, expected 0 to %lld: rows of the model or the next one", (long long)i,
+                              (long long)row, (long long)*whole);
+        if (row == *whole) (*whole)++;
+    }
+    if (*whole > had && model->row_names)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model has names of its %lld rows: new rows would have none",
+                          (long long)had);
+    return TAMIS_OK;
+}
+
+/* A model with other factors could not be read again. */
+static tamis_status check_finite(const tamis_dense *W) {
+    for (int64_t i = 0; i < W->rows; i++)
+        for (int64_t k = 0; k < W->cols; k++)
+            if (!isfinite(ml_element(W, i, k)))
+                return tamis_fail(TAMIS_ERROR_ARGUMENT, "row %lld of S: its factors are not finite numbers%s",
+                                  (long long)i, W->type == TAMIS_F32 ? ": use smaller values, or fp64" : "");
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, const int64_t *rows) {
+    tamis_clear_error();
+    TRY(ml_check_fitted(model));
+    if (!keeps_rows(model->method) || model->row_factors.rows == 0)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no rows that others could be put beside",
+                          model->method->about.name);
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S is NULL");
+    int64_t whole;
+    TRY(check_places(model, rows, S->rows, &whole));
+    const int64_t had = model->row_factors.rows, width = model->width;
+    const size_t line = (size_t)width * tamis_type_size(model->options.type);
+    tamis_owned_dense *W = NULL, *all = NULL;
+    tamis_dense larger = {0};
+    tamis_status status;
+    TRY_GOTO(done, tamis_owned_dense_create(S->rows, width, model->options.type, TAMIS_ROW_MAJOR, &W));
+    TRY_GOTO(done, tamis_model_transform(model, S, tamis_owned_dense_view(W)));
+    TRY_GOTO(done, check_finite(tamis_owned_dense_view(W)));
+    TRY_GOTO(done, tamis_owned_dense_create(whole, width, model->options.type, TAMIS_ROW_MAJOR, &all));
+    char *const to = tamis_owned_dense_view(all)->data;
+    const char *const from = tamis_owned_dense_view(W)->data;
+    TRY_GOTO(done, ml_dense_read(model, &model->row_factors, to));
+    for (int64_t i = 0; i < S->rows; i++)
+        memcpy(to + (size_t)(rows ? rows[i] : had + i) * line, from + (size_t)i * line, line);
+    TRY_GOTO(done, ml_dense_make(model, whole, width, &larger));
+    TRY_GOTO(done, ml_dense_write(model, &larger, to));
+    TRY_GOTO(done, grow_states(model, whole, model->cols)); /* steps in new rows begin anew with the next fit */
+    ml_forget(model);
+    ml_dense_free(model, &model->row_factors);
+    model->row_factors = larger;
+    model->rows = whole;
+    larger = (tamis_dense){0};
+done:
+    ml_dense_free(model, &larger);
+    tamis_owned_dense_free(W);
+    tamis_owned_dense_free(all);
+    return status;
+}

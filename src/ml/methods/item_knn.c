@@ -1,0 +1,323 @@
+/*
+ * Nearest neighbours of columns: the score of column j for a row is the sum over the row's entries r_i of s_ij, where j
+ * is one of the `neighbours` columns most similar to i. Similar is the cosine of the columns of weighted uses; with
+ * weights bm25 their product, since these weights already take from rows and columns that are in everything (as
+ * implicit's BM25Recommender). All products of columns are X^T X, some columns at a time by SpMM (items.c).
+ *
+ * The model keeps for each column the numbers of its neighbours, as numbers of its type, and their similarities.
+ */
+#include <math.h>
+
+#include "base/sizes.h"
+#include "base/threads.h"
+#include "ml/factors.h"
+#include "ml/fit/group.h"
+#include "ml/methods/items.h"
+#include "ml/methods/method.h"
+#include "ml/methods/weights.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/serve/best.h"
+#include "ml/serve/popular.h"
+
+enum {
+    ROWS_A_THREAD = 16,
+    NEIGHBOURS = 20,
+    NEIGHBOURS_MOST = 4096,
+    COLUMNS_MOST = 1 << 24 /* whole numbers that fp32 has */
+};
+
+typedef struct item_knn {
+    ml_items items;
+    double *norms;
+} item_knn;
+
+static void defaults(tamis_model_options *options) {
+    options->factors = 1;
+    options->iterations = 1;
+    options->neighbours = NEIGHBOURS;
+    options->weights = TAMIS_WEIGHTS_BM25;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (options->neighbours < 1 || options->neighbours > NEIGHBOURS_MOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "neighbours = %d, expected 1 to %d", options->neighbours,
+                          NEIGHBOURS_MOST);
+    return ml_weights_check(options, TAMIS_WEIGHTS_ONES);
+}
+
+static int64_t column_width(const tamis_model_options *options, int64_t cols) {
+    (void)cols;
+    return 2 * (int64_t)options->neighbours;
+}
+
+/* A neighbour is a column or, where there are no more, -1. */
+static tamis_status check_kept(const char *path, const tamis_dense *kept) {
+    const int64_t n = kept->cols / 2;
+    for (int64_t j = 0; j < kept->rows; j++)
+        for (int64_t k = 0; k < n; k++) {
+            const double number = ml_element(kept, j, k), similarity = ml_element(kept, j, n + k);
+            if (!(number >= -1 && number < (double)kept->rows && number == floor(number)))
+                return tamis_fail(TAMIS_ERROR_FORMAT,
+                                  "%s: neighbour %lld of column %lld is %g, expected -1 or a column of 0 to %lld", path,
+                                  (long long)k, (long long)j, number, (long long)kept->rows - 1);
+            if (!isfinite(similarity))
+                return tamis_fail(TAMIS_ERROR_FORMAT,
+                                  "%s: the similarity of neighbour %lld of column %lld is %g, expected a finite number",
+                                  path, (long long)k, (long long)j, similarity);
+        }
+    return TAMIS_OK;
+}
+
+/* The uses of a row that is scored count as they are with bm25, whose weights are for finding neighbours. */
+static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
+    if (fit) TRY(ml_popular_learn(model, data));
+    return fit || model->options.weights != TAMIS_WEIGHTS_BM25 ? ml_weights_apply(model, data, fit) : TAMIS_OK;
+}
+
+static void free_work(const tamis_model *model, void *given) {
+    item_knn *const work = given;
+    ml_items_free(model, &work->items);
+    tamis_release(work->norms);
+    tamis_release(work);
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    if (data->cols > COLUMNS_MOST)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.cols = %lld, item-knn has at most %d columns",
+                          (long long)data->cols, COLUMNS_MOST);
+    item_knn *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of item-knn", (void **)&work));
+    model->work = work;
+    TRY(ml_items_factors(model, data->cols, column_width(&model->options, data->cols)));
+    TRY(tamis_allocate_zeroed(data->cols, sizeof *work->norms, "norms of columns", (void **)&work->norms));
+    for (int64_t t = 0; t < data->nnz; t++) work->norms[ml_column(data, t)] += ml_value(data, t) * ml_value(data, t);
+    const bool plain = model->options.weights == TAMIS_WEIGHTS_BM25;
+    for (int64_t j = 0; j < data->cols; j++) work->norms[j] = plain || work->norms[j] == 0 ? 1 : sqrt(work->norms[j]);
+    return ml_items_make(model, data, &work->items);
+}
+
+/* Keeps the neighbours of the columns of a block. */
+static void keep_best(const tamis_model *model, const item_knn *work, int64_t first, double *kept, int64_t *columns,
+                      double *scores) {
+    const int64_t cols = model->cols, block = work->items.block, n = model->options.neighbours;
+    for (int64_t j = first; j < cols && j < first + block; j++) {
+        ml_best best = {.columns = columns, .scores = scores, .n = (int)n};
+        for (int64_t i = 0; i < cols; i++) {
+            const double product = ml_number(work->items.host_C, model->options.type, i * block + (j - first));
+            if (i != j && product > 0) ml_best_offer(&best, i, product / (work->norms[i] * work->norms[j]));
+        }
+        ml_best_finish(&best);
+        for (int64_t k = 0; k < n; k++) {
+            kept[j * 2 * n + k] = (double)best.columns[k];
+            kept[j * 2 * n + n + k] = best.columns[k] < 0 ? 0 : best.scores[k];
+        }
+    }
+}
+
+static tamis_status iterate(tamis_model *model) {
+    item_knn *const work = model->work;
+    const int64_t n = model->options.neighbours;
+    double *kept = NULL, *scores = NULL;
+    int64_t *columns = NULL;
+    tamis_status status;
+    TRY_GOTO(done, tamis_allocate(tamis_times(model->cols, 2 * n), sizeof *kept, "neighbours", (void **)&kept));
+    TRY_GOTO(done, tamis_allocate(n, sizeof *columns, "neighbours", (void **)&columns));
+    TRY_GOTO(done, tamis_allocate(n, sizeof *scores, "neighbours", (void **)&scores));
+    for (int64_t first = 0; first < model->cols; first += work->items.block) {
+        TRY_GOTO(done, ml_items_products(model, &work->items, first));
+        keep_best(model, work, first, kept, columns, scores);
+        TRY_GOTO(done, ml_items_go_on(model, first + work->items.block, model->cols));
+    }
+    status = ml_dense_write_doubles(model, &model->column_factors, kept);
+done:
+    tamis_release(kept);
+    tamis_release(columns);
+    tamis_release(scores);
+    return status;
+}
+
+/* Scores rows on the host: a row has few entries, and each of them few neighbours. */
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    const int64_t n = model->options.neighbours, cols = model->cols;
+    tamis_owned_dense *copy = NULL;
+    tamis_dense kept;
+    double *scores = NULL;
+    tamis_status status;
+    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &kept));
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(data->rows, cols), sizeof *scores, "scores", (void **)&scores));
+    for (int64_t i = 0; i < data->rows; i++)
+        for (int64_t t = ml_offset(data, i); t < ml_offset(data, i + 1); t++) {
+            const int64_t column = ml_column(data, t);
+            const double r = ml_value(data, t);
+            for (int64_t k = 0; k < n && ml_element(&kept, column, k) >= 0; k++)
+                scores[i * cols + (int64_t)ml_element(&kept, column, k)] += r * ml_element(&kept, column, n + k);
+        }
+    status = ml_dense_write_doubles(model, W, scores);
+done:
+    tamis_owned_dense_free(copy);
+    tamis_release(scores);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ the best of few scores */
+
+/* Rows share no scores: each thread has its own. Those of all columns are 0 between two rows. */
+typedef struct finder {
+    tamis_dense kept;
+    const tamis_sparse *data;
+    const bool *allowed;
+    const int64_t *order; /* of columns that tie at 0, or NULL */
+    int n;
+    int64_t *columns;
+    double *scores;
+    double *sums; /* of each thread, a number a column; NaN: no candidate */
+    int64_t *met; /* of each thread, the columns that have a score */
+    int64_t met_most;
+    bool *is_short; /* rows to which columns with score 0 belong */
+    bool filling;   /* only those rows are done */
+} finder;
+
+TAMIS_INLINE int64_t add_scores(const finder *f, int64_t row, double *sums, int64_t *met, tamis_type type) {
+    const int64_t n = f->kept.cols / 2, end = ml_offset(f->data, row + 1);
+    int64_t count = 0;
+    for (int64_t t = ml_offset(f->data, row); t < end; t++) {
+        const int64_t line = ml_column(f->data, t) * 2 * n;
+        const double r = ml_number(f->data->values, type, t);
+        for (int64_t k = 0; k < n; k++) {
+            const double number = ml_number(f->kept.data, type, line + k);
+            if (number < 0) break;
+            const int64_t column = (int64_t)number;
+            if (sums[column] == 0) met[count++] = column;
+            sums[column] += r * ml_number(f->kept.data, type, line + n + k);
+        }
+    }
+    return count;
+}
+
+/* Columns that tie at 0 are offered as long as they are kept, the most popular first. */
+static void fill_up(const finder *f, ml_best *best, const double *sums) {
+    int kept = best->kept, at = 0;
+    while (at < kept && best->scores[at] > 0) at++;
+    for (int64_t k = 0; k < f->data->cols && at < best->n; k++) {
+        const int64_t column = f->order ? f->order[k] : k;
+        if (sums[column] != 0 || (f->allowed && !f->allowed[column])) continue;
+        for (int i = kept < best->n ? kept++ : kept - 1; i > at; i--) {
+            best->columns[i] = best->columns[i - 1];
+            best->scores[i] = best->scores[i - 1];
+        }
+        best->columns[at] = column;
+        best->scores[at++] = 0;
+    }
+    best->kept = kept;
+}
+
+static void best_of_row(const finder *f, int64_t row, double *sums, int64_t *met) {
+    const int64_t begin = ml_offset(f->data, row), end = ml_offset(f->data, row + 1);
+    const bool wide = f->kept.type == TAMIS_F64;
+    ml_best best = {.columns = f->columns + row * f->n, .scores = f->scores + row * f->n, .n = f->n};
+    for (int64_t t = begin; t < end; t++) sums[ml_column(f->data, t)] = NAN;
+    const int64_t count = wide ? add_scores(f, row, sums, met, TAMIS_F64) : add_scores(f, row, sums, met, TAMIS_F32);
+    for (int64_t i = 0; i < count; i++) {
+        double *const sum = &sums[met[i]];
+        if (!wide) *sum = (double)(float)*sum; /* as transform stores it */
+        if (*sum == 0 || (f->allowed && !f->allowed[met[i]])) continue;
+        ml_best_offer_any(&best, met[i], *sum);
+        *sum = NAN; /* it may have been met twice, with 0 in between */
+    }
+    ml_best_finish(&best);
+    if (f->filling)
+        fill_up(f, &best, sums);
+    else
+        f->is_short[row] = best.kept < f->n || best.scores[f->n - 1] < 0;
+    for (int64_t i = 0; i < count; i++) sums[met[i]] = 0;
+    for (int64_t t = begin; t < end; t++) sums[ml_column(f->data, t)] = 0;
+}
+
+static void find_rows(void *given, int share, int shares) {
+    const finder *const f = given;
+    const int64_t rows = f->data->rows, from = rows * share / shares, to = rows * (share + 1) / shares;
+    for (int64_t i = from; i < to; i++)
+        if (!f->filling || f->is_short[i])
+            best_of_row(f, i, f->sums + share * f->data->cols, f->met + share * f->met_most);
+}
+
+static bool any_short(const finder *f) {
+    for (int64_t i = 0; i < f->data->rows; i++)
+        if (f->is_short[i]) return true;
+    return false;
+}
+
+/* Of a row's columns with scores there are at most so many, one met twice counted twice. */
+static int64_t most_met(const tamis_sparse *data, int64_t neighbours) {
+    int64_t longest = 0;
+    for (int64_t i = 0; i < data->rows; i++) {
+        const int64_t length = ml_offset(data, i + 1) - ml_offset(data, i);
+        if (length > longest) longest = length;
+    }
+    return longest * neighbours;
+}
+
+static tamis_status best(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
+                         double *scores) {
+    finder f = {.data = data, .allowed = allowed, .n = n, .columns = columns, .scores = scores};
+    tamis_device_description device;
+    TRY(tamis_device_describe(model->device, &device));
+    const int asked = ml_threads(model) > 0 ? ml_threads(model) : device.threads;
+    const int shares = asked < 1 || data->rows < (int64_t)asked * ROWS_A_THREAD ? 1 : asked;
+    int64_t *order = NULL;
+    tamis_owned_dense *copy = NULL;
+    tamis_status status;
+    f.met_most = most_met(data, model->options.neighbours);
+    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &f.kept));
+    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(shares, data->cols), sizeof *f.sums, "scores", (void **)&f.sums));
+    TRY_GOTO(done,
+             tamis_allocate(tamis_times(shares, f.met_most), sizeof *f.met, "columns with scores", (void **)&f.met));
+    TRY_GOTO(done, tamis_allocate(data->rows, sizeof *f.is_short, "rows", (void **)&f.is_short));
+    tamis_threads_run(shares, find_rows, &f);
+    if (any_short(&f)) {
+        TRY_GOTO(done, ml_popular_order(model, &order));
+        f.order = order;
+        f.filling = true;
+        tamis_threads_run(shares, find_rows, &f);
+    }
+done:
+    tamis_owned_dense_free(copy);
+    tamis_release(order);
+    tamis_release(f.sums);
+    tamis_release(f.met);
+    tamis_release(f.is_short);
+    return status;
+}
+
+static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
+    const int64_t n = kept->cols / 2;
+    for (int64_t k = 0; k < n && ml_element(kept, column, k) >= 0 && best->kept < best->n; k++) {
+        best->columns[best->kept] = (int64_t)ml_element(kept, column, k);
+        best->scores[best->kept++] = ml_element(kept, column, n + k);
+    }
+}
+
+static const tamis_method_option own_options[] = {{"neighbours", NULL}, {"weights", NULL}, {NULL, NULL}};
+
+const ml_method ml_item_knn = {
+    .about = {.method = TAMIS_ITEM_KNN,
+              .data = TAMIS_DATA_USES,
+              .name = "item-knn",
+              .summary = "uses: recommends items that are near those that a user has",
+              .options = own_options,
+              .pairs = true},
+    .defaults = defaults,
+    .check = check,
+    .states = {ML_WEIGHTS_STATE, [ML_POPULARITY] = ML_POPULARITY_STATE},
+    .check_kept = check_kept,
+    .column_width = column_width,
+    .prepare = prepare,
+    .begin = begin,
+    .iterate = iterate,
+    .free_work = free_work,
+    .transform = transform,
+    .similar = similar,
+    .best = best,
+    .operands = ml_items_operands,
+};

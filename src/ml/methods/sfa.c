@@ -1,0 +1,542 @@
+/*
+ * Sparse factor analysis of ratings in mini-batches of users (Nisa et al. and their reference 19, as BIDMach computes
+ * it).
+ *
+ * The mean and the damped biases of user and item are subtracted from a rating (biases.h), and the rest is divided by
+ * the ratings' deviation: s. A user's bias comes from that user's ratings alone, given the items' biases; these come
+ * from all ratings so far. With items m_i and users u it minimises sum over ratings (s_ui - u.m_i)^2 + lambda sum n_u
+ * |u|^2 + lambda_m sum n_i |m_i|^2 where n is the number of ratings plus ML_PRIOR_RATINGS (with plain lambda: 1 for a
+ * user, the number of users for an item). For each mini-batch its users are solved, from zero, by cg_steps steps of
+ * preconditioned conjugate gradients (sum over u's items of m_i m_i^T + lambda n_u) u = sum s_ui m_i         fused
+ * call, edge mask; SpMM and the items then make one step of ADAGRAD along (half of) the negative gradient sum over i's
+ * users of (s_ui - u.m_i) u - lambda_m n_i m_i               fused call on the transpose, edge residual where n_i is
+ * the mini-batch's share of it, by its number of users.
+ *
+ * The preconditioner is B = d M^T M + the mean lambda n_u, where d is the share of ratings that are present (the
+ * reference uses 50 / items, its typical number of ratings). It is the mean over users of their own matrices. Its
+ * Cholesky factor L is computed once a pass on the host, in double, and applied by a change of variables: with T =
+ * L^-T, items M T and users u = T x it is plain conjugate gradients on x, whose steps tamis_dense_cg_step makes, and
+ * lambda becomes lambda T^T T. The reference clamps step lengths at 300; here the matrix is never below lambda n_u T^T
+ * T, which bounds them anyway.
+ *
+ * States: 0 ADAGRAD's sums of squares, 1 biases, 2 sum and number of an item's ratings, 3 T of the current pass (so
+ * that a fit that stopped within a pass continues with it).
+ *
+ * The loss of each mini-batch stays on the device, one number in a vector with an element for each mini-batch, until a
+ * pass ends or the model is saved within one. They are always added in order on the host, in double.
+ *
+ * Memory in addition to data and items: each mini-batch in both orders with four plans, six matrices of the largest
+ * mini-batch's users, one number for each rating of it, and two matrices of the items' size.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "ml/factors.h"
+#include "ml/fit/calls.h"
+#include "ml/fit/minibatch.h"
+#include "ml/fit/place.h"
+#include "ml/fit/sums.h"
+#include "ml/methods/biases.h"
+#include "ml/methods/cholesky.h"
+#include "ml/methods/method.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/serve/operands.h"
+
+/* Against ADAGRAD's division by zero, far below any gradient that counts. */
+static const double LITTLE = 1e-6;
+
+enum { HISTORY = 0, BIASES = 1, SUMS = 2, WHITENING = 3 };
+
+/* The plans of a mini-batch; new rows have the first two. */
+enum { RIGHT = 0, NORMAL = 1, GRADIENT = 2, ERRORS = 3 };
+
+typedef struct sfa {
+    ml_batches batches;
+    tamis_dense X, P, R, AP, Q, rr, U; /* as many rows as the largest mini-batch */
+    tamis_dense *lambdas;              /* of each mini-batch's users */
+    tamis_dense items, gradient;       /* items whitened; then the items times their lambdas */
+    tamis_dense item_lambda;           /* for one user */
+    tamis_dense T, transposed, shift;  /* the change of variables; lambda T^T T */
+    bool own_T;                        /* T is no state of the model */
+    double *numbers;                   /* width x width on the host, and as they are on the device */
+    void *narrow;
+    tamis_dense errors, zeros, dots;           /* a rating each; a vector of zeros; scratch of sums */
+    tamis_dense of_errors, of_users, of_items; /* sums of squares: 1 x 1 */
+    tamis_dense losses;                        /* of the pass's mini-batches, in the order in which they came */
+    void *host_losses;
+} sfa;
+
+/* ------------------------------------------------------------------------------------------ options */
+
+static void defaults(tamis_model_options *options) {
+    options->iterations = 20;
+    options->weighted = true;
+    options->biases = true;
+    options->cg_steps = 5;
+    options->rate = 0.1;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (!(options->regularization >= 0) || !isfinite(options->regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number, or 0 to choose it",
+                          options->regularization);
+    if (!(options->column_regularization >= 0) || !isfinite(options->column_regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_regularization = %g, expected 0 or more",
+                          options->column_regularization);
+    TRY(ml_check_rounds("cg_steps", options->cg_steps));
+    if (!(options->rate > 0) || !isfinite(options->rate))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, expected a positive number", options->rate);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ biases */
+
+/* Adds to base the sums of an item's ratings less their users' biases, and their numbers, and makes the biases of them.
+ */
+static void sum_items(const tamis_model *model, const tamis_sparse *data, const double *users, const double *base,
+                      double *sums, double *biases) {
+    const int64_t *const offsets = data->offsets;
+    memcpy(sums, base, 2 * (size_t)data->cols * sizeof *sums);
+    for (int64_t i = 0; i < data->rows; i++)
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
+            double *const of_item = sums + 2 * ml_column(data, t);
+            of_item[0] += ml_value(data, t) - model->scale * users[i];
+            of_item[1] += 1;
+        }
+    for (int64_t j = 0; j < data->cols; j++) {
+        const double *const of_item = sums + 2 * j;
+        biases[j] = (of_item[0] - of_item[1] * model->mean) / model->scale / (of_item[1] + ML_BIAS_DAMPING);
+    }
+}
+
+/* Takes the ratings of `data` into the items' sums, or begins them anew, and makes the biases of them: anew in rounds,
+   with the users' in turn. */
+static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, bool anew) {
+    const int64_t cols = model->column_factors.rows;
+    double *base = NULL, *sums = NULL, *users = NULL, *biases = NULL;
+    tamis_status status;
+    if (anew) {
+        TRY_GOTO(done, tamis_allocate_zeroed(cols, 2 * sizeof *base, "the sums of items", (void **)&base));
+        TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *biases, "the biases of items", (void **)&biases));
+    } else {
+        TRY_GOTO(done, ml_state_read(model, SUMS, &base));
+        TRY_GOTO(done, ml_state_read(model, BIASES, &biases));
+    }
+    TRY_GOTO(done, tamis_allocate(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
+    TRY_GOTO(done, tamis_allocate_zeroed(data->rows, sizeof *users, "the biases of users", (void **)&users));
+    for (int round = 0; round < (anew ? ML_BIAS_ROUNDS : 1); round++) {
+        if (ml_biased(model)) ml_row_biases(model, data, biases, users);
+        sum_items(model, data, users, base, sums, biases);
+    }
+    TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[SUMS], sums));
+    TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[BIASES], biases));
+    if (ml_biased(model)) status = ml_last_write(model, &model->column_factors, biases);
+done:
+    tamis_release(base);
+    tamis_release(sums);
+    tamis_release(users);
+    tamis_release(biases);
+    return status;
+}
+
+/* Computes the ratings less mean and biases, values for `data` that the caller frees with tamis_release. The users'
+   biases go into the last column of W, where it is not NULL. */
+static tamis_status centre(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W, void **centred) {
+    double *biases = NULL, *users = NULL;
+    tamis_status status;
+    TRY_GOTO(done, ml_state_read(model, BIASES, &biases));
+    if (ml_biased(model)) {
+        TRY_GOTO(done, tamis_allocate(data->rows, sizeof *users, "the biases of users", (void **)&users));
+        ml_row_biases(model, data, biases, users);
+        if (W) TRY_GOTO(done, ml_last_write(model, W, users));
+    }
+    status = ml_less_biases(model, data, users, biases, centred);
+done:
+    tamis_release(biases);
+    tamis_release(users);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ preconditioner */
+
+/* Computes what follows from T, which is in work->narrow. */
+static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
+    const int64_t n = model->options.factors;
+    const tamis_type type = model->options.type;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) { /* zeros are below */
+            ml_put_number(work->narrow, type, i * n + j, ml_number(work->narrow, type, j * n + i));
+            ml_put_number(work->narrow, type, j * n + i, 0);
+        }
+    TRY(ml_dense_write(model, &work->transposed, work->narrow));
+    return tamis_dense_gram(model->device, NULL, model->workspace, 1, &work->T, 0, &work->shift);
+}
+
+/* Computes T from the items as they are, and what follows from it; `share` of the ratings are there. */
+static tamis_status make_whitening(const tamis_model *model, const sfa *work, double share) {
+    const int64_t n = model->options.factors;
+    const tamis_type type = model->options.type;
+    const double ratings = share * (double)model->cols + model->prior_ratings;
+    const double lambda = model->options.regularization * (model->options.weighted ? fmax(ratings, 1) : 1);
+    const tamis_dense M = ml_features(model, &model->column_factors);
+    double *const B = work->numbers;
+    TRY(tamis_dense_gram(model->device, NULL, model->workspace, share, &M, lambda, &work->T));
+    TRY(ml_dense_read(model, &work->T, work->narrow));
+    for (int64_t i = 0; i < n * n; i++) B[i] = ml_number(work->narrow, type, i);
+    ml_invert_cholesky(B, n, lambda);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) /* transposed, zeros below */
+            ml_put_number(work->narrow, type, i * n + j, j < i ? 0 : B[j * n + i]);
+    TRY(ml_dense_write(model, &work->T, work->narrow));
+    return use_whitening(model, work);
+}
+
+/* Does the same for a pass that goes on: T is there. */
+static tamis_status take_whitening(const tamis_model *model, const sfa *work) {
+    TRY(ml_dense_read(model, &work->T, work->narrow));
+    return use_whitening(model, work);
+}
+
+/* ------------------------------------------------------------------------------------------ mini-batches */
+
+static void free_work(const tamis_model *model, void *given) {
+    sfa *const work = given;
+    for (int64_t i = 0; work->lambdas && i < work->batches.count; i++) ml_dense_free(model, &work->lambdas[i]);
+    tamis_release(work->lambdas);
+    ml_batches_free(model, &work->batches);
+    tamis_dense *const matrices[] = {&work->X,          &work->P,        &work->R,          &work->AP,
+                                     &work->rr,         &work->U,        &work->items,      &work->gradient,
+                                     &work->transposed, &work->shift,    &work->errors,     &work->zeros,
+                                     &work->dots,       &work->of_users, &work->of_items,   &work->losses,
+                                     &work->of_errors,  &work->Q,        &work->item_lambda};
+    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
+    if (work->own_T) ml_dense_free(model, &work->T);
+    tamis_release(work->numbers);
+    tamis_release(work->narrow);
+    tamis_release(work->host_losses);
+    tamis_release(work);
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Allocates what measure() takes. */
+static tamis_status make_sums(const tamis_model *model, sfa *work) {
+    const int64_t users = work->batches.rows, items = model->column_factors.rows, ratings = work->batches.nnz;
+    tamis_dense *const sums[] = {&work->of_errors, &work->of_users, &work->of_items};
+    TRY(ml_vector_make(model, ratings, &work->errors));
+    TRY(ml_vector_make(model, 1, &work->zeros));
+    TRY(ml_dense_make(model, larger(ml_vector_scratch(ratings), larger(users, items)), 1, &work->dots));
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) TRY(ml_dense_make(model, 1, 1, sums[i]));
+    TRY(ml_dense_make(model, work->batches.count, 1, &work->losses));
+    return tamis_allocate(work->batches.count, tamis_type_size(model->options.type), "losses of mini-batches",
+                          &work->host_losses);
+}
+
+/* Computes what a user costs of an item's size: its lambda times its share of the users' ratings. */
+static tamis_status make_item_lambda(const tamis_model *model, const tamis_dense *item_lambda) {
+    double *sums, *lambdas = NULL;
+    const double lambda = model->options.column_regularization, users = model->rows > 0 ? (double)model->rows : 1;
+    TRY(ml_state_read(model, SUMS, &sums));
+    tamis_status status = tamis_allocate(item_lambda->rows, sizeof *lambdas, "the lambda of items", (void **)&lambdas);
+    for (int64_t j = 0; status == TAMIS_OK && j < item_lambda->rows; j++)
+        lambdas[j] = model->options.weighted ? lambda * (sums[2 * j + 1] + model->prior_ratings) / users : lambda;
+    if (status == TAMIS_OK) status = ml_dense_write_doubles(model, item_lambda, lambdas);
+    tamis_release(sums);
+    tamis_release(lambdas);
+    return status;
+}
+
+static tamis_status make_lambdas(const tamis_model *model, sfa *work) {
+    TRY(tamis_allocate_zeroed(work->batches.count, sizeof *work->lambdas, "lambdas", (void **)&work->lambdas));
+    for (int64_t i = 0; i < work->batches.count; i++)
+        TRY(ml_row_lambdas(model, &work->batches.batch[i].S, &work->lambdas[i]));
+    return TAMIS_OK;
+}
+
+/* Allocates the dense matrices, for the largest mini-batch. */
+static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *work) {
+    const int64_t width = model->options.factors, cols = model->column_factors.rows, rows = work->batches.rows;
+    tamis_dense *const of_users[] = {&work->X, &work->P, &work->R, &work->AP, &work->Q, &work->U};
+    for (size_t i = 0; i < sizeof of_users / sizeof of_users[0]; i++)
+        TRY(ml_dense_make(model, rows, width, of_users[i]));
+    TRY(ml_dense_make(model, rows, 1, &work->rr));
+    TRY(ml_dense_make(model, cols, width, &work->items));
+    TRY(ml_dense_make(model, width, width, &work->transposed));
+    TRY(ml_dense_make(model, width, width, &work->shift));
+    TRY(tamis_allocate(tamis_times(width, width), sizeof(double), "the preconditioner", (void **)&work->numbers));
+    TRY(tamis_allocate(tamis_times(width, width), tamis_type_size(model->options.type), "the preconditioner",
+                       &work->narrow));
+    TRY(make_lambdas(model, work));
+    if (!fitting) return TAMIS_OK;
+    TRY(ml_dense_make(model, cols, width, &work->gradient));
+    TRY(ml_dense_make(model, cols, 1, &work->item_lambda));
+    TRY(make_item_lambda(model, &work->item_lambda));
+    return model->options.skip_loss ? TAMIS_OK : make_sums(model, work);
+}
+
+/* Makes the work for mini-batches of `rows` rows. W gets the biases of new rows, and T is its own; if W is NULL, T is
+   the model's state, and there is what the items' step takes. */
+static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, const tamis_dense *W,
+                              int visits, int steps, sfa **made) {
+    const int64_t width = model->options.factors;
+    const bool fitting = !W;
+    const ml_batch_plan plans[] = {
+        [RIGHT] = {.operation = TAMIS_OP_SPMM, .width = width},
+        [NORMAL] =
+            {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_MASK, .inner = width, .width = width, .calls = steps},
+        [GRADIENT] = {true, TAMIS_OP_FUSED, TAMIS_EDGE_RESIDUAL, width, width, 1},
+        [ERRORS] = {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_RESIDUAL, .inner = width}};
+    void *centred = NULL;
+    sfa *work = NULL;
+    tamis_status status;
+    *made = NULL;
+    TRY_GOTO(failed, tamis_allocate_zeroed(1, sizeof *work, "the work of sfa", (void **)&work));
+    work->own_T = W != NULL;
+    if (W)
+        TRY_GOTO(failed, ml_dense_make(model, width, width, &work->T));
+    else
+        work->T = model->states[WHITENING];
+    TRY_GOTO(failed, centre(model, data, W, &centred));
+    tamis_sparse view = *data;
+    view.values = centred;
+    const int plan_count = !fitting ? 2 : model->options.skip_loss ? 3 : 4;
+    TRY_GOTO(failed, ml_batches_make(model, &view, rows, fitting, visits, plans, plan_count, &work->batches));
+    TRY_GOTO(failed, make_scratch(model, fitting, work));
+    tamis_release(centred);
+    *made = work;
+    return TAMIS_OK;
+failed:
+    tamis_release(centred);
+    if (work) free_work(model, work);
+    return status;
+}
+
+static const tamis_dense *lambda_of(const sfa *work, const ml_batch *batch) {
+    return &work->lambdas[batch - work->batches.batch];
+}
+
+/* Computes U of a mini-batch's users; the items are whitened as they are now. */
+static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *batch, int steps, const tamis_dense *U) {
+    tamis_device *const device = model->device;
+    const int64_t rows = batch->rows;
+    const tamis_dense X = ml_first_rows(&work->X, rows), P = ml_first_rows(&work->P, rows),
+                      R = ml_first_rows(&work->R, rows), AP = ml_first_rows(&work->AP, rows),
+                      Q = ml_first_rows(&work->Q, rows), rr = ml_first_rows(&work->rr, rows);
+    const tamis_dense *const M = &work->items, *const lambda = lambda_of(work, batch);
+    const tamis_dense items = ml_features(model, &model->column_factors);
+    TRY(tamis_dense_multiply(device, NULL, 1, &items, &work->T, 0, M));
+    TRY(tamis_dense_fill(device, NULL, &X, 0));
+    TRY(ml_spmm(model, batch->plans[RIGHT], M, 1, 0, &R));
+    TRY(tamis_dense_axpby(device, NULL, 1, &R, 0, &P));
+    TRY(tamis_dense_row_dots(device, NULL, &R, &R, &rr));
+    for (int i = 0; i < steps; i++) {
+        TRY(ml_fused(model, batch->plans[NORMAL], &P, M, 1, 0, &AP));
+        TRY(tamis_dense_multiply(device, NULL, 1, &P, &work->shift, 0, &Q));
+        TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda, 0, &Q, 1, &AP));
+        TRY(tamis_dense_cg_step(device, NULL, NULL, 0, &AP, &P, &X, &R, &rr));
+    }
+    return tamis_dense_multiply(device, NULL, 1, &X, &work->transposed, 0, U);
+}
+
+/* Computes the mini-batch's share of the objective, with its users and the items before their step, into work->losses.
+   work->items has the items times their lambda of a user. */
+static tamis_status measure(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number,
+                            const tamis_dense *U) {
+    tamis_device *const device = model->device;
+    const tamis_dense M = ml_features(model, &model->column_factors), Q = ml_first_rows(&work->Q, U->rows);
+    const size_t size = tamis_type_size(model->options.type);
+    tamis_dense errors;
+    const tamis_dense products = ml_values_view(model, work->errors.data, batch->S.view.nnz);
+    TRY(ml_sddmm(model, batch->plans[ERRORS], U, &M, 1, 0, &products));
+    TRY(ml_vector_first(model, &work->errors, batch->S.view.nnz, &work->zeros, &errors));
+    TRY(ml_vector_dot(model, &errors, &errors, &work->dots, &work->of_errors));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda_of(work, batch), 0, U, 0, &Q));
+    TRY(ml_dot(model, U, &Q, &work->dots, &work->of_users));
+    TRY(ml_dot(model, &M, &work->items, &work->dots, &work->of_items));
+    TRY(tamis_dense_axpby(device, NULL, 1, &work->of_users, 1, &work->of_errors));
+    TRY(tamis_dense_axpby(device, NULL, (double)U->rows, &work->of_items, 1, &work->of_errors));
+    return tamis_device_copy(device, NULL, work->losses.data, (size_t)number * size, work->of_errors.data, 0, size);
+}
+
+/* Adds losses first .. end - 1 to *sum: waits. */
+static tamis_status add_losses(const tamis_model *model, const sfa *work, int64_t first, int64_t end, double *sum) {
+    const tamis_type type = model->options.type;
+    const size_t size = tamis_type_size(type);
+    if (model->options.skip_loss || first >= end) return TAMIS_OK;
+    TRY(tamis_device_download(model->device, NULL, work->host_losses, work->losses.data, (size_t)first * size,
+                              (size_t)(end - first) * size));
+    for (int64_t i = 0; i < end - first; i++) *sum += ml_number(work->host_losses, type, i);
+    return TAMIS_OK;
+}
+
+/* Solves the users, then steps the items. `number` is where the loss goes. */
+static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number) {
+    tamis_device *const device = model->device;
+    const tamis_dense M = ml_features(model, &model->column_factors);
+    const tamis_dense U = ml_first_rows(&work->U, batch->rows);
+    TRY(solve(model, work, batch, model->options.cg_steps, &U));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &work->item_lambda, 0, &M, 0, &work->items));
+    if (!model->options.skip_loss) TRY(measure(model, work, batch, number, &U));
+    TRY(ml_fused(model, batch->plans[GRADIENT], &M, &U, 1, 0, &work->gradient));
+    TRY(tamis_dense_axpby(device, NULL, -(double)U.rows, &work->items, 1, &work->gradient));
+    return tamis_dense_map(device, NULL, TAMIS_MAP_ADAGRAD, model->options.rate, LITTLE, &work->gradient,
+                           &model->states[HISTORY], &M);
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+static double share_of(int64_t rows, int64_t cols, int64_t nnz) {
+    return nnz > 0 ? (double)nnz / (double)rows / (double)cols : 0;
+}
+
+/* Makes what the model keeps; a model that has learnt nothing yet gets random items. */
+static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
+    const int64_t cols = data->cols, width = model->options.factors;
+    bool fresh;
+    TRY(ml_model_factors(model, 0, cols, &fresh));
+    for (int i = 0; i < ML_STATES; i++) TRY(ml_model_state(model, i, &fresh));
+    if (model->steps > 0) return TAMIS_OK;
+    const double size = 1 / sqrt((double)width);
+    TRY(tamis_dense_fill(model->device, NULL, &model->states[HISTORY], 0));
+    TRY(tamis_dense_fill(model->device, NULL, &model->states[WHITENING], 0));
+    return ml_dense_random(model, &model->column_factors, 1, -size, size);
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    TRY(make_model(model, data));
+    if (model->iterations_done == 0 && model->batches_done == 0) TRY(learn_biases(model, data, true));
+    int64_t batch_rows = model->options.batch_rows;
+    if (batch_rows == 0) batch_rows = data->rows / 30 + 1 < 100000 ? data->rows / 30 + 1 : 100000;
+    sfa *work;
+    TRY(make_work(model, data, batch_rows, NULL, ML_PASSES, model->options.cg_steps, &work));
+    model->work = work;
+    TRY(ml_times_reserve(model, (double)work->batches.count * (3.0 + model->options.cg_steps)));
+    return model->batches_done > 0 ? take_whitening(model, work) : TAMIS_OK;
+}
+
+static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
+    TRY(learn(model, model->work, batch, model->batches_done));
+    model->parts[1] += (double)batch->S.view.nnz;
+    return TAMIS_OK;
+}
+
+static tamis_status pending(const tamis_model *model, double parts[]) {
+    const sfa *const work = model->work;
+    return work ? add_losses(model, work, work->batches.summed, model->batches_done, &parts[0]) : TAMIS_OK;
+}
+
+static tamis_status iterate(tamis_model *model) {
+    sfa *const work = model->work;
+    if (model->batches_done == 0) TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
+    return ml_batches_pass(model, &work->batches, learn_and_sum);
+}
+
+/* Computes the loss of a rating, as it was on the way through the pass. */
+static tamis_status loss(tamis_model *model, double *result) {
+    *result = model->parts[1] > 0 ? model->parts[0] / model->parts[1] : NAN;
+    return TAMIS_OK;
+}
+
+static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
+    for (int64_t t = 0; t < batch->nnz; t++) {
+        const double rating = ml_value(batch, t);
+        model->least = fmin(model->least, rating);
+        model->most = fmax(model->most, rating);
+    }
+    const bool anew = model->steps == 0;
+    TRY(make_model(model, batch));
+    if (whole == 0) TRY(learn_biases(model, batch, anew)); /* each rating once, not in every pass of a stream */
+    sfa *work;
+    TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, NULL, 1, model->options.cg_steps, &work));
+    tamis_status status;
+    TRY_GOTO(done, make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
+    TRY_GOTO(done, learn(model, work, &work->batches.batch[0], 0));
+    *sum = 0;
+    TRY_GOTO(done, add_losses(model, work, 0, 1, sum));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
+    *weight = (double)batch->nnz;
+    model->steps++;
+done:
+    free_work(model, work);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ new rows */
+
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    bool fresh;
+    TRY(ml_model_factors(model, 0, model->column_factors.rows, &fresh)); /* the workspace */
+    sfa *work;
+    TRY(tamis_dense_fill(model->device, NULL, W, 0));
+    const int steps = ml_fold_in_steps(model->options.factors);
+    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, W, 1, steps, &work));
+    tamis_status status;
+    const tamis_dense U = ml_features(model, W);
+    TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
+    TRY_GOTO(done, solve(model, work, &work->batches.batch[0], steps, &U));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
+done:
+    free_work(model, work);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ prediction */
+
+/* Predicts <[u, b_u, 1], [m, 1, b]>, or without users' biases <[u, 1], [m, b]>. */
+static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
+    *made = (ml_operands){.offset = model->mean, .scale = model->scale, .least = model->least, .most = model->most};
+    if (!W)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "sfa stores no row factors: pass those of tamis_model_transform as W");
+    if (ml_biased(model)) return ml_biased_operands(model, W, made);
+    tamis_owned_dense *items = NULL, *biases = NULL, *wide;
+    tamis_status status;
+    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));
+    TRY_GOTO(done, ml_dense_fetch(model, &model->states[BIASES], &biases));
+    TRY_GOTO(done, ml_insert_column(W, W->cols, NULL, &wide));
+    ml_operand_take(&made->A, wide);
+    const tamis_dense *const M = tamis_owned_dense_view(items);
+    TRY_GOTO(done, ml_insert_column(M, M->cols, tamis_owned_dense_view(biases), &wide));
+    ml_operand_take(&made->B, wide);
+done:
+    tamis_owned_dense_free(items);
+    tamis_owned_dense_free(biases);
+    return status;
+}
+
+static const tamis_method_option own_options[] = {{"regularization", "lambda of a user; 0: chosen by an inner split"},
+                                                  {"column_regularization", NULL},
+                                                  {"weighted", NULL},
+                                                  {"biases", NULL},
+                                                  {"cg_steps", "conjugate-gradient steps per mini-batch"},
+                                                  {"rate", NULL},
+                                                  {"batch_rows", NULL},
+                                                  {NULL, NULL}};
+
+const ml_method ml_sfa = {
+    .about = {.method = TAMIS_SFA,
+              .data = TAMIS_DATA_RATINGS,
+              .name = "sfa",
+              .summary = "ratings in mini-batches of users (sparse factor analysis)",
+              .options = own_options,
+              .mini_batches = true},
+    .biases = true,
+    .lambda = 0.1,
+    .sizes = true,
+    .states = {[HISTORY] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_FACTORS, 0}, .range = ML_SQUARES},
+               [BIASES] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 1}},
+               [SUMS] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 2}},
+               [WHITENING] = {.rows = {ML_FACTORS, 0}, .cols = {ML_FACTORS, 0}}},
+    .defaults = defaults,
+    .check = check,
+    .begin = begin,
+    .iterate = iterate,
+    .loss = loss,
+    .pending = pending,
+    .free_work = free_work,
+    .step = step,
+    .transform = transform,
+    .operands = operands,
+};

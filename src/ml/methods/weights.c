@@ -1,0 +1,79 @@
+/*
+ * See weights.h. Numbers of uses have heavy tails: of a song that was played a thousand times one is not a thousand
+ * times as sure as of one that was played once. Each use r becomes, with its sign,
+ *
+ *   linear  |r|                log   log2(1 + |r|)             ones  1
+ *   bm25    idf |r| (K + 1) / (K (1 - B + B l / mean l) + |r|)   with l the sum of the row's |r|, and of n rows in all
+ * m of which have the column, idf = ln(1 + (n - m + 1/2) / (m + 1/2)); K and B are those of implicit
+ *
+ * so a single use stays 1 but for bm25. A zero, which is a known absence, stays 0.
+ */
+#include "ml/methods/weights.h"
+
+#include <math.h>
+
+#include "ml/factors.h"
+#include "ml/fit/group.h"
+#include "ml/numbers.h"
+
+static const double K = 100, B = 0.8;
+
+tamis_status ml_weights_check(const tamis_model_options *options, tamis_use_weights most) {
+    if ((int)options->weights >= TAMIS_WEIGHTS_LINEAR && (int)options->weights <= (int)most) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "weights = %d, expected %d to %d", (int)options->weights,
+                      (int)TAMIS_WEIGHTS_LINEAR, (int)most);
+}
+
+bool ml_weights_kept(const tamis_model_options *options) { return options->weights == TAMIS_WEIGHTS_BM25; }
+
+/* Makes the state: the idf of each column, and behind them the mean length of a row. */
+static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
+    const int64_t cols = data->cols;
+    double *numbers;
+    bool fresh;
+    TRY(ml_model_state(model, 0, &fresh));
+    TRY(tamis_allocate_zeroed(cols + 1, sizeof *numbers, "weights of columns", (void **)&numbers));
+    for (int64_t t = 0; t < data->nnz; t++) {
+        numbers[ml_column(data, t)] += 1;
+        numbers[cols] += fabs(ml_value(data, t));
+    }
+    tamis_status status = ml_add_ranks(model, numbers, cols + 1);
+    const double rows = (double)model->rows;
+    for (int64_t j = 0; j < cols; j++) numbers[j] = log(1 + (rows - numbers[j] + 0.5) / (numbers[j] + 0.5));
+    numbers[cols] = numbers[cols] > 0 ? numbers[cols] / rows : 1;
+    if (status == TAMIS_OK) status = ml_dense_write_doubles(model, &model->states[0], numbers);
+    tamis_release(numbers);
+    return status;
+}
+
+static tamis_status apply_bm25(tamis_model *model, tamis_sparse *data) {
+    const int64_t *const offsets = data->offsets, cols = data->cols;
+    double *numbers;
+    TRY(ml_state_read(model, 0, &numbers));
+    for (int64_t i = 0; i < data->rows; i++) {
+        double length = 0;
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) length += fabs(ml_value(data, t));
+        const double damping = K * (1 - B + B * length / numbers[cols]);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
+            const double r = ml_value(data, t);
+            const double weight = numbers[ml_column(data, t)] * r * ((K + 1) / (damping + fabs(r)));
+            ml_put_number((void *)(uintptr_t)data->values, data->value_type, t, weight);
+        }
+    }
+    tamis_release(numbers);
+    return TAMIS_OK;
+}
+
+tamis_status ml_weights_apply(tamis_model *model, tamis_sparse *data, bool fit) {
+    const tamis_use_weights weights = model->options.weights;
+    if (weights == TAMIS_WEIGHTS_LINEAR) return TAMIS_OK;
+    if (weights == TAMIS_WEIGHTS_BM25) {
+        if (fit && ml_learns_data(model)) TRY(learn(model, data));
+        return apply_bm25(model, data);
+    }
+    for (int64_t t = 0; t < data->nnz; t++) {
+        const double r = ml_value(data, t), size = weights == TAMIS_WEIGHTS_LOG ? log2(1 + fabs(r)) : r != 0;
+        ml_put_number((void *)(uintptr_t)data->values, data->value_type, t, copysign(size, r));
+    }
+    return TAMIS_OK;
+}

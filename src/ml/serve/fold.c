@@ -1,0 +1,118 @@
+/*
+ * Factors of few new rows on the CPU, for services. Plans, conversions and scratch for them (implicit.c, als.c) take
+ * longer than one row's arithmetic. So its entries' factors are gathered, and the system is solved by conjugate
+ * gradients that are preconditioned by the part that all rows have in common, G. A row's own entries are few beside
+ * all columns, so the preconditioned matrix is near the identity, and few steps suffice.
+ *
+ * With G^-1 as preconditioner, G p follows as p does: z = G^-1 r, p = z + b p, so G p = r + b G p. A step is two
+ * products with the gathered factors and one with G^-1.
+ */
+#include "ml/serve/fold.h"
+
+#include <math.h>
+
+#include "base/sizes.h"
+#include "ml/numbers.h"
+
+enum { ROWS_MOST = 16, WIDTH_MOST = 512 }; /* of more factors the inverse takes long */
+
+bool ml_folds_alone(const tamis_model *model, int64_t rows) {
+    return model->location == TAMIS_HOST && rows <= ROWS_MOST && model->width <= WIDTH_MOST;
+}
+
+tamis_status ml_fold_make(const tamis_model *model, const tamis_sparse *data, ml_fold *fold) {
+    *fold = (ml_fold){.model = model, .data = data, .width = model->width};
+    int64_t longest = 1;
+    for (int64_t i = 0; i < data->rows; i++) {
+        const int64_t count = ml_offset(data, i + 1) - ml_offset(data, i);
+        if (count > longest) longest = count;
+    }
+    TRY(tamis_allocate(tamis_times(longest, model->width), sizeof *fold->Y, "factors of a row's entries",
+                       (void **)&fold->Y));
+    TRY(tamis_allocate(3 * longest, sizeof *fold->weights, "a row's entries", (void **)&fold->weights));
+    TRY(tamis_allocate(6 * model->width, sizeof *fold->vectors, "a row's factors", (void **)&fold->vectors));
+    fold->targets = fold->weights + longest;
+    return TAMIS_OK;
+}
+
+void ml_fold_free(ml_fold *fold) {
+    tamis_release(fold->Y);
+    tamis_release(fold->weights);
+    tamis_release(fold->vectors);
+    *fold = (ml_fold){0};
+}
+
+void ml_fold_take(ml_fold *fold, int64_t row) {
+    const tamis_dense *const from = &fold->model->column_factors;
+    const int64_t first = ml_offset(fold->data, row), width = fold->width;
+    fold->count = ml_offset(fold->data, row + 1) - first;
+    for (int64_t t = 0; t < fold->count; t++) {
+        const int64_t at = ml_column(fold->data, first + t) * width;
+        double *const to = fold->Y + t * width;
+        if (from->type == TAMIS_F64)
+            for (int64_t k = 0; k < width; k++) to[k] = ((const double *)from->data)[at + k];
+        else
+            for (int64_t k = 0; k < width; k++) to[k] = (double)((const float *)from->data)[at + k];
+        fold->targets[t] = ml_value(fold->data, first + t);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ solving */
+
+static tamis_dense view(const double *numbers, int64_t rows, int64_t cols) {
+    return (tamis_dense){
+        .data = (void *)(uintptr_t)numbers, .rows = rows, .cols = cols, .stride = cols, .type = TAMIS_F64};
+}
+
+static tamis_status multiply(const ml_fold *fold, const double *X, int64_t rows, int64_t inner, const double *G,
+                             int64_t cols, double *Y) {
+    const tamis_dense left = view(X, rows, inner), right = view(G, inner, cols), result = view(Y, rows, cols);
+    return tamis_dense_multiply(fold->model->device, NULL, 1, &left, &right, 0, &result);
+}
+
+/* Computes z = G^-1 r and <r, z>. */
+static tamis_status precondition(const ml_fold *fold, const double *r, double *z, double *rz) {
+    const int64_t n = fold->width;
+    if (fold->inverse)
+        TRY(multiply(fold, fold->inverse, n, n, r, 1, z));
+    else
+        for (int64_t k = 0; k < n; k++) z[k] = r[k] / fold->shift;
+    *rz = 0;
+    for (int64_t k = 0; k < n; k++) *rz += r[k] * z[k];
+    return TAMIS_OK;
+}
+
+tamis_status ml_fold_solve(ml_fold *fold, const tamis_dense *W, int64_t row) {
+    const int64_t n = fold->width, count = fold->count;
+    double *const x = fold->vectors, *const r = x + n, *const z = r + n, *const p = z + n, *const Gp = p + n;
+    double *const Ap = Gp + n, *const dots = fold->targets + (fold->targets - fold->weights);
+    const double little = W->type == TAMIS_F64 ? 1e-28 : 1e-16; /* squares */
+    double rz, first;
+    TRY(multiply(fold, fold->targets, 1, count, fold->Y, n, r));
+    TRY(precondition(fold, r, z, &rz));
+    first = rz;
+    for (int64_t k = 0; k < n; k++) {
+        x[k] = 0;
+        p[k] = z[k];
+        Gp[k] = r[k];
+    }
+    for (int step = ml_fold_in_steps(n); step > 0 && rz > little * first; step--) {
+        double pAp = 0;
+        TRY(multiply(fold, fold->Y, count, n, p, 1, dots));
+        for (int64_t t = 0; t < count; t++) dots[t] *= fold->weights[t];
+        TRY(multiply(fold, dots, 1, count, fold->Y, n, Ap));
+        for (int64_t k = 0; k < n; k++) pAp += p[k] * (Ap[k] += Gp[k]);
+        const double before = rz, a = rz / pAp;
+        for (int64_t k = 0; k < n; k++) {
+            x[k] += a * p[k];
+            r[k] -= a * Ap[k];
+        }
+        TRY(precondition(fold, r, z, &rz));
+        for (int64_t k = 0; k < n; k++) {
+            p[k] = z[k] + rz / before * p[k];
+            Gp[k] = r[k] + rz / before * Gp[k];
+        }
+    }
+    for (int64_t k = 0; k < n; k++) ml_put_element(W, row, k, x[k]);
+    return TAMIS_OK;
+}

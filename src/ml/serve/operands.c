@@ -1,0 +1,88 @@
+/*
+ * The operands of predictions. If predictions are plain products of factors, nothing is copied: the CPU's factors are
+ * in host memory, and a GPU's stay on the device until they are needed on the host.
+ */
+#include "ml/serve/operands.h"
+
+#include "ml/fit/place.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+
+void ml_operand_take(ml_operand *operand, tamis_owned_dense *array) {
+    *operand = (ml_operand){.host = *tamis_owned_dense_view(array), .own = array};
+}
+
+void ml_operand_use(const tamis_dense *factors, ml_operand *operand) {
+    *operand = (ml_operand){.host = *factors, .there = factors};
+    if (factors->location == TAMIS_HOST) return;
+    operand->host.location = TAMIS_HOST;
+    operand->host.data = NULL;
+}
+
+tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand) {
+    if (operand->host.data || !operand->there || !operand->there->data) return TAMIS_OK;
+    TRY(ml_dense_fetch(model, operand->there, &operand->own));
+    operand->host = *tamis_owned_dense_view(operand->own);
+    return TAMIS_OK;
+}
+
+void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands) {
+    ml_operand_use(&model->column_factors, &operands->B);
+    if (W)
+        operands->A = (ml_operand){.host = *W};
+    else
+        ml_operand_use(&model->row_factors, &operands->A);
+}
+
+tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,
+                              tamis_owned_dense **wide) {
+    if (from->rows > 0 && !from->data) return tamis_fail(TAMIS_ERROR_INTERNAL, "factors are not there");
+    TRY(tamis_owned_dense_create(from->rows, from->cols + 1, from->type, TAMIS_ROW_MAJOR, wide));
+    const tamis_dense *const to = tamis_owned_dense_view(*wide);
+    for (int64_t i = 0; i < from->rows; i++) {
+        for (int64_t j = 0; j < from->cols; j++) ml_put_element(to, i, j < place ? j : j + 1, ml_element(from, i, j));
+        ml_put_element(to, i, place, numbers ? ml_element(numbers, i, 0) : 1);
+    }
+    return TAMIS_OK;
+}
+
+/* Makes [x, b_u, 1] of [x, b_u], or for columns [y, 1, b_i] of [y, b_i]. */
+static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
+    TRY(ml_operand_fetch(model, operand));
+    const tamis_dense *const from = &operand->host;
+    tamis_owned_dense *wide;
+    TRY(ml_insert_column(from, columns ? from->cols - 1 : from->cols, NULL, &wide));
+    tamis_owned_dense_free(operand->own);
+    ml_operand_take(operand, wide);
+    return TAMIS_OK;
+}
+
+/* Uses the columns' factors, which may be a million, as they are: the bias of one row is a number for all columns, and
+   the row becomes [x, 1]. */
+static tamis_status narrow(const tamis_model *model, ml_operands *operands) {
+    TRY(ml_operand_fetch(model, &operands->A));
+    const tamis_dense *const from = &operands->A.host;
+    tamis_owned_dense *line;
+    if (!from->data) return tamis_fail(TAMIS_ERROR_INTERNAL, "factors are not there");
+    TRY(tamis_owned_dense_create(1, from->cols, from->type, TAMIS_ROW_MAJOR, &line));
+    const tamis_dense *const to = tamis_owned_dense_view(line);
+    for (int64_t j = 0; j < from->cols; j++) ml_put_element(to, 0, j, j < from->cols - 1 ? ml_element(from, 0, j) : 1);
+    operands->offset += operands->scale * ml_element(from, 0, from->cols - 1);
+    tamis_owned_dense_free(operands->A.own);
+    ml_operand_take(&operands->A, line);
+    return TAMIS_OK;
+}
+
+tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands) {
+    ml_plain_operands(model, W, operands);
+    if (!ml_biased(model)) return TAMIS_OK;
+    if (operands->A.host.rows == 1) return narrow(model, operands);
+    TRY(widen(model, false, &operands->A));
+    return widen(model, true, &operands->B);
+}
+
+void ml_operands_free(ml_operands *operands) {
+    tamis_owned_dense_free(operands->A.own);
+    tamis_owned_dense_free(operands->B.own);
+    *operands = (ml_operands){0};
+}

@@ -1,0 +1,261 @@
+/* Factors of new rows, and the values that a model predicts at given places, by one SDDMM with edge mask on the model's
+   device. */
+#include "ml/serve/predict.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "ml/data/canonical.h"
+#include "ml/factors.h"
+#include "ml/fit/calls.h"
+#include "ml/fit/place.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/serve/operands.h"
+#include "sparse/check.h"
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+tamis_status ml_check_fitted(const tamis_model *model) {
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    if (model->cols == 0 || model->column_factors.cols == 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model has not been fitted yet");
+    return TAMIS_OK;
+}
+
+tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64_t *rows) {
+    if (!W) {
+        *rows = model->row_factors.rows;
+        if (model->row_factors.cols > 0) return TAMIS_OK;
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "W is NULL, but the model (%s) stores no row factors: compute them with tamis_model_transform",
+            model->method->about.name);
+    }
+    *rows = W->rows;
+    if (W->layout == TAMIS_COLUMN_MAJOR)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "W.layout = %s: expected row-major", tamis_layout_name(W->layout));
+    return tamis_dense_check(W, "W", W->rows, model->width, model->options.type);
+}
+
+tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols) {
+    if (cols == model->cols) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, but the model has %lld columns", what, (long long)cols,
+                      (long long)model->cols);
+}
+
+/* Fetches few rows of a model on a GPU one by one, without the rest. */
+tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, const int64_t *rows, int64_t count,
+                            tamis_owned_dense **gathered) {
+    tamis_status status;
+    const size_t size = tamis_type_size(X->type), line = (size_t)X->cols * size;
+    const size_t step = (size_t)tamis_dense_stride(X) * size;
+    tamis_owned_dense *fetched = NULL;
+    TRY(tamis_owned_dense_create(count, X->cols, X->type, TAMIS_ROW_MAJOR, gathered));
+    char *const to = tamis_owned_dense_view(*gathered)->data;
+    const char *from = X->location == TAMIS_HOST ? X->data : NULL;
+    if (!from && count >= X->rows / 256) {
+        TRY_GOTO(failed, ml_dense_fetch(model, X, &fetched));
+        from = tamis_owned_dense_view(fetched)->data;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const size_t at = (size_t)(rows ? rows[i] : i) * step;
+        if (from)
+            memcpy(to + (size_t)i * line, from + at, line);
+        else
+            TRY_GOTO(failed, tamis_device_download(model->device, NULL, to + (size_t)i * line, X->data, at, line));
+    }
+    tamis_owned_dense_free(fetched);
+    return TAMIS_OK;
+failed:
+    tamis_owned_dense_free(fetched);
+    tamis_owned_dense_free(*gathered);
+    *gathered = NULL;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ transform */
+
+tamis_status ml_use_begin(tamis_model *model, tamis_model *use) {
+    const bool own = model->location == TAMIS_HOST;
+    *use = *model;
+    use->times = (ml_times){0};
+    if (own) use->workspace = NULL;
+    if (own) return TAMIS_OK;
+    TRY(ml_model_workspace(model));
+    use->workspace = model->workspace;
+    return TAMIS_OK;
+}
+
+void ml_use_end(tamis_model *use) {
+    ml_times_free(use);
+    if (use->location == TAMIS_HOST) tamis_dense_workspace_destroy(use->workspace);
+}
+
+tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W) {
+    tamis_status status;
+    tamis_owned_sparse *data = NULL;
+    tamis_dense on_device = {0};
+    tamis_model use;
+    *W = NULL;
+    TRY_GOTO(done, ml_use_begin(model, &use));
+    TRY_GOTO(done, ml_canonical(model, S, what, &data));
+    tamis_sparse rows = *tamis_owned_sparse_view(data), *const view = &rows;
+    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(&use, view, false));
+    TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
+    if (view->rows > 0) TRY_GOTO(done, model->method->transform(&use, view, &on_device));
+    status = ml_dense_fetch(model, &on_device, W);
+done:
+    ml_use_end(&use);
+    ml_dense_free(model, &on_device);
+    tamis_owned_sparse_free(data);
+    return status;
+}
+
+/* Copies line by line: what is between the lines stays the caller's. */
+static void copy_lines(const tamis_dense *from, const tamis_dense *to) {
+    const size_t size = tamis_type_size(from->type);
+    const size_t step = (size_t)tamis_dense_stride(to) * size, length = (size_t)from->cols * size;
+    for (int64_t i = 0; i < from->rows; i++)
+        memcpy((char *)to->data + (size_t)i * step, (const char *)from->data + (size_t)i * length, length);
+}
+
+tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W) {
+    tamis_clear_error();
+    int64_t rows;
+    TRY(ml_check_fitted(model));
+    if (!W) return tamis_fail(TAMIS_ERROR_ARGUMENT, "W is NULL");
+    TRY(ml_check_rows(model, W, &rows));
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(ml_check_cols(model, "S", S->cols));
+    if (rows != S->rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "W.rows = %lld, but S.rows = %lld", (long long)rows,
+                          (long long)S->rows);
+    tamis_owned_dense *made;
+    TRY(ml_transform(model, S, "S", &made));
+    copy_lines(tamis_owned_dense_view(made), W);
+    tamis_owned_dense_free(made);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ predict */
+
+/* Copies of host memory on a GPU; on the CPU the host's own. */
+typedef struct copies {
+    const tamis_model *model;
+    void *blocks[6];
+    int count;
+} copies;
+
+static tamis_status to_device(copies *c, const void *host, int64_t entries, size_t size, const void **there) {
+    *there = host;
+    if (c->model->location == TAMIS_HOST || entries == 0 || !host) return TAMIS_OK;
+    void **const block = &c->blocks[c->count];
+    TRY(tamis_device_allocate(c->model->device, tamis_bytes(entries, size), block));
+    c->count++;
+    *there = *block;
+    return tamis_device_upload(c->model->device, NULL, *block, 0, host, (size_t)entries * size);
+}
+
+static tamis_status pattern_to_device(copies *c, const tamis_sparse *S, tamis_sparse *there) {
+    const size_t index = tamis_index_size(S->index_type);
+    *there = *S;
+    there->location = c->model->location;
+    there->values = NULL; /* the mask does not look at them */
+    there->batch_stride = 0;
+    if (S->format == TAMIS_CSR)
+        TRY(to_device(c, S->offsets, S->rows + 1, tamis_index_size(S->offset_type), &there->offsets));
+    else
+        TRY(to_device(c, S->row_indices, S->nnz, index, &there->row_indices));
+    return to_device(c, S->columns, S->nnz, index, &there->columns);
+}
+
+static tamis_status dense_to_device(copies *c, const ml_operand *operand, tamis_dense *there) {
+    const void *data;
+    *there = operand->there ? *operand->there : operand->host;
+    if (operand->there) return TAMIS_OK;
+    TRY(to_device(c, there->data, there->rows * there->cols, tamis_type_size(there->type), &data));
+    there->data = (void *)(uintptr_t)data;
+    there->location = c->model->location;
+    return TAMIS_OK;
+}
+
+static void release(copies *c) {
+    for (int i = 0; i < c->count; i++) tamis_device_free(c->model->device, c->blocks[i]);
+}
+
+static void expect(const ml_operands *operands, tamis_type type, const void *dots, int64_t count, double *predictions) {
+    for (int64_t t = 0; t < count; t++) predictions[t] = ml_expectation(operands, ml_number(dots, type, t));
+}
+
+/* Reads the predictions at the places of S's entries. */
+static void look_up(const tamis_dense *A, const tamis_sparse *S, double *predictions) {
+    int64_t row = 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        if (S->format == TAMIS_COO) row = tamis_index_load(S->row_indices, S->index_type, t);
+        while (S->format == TAMIS_CSR && ml_offset(S, row + 1) - S->offset_base <= t) row++;
+        predictions[t] = ml_element(A, row, ml_column(S, S->offset_base + t));
+    }
+}
+
+tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions) {
+    if (S->nnz == 0) return TAMIS_OK;
+    if (operands->direct) {
+        look_up(&operands->A.host, S, predictions);
+        return TAMIS_OK;
+    }
+    tamis_status status;
+    copies c = {.model = model};
+    tamis_sparse pattern;
+    tamis_dense A, B;
+    const tamis_type type = operands->A.host.type;
+    const size_t size = tamis_type_size(type);
+    void *host, *dots;
+    TRY(tamis_allocate(S->nnz, size, "predictions", &host));
+    dots = host;
+    TRY_GOTO(done, pattern_to_device(&c, S, &pattern));
+    TRY_GOTO(done, dense_to_device(&c, &operands->A, &A));
+    TRY_GOTO(done, dense_to_device(&c, &operands->B, &B));
+    if (model->location != TAMIS_HOST) {
+        TRY_GOTO(done, tamis_device_allocate(model->device, tamis_bytes(S->nnz, size), &c.blocks[c.count]));
+        dots = c.blocks[c.count++];
+    }
+    tamis_options once = TAMIS_OPTIONS_INIT;
+    once.edge = TAMIS_EDGE_MASK;
+    once.trust_input = true;
+    once.threads = model->options.threads;
+    const tamis_dense P = ml_values_view(model, dots, S->nnz);
+    TRY_GOTO(done, tamis_sddmm(model->device, &pattern, &A, &B, &P, &once, NULL));
+    if (dots != host) TRY_GOTO(done, tamis_device_download(model->device, NULL, host, dots, 0, (size_t)S->nnz * size));
+    expect(operands, type, host, S->nnz, predictions);
+done:
+    release(&c);
+    tamis_release(host);
+    return status;
+}
+
+tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const tamis_sparse *S, double *predictions) {
+    tamis_clear_error();
+    int64_t rows;
+    TRY(ml_check_fitted(model));
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(ml_check_cols(model, "S", S->cols));
+    TRY(ml_check_rows(model, W, &rows));
+    if (S->rows != rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.rows = %lld, but %s %lld rows", (long long)S->rows,
+                          W ? "W has" : "the model has", (long long)rows);
+    if (S->nnz > 0 && !predictions) return tamis_fail(TAMIS_ERROR_ARGUMENT, "predictions is NULL");
+    TRY(tamis_validate(S));
+    if (S->nnz == 0) return TAMIS_OK;
+    ml_operands operands = {0};
+    tamis_owned_dense *packed = NULL; /* methods see no strides */
+    if (W) {
+        TRY(ml_gather_rows(model, W, NULL, rows, &packed));
+        W = tamis_owned_dense_view(packed);
+    }
+    tamis_status status = model->method->operands(model, W, &operands);
+    if (status == TAMIS_OK) status = ml_predict(model, &operands, S, predictions);
+    ml_operands_free(&operands);
+    tamis_owned_dense_free(packed);
+    return status;
+}

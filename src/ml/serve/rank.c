@@ -1,0 +1,360 @@
+/*
+ * The best columns of many rows.
+ *
+ * All dot products of a block of rows with a tile of columns are one tamis_dense_multiply on the model's device,
+ * columns x rows: B is used as it is, and only the block of A is transposed. That product uses the widest vectors of
+ * the machine, its threads, and a GPU if the model is on one; a loop here would be compiled for the oldest processor.
+ * The products of a tile are then scanned while they are in cache (a GPU's come over the bus). For each column, the
+ * scores of all rows are next to each other and are compared with the rows' thresholds, the worst score that each row
+ * keeps; nearly all fail together. The heaps are the caller's arrays.
+ *
+ * For a few rows on the CPU see scan.c.
+ *
+ * With 100,000 rows x 50,000 columns x 64 factors the products take about three quarters of the time. Rows are ranked
+ * before scores are clamped to the range of ratings, because all scores beyond its end would be equal. Nothing is
+ * allocated for each row.
+ */
+#include "ml/serve/rank.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "base/threads.h"
+#include "ml/fit/place.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/serve/best.h"
+#include "ml/serve/operands.h"
+#include "ml/serve/popular.h"
+#include "ml/serve/predict.h"
+#include "ml/serve/scan.h"
+#include "ml/serve/seen.h"
+#include "sparse/index.h"
+
+/* Blocks have enough rows for each thread to have some that no other touches, and vectors full. Tiles of the CPU stay
+   in a core's L2 with the block; a GPU's are large, because each is a transfer. */
+enum {
+    LINE = 16, /* rows that are compared at once */
+    ROWS_LEAST = 128,
+    ROWS_MOST = 1024,
+    ROWS_A_THREAD = 16,
+    TILE_HOST = 1 << 17,
+    TILE_DEVICE = 1 << 22
+};
+
+typedef struct scorer {
+    tamis_model *model;
+    const tamis_dense *A, *B; /* on the host; of B the size alone where ... */
+    const tamis_dense *there; /* ... this is not NULL: B on the device */
+    size_t size;              /* of an element */
+    bool on_host;
+    int threads;
+    int64_t block, tile; /* rows and columns of a product, at most */
+    tamis_dense *tiles;  /* B's, where the device has them */
+    int64_t tile_count;
+    tamis_dense turned, scores; /* on the device: width x rows, columns x rows */
+    void *host_turned, *host_scores;
+    const ml_seen *seen; /* a row for each of A's, or NULL */
+    const bool *allowed; /* columns, or NULL: all */
+    const void *scales;  /* of columns, or NULL */
+
+    /* of the block under way */
+    int64_t first, rows, column, columns;
+    ml_best *heaps;
+    float *thresholds;
+    double *thresholds_double;
+    int64_t *cursors; /* into seen->columns */
+} scorer;
+
+/* ------------------------------------------------------------------------------------------ selection */
+
+static double score_at(const scorer *s, int64_t at) {
+    return s->size == 8 ? ((const double *)s->host_scores)[at] : (double)((const float *)s->host_scores)[at];
+}
+
+/* Offers a score. Once n are kept, the next one must beat the worst of them. */
+static void offer(scorer *s, int64_t row, int64_t column, double score) {
+    ml_best *const heap = &s->heaps[row];
+    ml_best_offer(heap, column, score);
+    if (heap->kept < heap->n) return;
+    if (s->size == 8)
+        s->thresholds_double[row] = heap->scores[0];
+    else
+        s->thresholds[row] = (float)heap->scores[0]; /* was one: nothing is lost */
+}
+
+static void forget_threshold(scorer *s, int64_t row) {
+    if (s->size == 8)
+        s->thresholds_double[row] = -INFINITY;
+    else
+        s->thresholds[row] = -INFINITY;
+}
+
+static bool any_above(const float *scores, const float *thresholds) {
+    int any = 0;
+    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
+    return any;
+}
+
+static bool any_above_double(const double *scores, const double *thresholds) {
+    int any = 0;
+    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
+    return any;
+}
+
+static bool look_at(const scorer *s, int64_t at, int64_t row) {
+    return s->size == 8 ? any_above_double((const double *)s->host_scores + at, s->thresholds_double + row)
+                        : any_above((const float *)s->host_scores + at, s->thresholds + row);
+}
+
+/* Sets the scores of columns of the tile that the row has seen to NaN: they are no candidates. */
+static void leave_out_seen(scorer *s, int64_t row) {
+    const int64_t *const columns = s->seen->columns, end = s->seen->offsets[s->first + row + 1];
+    int64_t t = s->cursors[row];
+    for (; t < end && columns[t] < s->column + s->columns; t++) {
+        const int64_t at = (columns[t] - s->column) * s->rows + row;
+        if (s->size == 8)
+            ((double *)s->host_scores)[at] = NAN;
+        else
+            ((float *)s->host_scores)[at] = NAN;
+    }
+    s->cursors[row] = t;
+}
+
+/* Selects in rows from to to - 1 of the block, over all columns of the tile. */
+static void select_rows(scorer *s, int64_t from, int64_t to) {
+    if (s->seen)
+        for (int64_t row = from; row < to; row++) leave_out_seen(s, row);
+    for (int64_t j = 0; j < s->columns; j++) {
+        if (s->allowed && !s->allowed[s->column + j]) continue;
+        const int64_t line = j * s->rows;
+        for (int64_t row = from; row < to; row += LINE) {
+            const int64_t end = to - row < LINE ? to : row + LINE;
+            if (end - row == LINE && !look_at(s, line + row, row)) continue;
+            for (int64_t r = row; r < end; r++) offer(s, r, s->column + j, score_at(s, line + r));
+        }
+    }
+}
+
+/* Gives each thread whole lines of cache: no two write into one. */
+static void body_select(void *context, int thread, int threads) {
+    scorer *const s = context;
+    const int64_t lines = (s->rows + LINE - 1) / LINE;
+    const int64_t from = lines * thread / threads * LINE, to = lines * (thread + 1) / threads * LINE;
+    if (from < to) select_rows(s, from, to < s->rows ? to : s->rows);
+}
+
+/* ------------------------------------------------------------------------------------------ products */
+
+static const char *line_of(const tamis_dense *X, int64_t row) {
+    return (const char *)X->data + (size_t)row * (size_t)X->cols * tamis_type_size(X->type);
+}
+
+/* Copies the block of A, turned round and packed, so that it begins a buffer wherever it lies. */
+static tamis_status turn_block(scorer *s, tamis_dense *G) {
+    const int64_t width = s->A->cols;
+    const size_t at = (size_t)s->first * (size_t)width;
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t k = 0; k < width; k++) {
+            const int64_t to = k * s->rows + i;
+            const size_t from = at + (size_t)(i * width + k);
+            if (s->size == 8)
+                ((double *)s->host_turned)[to] = ((const double *)s->A->data)[from];
+            else
+                ((float *)s->host_turned)[to] = ((const float *)s->A->data)[from];
+        }
+    *G = s->turned;
+    G->rows = width;
+    G->cols = G->stride = s->rows;
+    if (s->on_host) return TAMIS_OK;
+    return tamis_device_upload(s->model->device, NULL, G->data, 0, s->host_turned, (size_t)(width * s->rows) * s->size);
+}
+
+static void scale_tile(scorer *s) {
+    for (int64_t j = 0; j < s->columns; j++) {
+        const int64_t line = j * s->rows, column = s->column + j;
+        for (int64_t i = 0; i < s->rows; i++)
+            if (s->size == 8)
+                ((double *)s->host_scores)[line + i] *= ((const double *)s->scales)[column];
+            else
+                ((float *)s->host_scores)[line + i] *= ((const float *)s->scales)[column];
+    }
+}
+
+static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) {
+    tamis_dense X, Y = s->scores;
+    s->column = number * s->tile;
+    s->columns = s->B->rows - s->column < s->tile ? s->B->rows - s->column : s->tile;
+    if (s->on_host) {
+        X = *s->B;
+        X.data = (void *)(uintptr_t)line_of(s->B, s->column);
+        X.rows = s->columns;
+    } else {
+        X = s->tiles[number];
+    }
+    Y.rows = s->columns;
+    Y.cols = Y.stride = s->rows;
+    TRY(tamis_dense_multiply(s->model->device, NULL, 1, &X, G, 0, &Y));
+    if (!s->on_host)
+        TRY(tamis_device_download(s->model->device, NULL, s->host_scores, Y.data, 0,
+                                  (size_t)(s->columns * s->rows) * s->size));
+    if (s->scales) scale_tile(s);
+    return TAMIS_OK;
+}
+
+static tamis_status threads_of(const scorer *s, int *threads) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(s->model->device, &description));
+    *threads = s->model->options.threads > 0 ? s->model->options.threads : s->on_host ? description.threads : 0;
+    return TAMIS_OK;
+}
+
+static tamis_status score_block(scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
+    tamis_dense G;
+    TRY(turn_block(s, &G));
+    for (int64_t row = 0; row < s->rows; row++) {
+        const int64_t at = (s->first + row) * n;
+        s->heaps[row] = (ml_best){.columns = columns + at, .scores = scores + at, .n = n};
+        forget_threshold(s, row);
+        if (s->seen) s->cursors[row] = s->seen->offsets[s->first + row];
+    }
+    for (int64_t tile = 0; tile < s->tile_count; tile++) {
+        TRY(score_tile(s, &G, tile));
+        tamis_threads_run(s->columns * s->rows < 1 << 15 ? 1 : s->threads, body_select, s);
+    }
+    for (int64_t row = 0; row < s->rows; row++) {
+        ml_best *const heap = &s->heaps[row];
+        ml_best_finish(heap);
+        for (int i = 0; i < heap->kept; i++) heap->scores[i] = ml_expectation(operands, heap->scores[i]);
+    }
+    return TAMIS_OK;
+}
+
+/* Scans few rows, one after the other. */
+static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
+    ml_scan scan = {.device = s->model->device, .B = s->B, .scales = s->scales, .allowed = s->allowed};
+    const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
+    TRY(threads_of(s, &scan.threads));
+    for (int64_t row = 0; row < s->A->rows; row++) {
+        ml_best best = {.columns = columns + row * n, .scores = scores + row * n, .n = n};
+        scan.row = line_of(s->A, row);
+        scan.seen = offsets ? s->seen->columns + offsets[row] : NULL;
+        scan.seen_count = offsets ? offsets[row + 1] - offsets[row] : 0;
+        TRY(ml_scan_row(&scan, &best));
+        for (int i = 0; i < best.kept; i++) best.scores[i] = ml_expectation(operands, best.scores[i]);
+    }
+    return TAMIS_OK;
+}
+
+/* Picks the best of scores that are there already. */
+static void pick_rows(const scorer *s, int n, int64_t *columns, double *scores) {
+    const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
+    const int64_t *const seen = s->seen ? s->seen->columns : NULL;
+    for (int64_t row = 0; row < s->A->rows; row++) {
+        ml_best best = {.columns = columns + row * n, .scores = scores + row * n, .n = n};
+        int64_t t = offsets ? offsets[row] : 0;
+        const int64_t end = offsets ? offsets[row + 1] : 0;
+        for (int64_t j = 0; j < s->A->cols; j++) {
+            while (t < end && seen[t] < j) t++;
+            if ((t < end && seen[t] == j) || (s->allowed && !s->allowed[j])) continue;
+            ml_best_offer(&best, j, ml_element(s->A, row, j));
+        }
+        ml_best_finish(&best);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ making ready */
+
+static void scorer_free(scorer *s) {
+    for (int64_t i = 0; s->tiles && i < s->tile_count; i++) ml_dense_free(s->model, &s->tiles[i]);
+    tamis_release(s->tiles);
+    if (!s->on_host) {
+        ml_dense_free(s->model, &s->turned);
+        ml_dense_free(s->model, &s->scores);
+    }
+    tamis_release(s->host_turned);
+    tamis_release(s->host_scores);
+    tamis_release(s->heaps);
+    tamis_release(s->thresholds);
+    tamis_release(s->thresholds_double);
+    tamis_release(s->cursors);
+}
+
+static void choose_sizes(scorer *s) {
+    const int64_t requested = s->threads > 0 ? (int64_t)s->threads * ROWS_A_THREAD : ROWS_MOST; /* 0: all there are */
+    s->block = requested < ROWS_LEAST ? ROWS_LEAST : requested > ROWS_MOST ? ROWS_MOST : requested;
+    if (s->block > s->A->rows) s->block = s->A->rows;
+    s->tile = (s->on_host ? TILE_HOST : TILE_DEVICE) / s->block;
+    if (s->tile > s->B->rows) s->tile = s->B->rows;
+    s->tile_count = (s->B->rows + s->tile - 1) / s->tile;
+}
+
+static tamis_status place_tiles(scorer *s) {
+    TRY(tamis_allocate_zeroed(s->tile_count, sizeof *s->tiles, "tiles of columns", (void **)&s->tiles));
+    for (int64_t i = 0; i < s->tile_count; i++) {
+        const int64_t first = i * s->tile, left = s->B->rows - first;
+        TRY(ml_dense_make(s->model, left < s->tile ? left : s->tile, s->B->cols, &s->tiles[i]));
+        const size_t line = (size_t)s->B->cols * s->size;
+        if (s->there)
+            TRY(tamis_device_copy(s->model->device, NULL, s->tiles[i].data, 0, s->there->data, (size_t)first * line,
+                                  (size_t)s->tiles[i].rows * line));
+        else
+            TRY(ml_dense_write(s->model, &s->tiles[i], line_of(s->B, first)));
+    }
+    TRY(ml_dense_make(s->model, s->A->cols, s->block, &s->turned));
+    return ml_dense_make(s->model, s->tile, s->block, &s->scores);
+}
+
+static tamis_status scorer_make(scorer *s) {
+    TRY(threads_of(s, &s->threads));
+    choose_sizes(s);
+    TRY(tamis_allocate(s->block, sizeof *s->heaps, "the best columns", (void **)&s->heaps));
+    if (s->size == 8)
+        TRY(tamis_allocate(s->block, sizeof(double), "the best columns", (void **)&s->thresholds_double));
+    else
+        TRY(tamis_allocate(s->block, sizeof(float), "the best columns", (void **)&s->thresholds));
+    TRY(tamis_allocate(s->block, sizeof *s->cursors, "the best columns", (void **)&s->cursors));
+    TRY(tamis_allocate(tamis_times(s->block, s->A->cols), s->size, "a block of rows", &s->host_turned));
+    TRY(tamis_allocate(tamis_times(s->block, s->tile), s->size, "scores", &s->host_scores));
+    if (!s->on_host) return place_tiles(s);
+    s->turned = (tamis_dense){.data = s->host_turned, .type = s->A->type};
+    s->scores = (tamis_dense){.data = s->host_scores, .type = s->A->type};
+    return TAMIS_OK;
+}
+
+tamis_status ml_rank(tamis_model *model, const ml_operands *operands, const int64_t *rows, const tamis_sparse *seen,
+                     const bool *allowed, int n, int64_t *columns, double *scores) {
+    scorer s = {.model = model,
+                .allowed = allowed,
+                .scales = operands->scales,
+                .A = &operands->A.host,
+                .B = &operands->B.host,
+                .there = operands->B.there,
+                .on_host = model->location == TAMIS_HOST};
+    s.size = tamis_type_size(s.A->type);
+    if (s.A->rows == 0 || n == 0) return TAMIS_OK;
+    tamis_status status;
+    ml_seen sorted = {0};
+    if (seen) TRY_GOTO(done, ml_seen_make(seen, rows, s.A->rows, &sorted));
+    s.seen = seen ? &sorted : NULL;
+    if (operands->direct) {
+        pick_rows(&s, n, columns, scores);
+        status = TAMIS_OK;
+        goto done;
+    }
+    if (s.on_host && s.A->rows <= ML_RANK_ALONE) {
+        status = scan_rows(&s, operands, n, columns, scores);
+        goto done;
+    }
+    TRY_GOTO(done, scorer_make(&s));
+    for (s.first = 0; s.first < s.A->rows; s.first += s.block) {
+        s.rows = s.A->rows - s.first < s.block ? s.A->rows - s.first : s.block;
+        TRY_GOTO(done, score_block(&s, operands, n, columns, scores));
+    }
+done:
+    scorer_free(&s);
+    if (status == TAMIS_OK) status = ml_popular_fill(model, operands, s.seen, allowed, n, columns, scores);
+    ml_seen_free(&sorted);
+    return status;
+}

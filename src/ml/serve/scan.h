@@ -1,0 +1,25 @@
+/* The best columns of one row. */
+#ifndef TAMIS_ML_SCAN_H
+#define TAMIS_ML_SCAN_H
+
+#include <stdint.h>
+#include <tamis/dense.h>
+
+#include "ml/serve/best.h"
+
+/* What is scanned: the products of one packed row with the packed lines of B, on the host of a CPU. */
+typedef struct ml_scan {
+    tamis_device *device;
+    const void *row;
+    const tamis_dense *B;
+    const void *scales;  /* products are multiplied by the line's number, of B's type; NULL: by none */
+    const int64_t *seen; /* sorted columns that are left out */
+    int64_t seen_count;
+    const bool *allowed; /* columns, or NULL: all */
+    int threads;
+} ml_scan;
+
+/* Fills `best`, which is empty and is a list then, best first. */
+tamis_status ml_scan_row(const ml_scan *scan, ml_best *best);
+
+#endif
