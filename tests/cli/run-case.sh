@@ -43,6 +43,13 @@ show_opencl() {
     [ -z "$given_vendors" ] || { OCL_ICD_VENDORS=$given_vendors && export OCL_ICD_VENDORS; }
 }
 
+# Prints the lines of files, or of standard input, as one line with a separator between them: flat ['|' [FILE ...]]
+flat() {
+    separator=${1:- }
+    [ $# -eq 0 ] || shift
+    paste -sd "$separator" "$@" | tr -s ' '
+}
+
 skip() {
     echo "skipped: $1" >&2 # standard output is the transcript
     exit 77
