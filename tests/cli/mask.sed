@@ -5,7 +5,7 @@ s/interrupted after [0-9]+ of [0-9]+ cases; the completed measurements have been
 /^  doubtful: .* while they were measured/d
 /other processes used/d
 # Numbers that differ from run to run and from machine to machine.
-/^\$ /b
+/^[$#] /b
 s/[0-9]+(\.[0-9]+)? (ns|us|ms|s)( |,|;|\)|$)/<time>\3/g
 s/\([0-9]+ MB\/s\)/(<speed>)/g
 s/[0-9.e+-]+ GFLOP\/s/<speed>/g

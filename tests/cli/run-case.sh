@@ -1,17 +1,17 @@
 #!/bin/sh
-# Runs the commands of a case, one a line, and compares what they print with the expected transcript.
-#   run-case.sh PROGRAM CASE.in WORK_FOLDER      TAMIS_UPDATE=1: writes the transcript instead
-# Each command is shown after "$ "; an exit code other than 0 is shown as "[exit N]". Volatile numbers are masked by
-# mask.sed. Exit code 77 (skipped) when a line "#needs PROGRAM" names one that is not installed, "#device NAME" a
-# device that is not there, or "#root" a user that this one is not. GPUs are hidden from a case, whatever the machine has,
-# until a line "#device".
+# Runs the commands of a case, the lines after "$ ", and compares what they print with the lines between them.
+#   run-case.sh PROGRAM NAME.case WORK_FOLDER      TAMIS_UPDATE=1: writes what they print into the case instead
+# At the end of the last line that a command prints, "[exit N]" stands for an exit code other than 0, and "[hint]" at the
+# end of a message for the line after it, "Try 'COMMAND --help'." with the command that the message begins with. mask.sed
+# masks volatile numbers. Lines with "#" are comments. Exit code 77 (skipped) when a line "#needs PROGRAM" names one that
+# is not installed, "#device NAME" a device that is not there, or "#root" a user that this one is not. GPUs are hidden
+# from a case, whatever the machine has, until a line "#device".
 set -u
 program=$1
 case_file=$2
 work=$3
 here=$(cd "$(dirname "$0")" && pwd)
-name=$(basename "$case_file" .in)
-expected=$(dirname "$case_file")/$name.out
+name=$(basename "$case_file" .case)
 
 rm -rf "$work/$name"
 mkdir -p "$work/$name/bin" "$work/cache"
@@ -43,6 +43,13 @@ show_opencl() {
     [ -z "$given_vendors" ] || { OCL_ICD_VENDORS=$given_vendors && export OCL_ICD_VENDORS; }
 }
 
+# Prints the lines of files, or of standard input, as one line with a separator between them: flat ['|' [FILE ...]]
+flat() {
+    separator=${1:- }
+    [ $# -eq 0 ] || shift
+    paste -sd "$separator" "$@" | tr -s ' '
+}
+
 skip() {
     echo "skipped: $1" >&2 # standard output is the transcript
     exit 77
@@ -51,6 +58,10 @@ skip() {
 cd "$work/$name" || exit 1
 while IFS= read -r line || [ -n "$line" ]; do
     case $line in
+    "#"* | "$ "*) printf '%s\n' "$line" ;;
+    *) continue ;; # what the command before it is expected to print
+    esac
+    case $line in
     "#needs "*) command -v "${line#\#needs }" >/dev/null 2>&1 || skip "${line#\#needs } is not installed" ;;
     "#device "*)
         show_opencl
@@ -58,23 +69,26 @@ while IFS= read -r line || [ -n "$line" ]; do
             skip "${line#\#device } is not there"
         ;;
     "#root") [ "$(id -u)" = 0 ] || skip "only root makes files of other users" ;;
+    "$ "*)
+        (eval "${line#\$ }") </dev/null 2>&1
+        code=$?
+        [ $code -eq 0 ] || echo "[exit $code]"
+        ;;
     esac
-    case $line in
-    "" | "#"*) continue ;;
-    esac
-    printf '$ %s\n' "$line"
-    (eval "$line") </dev/null 2>&1
-    code=$?
-    [ $code -eq 0 ] || echo "[exit $code]"
 done <"$case_file" >transcript
 status=$?
 [ $status -eq 0 ] || { cat transcript; exit $status; }
+sed -E -f "$here/mask.sed" transcript | awk '
+    /^\[exit [0-9]+\]$/ && line[n] !~ /^[$#]/ { line[n] = line[n] " " $0; next }
+    /^Try .* --help/ {
+        split(line[n], message, ":")
+        if ($0 == "Try \047" message[1] " --help\047.") { line[n] = line[n] " [hint]"; next }
+    }
+    { line[++n] = $0 }
+    END { for (i = 1; i <= n; i++) print line[i] }' >masked
 if [ "${TAMIS_UPDATE:-0}" = 1 ]; then
-    sed -E -f "$here/mask.sed" transcript >"$expected"
-    exit 0
-fi
-sed -E -f "$here/mask.sed" transcript >masked
-if ! diff -u "$expected" masked; then
+    cp masked "$case_file"
+elif ! diff -u "$case_file" masked; then
     echo "The transcript of $name differs. If the new one is right: TAMIS_UPDATE=1 $0 $*"
     exit 1
 fi
