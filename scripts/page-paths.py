@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what pages and comments say of the tree: page-paths.py [PAGE...]   names each fault; exit code 1
 Pages are README.md, CONTRIBUTING.md, those of the manual and each room's README.md. The files and folders that they and the comments of
-C files name are there: a path begins with a folder of the tree, and may have * and ?; a comment may name a file without its folder. A block below a line that begins with a link to an example is a part of that example, to
+C files name are there: a path begins with a folder of the tree, and may have * and ?; a comment may name a file without its folder. Each room has a README.md. A block below a line that begins with a link to an example is a part of that example, to
 the letter. The manual shows every example in C and every output."""
 import glob
 import os
@@ -16,7 +16,7 @@ OTHERS = {"method_kernels.h", "metis.h", "c_api.h", "cuda.h", "cl_ext.h", "layou
 
 os.chdir(ROOT)
 pages = sys.argv[1:] or ["README.md", "CONTRIBUTING.md", "docs/algorithms.md", "docs/dependencies.md", *sorted(
-    path for pattern in ("docs/manual/*.md", "lab/*.md", "lab/results/*.md", "src/**/README.md", "tools/**/README.md", "tests/**/README.md")
+    path for pattern in ("docs/manual/*.md", "lab/*.md", "lab/*/README.md", "lab/results/*.md", "src/**/README.md", "tools/**/README.md", "tests/**/README.md")
     for path in glob.glob(pattern, recursive=True))]
 missing = checked = 0
 shown = set()
@@ -36,6 +36,10 @@ for page in pages:
                 if not glob.glob(path) and not any(path.startswith(made) for made in MADE):
                     print(f"{page}:{number}: {path} is not there")
                     missing += 1
+for room in ("src", "tests", "lab", *glob.glob("src/*/"), *glob.glob("tools/*/*/"), *glob.glob("tests/*/"), *glob.glob("lab/*/")):
+    if not os.path.isfile(os.path.join(room, "README.md")) and room.rstrip("/") not in ("lab/notes", "tools/tamis/texts"):
+        print(f"{room}: has no README.md")
+        missing += 1
 files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True).stdout.split()
 there = {os.path.basename(file) for file in files}
 for file in files if len(sys.argv) == 1 else ():
