@@ -39,13 +39,14 @@ typedef struct tamis_gpu_fitted {
     double l2_gbs; /* L2 bandwidth of that chip, GB/s: issue is scaled by this over the device's own */
 
     /* launches */
-    double launch;       /* of one kernel */
-    double alone;        /* share of the device that one team of a kernel takes: less work does not fill the device */
-    double sparse_times; /* upper limit of the slowdown when too few teams fill the device */
+    double launch; /* of one kernel */
+    double alone;  /* seconds of one team's share by itself: the least time of a launch, since less work does not fill
+                      the device */
+    double sparse_times; /* but a launch takes at most this multiple of its time on a full device */
 
     /* a nonzero of SpMM or fused, which reads one row of B or D */
     tamis_gpu_cost row;
-    double halves;       /* rows of 16 bits, which are converted: cost per byte relative to fp32 */
+    double halves;       /* slowdown of rows of 16 bits, which are converted, relative to fp32 rows of as many bytes */
     double seen_byte_ps; /* ps per byte that `row` already contains: only what is slower is added */
     double beyond_share; /* share of the new rows whose latency from L2 or memory is not hidden */
     /* a nonzero of a row that one team walks: a chain of dependent loads; time of that team, not of the whole device */
@@ -92,10 +93,10 @@ typedef struct tamis_gpu_fitted {
         double order, order_row; /* set-up: ordering rows, listing cut rows */
     } rows;
 
-    /* gpu-teams: multiples of the time of gpu-rows. `times`: always; `even`: rows of similar length; `longs`: long
-       rows; `large`: groups of more than `group` work-items, which wait for their last team; `hubs`: such matrices that
-       are large, too; `whole`: large matrices with even rows, which are not split: nearby columns, and scattered
-       ones. */
+    /* gpu-teams: time relative to gpu-rows, by the first case that applies. `whole`: a large matrix with even rows,
+       which are not split (nearby columns, scattered columns); `hubs`: a large matrix in groups of more than `group`
+       work-items; `longs`: long rows; `even`: rows of similar length; `times`: groups of up to `group` work-items;
+       `large`: larger groups, which wait for their last team. */
     struct {
         double begin; /* a launch, its start and end */
         double times, even, longs, large, hubs, group;
