@@ -54,8 +54,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[TEAM_LANES] = team_of(problem, &lanes, &pieces);
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
-    /* past a row's end the last nonzero is loaded again; so more loads in flight help only between SHORT and longer
-       rows */
+    /* past a row's end the last nonzero is loaded again, so more loads in flight pay off only if rows are not short */
     v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->evidence->profile.mean >= SHORT) ? 4 : 2;
     v[LIMIT] = tamis_gpu_cuts_limit(problem, v[TEAM_LANES]);
     v[SLICE] = usual_slice(problem);
