@@ -36,7 +36,7 @@ done:
     return status;
 }
 
-/* Compares the columns of each row with those of the first row of its set; *differ is 1 if any differ. */
+/* Compares each row's columns with the first row of its set; *differ is 1 if any differ. */
 static tamis_status compare(const tamis_prepared *p, const int64_t *leaders, int32_t *differ) {
     tamis_status status = TAMIS_OK;
     const size_t bytes = tamis_bytes(p->problem.rows, sizeof *leaders);

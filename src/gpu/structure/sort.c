@@ -64,7 +64,7 @@ tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values
     return scan(device, stream, place_of(values), count, scratch);
 }
 
-/* Launch data of a sort. Its items are divided into chunks, none of which crosses a segment's boundary. */
+/* Launch data of a sort. Its items are divided into chunks, which do not cross the boundaries of segments. */
 typedef struct sorting {
     tamis_gpu_device *device;
     void *stream;

@@ -9,9 +9,9 @@ size_t tamis_gpu_scan_scratch(int64_t count);
 tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values, int64_t count, tamis_place scratch);
 
 /*
- * Sorts the numbers 0 .. count - 1; item t has key of[t] / by, which is below `limit`. Segmented sort: with `offsets`,
- * those of a CSR of `rows` rows whose nonzeros are the items, every `height` rows are sorted separately; that takes up
- * to 2 KB per segment.
+ * Sorts the numbers 0 .. count - 1; item t has key of[t] / by, which is below `limit`. Segmented sort: `offsets` is
+ * that of a CSR of `rows` rows whose nonzeros are the items, and every `height` rows are sorted separately; that takes
+ * up to 2 KB per segment.
  */
 typedef struct tamis_gpu_sorting {
     int64_t count;
