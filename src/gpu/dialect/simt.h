@@ -12,8 +12,9 @@
  *   BATCHED     1: the grid's z is the member of a batch; 0: there is one
  *   TEAMS_TOGETHER (optional, by a kernel) 1: all lanes of a warp reach each collective together, so no warp diverges
  *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; a subgroup has as many or a multiple; 0: teams exchange through shared
- * memory and the group's barrier SIMT_KHRONOS   1: they use cl_khr_subgroup_shuffle, in which a team alone may take
- * part; 0: Intel's extension. SIMT_REQUIRED: subgroup size that kernels request; 0: they cannot
+ *               memory and the group's barrier
+ *   SIMT_KHRONOS   1: they use cl_khr_subgroup_shuffle, in which a team alone may take part; 0: Intel's extension
+ *   SIMT_REQUIRED  subgroup size that kernels request; 0: they cannot
  *
  * warp_barrier() synchronises 32 consecutive work-items, which must all reach it; without CUDA it is a group barrier.
  *
