@@ -4,7 +4,7 @@
  *
  * Constants in addition to message_kernels.h:
  *   WHOLE      1: one slice has all of a head, and what a score reads is what is summed
- *   HAS_E      whether there are vectors on edges; like PERMUTED, the kernel's argument where compiling is slow
+ *   HAS_E      1: there are vectors on edges; like PERMUTED, a kernel argument where compilation is slow
  */
 #include "message_kernels.h"
 

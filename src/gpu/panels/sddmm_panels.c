@@ -139,8 +139,8 @@ static int64_t pieces_of(const tamis_prepared *p, int64_t slice, bool padded) {
     return padded ? (pieces + at_once - 1) / at_once * at_once : pieces;
 }
 
-/* Columns: as many as fit shared memory while several groups share a multiprocessor. Rows: so many that each gathered
-   row serves many nonzeros, but the panel's rows of A still fit the caches. */
+/* Columns: as many as fit shared memory while several groups share a multiprocessor. Rows: enough for each gathered row
+   to serve many nonzeros, but with the panel's rows of A still in the caches. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     const int64_t slice = usual_slice(problem);
     const int64_t row_bytes = slice * (int64_t)tamis_type_size(problem->type);

@@ -9,7 +9,7 @@ enum { TAMIS_TASKS_BY_TEAMS, TAMIS_TASKS_BY_LENGTH, TAMIS_TASKS_BY_QUARTERS, TAM
 
 /* How rows are split and sorted. */
 typedef struct tamis_gpu_split_rows {
-    int64_t teams; /* most teams of a row: those of a group */
+    int64_t teams; /* most teams of a row: all teams of a group */
     int64_t share; /* nonzeros per team: a row gets as many teams as it has shares */
     int64_t
         apart; /* > 0: a row's teams take its blocks of this many nonzeros in turn; 0: each an equal contiguous share */
