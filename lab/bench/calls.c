@@ -3,8 +3,10 @@
  * process, including compilation; an execution of a plan; and single calls that check S or trust it. Medians of the
  * time until the call returns; "in a row" is the time of a call among many, with the wait for the last. On CUDA the
  * last line is the floor of an execution: what the driver takes to launch an empty kernel with as many arguments.
- * bench_calls [DEVICE [CALLS]] (an empty XDG_CACHE_HOME has it compile everything; CUDA_CACHE_DISABLE=1 turns off the
- * cache that NVRTC has in the driver)
+ *
+ *   bench_calls [DEVICE [CALLS]]
+ *
+ * With an empty XDG_CACHE_HOME it compiles everything; CUDA_CACHE_DISABLE=1 turns off NVRTC's cache in the driver.
  */
 #include <dlfcn.h>
 #include <stdio.h>

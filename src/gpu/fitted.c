@@ -77,8 +77,8 @@ static const tamis_gpu_fitted h200 = {
        multiplication; rows as in gpu-rows, and the same again for a row of A; one exponential each. */
     .one_pass = {.nonzero = {5.5, 0.064}, .softmax_ps = 2, .row_ps = 100, .row_lane_ps = 15},
     /* Derived from counted instructions, not fitted: 13 of a warp for a nonzero and 15 for a column of 256 numbers, of
-       which the device issues 900 in a nanosecond. Decoding took 0.89 to 0.99 of this on an H100 on 2026-11-26, but
-       for calls so short that the host decided. */
+       which the device issues 900 in a nanosecond. Decoding took 0.89 to 0.99 of this on an H100 on 2026-11-26, except
+       for calls so short that host time dominated. */
     .long_rows =
         {.row = {2, 0.048}, .column = {3, 0.054}, .memory = 1.15, .step = 0.9e-6, .merge = 4e-6, .lists = 0.1e-3},
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},

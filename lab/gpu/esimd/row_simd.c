@@ -217,7 +217,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         p->operation == TAMIS_OP_SDDMM ? fitted.sddmm_row / (1 + p->evidence->profile.mean / 4) : fitted.row;
     prediction->call_seconds =
         tamis_gpu_filling(p, (double)p->nnz * each + (double)p->rows * row) + longest + fitted.begin[p->operation];
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself",
              (long long)p->evidence->profile.max, 1e3 * longest);

@@ -1,7 +1,8 @@
 /*
  * Attention on a graph, backward. Over the rows: the weights p and the gradients of the scores, ds = p (<dout, v + e> -
  * <dout, out>), whose sums are dq = scale ds (k + e), and de = scale ds q + p dout. Over the columns: dk = scale ds q
- * and dv = p dout, summed. Moves a row of e and of de for each entry, rows of k and v there, and of q and dout here.
+ * and dv = p dout, summed. Moves for each entry a row of e and of de, and in the first pass rows of k and v, in the
+ * second of q and dout.
  */
 #ifndef TAMIS_CPU_MESSAGES_ATTENTION_BACK_H
 #define TAMIS_CPU_MESSAGES_ATTENTION_BACK_H

@@ -1,4 +1,4 @@
-/* Kernels for exact constants, compiled on first use and kept for the process and on disk. */
+/* Kernels specialised by constants: compiled on first use, and cached in the process and on disk. */
 #ifndef TAMIS_GPU_COMPILE_JIT_H
 #define TAMIS_GPU_COMPILE_JIT_H
 

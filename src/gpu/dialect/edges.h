@@ -47,7 +47,7 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
 #define EDGE_ARGUMENTS edge_scale, edge_slope, edge_epsilon, edge_kind, has_values, alpha, beta
 
 /*
- * KEEP_SOFTMAX: 1 where executions may ask for each row's largest score and sum of exponentials (softmax_rows of
+ * KEEP_SOFTMAX: 1 if executions may ask for each row's largest score and sum of exponentials (softmax_rows of
  * tamis_execution). Such kernels write `pairs`, which is NULL if nobody asked for them; other kernels ignore it.
  */
 #define KEEP_PARAMETERS OUT(real, pairs), int64 pairs_batch_stride, int32 keeps

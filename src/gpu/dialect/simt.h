@@ -444,7 +444,7 @@ FUNCTION int turned_piece(int lane, int turn, int p, int pieces) {
     return ((int)((uint32)(p + turn) % (uint32)pieces) * TEAM + lane) * PIECE;
 }
 
-/* Copies a piece to shared memory unchanged: `left` elements are there, zeros follow. */
+/* Copies a piece to shared memory unchanged, zero-padded after the first `left` elements. */
 FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, int64 left, int wide) {
 #if UNIT == PIECE
     if (wide && (WHOLE_UNITS ? left > 0 : left >= PIECE)) {

@@ -45,7 +45,7 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     prediction->call_seconds = p->operation == TAMIS_OP_SDDMM
                                    ? f->nonzeros.begin + seconds + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1)
                                    : walk + f->nonzeros.merge;
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "
              "%.3g TB/s",
@@ -56,7 +56,7 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
     tamis_gpu_predict_nonzeros(p, prediction);
     prediction->call_seconds *= relative;
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason, "a method for comparison: about %.3g times gpu-nonzeros",
              relative);
 }

@@ -63,7 +63,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     const bool in_steps = piece == 2 ? pieces > team : piece == 4 && pieces > 3 * team;
     const bool by_three = piece == 4 && pieces > 2 * team && pieces <= 3 * team;
     if (in_steps) team = 8;
-    if (piece == 4 && pieces == 16) team = 8; /* two pieces a lane at K = 64: meshes 1.08, graphs 0.98 times as fast */
+    if (piece == 4 && pieces == 16)
+        team = 8; /* two pieces per lane at K = 64: meshes 1.08, graphs 0.98 times as fast */
     const bool long_rows = pieces > 2 * team || pieces > 16;
     if (long_rows && by_three) {
         group = 256;

@@ -201,7 +201,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     prediction->call_seconds = fmax(tamis_gpu_filling(p, seconds), tamis_gpu_chain(p, longest, bytes)) +
                                (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds = cuts || ordered ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(
         prediction->reason, sizeof prediction->reason,
         "D is B: one row of %.3g bytes a nonzero for both products; rows of more than %.0f nonzeros in pieces: the "

@@ -121,7 +121,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     prediction->call_seconds =
         tamis_gpu_filling(p, fmax(nnz * each * uneven, alone)) + f->panels.begin + tamis_gpu_launches(p, slices - 1);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
              (long long)height, 1 / fresh, slices);

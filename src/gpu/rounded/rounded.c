@@ -63,7 +63,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         tamis_gpu_rows.predict(&half, prediction);
     prediction->call_seconds *= p->operation == TAMIS_OP_SDDMM ? f->rounded.sddmm : f->rounded.spmm;
     prediction->call_seconds += rounding;
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero, of inputs rounded to TF32 and stored as fp16; rounding them takes %.3g ms",
              2 * (double)stride_of(p), 1e3 * rounding);

@@ -187,7 +187,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         fmax(tamis_gpu_filling(p, seconds), tail) + (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds =
         cuts || p->evidence->profile.variation > 0.5 ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
              limit, (long long)p->evidence->profile.max);

@@ -69,7 +69,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         cells.seconds = seconds_of(p, cells.count);
     prediction->call_seconds = cells.seconds;
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
-    if (p->once) return; /* nobody reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of %d x %d %s%s, %.1f %% of them %s; the cells are sorted once", cells.count, cells.side,
              cells.side, spmm ? "numbers of S" : "products",

@@ -73,7 +73,7 @@ FUNCTION void copy_slice(float *stage, const float *a, int64 a_stride, int heigh
 /* x = high + low, each with the eleven bits of TF32. High is rounded to nearest, which leaves low at most twelve bits;
    the last of them is cut off. A NaN may be lost in high, but not in low. */
 FUNCTION void split(float x, uint32 &high, uint32 &low) {
-    const uint32 kept = 0xffffe000u; /* what TF32 has of a float */
+    const uint32 kept = 0xffffe000u; /* the bits that TF32 keeps of a float */
     high = (bits_of_float(x) + 0x1000u) & kept;
     low = bits_of_float(x - float_of_bits(high)) & kept;
 }

@@ -67,7 +67,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     const double apart = sampler == &tamis_gpu_nonzeros ? tamis_gpu_fitted_for(problem)->two_steps_apart : 1;
     prediction->call_seconds = apart * (samples.call_seconds + products.call_seconds) + softmax;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
-    if (problem->once) return; /* nobody reads the reason */
+    if (problem->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
              sampler->common.description.name, 1e3 * samples.call_seconds, multiplier->common.description.name,
              1e3 * products.call_seconds);

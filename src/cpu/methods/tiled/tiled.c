@@ -9,8 +9,8 @@
  * width, but evaluated over a grid of tile widths:
  *
  *   nonzeros * row bytes / rate(tile bytes)                 rows of B (and D) out of L1 or L2
- *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile; empty ones are
- * skipped; the overhead has the wait for its part of S
+ *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile (empty ones are
+ *                                                           skipped); the overhead includes the wait for its part of S
  *   + blocks of rows * bytes of B (and D) / outer rate      each block sweeps all tiles once
  *
  * There are few segments if rows have many nonzeros in each tile. Tiling needs that; density alone is not enough.
