@@ -82,9 +82,8 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
         "+f"(d[i + 7])
 #define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
 
-/* d = a b' for 64 rows of a, 128 or 64 of b and 16 of K, in fp16; d += a b' if `add`. Accumulator layout of a thread of
-   the four warps: d[i], i = 0 .. 63, is row 16 warp + lane / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (lane % 4) + i %
-   2. */
+/* d = a b' for 64 rows of a, 128 or 64 of b and 16 of K; d += a b' if `add`. Accumulator layout of a thread of the four
+   warps: d[i], i = 0 .. 63, is row 16 warp + lane / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (lane % 4) + i % 2. */
 FUNCTION void multiply_64x128(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;}"
