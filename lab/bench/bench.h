@@ -1,4 +1,4 @@
-/* What the benchmarks of this folder share. */
+/* Shared by the benchmarks of this folder. */
 #ifndef TAMIS_BENCH_H
 #define TAMIS_BENCH_H
 
@@ -12,7 +12,7 @@ static inline void need(tamis_status status) {
     exit(1);
 }
 
-/* For qsort: doubles, rising. */
+/* Comparison of doubles for qsort, ascending. */
 static inline int compare(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

@@ -1,10 +1,12 @@
 /*
- * What calls cost beside their kernels, on a small matrix whose data lie on the device: the first plan of a kind in the
- * process, with whatever it compiles, an execution of a plan, and single calls that check S and that trust it. Medians
- * of the time until the call returns; "in a row" is the time of a call among many, with the wait for the last.
- * On CUDA the last line is the floor of an execution: what the driver takes to launch an empty kernel with as many
- * arguments. bench_calls [DEVICE [CALLS]]   (an empty XDG_CACHE_HOME has it compile everything; CUDA_CACHE_DISABLE=1
- * turns off the cache that NVRTC has in the driver)
+ * Overhead of calls beyond their kernels, on a small matrix with data on the device: the first plan of a kind in the
+ * process, including compilation; an execution of a plan; and single calls that check S or trust it. Medians of the
+ * time until the call returns; "in a row" is the time of a call among many, with the wait for the last. On CUDA the
+ * last line is the floor of an execution: what the driver takes to launch an empty kernel with as many arguments.
+ *
+ *   bench_calls [DEVICE [CALLS]]
+ *
+ * With an empty XDG_CACHE_HOME it compiles everything; CUDA_CACHE_DISABLE=1 turns off NVRTC's cache in the driver.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -30,7 +32,7 @@ static tamis_sparse S;
 static tamis_dense A, B, D, P, E;
 static int calls = CALLS_MOST;
 
-/* Bytes of `host`, or zeros, where the device works. */
+/* Bytes of `host`, or zeros, in memory of the device. */
 static void *bring(const void *host, size_t bytes) {
     void *memory;
     void *const zeros = calloc(1, bytes);
@@ -61,7 +63,7 @@ static tamis_status run_once(const tamis_options *o) {
     return tamis_fused(device, &S, &A, &B, &D, &E, o, NULL);
 }
 
-/* By the plan, or, where there is none, by single calls. */
+/* Measures executions of the plan or, without one, single calls. */
 static void measure(const char *what, const tamis_plan *plan, const tamis_options *o) {
     static double times[CALLS_MOST];
     for (int i = 0; i < 5; i++) need(plan ? run_plan(plan, o->operation) : run_once(o));
@@ -80,7 +82,7 @@ static void measure(const char *what, const tamis_plan *plan, const tamis_option
            1e6 * (now() - start) / calls);
 }
 
-/* An operation's plans, and what the first of a process took. */
+/* An operation's plans, and the times of the first ones in a process. */
 typedef struct operation {
     tamis_options options;
     tamis_plan *plan;
@@ -120,8 +122,8 @@ static void measure_operation(operation *x) {
     tamis_plan_destroy(x->plan);
 }
 
-/* The driver's own part of an execution: an empty kernel with as many arguments. Silent where there is no such driver.
- */
+/* The driver's own part of an execution: an empty kernel with as many arguments. Prints nothing without such a
+   driver. */
 static struct driver {
     int (*retain)(void **context, int number);
     int (*enter)(void *context);
@@ -190,9 +192,9 @@ int main(int argc, char **argv) {
     printf("%s: %d rows, %lld nonzeros, K = %d, fp32\n", about.name, ROWS, (long long)S.nnz, K);
     operation all[TAMIS_OP_FUSED + 1];
     for (int i = TAMIS_OP_SDDMM; i <= TAMIS_OP_FUSED; i++) make_plans(&all[i], (tamis_operation)i);
-    for (int i = TAMIS_OP_SDDMM; i <= TAMIS_OP_FUSED; i++) measure_operation(&all[i]); /* of a process that runs warm */
+    for (int i = TAMIS_OP_SDDMM; i <= TAMIS_OP_FUSED; i++) measure_operation(&all[i]); /* in a warmed-up process */
     if (argc < 2 || strncmp(argv[1], "cuda:", 5) == 0) measure_launch(argc < 2 ? 0 : atoi(argv[1] + 5));
-    tamis_owned_sparse_free(made); /* device memory goes with the process */
+    tamis_owned_sparse_free(made); /* device memory is freed with the process */
     tamis_device_close(device);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* The rows of the papers' methods, each in its method's folder; algorithms.c lists them. */
+/* Rows of the papers' methods, each in its method's folder; algorithms.c lists them. */
 #ifndef TAMIS_LAB_GPU_METHODS_H
 #define TAMIS_LAB_GPU_METHODS_H
 

@@ -27,7 +27,7 @@ static tamis_status make(const tamis_prepared *p, const tamis_gpu_method *method
     return tamis_gpu_prepare(method, &problem, made);
 }
 
-/* Measures a few executions after one that does not count, and returns the shortest. */
+/* Measures a few executions after a warm-up, and returns the shortest. */
 static tamis_status measure(tamis_trial *trial, const tamis_prepared *candidate, double *least) {
     *least = INFINITY;
     for (int i = 0; i <= TIMES; i++) {

@@ -1,5 +1,4 @@
-/* Choosing parameters by measuring: candidates of a method are prepared and timed with device events, the fastest is
- * kept. */
+/* Autotuning: candidates of a method are prepared and timed with device events, and the fastest is kept. */
 #ifndef TAMIS_LAB_GPU_TRIAL_H
 #define TAMIS_LAB_GPU_TRIAL_H
 
@@ -17,9 +16,9 @@ void tamis_gpu_candidate(tamis_gpu_candidates *candidates, const char *format, .
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Makes `p->inner` the fastest candidate, and p->scratch_bytes what it needs. Operands are random, of the right shapes,
- * in memory of this call alone (backend/trial.h). Candidates whose parameters the device refuses are passed over. With
- * a single candidate nothing is measured.
+ * Makes the fastest candidate p->inner, and sets p->scratch_bytes to its needs. Operands are random, of the right
+ * shapes, in temporary memory (backend/trial.h). Candidates whose parameters the device refuses are skipped. A single
+ * candidate is not measured.
  */
 tamis_status tamis_gpu_rank(tamis_prepared *p, const tamis_gpu_method *method, const tamis_gpu_candidates *candidates);
 

@@ -19,27 +19,27 @@ typedef enum tamis_attention_pass {
 } tamis_attention_pass;
 
 typedef struct tamis_attention_job {
-    void *device, *stream; /* of a GPU */
-    int threads;           /* of the CPU */
+    void *device, *stream; /* stream and device of a GPU */
+    int threads;           /* CPU threads */
     tamis_attention_pass pass;
-    tamis_type type; /* log_sums and weights: fp32, with fp64 that */
+    tamis_type type; /* log_sums and weights: fp32, or fp64 with fp64 */
     tamis_message_order order;
     int64_t heads, width; /* heads is 1 or more */
     double scale;
     tamis_message_operand q, k, v, e, b, out, log_sums; /* e and b may be absent */
     tamis_message_operand d_out, dq, dk, dv, de, db;
-    tamis_place weights; /* for each entry of S, p of each head, then the gradient of the score of each head */
+    tamis_place weights; /* per entry of S: p of each head, then the gradient of the score of each head */
 } tamis_attention_job;
 
-/* A matrix of edge values or of rows; distances in elements. */
+/* A matrix of edge values or of rows; strides in elements. */
 typedef struct tamis_segment_operand {
     tamis_place at;
-    int64_t row, head; /* from one row (an entry, or a row of S) or head to the next */
+    int64_t row, head; /* stride between rows (entries, or rows of S), and between heads */
 } tamis_segment_operand;
 
 typedef struct tamis_segment_job {
-    void *device, *stream; /* of a GPU */
-    int threads;           /* of the CPU */
+    void *device, *stream; /* stream and device of a GPU */
+    int threads;           /* CPU threads */
     bool back;
     tamis_segment_op op;
     tamis_type type;
@@ -54,8 +54,8 @@ typedef struct tamis_segment_job {
 struct tamis_attention_functions {
     tamis_status (*attend)(const tamis_attention_job *job);
     tamis_status (*segment)(const tamis_segment_job *job); /* NULL: none */
-    /* places[t] = the position in `columns` of the entry at position t of `rows`, both orders of the same entries; the
-       array is in the backend's memory, which releases it. NULL: none */
+    /* places[t]: the position in `columns` of the entry at position t of `rows`, two orders of the same entries. The
+       backend allocates and releases the array. NULL: not supported */
     tamis_status (*column_places)(const tamis_problem *problem, const tamis_message_order *rows,
                                   const tamis_message_order *columns, int64_t **places);
 };

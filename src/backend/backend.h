@@ -1,6 +1,6 @@
 /*
- * What a backend is to the layers above it: a table of algorithms over a common description of the problem. A backend
- * includes this header and never another backend; src/core walks the table.
+ * Interface of a backend: a table of algorithms and functions over a common description of the problem. A backend
+ * includes this header, never another backend; src/core walks the table.
  */
 #ifndef TAMIS_BACKEND_BACKEND_H
 #define TAMIS_BACKEND_BACKEND_H
@@ -11,13 +11,13 @@
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
-/* Allocating and releasing memory take this in place of a stream if work in any stream may use the memory. Both may
-   then wait for the device. */
+/* Passed instead of a stream to allocate or release memory that work in any stream may use. Both may then wait for the
+   device. */
 #define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
 
 typedef struct tamis_backend tamis_backend;
 
-/* The numbers of tamis_options that edges use. */
+/* Parameters of the edges, from tamis_options. */
 typedef struct tamis_edge_constants {
     double scale, slope, epsilon;
 } tamis_edge_constants;
@@ -26,161 +26,161 @@ static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *
     return (tamis_edge_constants){options->edge_scale, options->edge_slope, options->edge_epsilon};
 }
 
-/* What predictions, choices and parameters depend on: the pattern's profile, the machine, and the expected use. */
+/* Inputs of predictions, choices and parameters: the pattern's profile, the machine, and the expected use. */
 typedef struct tamis_evidence {
     tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
     tamis_ceilings ceilings;
-    int corrections;       /* of predictions on this device: see select/corrections.h; 0: none */
-    double fresh_share;    /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
-    double panel_fresh[2]; /* GPUs: columns per nonzero in panels of 128 and of 256 rows; 1: none is shared */
-    double row_fresh;      /* GPUs: share of nonzeros in rows unlike the row before, at most; 1: all */
+    int corrections;    /* handle of the corrections of predictions on this device: see select/corrections.h; 0: none */
+    double fresh_share; /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
+    double panel_fresh[2]; /* GPUs: distinct columns per nonzero in panels of 128 and of 256 rows; 1: none is shared */
+    double row_fresh;      /* GPUs: upper limit of the share of nonzeros in rows unlike the previous one; 1: all */
     int64_t cache_l1, cache_l2, cache_l3;
     int64_t expected_calls;
 } tamis_evidence;
 
 /*
- * The problem of a plan after all checks: always CSR, row-major, defaults filled in. Arrays stay the caller's or the
- * plan's. The pattern is fixed; the values come with each execution.
+ * The problem of a plan after all checks: always CSR, row-major, defaults filled in. The caller or the plan owns the
+ * arrays. The pattern is fixed; the values come with each execution.
  */
 typedef struct tamis_problem {
     tamis_operation operation;
-    tamis_edge edge; /* scale for SpMM */
+    tamis_edge edge; /* TAMIS_EDGE_SCALE for SpMM */
     tamis_type type;
-    tamis_type output_type; /* of p, C or E: `type`, or fp32 where that has 16 bits */
-    tamis_type value_type;  /* of S's values: `type`, or in SpMM fp32 where that has 16 bits */
-    tamis_math math;        /* TF32: algorithms may round fp32 inputs to it; those that do not are exact */
+    tamis_type output_type; /* of p, C or E: `type`, or fp32 if that has 16 bits */
+    tamis_type value_type;  /* of S's values: `type`, or in SpMM fp32 if that has 16 bits */
+    tamis_math math;        /* TF32: algorithms may round fp32 inputs to it; others are exact */
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
     tamis_index_type offset_type, index_type;
     bool has_values;
-    int64_t inner, width; /* K and L; 0 where the operation has none */
+    int64_t inner, width; /* K and L; 0 if the operation has none */
     tamis_edge_constants edge_constants;
     int64_t batch;     /* members of an execution, 1 or more */
-    bool keep_softmax; /* of the edge softmax: executions may ask for softmax_rows */
-    bool d_is_b;       /* fused: D is B in all executions. They may be the same without this, too: see tamis_d_is_b */
+    bool keep_softmax; /* edge softmax: executions may ask for softmax_rows */
+    bool d_is_b;       /* fused: D is B in all executions. It may be the same without this, too: see tamis_d_is_b */
     int threads;
     bool deterministic;
-    const char *parameters;         /* the user's, "" when none */
-    const tamis_evidence *evidence; /* not part of the problem: predictions and choices read it */
-    const tamis_backend *backend;   /* solves it; measuring executes through its table */
-    void *device;                   /* the backend's handle of it */
-    void *stream;      /* in which the plan is made; core waits for it once, at the end, if the plan is kept */
-    bool once;         /* for one call in that stream: nothing may be prepared that only later calls would use */
-    bool unchecked;    /* the pattern has not been checked: order_rows (COO) or profile (CSR) does */
-    bool lists_rows;   /* order_rows may leave out the rows of a COO that have no entries */
-    bool columns_rise; /* those of COO that is to be transposed do; false: it is not known */
-    bool may_guess;    /* the profile may be guessed from the sizes, so that nobody waits for the device */
+    const char *parameters;         /* the user's; "": none */
+    const tamis_evidence *evidence; /* not part of the problem: input of predictions and choices */
+    const tamis_backend *backend;   /* the backend that solves it; measuring executes through its table */
+    void *device;                   /* the backend's handle of the device */
+    void *stream;    /* the stream in which the plan is made; core waits for it once, at the end, if the plan is kept */
+    bool once;       /* for a single call in that stream: nothing may be prepared for later calls */
+    bool unchecked;  /* the pattern has not been checked: order_rows (COO) or profile (CSR) checks it */
+    bool lists_rows; /* order_rows may drop the empty rows of a COO */
+    bool columns_rise; /* columns of a COO to be transposed are sorted; false: unknown */
+    bool may_guess;    /* the profile may be guessed from the sizes, so as not to wait for the device */
 } tamis_problem;
 
-/* The stream for memory that lives as long as the plan: a plan that is kept may be executed in any stream. */
+/* The stream of memory that lives as long as the plan: a plan that is kept may be executed in any stream. */
 static inline void *tamis_kept_stream(const tamis_problem *problem) {
     return problem->once ? problem->stream : TAMIS_ALL_STREAMS;
 }
 
-/* A place in memory: on OpenCL a buffer's handle and an offset within it, elsewhere a pointer and an offset. */
+/* A place in memory: with OpenCL a buffer's handle and an offset within it, otherwise a pointer and an offset. */
 typedef struct tamis_place {
     void *base; /* NULL: no memory */
     int64_t bytes;
 } tamis_place;
 
-/* Elements from one member of a batch to the next; 0: all members share one. */
+/* Strides in elements between members of a batch; 0: all members share one. */
 typedef struct tamis_batch_strides {
     int64_t values, a, b, d, out;
 } tamis_batch_strides;
 
-/* One execution of one or more members of a batch: row-major operands, strides in elements. Places are those of the
-   first member. values.base is NULL where S has none. */
+/* One execution of one or more members of a batch: row-major operands, strides in elements. Places are the first
+   member's. values.base is NULL if S has no values. */
 typedef struct tamis_operands {
     tamis_place values;
     tamis_place a, b, d;
     int64_t a_stride, b_stride, d_stride;
     tamis_place out; /* p, C or E */
     int64_t out_stride;
-    tamis_place softmax_rows; /* see tamis_execution; members are 2 * rows apart; base NULL: not asked for */
+    tamis_place softmax_rows; /* see tamis_execution; members are 2 * rows apart; base NULL: not wanted */
     int64_t batch;            /* members, 1 or more */
     tamis_batch_strides batch_stride;
     double alpha, beta;
     tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
-    /* bytes from one member's scratch to the next, multiples of 64; 0: they share it, one after another */
+    /* stride in bytes between the members' scratch, multiples of 64; 0: they share it in turn */
     int64_t scratch_batch_stride;
 } tamis_operands;
 
-/* Whether these operands of fused have one matrix as B and D. */
+/* True if B and D are one matrix in these operands of fused. */
 static inline bool tamis_d_is_b(const tamis_problem *problem, const tamis_operands *x) {
     return problem->inner == problem->width && x->d.base == x->b.base && x->d.bytes == x->b.bytes &&
            x->d_stride == x->b_stride && (x->batch == 1 || x->batch_stride.d == x->batch_stride.b);
 }
 
-/* What the cost model predicts for an algorithm and a problem. */
+/* An algorithm's predicted times for a problem. */
 typedef struct tamis_prediction {
     double call_seconds, setup_seconds;
     char reason[192]; /* with the figures behind it, for explain */
 } tamis_prediction;
 
-typedef struct tamis_prepared tamis_prepared; /* an algorithm made ready for a problem; the backend's own */
+typedef struct tamis_prepared tamis_prepared; /* an algorithm prepared for a problem; defined by the backend */
 
 typedef struct tamis_prepared_sizes {
     size_t scratch_bytes;  /* for one member of an execution, in the plan's workspace */
-    bool own_scratch;      /* members are computed at once: each needs scratch of its own */
-    size_t prepared_bytes; /* kept by the algorithm */
+    bool own_scratch;      /* members are computed concurrently: each needs its own scratch */
+    size_t prepared_bytes; /* memory kept by the algorithm */
     tamis_math math;       /* TF32: the algorithm rounds inputs to it */
-    char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */
+    char parameters[160];  /* in force, "tile_columns=1024,block_rows=256" */
 } tamis_prepared_sizes;
 
-/* How many members of a batch the backend gets at once if no operand is staged. This bounds the scratch: members that
-   need much of it fill a device by themselves. */
+/* Number of batch members per call of the backend, if no operand is staged. This bounds the scratch: members that need
+   much of it fill a device by themselves. */
 static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, int64_t batch) {
     enum { SCRATCH_MOST = 64 << 20 };
     const int64_t scratch = ((int64_t)sizes->scratch_bytes + 63) / 64 * 64;
     if (!sizes->own_scratch || scratch <= SCRATCH_MOST / batch) return batch;
     const int64_t most = scratch < SCRATCH_MOST ? SCRATCH_MOST / scratch : 1, calls = (batch + most - 1) / most;
-    return (batch + calls - 1) / calls; /* as many in each call */
+    return (batch + calls - 1) / calls; /* equally many in each call */
 }
 
-/* The memory that a single call takes in addition to its operands, whatever the pattern: at most so many bytes for each
-   row and each nonzero, what threads need, and a few kilobytes. */
+/* Upper bound of the memory of a single call in addition to its operands, for any pattern: bytes per row and per
+   nonzero; plus what threads need, and a few kilobytes. */
 typedef struct tamis_call_bytes {
     int64_t row, entry;
 } tamis_call_bytes;
 
-/* The part of an algorithm that the layers above see; the backend's own rows begin with it. */
+/* The public part of an algorithm; the backend's own rows begin with it. */
 typedef struct tamis_algorithm {
     tamis_algorithm_description description;
-    bool needs_preparation; /* more than the split between threads: one-shot calls leave it out */
+    bool needs_preparation; /* beyond the split among threads: one-shot calls skip it */
 } tamis_algorithm;
 
-/* The CSR, with offsets from 0, of a COO view, of a slice of rows, or of the transpose of any view. The arrays are in
-   the backend's memory, which releases them. */
+/* The CSR, with offsets from 0, of a COO view, of a slice of rows, or of the transpose of any view. The backend
+   allocates and releases the arrays. */
 typedef struct tamis_row_order {
     void *offsets;
     const void *columns; /* own_columns, or a place in the view's columns */
     void *own_columns;
-    void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: the same */
-    void *rows;        /* int64: row i of the CSR is row rows[i] of the view; NULL: the same */
+    void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: identity */
+    void *rows;        /* int64: row i of the CSR is row rows[i] of the view; NULL: identity */
     int64_t row_count; /* with `rows` */
     tamis_index_type offset_type;
-    bool columns_rise; /* those of COO do; false: it is not known */
+    bool columns_rise; /* columns of the COO are sorted; false: unknown */
 } tamis_row_order;
 
-/* A column-major matrix on its way in or out: `packed` is row-major rows x cols without padding. */
+/* Transposition between a strided column-major matrix and `packed`, row-major rows x cols without padding. */
 typedef struct tamis_transposition {
     tamis_type type;
     int threads;
     tamis_place packed, strided;
     int64_t stride, rows, cols;
-    bool out; /* from packed to strided; else the other way */
+    bool out; /* true: from packed to strided; false: the reverse */
 } tamis_transposition;
 
-/* Elements through a permutation: packed[t] and scattered[permutation[t]]. */
+/* Permutation of elements: packed[t] and scattered[permutation[t]]. */
 typedef struct tamis_permutation {
     tamis_type type;
     int64_t nnz;
     const void *permutation;
     tamis_place packed, scattered;
-    bool out; /* from packed to scattered; else the other way */
+    bool out; /* true: from packed to scattered; false: the reverse */
 } tamis_permutation;
 
-/* Copies rows of a matrix: row t of `to` becomes row rows[t] of `from`. */
+/* Row gather: row t of `to` becomes row rows[t] of `from`. */
 typedef struct tamis_gathering {
     tamis_type type;
     int threads;
@@ -192,12 +192,15 @@ typedef struct tamis_gathering {
 } tamis_gathering;
 
 /*
- * Adds rows in a fixed order, so with the same bits each time. The elements of `own` and `others` have the type in
- * which `type` is summed. Where own.base is NULL there are no own rows, and a row without others stays as it is: keep
- * is 1. row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1]
- * of others) + keep * to `weighted`: each of these rows is a part of a softmax over more entries than its own. Its
- * largest score and its sum of exponentials are `pair` elements after its first one; the parts are merged. `merged`
- * gets the pair of each row of `to`, one after another.
+ * Adds rows in a fixed order, so the result is deterministic:
+ *
+ *     row i of `to` = factor * (row i of `own` + sum of rows places[t] of `others`) + keep * row i of `to`
+ *                     with t = starts[i] .. starts[i + 1] - 1
+ *
+ * `own` and `others` have the accumulator type of `type`. own.base NULL: there are no own rows, and a row without
+ * others stays as it is (keep is 1). `weighted`: each row is a part of a softmax over more entries than its own. Its
+ * largest score and its sum of exponentials are `pair` elements after its first one; the parts are merged, and `merged`
+ * gets the pair of each row of `to`, contiguously.
  */
 typedef struct tamis_row_sum {
     tamis_type type; /* of `to` */
@@ -207,13 +210,14 @@ typedef struct tamis_row_sum {
     int64_t part_stride, stride; /* of `own` and `others`, and of `to`, in elements */
     int64_t cols, count;
     const void *starts, *places; /* int64, in the backend's memory */
-    double factor, keep;         /* with keep = 0 `to` is not read */
+    double factor, keep;         /* keep = 0: `to` is not read */
     bool weighted;
     int64_t pair;
-    tamis_place merged; /* base NULL: not requested */
+    tamis_place merged; /* base NULL: not wanted */
 } tamis_row_sum;
 
-/* What a rank sends to each other rank and receives from it, in device memory: bytes starts[r] .. starts[r + 1] - 1. */
+/* Data that a rank sends to and receives from each other rank, in device memory: bytes starts[r] .. starts[r + 1] -
+   1. */
 typedef struct tamis_messages {
     int rank, ranks;
     const void *send;
@@ -226,10 +230,10 @@ enum { TAMIS_MEETING_BYTES = 128 };
 typedef struct tamis_messenger {
     tamis_status (*open)(void); /* the error says where it was searched */
     tamis_status (*invite)(void *device, char meeting[TAMIS_MEETING_BYTES]);
-    /* all ranks call this with the meeting that one of them made; it waits for them */
+    /* all ranks call this with the same meeting, which one of them made; it waits for all of them */
     tamis_status (*join)(void *device, const char meeting[TAMIS_MEETING_BYTES], int rank, int ranks, void **place);
     tamis_status (*exchange)(void *device, void *place, void *stream,
-                             const tamis_messages *messages); /* in the stream */
+                             const tamis_messages *messages); /* enqueued in the stream */
     tamis_status (*check)(void *device, void *place);         /* errors since the last check */
     void (*leave)(void *device, void *place, bool abort);     /* abort: ends what is still running */
 } tamis_messenger;
@@ -244,33 +248,32 @@ typedef struct tamis_cached_job tamis_cached_job;                   /* backend/c
 struct tamis_backend {
     const char *name;
     const tamis_algorithm *(*algorithm)(int number); /* NULL past the last */
-    /* false with the reason when the algorithm cannot serve the problem */
+    /* false with the reason if the algorithm cannot serve the problem */
     bool (*accepts)(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
     void (*predict)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
     tamis_status (*prepare)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared);
     int (*device_count)(void);
-    /* makes a device usable; the handle is NULL on the CPU, and lives as long as the process elsewhere */
+    /* opens a device; the handle is NULL on the CPU, and otherwise lives as long as the process */
     tamis_status (*open)(int number, void **device);
     tamis_status (*describe)(int number, tamis_device_description *description);
-    const char *(*why_absent)(int number); /* "" when present */
-    /* Measures them; src/select caches them. brief: in a twentieth of a second or not at all, by the defaults for what
-       takes longer. */
+    const char *(*why_absent)(int number); /* "" if present */
+    /* Measures the ceilings; src/select caches them. brief: takes a twentieth of a second or nothing, with defaults for
+       what takes longer. */
     tamis_status (*ceilings)(int number, int threads, bool brief, tamis_ceilings *ceilings);
     tamis_ceilings (*default_ceilings)(int number, int threads); /* if nothing can be measured */
-    int (*processors)(void); /* how many of its threads run at once; NULL: that is no matter of threads */
-    int64_t (*allocation_most)(void *device); /* bytes of one allocation; NULL: all of its memory */
+    int (*processors)(void);                  /* processors on which `threads` threads run; NULL: not applicable */
+    int64_t (*allocation_most)(void *device); /* largest allocation in bytes; NULL: all of its memory */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
     void (*sizes)(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
-    /* the most that any algorithm takes that single calls choose from; the problem has no pattern and no evidence yet
-     */
+    /* upper bound over all algorithms that single calls choose from; the problem has no pattern and no evidence yet */
     tamis_call_bytes (*call_bytes)(const tamis_problem *problem);
     void (*release)(tamis_prepared *prepared);
 
-    /* memory where operands live: the host's on the CPU */
+    /* memory of the operands: host memory on the CPU */
     tamis_location location;
     bool handles; /* memory has handles instead of addresses (OpenCL) */
-    /* Memory for later work in `stream`, or TAMIS_ALL_STREAMS. It is released with the same stream, and is free for
-       others after the work that is in the stream by then. */
+    /* Memory for later work in `stream`, or TAMIS_ALL_STREAMS. It is released with the same stream, and is reusable
+       after the work that is in the stream at that time. */
     tamis_status (*allocate)(void *device, void *stream, size_t bytes, const char *what, void **memory);
     void (*release_memory)(void *device, void *stream, void *memory);
     tamis_status (*copy_in)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
@@ -282,12 +285,12 @@ struct tamis_backend {
     tamis_status (*copy_within)(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
     tamis_status (*finish)(void *device, void *stream); /* waits for all work of the stream */
 
-    /* host memory that the device copies without the processor */
+    /* pinned host memory, which the device copies by DMA */
     tamis_status (*host_allocate)(void *device, size_t bytes, void **memory);
     void (*host_release)(void *device, void *memory);
 
-    /* streams other than the default one; NULL on the CPU. What waits in an `urgent` one begins before what waits in
-       others, where the device can do so. */
+    /* streams other than the default one; NULL on the CPU. Work in an `urgent` stream has priority, if the device
+       supports it. */
     tamis_status (*stream_create)(void *device, bool urgent, void **stream);
     void (*stream_destroy)(void *device, void *stream);
     tamis_status (*stream_wait)(void *device, void *stream, void *event);
@@ -298,31 +301,31 @@ struct tamis_backend {
     void (*release_event)(void *device, void *event);
     bool (*event_passed)(void *device, void *event); /* without waiting */
 
-    /* whether a plan can be made in that stream, which a graph's capture forbids; NULL: in every stream */
+    /* fails if no plan can be made in that stream, as during a graph capture; NULL: always possible */
     tamis_status (*check_stream)(void *device, void *stream);
 
-    /* whether the device's kernels can use that address, else an error that calls it `name`; NULL: not known */
+    /* fails, naming `name`, if the device's kernels cannot use that address; NULL: unknown */
     tamis_status (*check_place)(void *device, const void *pointer, const char *name);
 
     /* These read the pattern in place, in the stream; views have passed tamis_sparse_check. order_rows reads device,
        stream, once, unchecked and threads of the problem; its arrays belong to tamis_kept_stream. If the backend
-       checks_while_profiling, it checks an `unchecked` pattern on the way: order_rows checks COO, profile checks CSR,
-       also that of a slice. A pattern to be transposed must have passed validate. */
+       checks_while_profiling, it checks an `unchecked` pattern on the way: order_rows checks COO; profile checks CSR,
+       including a slice's. A pattern to be transposed must have passed validate. */
     bool checks_while_profiling;
     tamis_status (*validate)(void *device, void *stream, int threads, const tamis_sparse *S);
     tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                tamis_row_order *order);
     tamis_status (*profile)(const tamis_problem *problem, tamis_evidence *evidence); /* its profile and fresh shares */
 
-    /* The pattern of a mask that core has checked: its row offsets and *nnz, then its columns. With nnz = NULL nobody
-       waits for the stream. It is an error if the offset type cannot hold nnz. */
+    /* The pattern of a mask that core has checked: its row offsets and *nnz, then its columns. With nnz = NULL it does
+       not wait for the stream. It is an error if the offset type cannot hold nnz. */
     tamis_status (*mask_offsets)(void *device, void *stream, int threads, const tamis_mask *mask,
                                  tamis_index_type offset_type, void *offsets, int64_t *nnz);
     tamis_status (*mask_columns)(void *device, void *stream, int threads, const tamis_mask *mask,
                                  tamis_index_type offset_type, const void *offsets, tamis_index_type index_type,
                                  void *columns);
 
-    /* what executions need beside the algorithm; `ready` compiles everything that a plan will use */
+    /* helpers of executions, besides the algorithm; `ready` compiles everything that a plan will use */
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
     tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
     tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);

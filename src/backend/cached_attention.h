@@ -1,4 +1,4 @@
-/* Attention to caches as backends see it: src/core has checked everything but what lengths and table hold. */
+/* Attention to caches, as backends see it: src/core has checked everything except the contents of lengths and table. */
 #ifndef TAMIS_BACKEND_CACHED_ATTENTION_H
 #define TAMIS_BACKEND_CACHED_ATTENTION_H
 
@@ -6,13 +6,13 @@
 
 #include "backend/backend.h"
 
-/* Vectors; distances in elements. */
+/* Vectors; strides in elements. */
 typedef struct tamis_cached_vectors {
     tamis_place at;
     int64_t sequence, position, head;
 } tamis_cached_vectors;
 
-/* Without a table a cache is one page, of the number of its sequence. */
+/* Without a table, a cache is one page, numbered as its sequence. */
 struct tamis_cached_job {
     void *device, *stream; /* of a GPU */
     int threads;           /* of the CPU */

@@ -9,24 +9,25 @@
 
 #include "backend/backend.h"
 
-/* A matrix or a vector: `stride` elements from one row to the next. base is NULL if there is none. */
+/* A matrix or a vector; `stride` elements between rows. base NULL: absent. */
 typedef struct tamis_dense_operand {
     tamis_place at;
     int64_t stride;
 } tamis_dense_operand;
 
-/* Kinds of map that have functions of their own. */
+/* Kinds of map with their own public functions. */
 enum {
-    TAMIS_MAP_COMBINE = TAMIS_MAP_ADAGRAD + 1, /* z = c x + d z, d = 0 never reads z */
+    TAMIS_MAP_COMBINE = TAMIS_MAP_ADAGRAD + 1, /* z = c x + d z; d = 0 does not read z */
     TAMIS_MAP_FILL                             /* z = c */
 };
 
-/* The widest matrix of a Gram product: each chunk has as many partial sums as the square of the width. */
+/* The widest matrix of a Gram product, since each chunk has width^2 partial sums. */
 enum { TAMIS_DENSE_GRAM_MOST = 1024 };
 
 /*
- * Sums over rows are cut into chunks that depend only on the sizes, and the chunks' sums are added in order: any number
- * of threads gives the same bits. Partial sums take at most TAMIS_DENSE_PARTIALS places of 8 bytes, or one row of them.
+ * Sums over rows are cut into chunks that depend only on the sizes, and the chunks' sums are added in order: the result
+ * does not depend on the number of threads. Partial sums take at most TAMIS_DENSE_PARTIALS places of 8 bytes, or one
+ * row of them.
  */
 enum { TAMIS_DENSE_CHUNKS = 256, TAMIS_DENSE_PARTIALS = 1 << 21, TAMIS_DENSE_CHUNK_ROWS = 256 };
 
@@ -35,11 +36,11 @@ typedef struct tamis_dense_job {
     int threads;           /* of the CPU */
     tamis_type type;       /* fp32 or fp64 */
     int64_t rows, cols;    /* multiply: of Y */
-    int64_t last;          /* columns of the last row, if a packed matrix was cut into rows of even length; else cols */
-    int64_t inner;         /* multiply: columns of X */
-    int64_t chunks;        /* gram, column sums, dot */
-    int kind;              /* of map or scale; dot: 1 for logarithms */
-    double c, d;           /* c and d; value; alpha and beta; shift and beta; alpha and diagonal; epsilon */
+    int64_t last;   /* columns of the last row, if a packed matrix was cut into rows of equal length; else cols */
+    int64_t inner;  /* multiply: columns of X */
+    int64_t chunks; /* gram, column sums, dot */
+    int kind;       /* of map or scale; dot: 1 for logarithms */
+    double c, d;    /* c and d; value; alpha and beta; shift and beta; alpha and diagonal; epsilon */
     tamis_dense_operand x, y, z;      /* in the order of the call; row sums: y is NULL; log dot: x = W, y = X */
     tamis_dense_operand p, r;         /* conjugate_step: x = AP, z = X */
     tamis_dense_operand weights, out; /* vectors: weights or lambda, NULL for none; sums, dots, rr */
@@ -53,7 +54,7 @@ static inline int64_t tamis_dense_chunk_begin(const tamis_dense_job *job, int64_
 }
 
 struct tamis_dense_functions {
-    tamis_status (*ready)(void *device, tamis_type type); /* compiles everything that calls of the type need */
+    tamis_status (*ready)(void *device, tamis_type type); /* compiles everything that calls with this type need */
     tamis_status (*map)(const tamis_dense_job *job);
     tamis_status (*scale)(const tamis_dense_job *job);
     tamis_status (*multiply)(const tamis_dense_job *job);

@@ -1,15 +1,15 @@
 /*
- * The backward call of fused in one piece, for backends that have it: nothing with an element per nonzero is stored.
- * src/core has checked the arguments. Without it, or if it declines, src/core computes the gradients in steps.
+ * The backward call of fused in one piece (optional): no array has an element per nonzero. src/core has checked the
+ * arguments. Without it, or if it declines, src/core computes the gradients in steps.
  */
 #ifndef TAMIS_BACKEND_GRADIENT_H
 #define TAMIS_BACKEND_GRADIENT_H
 
 #include "backend/backend.h"
 
-/* Rows of one matrix; from one member of a batch to the next `batch_stride` elements. */
+/* A matrix of each batch member, `batch_stride` elements apart. */
 typedef struct tamis_backward_matrix {
-    tamis_place at; /* base NULL: an output that is not wanted */
+    tamis_place at; /* base NULL: output not wanted */
     int64_t stride, batch_stride;
 } tamis_backward_matrix;
 
@@ -17,7 +17,7 @@ typedef struct tamis_backward_matrix {
 typedef struct tamis_backward_operands {
     tamis_backward_matrix a, b, d, e; /* e: the gradient of the result */
     tamis_backward_matrix da, db, dd;
-    /* what the forward call has kept, which spares a pass; base NULL: not given */
+    /* kept by the forward call, saves a pass; base NULL: not given */
     tamis_place softmax_rows; /* members are 2 * rows numbers apart */
     tamis_backward_matrix result;
     double alpha, beta;
@@ -26,15 +26,15 @@ typedef struct tamis_backward_operands {
 
 typedef struct tamis_prepared_backward tamis_prepared_backward;
 
-/* `problem` is fused, without values of S; `turned` is the same for the transpose of its pattern, with evidence of its
-   own. */
+/* `problem` is fused, without values of S; `turned` is the same for the transposed pattern, with its own evidence. */
 struct tamis_backward_functions {
     const char *algorithm; /* its name, of static lifetime */
-    /* the predicted seconds of a call; 0: it does not serve the problem */
+    /* predicted seconds of a call; 0: not supported */
     double (*seconds)(const tamis_problem *problem, const tamis_problem *turned);
     tamis_status (*prepare)(const tamis_problem *problem, const tamis_problem *turned,
                             tamis_prepared_backward **prepared);
-    /* tells that no call reads the offsets and columns of `turned`, which may be released; NULL: calls read them */
+    /* returns true if no call reads the offsets and columns of `turned`, which may then be released; NULL: calls read
+       them */
     bool (*spares_turned)(tamis_prepared_backward *prepared);
     size_t (*scratch_bytes)(const tamis_prepared_backward *prepared); /* of a call */
     tamis_status (*execute)(const tamis_prepared_backward *prepared, void *stream, const tamis_backward_operands *x);

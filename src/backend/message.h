@@ -1,6 +1,7 @@
 /*
- * Message passing as backends see it. src/core has checked everything and turned each public call into passes of three
- * kinds over one order of the entries: rows that gather, rows that gather from what was taken, and entries.
+ * Message passing as backends see it. src/core has checked everything and turned each public call into passes over one
+ * order of the entries: sums or maxima over the entries of a row, sums over the elements that a maximum took, and
+ * results per entry.
  */
 #ifndef TAMIS_BACKEND_MESSAGE_H
 #define TAMIS_BACKEND_MESSAGE_H
@@ -20,32 +21,32 @@ typedef struct tamis_message_order {
     int64_t rows, cols, nnz;
     tamis_index_type offset_type, column_type;
     const void *offsets, *columns;
-    const int64_t *entries; /* NULL: entry t */
-    void *plan;             /* what the backend keeps of it, of a type of its own; NULL: nothing */
+    const int64_t *entries; /* NULL: identity */
+    void *plan;             /* the backend's own data about it; NULL: none */
 } tamis_message_order;
 
-/* The term of a row x of the matrix at the other end of an edge, and what the edge has, y. */
+/* The term of an edge: of x, the row at its other end, and y, the edge's own data. */
 typedef enum tamis_message_term {
     TAMIS_TERM_X,    /* x */
     TAMIS_TERM_ADD,  /* x + sign * y */
     TAMIS_TERM_MUL,  /* x * y */
     TAMIS_TERM_Y,    /* y */
-    TAMIS_TERM_GATE, /* x where z + y > 0 (z: the row at this end), else 0; where that is NaN x */
-    TAMIS_TERM_RELU  /* x + y where that is > 0, else 0; where it is NaN that */
+    TAMIS_TERM_GATE, /* x if z + y > 0 (z: the row at this end), else 0; x if that is NaN */
+    TAMIS_TERM_RELU  /* x + y if that is > 0, else 0; NaN stays NaN */
 } tamis_message_term;
 
 typedef enum tamis_message_pass_kind {
-    /* out_i = factor * sum of the terms of row i, divided by its number of entries if `mean` is set; each term divided
-       by the number of entries of the row at the other end if `other_offsets` are given */
+    /* out_i = factor * sum of the terms of row i; with `mean` divided by its number of entries; with `other_offsets`
+       each term is divided by the number of entries of the row at the other end */
     TAMIS_PASS_SUM,
-    /* out_i = factor * the largest of factor * terms; `argument` gets the entries, if it is there */
+    /* out_i = factor * max of factor * terms; `argument` gets the entries, if present */
     TAMIS_PASS_LARGEST,
-    /* the same sum over those elements of x whose argument, in the row at the other end, is the entry */
+    /* the sum over those elements of x whose argument, in the row at the other end, is this entry */
     TAMIS_PASS_TAKEN,
-    /* out_t = factor * z_i (TAMIS_TERM_X), z_i + sign * x_j (ADD), or z_i * x_j (MUL); the sum of the head's or of all
-       elements unless edge_data is VECTOR; divided by the number of entries of row i if `mean` is set; if there are
-       arguments, elements whose argument in row i is another entry count as 0. GATE: factor * z_i where x_j + y > 0, y
-       being what the entry has */
+    /* out_t = factor * z_i (TAMIS_TERM_X), z_i + sign * x_j (ADD), or z_i * x_j (MUL); unless edge_data is VECTOR, the
+       sum over a head's or all elements; with `mean` divided by the number of entries of row i; with arguments,
+       elements whose argument in row i is another entry count as 0. GATE: factor * z_i if x_j + y > 0, with y the
+       entry's own data */
     TAMIS_PASS_ENTRIES
 } tamis_message_pass_kind;
 
@@ -55,21 +56,21 @@ typedef struct tamis_message_job {
     tamis_message_pass_kind kind;
     tamis_type type;
     tamis_message_order order;
-    const void *other_offsets; /* TAMIS_PASS_SUM, TAKEN: of the rows at the other end */
+    const void *other_offsets; /* TAMIS_PASS_SUM, TAKEN: offsets of the rows at the other end */
     tamis_index_type other_offset_type;
     tamis_message_term term;
-    tamis_edge_data edge_data; /* of y; of TAMIS_PASS_ENTRIES that of `out` */
+    tamis_edge_data edge_data; /* of y; for TAMIS_PASS_ENTRIES of `out` */
     int64_t heads, width;      /* 1 or more */
     double sign, factor;       /* each 1 or -1 */
     bool mean;
-    tamis_message_operand x, y, z; /* rows at the other end; of entries, in S's order; rows at this end */
+    tamis_message_operand x, y, z; /* rows at the other end; per-entry data, in S's order; rows at this end */
     tamis_message_operand out;
     tamis_place argument; /* packed; base NULL: none */
     tamis_index_type argument_type;
 } tamis_message_job;
 
 struct tamis_message_functions {
-    /* What `run` wants to know of an order beside its arrays, made once; NULL: nothing. May wait for the stream. */
+    /* Preprocesses an order once for `run`; NULL: not needed. May wait for the stream. */
     tamis_status (*prepare)(void *device, void *stream, const tamis_message_order *order, void **plan);
     void (*release)(void *device, void *plan); /* NULL is allowed */
     tamis_status (*run)(const tamis_message_job *job);

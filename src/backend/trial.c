@@ -1,4 +1,4 @@
-/* Timing of algorithms on operands of the trial's own. */
+/* Timing of algorithms on synthetic operands. */
 #include "backend/trial.h"
 
 #include "base/clock.h"
@@ -7,11 +7,11 @@
 #include "base/random.h"
 #include "base/status.h"
 
-enum { BLOCK = 1 << 14 }; /* elements that are copied from the host; the rest of an array repeats them */
+enum { BLOCK = 1 << 14 }; /* elements copied from the host; the rest of an array repeats them */
 
 /* ------------------------------------------------------------------------------------------ operands */
 
-/* Numbers with all their digits, since zeros may be faster: in [-1, 1), or in [0.1, 1) for quotients, whose
+/* Random numbers with full mantissas, since zeros may be faster: in [-1, 1), or in [0.1, 1) for quotients, whose
    denominators must not vanish. */
 static void fill_block(tamis_type type, bool positive, uint64_t seed, void *block) {
     const double low = positive ? 0.1 : -1;
@@ -113,7 +113,7 @@ static tamis_status take_scratch(tamis_trial *trial, int64_t bytes) {
     return TAMIS_OK;
 }
 
-/* Executes all members, as many at once as an execution of a plan does. */
+/* Executes all members, as many at once as an execution of a plan. */
 static tamis_status execute(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once) {
     const tamis_problem *const p = trial->problem;
     const int64_t members = trial->operands.batch;
@@ -162,7 +162,7 @@ tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared
         TRY(repeat(trial, prepared, at_once, calls));
         TRY(backend->record(p->device, p->stream, &events[1]));
         trial->by_clock = backend->elapsed(p->device, events[0], events[1], seconds) != TAMIS_OK;
-        if (trial->by_clock) tamis_clear_error(); /* an error of the device itself shows again */
+        if (trial->by_clock) tamis_clear_error(); /* an error of the device itself will show again */
     }
     if (trial->by_clock) TRY(time_by_clock(trial, prepared, at_once, calls, seconds));
     *seconds /= calls;

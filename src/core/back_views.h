@@ -3,12 +3,12 @@
 
 #include <tamis/tamis.h>
 
-/* The operands of a backward call; those that the operation does not have, and outputs that are not wanted, are NULL.
-   For SpMM, dE is dC. */
+/* The operands of a backward call. NULL: the operation has no such operand, or the output is not wanted. For SpMM, dE
+   is dC. */
 typedef struct tamis_back_views {
     const tamis_dense *dP, *dE, *A, *B, *D;
     const tamis_dense *dA, *dB, *dD, *dS;
-    /* elements before each, and before the execution's values */
+    /* elements to skip before each, and before the execution's values */
     int64_t skip_e, skip_a, skip_b, skip_d, skip_dd, skip_values;
     bool checked; /* tamis_gradient_check_run has accepted them */
 } tamis_back_views;

@@ -1,4 +1,4 @@
-/* The cache of compiled kernels, measured plans and ceilings, as the public API shows it. */
+/* Public API of the cache of compiled kernels, measured plans and ceilings. */
 #include <tamis/cache.h>
 
 #include "base/cache_folder.h"

@@ -1,4 +1,4 @@
-/* Attention to caches: checks; the backend computes. What lengths and table hold is the kernels' to bound. */
+/* Attention to caches: checks, then the backend computes. The kernels clamp the contents of lengths and table. */
 #include "backend/cached_attention.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "core/device.h"
 
-enum { MOST = 1 << 30 }; /* of whatever kernels count in 32 bits */
+enum { MOST = 1 << 30 }; /* upper limit of everything that kernels count in 32 bits */
 
 /* ------------------------------------------------------------------------------------------ checks */
 
@@ -69,7 +69,8 @@ static tamis_status check_numbers(const tamis_device *device, const void *number
     return tamis_device_check_place(device, numbers, name);
 }
 
-/* Vectors of `type`, with so many heads, and so many sequences or pages, and positions if there is more than one. */
+/* Checks vectors of `type` with `heads` heads, `sequences` sequences or pages, and positions if there is more than
+   one. */
 static tamis_status check_vectors(const tamis_device *device, const tamis_vectors *x, const char *name, tamis_type type,
                                   bool positions) {
     const size_t size = tamis_type_size(type);
@@ -91,7 +92,7 @@ static tamis_status check_vectors(const tamis_device *device, const tamis_vector
     return tamis_device_check_place(device, x->data, name);
 }
 
-/* Results must not lie on each other. */
+/* Checks that results do not overlap. */
 static tamis_status check_apart(const tamis_cached_attention_options *o, const tamis_vectors *out) {
     if (o->heads > 1 && out->head_stride < o->width)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "out.head_stride = %lld: expected %lld or more",

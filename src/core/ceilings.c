@@ -1,4 +1,4 @@
-/* The ceilings of an open device, as the public API shows them. */
+/* Public API of the ceilings of an open device. */
 #include "select/ceilings.h"
 
 #include "base/status.h"

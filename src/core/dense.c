@@ -1,6 +1,6 @@
 /*
  * The dense companions. Each checks its arguments and calls the backend's function. If the shape does not matter, a
- * packed matrix is cut into rows of even length. Sums are cut into chunks.
+ * packed matrix is cut into rows of equal length. Sums are cut into chunks.
  */
 #include "core/dense_workspace.h"
 
@@ -46,7 +46,7 @@ static tamis_status check_number(const char *name, double value) {
     return isnan(value) ? tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not a number", name) : TAMIS_OK;
 }
 
-/* Refuses an output that is X, which is read while the output is written. */
+/* Rejects an output that aliases X, which is read while the output is written. */
 static tamis_status check_apart(const char *out_name, const tamis_dense *out, const char *name, const tamis_dense *X) {
     if (!out->data || out->data != X->data || out->rows == 0 || X->rows == 0 || out->cols == 0 || X->cols == 0)
         return TAMIS_OK;
@@ -61,7 +61,7 @@ static tamis_dense_operand operand_of(const tamis_dense *X) {
     return (tamis_dense_operand){{X->data, 0}, tamis_dense_stride(X)};
 }
 
-/* A job with the sizes of `shape` and up to two numbers and three matrices. */
+/* A job with the sizes of `shape`, and up to two numbers and three matrices. */
 static tamis_dense_job job_of(const tamis_device *device, void *stream, const tamis_dense *shape, double c, double d,
                               const tamis_dense *x, const tamis_dense *y, const tamis_dense *z) {
     return (tamis_dense_job){.device = device->handle,
@@ -81,7 +81,8 @@ static tamis_dense_job job_of(const tamis_device *device, void *stream, const ta
 
 static bool is_empty(const tamis_dense *X) { return X->rows == 0 || X->cols == 0; }
 
-/* Element by element, the shape does not matter if no matrix (x, and y and z if present) has gaps between its rows. */
+/* Flattens an element-by-element job to packed rows, if no matrix (x, and y and z if present) has gaps between its
+   rows. */
 static void flatten(tamis_dense_job *job) {
     tamis_dense_operand *const operands[] = {&job->x, &job->y, &job->z};
     for (int i = 0; i < 3; i++)
@@ -298,7 +299,7 @@ tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis
     for (int i = 1; i < 6; i++)
         if (i < 5 || lambda) TRY(check(device, all[i].name, all[i].view, AP->rows, i < 4 ? AP->cols : 1, AP->type));
     TRY(check_number("shift", shift));
-    for (int i = 1; i < 5; i++) /* each output against all views before it, and lambda */
+    for (int i = 1; i < 5; i++) /* each output against all earlier views, and lambda */
         for (int j = 0; j < 6; j++)
             if ((j < i || j == 5) && all[j].view) TRY(check_apart(all[i].name, all[i].view, all[j].name, all[j].view));
     if (AP->rows == 0) return TAMIS_OK;

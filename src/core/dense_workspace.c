@@ -35,7 +35,7 @@ tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Returns the most partial sums that any matrix of up to `columns` columns has, by tamis_dense_chunks(). */
+/* Upper bound of the partial sums of any matrix of up to `columns` columns, by tamis_dense_chunks(). */
 static int64_t places_of(int64_t columns) {
     const int64_t gram = columns < TAMIS_DENSE_GRAM_MOST ? columns : TAMIS_DENSE_GRAM_MOST;
     const int64_t chunks = TAMIS_DENSE_CHUNKS, most = TAMIS_DENSE_PARTIALS;

@@ -25,10 +25,10 @@ static inline int64_t tamis_dense_chunks(int64_t rows, int64_t places) {
 /* Checks that the device has these functions, and that the stream can be one of its streams. */
 tamis_status tamis_dense_check_device(const tamis_device *device, const void *stream);
 
-/* Refuses 16-bit types. `name` is that of the argument or field. */
+/* Rejects 16-bit types. `name`: the argument or field. */
 tamis_status tamis_dense_check_type(const char *name, tamis_type type);
 
-/* Checks that the workspace is of this device and type, and has room for so many columns. */
+/* Checks that the workspace is of this device and type, and large enough for `columns` columns. */
 tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis_dense_workspace *workspace,
                                          tamis_type type, int64_t columns);
 

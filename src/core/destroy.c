@@ -1,8 +1,8 @@
 /*
- * Destroying what a GPU may still use. tamis_plan_destroy waits. The _async calls record an event at the end of their
- * stream and put the object on a list; a later call on the same device object destroys it once the event has passed. On
- * the CPU no work is pending when a call returns. A child of fork() has none of its parent's work, and never waits for
- * it.
+ * Destroying objects that a GPU may still use. tamis_plan_destroy waits. The _async calls record an event at the end of
+ * their stream and put the object on a list; a later call on the same device object destroys it once the event has
+ * passed. On the CPU no work is pending when a call returns. A child of fork() has none of its parent's work, and never
+ * waits for it.
  */
 #include "core/destroy.h"
 
@@ -25,14 +25,14 @@ typedef struct leaving {
 static leaving *list;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 TAMIS_FORK_LOCK(lock)
-static int waiting; /* entries of the list, read without the lock */
+static int waiting; /* length of the list, read without the lock */
 
-/* Whether this process can wait for the device: not on the CPU, and not in a child of the process that opened it. */
+/* True if this process must wait for the device: not on the CPU, and not in a child of the process that opened it. */
 static bool has_work(const tamis_device *device) {
     return device->backend->location == TAMIS_DEVICE && device->forks == tamis_fork_count();
 }
 
-/* Waits for what is in a stream, or in all of them. Destroying does not change the last error. */
+/* Waits for the work in a stream, or in all of them. Keeps the last error. */
 static void wait_for_stream(const tamis_device *device, void *stream) {
     tamis_message said;
     tamis_message_keep(&said);
@@ -40,7 +40,7 @@ static void wait_for_stream(const tamis_device *device, void *stream) {
     tamis_message_restore(&said);
 }
 
-/* The platform releases its own memory only after the work that uses it. Only a caller's allocator needs the wait. */
+/* Waits only for a caller's allocator: the platform itself releases memory after the work that uses it. */
 void tamis_destroy_wait(const tamis_device *device, const tamis_memory_source *source) {
     if (source && has_work(device)) wait_for_stream(device, TAMIS_ALL_STREAMS);
 }
@@ -51,7 +51,7 @@ static void let_go(leaving *entry) {
     free(entry);
 }
 
-/* Waits for the entry's event, as `elapsed` does. Its stream may be one that the device does not know as its own. */
+/* Waits for the entry's event through `elapsed`, since its stream may be unknown to the device. */
 static void wait_for(const leaving *entry) {
     const tamis_device *const device = entry->device;
     double seconds;
@@ -62,8 +62,8 @@ static void wait_for(const leaving *entry) {
     tamis_message_restore(&said);
 }
 
-/* Takes from the list an entry of this device object whose event has passed or, with `any`, the first one. Another
-   object of the same device may be closed while its entry is let go. */
+/* Removes from the list an entry of this device object whose event has passed or, with `any`, the first one. Another
+   object of the same device may be closed while its entry is released. */
 static leaving *take_one(const tamis_device *device, bool any) {
     leaving *found = NULL;
     pthread_mutex_lock(&lock);
@@ -84,7 +84,7 @@ void tamis_destroy_passed(const tamis_device *device) {
     for (leaving *entry = take_one(device, false); entry; entry = take_one(device, false)) let_go(entry);
 }
 
-/* Makes an entry with an event at the end of the stream; NULL: there is no memory, or the device refuses. */
+/* Makes an entry with an event at the end of the stream; NULL if memory is lacking or the device refuses. */
 static leaving *make_entry(const tamis_device *device, void *stream) {
     leaving *const entry = calloc(1, sizeof *entry);
     tamis_message said;
@@ -94,7 +94,7 @@ static leaving *make_entry(const tamis_device *device, void *stream) {
     const tamis_status status = device->backend->record(device->handle, stream, &entry->event);
     tamis_message_restore(&said);
     if (status == TAMIS_OK) return entry;
-    device->backend->release_event(device->handle, entry->event); /* made, but not recorded */
+    device->backend->release_event(device->handle, entry->event); /* created, but not recorded */
     free(entry);
     return NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "core/device.h"
 
-/* Waits for the device if the memory goes back to the caller's allocator, which knows one stream only. */
+/* Waits for the device if the memory goes back to the caller's allocator, which only knows one stream. */
 void tamis_destroy_wait(const tamis_device *device, const tamis_memory_source *source);
 
 /* Calls `release` once the stream has finished the work that is in it now. */

@@ -41,7 +41,7 @@ static tamis_status find(const char *name, const tamis_backend **backend, int *n
     return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": this build has %s", name, list);
 }
 
-/* Returns CUDA's first device if it can be used, else the CPU. OpenCL devices are used only if they are named. */
+/* Returns CUDA's first device if it is usable, else the CPU. OpenCL devices must be named. */
 static const char *best_present(void) {
     for (int b = 0; tamis_backend_at(b); b++) {
         const tamis_backend *const candidate = tamis_backend_at(b);
@@ -62,7 +62,7 @@ tamis_status tamis_device_check_location(const tamis_device *device, tamis_locat
                       name, device->description.name);
 }
 
-/* Each check costs a call of the driver, so release builds make it only if the environment asks for it. */
+/* Each check costs a driver call, so release builds make it only on request by the environment. */
 bool tamis_device_asks_for_places(void) {
 #ifndef NDEBUG
     return true;

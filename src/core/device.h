@@ -7,13 +7,13 @@
 
 struct tamis_device {
     const tamis_backend *backend;
-    int number;     /* of the backend's devices */
-    void *handle;   /* the backend's own */
+    int number;     /* number among the backend's devices */
+    void *handle;   /* the backend's handle */
     unsigned forks; /* tamis_fork_count() when it was opened */
     tamis_device_description description;
 };
 
-/* Refuses NULL, and a GPU in a child of the process that opened it. */
+/* Rejects NULL, and a GPU in a child of the process that opened it. */
 tamis_status tamis_device_check(const tamis_device *device);
 
 /* Checks the device, and that the stream can be one of its streams. */
@@ -23,14 +23,14 @@ tamis_status tamis_device_check_stream(const tamis_device *device, const void *s
 tamis_status tamis_device_check_copy(const tamis_device *device, const void *stream, const void *to, const void *from,
                                      size_t bytes);
 
-/* Checks that a view's data are in the memory that the device uses. The error names the argument and the calls that
-   copy it there. */
+/* Checks that a view's data are in memory that the device uses. The error names the argument and the calls that copy it
+   there. */
 tamis_status tamis_device_check_location(const tamis_device *device, tamis_location location, const char *name);
 
 /* Checks that the device can use the memory at that address (NULL is allowed). The error calls it `name`. */
 tamis_status tamis_device_check_place(const tamis_device *device, const void *pointer, const char *name);
 
-/* Whether each operand gets that check: in debug builds, and with TAMIS_CHECK_POINTERS=1. */
+/* True if every operand gets that check: in debug builds, and with TAMIS_CHECK_POINTERS=1. */
 bool tamis_device_asks_for_places(void);
 
 static inline tamis_place tamis_place_at(const void *memory, size_t offset) {

@@ -3,13 +3,13 @@
  * tamis_sddmm, tamis_spmm or tamis_fused makes a plan first (once.c).
  *
  *   1. prepare_run checks the plan, the fields of the execution, the stream, and each operand against the plan.
- *   2. It also settles the values of S (the execution's, else those of the view) and the workspace (the caller's, else
+ *   2. It also determines the values of S (the execution's, else the view's) and the workspace (the caller's, else
  *      the plan's unless another call uses it, else one for this call).
  *   3. run_members computes all members of the batch at once. If operands are staged it is called for each member,
  *      since the workspace has one place for each operand:
- *      a. bring_in transposes column-major operands into the workspace, and gathers A's rows there if the plan leaves
- *         out rows without entries; bring_values and bring_output permute values
- *         and old samples if the plan has its entries in another order than the caller.
+ *      a. bring_in transposes column-major operands into the workspace, and gathers A's rows there if the plan drops
+ *         empty rows; bring_values and bring_output permute values and old samples if the plan orders its entries
+ *         differently from the caller.
  *      b. The backend computes: tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c).
  *      c. take_output transposes or permutes the result from the workspace to the caller's array.
  *   4. tamis_workspace_give_back ends the use of the workspace.
@@ -30,14 +30,14 @@ typedef struct run {
     tamis_execution given; /* with defaults, and with the values and workspace in use */
     tamis_operand_list x;
     bool d_is_b;         /* fused: D is the view B, promised or not, and is not staged again */
-    int64_t skip_values; /* elements of given.values before the first that is used */
+    int64_t skip_values; /* elements of given.values before the first one used */
     tamis_borrowed_workspace workspace;
 } run;
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* Whether members of a batch that begin `batch_stride` elements after each other share no element: each begins after
-   the end of the one before, or all of them fit side by side within each line. */
+/* True if batch members that begin `batch_stride` elements apart share no element: each begins after the end of the
+   previous one, or all of them are interleaved within each line. */
 static bool members_apart(const tamis_dense *X, int64_t batch_stride, int64_t batch) {
     const bool row_major = X->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = row_major ? X->rows : X->cols, length = row_major ? X->cols : X->rows;
@@ -78,7 +78,7 @@ tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D) {
                       D->data, B->data);
 }
 
-/* Refuses an operand that begins where the output does: it is read while the output is written. */
+/* Rejects an operand that aliases the output, since it is read while the output is written. */
 static tamis_status check_apart(const operand *out, const operand *x) {
     const void *const data = x->view ? x->view->data : NULL;
     const bool empty = out->rows == 0 || out->cols == 0 || x->rows == 0 || x->cols == 0;
@@ -231,7 +231,7 @@ static tamis_status transpose(const run *r, const operand *x, int64_t member, bo
     return plan->device->backend->transpose(plan->device->handle, r->given.stream, &t);
 }
 
-/* Copies the rows of A that have entries into the workspace. */
+/* Gathers the nonempty rows of A into the workspace. */
 static tamis_status gather(const run *r, const operand *x, int64_t member) {
     const tamis_plan *const plan = r->plan;
     const tamis_gathering g = {.type = x->type,
@@ -247,7 +247,7 @@ static tamis_status gather(const run *r, const operand *x, int64_t member) {
     return plan->device->backend->gather(plan->device->handle, r->given.stream, &g);
 }
 
-/* Brings an operand to where kernels read it: in place, or transposed or gathered into the workspace. */
+/* Makes an operand available to kernels: in place, or transposed or gathered into the workspace. */
 static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride,
                              int64_t *batch_stride) {
     if (x->staged < 0) {
@@ -288,7 +288,7 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
     return in_order ? TAMIS_OK : permute(r, plan->problem.value_type, x->values, given, false);
 }
 
-/* Sets where the kernels write. If beta is not 0, the old content is copied there first. */
+/* Sets where the kernels write. If beta is not 0, first copies the old content there. */
 static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x) {
     const tamis_plan *const plan = r->plan;
     const bool before = r->given.beta != 0;
@@ -334,7 +334,7 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     TRY(bring_in(r, &r->x.b, member, &x.b, &x.b_stride, &x.batch_stride.b));
     if (operation == TAMIS_OP_FUSED && !r->d_is_b)
         TRY(bring_in(r, &r->x.d, member, &x.d, &x.d_stride, &x.batch_stride.d));
-    if (r->d_is_b) { /* backends see it by comparing the two */
+    if (r->d_is_b) { /* backends detect it by comparing the two */
         x.d = x.b;
         x.d_stride = x.b_stride;
         x.batch_stride.d = x.batch_stride.b;
@@ -345,7 +345,7 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     return take_output(r, member, &x);
 }
 
-/* Whether a member writes nothing: a batch of such members has nothing to do, however many there are. */
+/* True if a member writes nothing: a batch of such members has nothing to do, however many there are. */
 static bool writes_nothing(const run *r) {
     const bool no_rows = tamis_plan_rows(r->plan) == 0;
     return (r->x.out.rows == 0 || r->x.out.cols == 0) && (no_rows || !r->given.softmax_rows);
@@ -371,7 +371,7 @@ static void describe_operands(const tamis_views *views, run *r) {
     r->skip_values = views->skip_values;
 }
 
-/* Checks everything, and takes the workspace. */
+/* Checks everything, and acquires the workspace. */
 static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                 const tamis_execution *execution) {
     r->plan = plan;

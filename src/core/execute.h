@@ -1,4 +1,4 @@
-/* Executing a plan, and the parts of it that other executions have too: checks of operands, values and workspace. */
+/* Executing a plan, and the parts shared with other executions: checks of operands, values and workspace. */
 #ifndef TAMIS_CORE_EXECUTE_H
 #define TAMIS_CORE_EXECUTE_H
 
@@ -10,28 +10,28 @@ tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation 
 /* The operands of an operation; those that it does not have are NULL. */
 typedef struct tamis_views {
     const tamis_dense *A, *B, *D, *out;
-    /* elements before each, and before the execution's values */
+    /* elements to skip before each, and before the execution's values */
     int64_t skip_a, skip_b, skip_d, skip_out, skip_values;
     bool checked; /* tamis_plan_check_run has accepted them */
 } tamis_views;
 
-/* An operand, and what the plan expects of it. */
+/* An operand, and the plan's requirements. */
 typedef struct tamis_operand {
     const char *name;
     const tamis_dense *view;
     int64_t rows, cols;
     tamis_type type;
     tamis_layout layout; /* the plan's */
-    const char *option;  /* the option that sets it; NULL: any layout is allowed */
-    int64_t staged;      /* place in the workspace, -1 for none */
+    const char *option;  /* the option that sets it; NULL: any layout */
+    int64_t staged;      /* place in the workspace; -1: none */
     int64_t skip;        /* elements of view.data before the matrix: an OpenCL buffer has no address to add them to */
 } tamis_operand;
 
-/* Checks an operand of a batch, whose members must not overlap where they are outputs. */
+/* Checks an operand of a batch; the members of an output must not overlap. */
 tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t batch, bool output);
-tamis_status tamis_operand_check_packed(const tamis_operand *x); /* that samples have stride 1 */
+tamis_status tamis_operand_check_packed(const tamis_operand *x); /* checks that samples have stride 1 */
 
-/* The operands of an operation with an op(S) of so many rows, columns and nonzeros, and what a plan expects of them. */
+/* The operands of an operation with an op(S) of these sizes, and the plan's requirements. */
 typedef struct tamis_operand_list {
     tamis_operand a, b, d, out;
 } tamis_operand_list;
@@ -40,22 +40,22 @@ tamis_operand_list tamis_operands_of(const tamis_options *options, int64_t rows,
 tamis_status tamis_operands_check(const tamis_device *device, const tamis_options *options,
                                   const tamis_operand_list *x);
 
-/* Checks, for a plan with options.d_is_b, that D is B, which has been checked. */
+/* For a plan with options.d_is_b: checks that D is B, which has been checked. */
 tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);
 
-/* Refuses a stream on the CPU, which has none. */
+/* Rejects a stream on the CPU, which has none. */
 tamis_status tamis_execution_check_stream(const tamis_device *device, const tamis_execution *execution);
 
-/* Sets given->values to the values in use of a batch: those of the execution, else those of S. */
+/* Sets given->values to the values in use of a batch: the execution's, else S's. */
 tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, int64_t batch,
                                bool needed, tamis_execution *given);
 
-/* Checks execution.softmax_rows for a plan or gradient with these options and so many rows. */
+/* Checks execution.softmax_rows for a plan or gradient with these options and `rows` rows. */
 tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_options *options, int64_t rows,
                                       const tamis_execution *given);
 
-/* Sets the workspace in use: the caller's, else `own` (NULL: there is none), else one for this call. `asked` is the
-   name of the function that returns its size, for messages. */
+/* Sets the workspace in use: the caller's, else `own` (NULL: there is none), else one for this call. `asked`: the name
+   of the function that returns its size, for messages. */
 typedef struct tamis_borrowed_workspace {
     tamis_own_workspace *borrowed; /* marked as busy */
     void *owned;                   /* allocated for this call */
@@ -68,7 +68,7 @@ void tamis_workspace_give_back(const tamis_device *device, const tamis_borrowed_
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution);
 
-/* Makes the checks of tamis_plan_run alone, for callers that must know before they wait for others; they then set
+/* Only makes the checks of tamis_plan_run, for callers that must know before they wait for others; they then set
    views.checked. */
 tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                   const tamis_execution *execution);

@@ -6,7 +6,7 @@
 #include "base/text_buffer.h"
 #include "core/plan.h"
 
-/* Returns after how many calls the measured set-up pays against the best algorithm that needs none; -1: never. */
+/* The number of calls after which the measured set-up pays off against the best algorithm without one; -1: never. */
 static int64_t break_even(const tamis_plan *plan) {
     /* unprepared_seconds is measured if this plan has measured */
     const bool measured = plan->choice.chosen_by == TAMIS_CHOSEN_MEASURED;
@@ -16,7 +16,7 @@ static int64_t break_even(const tamis_plan *plan) {
     return gain > 0 ? (int64_t)ceil(plan->setup_seconds / gain) : -1;
 }
 
-/* Lists what this plan or an earlier one has measured. */
+/* Lists the measurements of this plan or of a remembered one. */
 static void add_measured(tamis_text_buffer *t, const tamis_choice *choice) {
     if (choice->chosen_by == TAMIS_CHOSEN_REMEMBERED)
         tamis_text_add(t, "measured     by an earlier plan: %.3g ms a call\n", choice->measured_seconds * 1e3);

@@ -1,13 +1,13 @@
 /*
  * Gradients, composed of plans.
  *
- * SDDMM and fused: T is the CSR of op(S), and U that of its transpose. Each is made once. Plans over T sample
- * x = <A_i, B_j> and dp = <dE_i, D_j>. One pass over the nonzeros turns x and dp into p, dx and ds. Then plans over T
+ * SDDMM and fused: T is the CSR of op(S), and U is the CSR of its transpose. Each is made once. Plans over T sample x =
+ * <A_i, B_j> and dp = <dE_i, D_j>. One pass over the nonzeros turns x and dp into p, dx and ds. Then plans over T
  * multiply dx B, and plans over U multiply dx^T A and p^T dE. All arrays between the steps are in T's order.
  *
  * SpMM needs two plans over S itself.
  *
- * If the backend has fused's backward call in one piece, and it is predicted to be faster, it replaces the plans
+ * If the backend has fused's backward call in one piece and it is predicted to be faster, it replaces the plans
  * (gradient_whole.c). gradient_back.c runs the steps.
  */
 #include "core/gradient.h"
@@ -190,7 +190,7 @@ static void release_order(const tamis_gradient *g, const tamis_row_order *order)
     backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->permutation);
 }
 
-/* What the calls of a gradient in one piece do not read, after the kernels that have read it. */
+/* Releases the arrays that a gradient in one piece does not read, after the kernels that have read them. */
 static void release_unread(tamis_gradient *g) {
     const tamis_backward_functions *const back = g->device->backend->back;
     if (!g->whole || !back->spares_turned || !back->spares_turned(g->whole)) return;
@@ -213,7 +213,7 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
                                              .algorithm = g->options.algorithm};
         TRY(tamis_whole_gradient_make(&request, &g->whole));
         if (!g->whole) TRY(make_steps(g));
-        if (g->whole) { /* nothing is turned */
+        if (g->whole) { /* nothing is transposed */
             release_permutation(g, &g->order);
             release_permutation(g, &g->turned_order);
         }
@@ -257,7 +257,7 @@ void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
     if (gradient) tamis_destroy_later(gradient->device, stream, release, gradient);
 }
 
-/* Makes the gradient with the caller's allocator in force. The plans make sources of their own from the same table. */
+/* Makes the gradient with the caller's allocator in force. The plans make their own sources from the same table. */
 static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     TRY(tamis_memory_source_create(options, g->device->backend->handles, &g->source));
     tamis_memory_source *const before = tamis_memory_source_enter(g->source);

@@ -1,4 +1,4 @@
-/* Backward calls: their checks, and the steps that gradient.c has made plans for. */
+/* Backward calls: their checks, and the execution of gradient.c's plans. */
 #include "core/gradient_back.h"
 
 #include "base/status.h"
@@ -30,7 +30,7 @@ tamis_back_operands tamis_back_operands_of(const tamis_options *o, int64_t rows,
         .dd = {"dD", x->dD, cols, o->width, o->type, o->d_layout, "d_layout", -1, x->skip_dd}};
 }
 
-/* Checks the output of a plan; NULL: the caller does not request it. */
+/* Checks the output of a plan; NULL: not wanted. */
 static tamis_status check_output(const back *b, int plan, tamis_operand *x) {
     x->type = output_type_of(b->g, plan);
     return x->view ? tamis_operand_check(b->g->device, x, b->g->options.batch, true) : TAMIS_OK;
@@ -43,7 +43,7 @@ static tamis_status check_samples(const back *b, const char *name, const tamis_d
     return tamis_operand_check_packed(&x);
 }
 
-/* The result of the forward call, which is read where the gradient is computed in one piece. */
+/* Checks the result of the forward call, which a gradient in one piece reads. */
 static tamis_status check_result(const back *b) {
     const tamis_options *const o = &b->g->options;
     const tamis_operand x = {.name = "execution.result",
@@ -82,7 +82,7 @@ static tamis_status check_views(const back *b) {
     return check_values_wanted(b);
 }
 
-/* Checks everything, and takes the workspace. */
+/* Checks everything, and acquires the workspace. */
 static tamis_status begin(back *b, tamis_operation operation, const tamis_execution *execution) {
     const tamis_gradient *const g = b->g;
     if (!g) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
@@ -104,7 +104,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
 
 static int64_t elements_to(int64_t offset, tamis_type type) { return offset / (int64_t)tamis_type_size(type); }
 
-/* Returns the execution that a plan gets within this call. */
+/* The execution for a plan within this call. */
 static tamis_execution execution_of(const back *b, double alpha, double beta) {
     tamis_execution x = TAMIS_EXECUTION_INIT;
     x.stream = b->given.stream;
@@ -115,7 +115,7 @@ static tamis_execution execution_of(const back *b, double alpha, double beta) {
     return x;
 }
 
-/* Samples <A_i, B_j> of the operands given in `views` at the nonzeros of T, to place `to` of the workspace. */
+/* Samples <A_i, B_j> of the operands in `views` at the nonzeros of T, into place `to` of the workspace. */
 static tamis_status sample(const back *b, int plan, tamis_views views, int64_t to) {
     const tamis_gradient *const g = b->g;
     const tamis_type type = between_type(&g->options);
@@ -131,7 +131,7 @@ static tamis_status sample(const back *b, int plan, tamis_views views, int64_t t
     return tamis_plan_run(g->plans[plan], TAMIS_OP_SDDMM, &views, &execution);
 }
 
-/* out = alpha * W B + beta * out, with B and out of `views`, where W is T or U with weights from the workspace. */
+/* out = alpha * W B + beta * out, with B and out from `views`; W is T or U with weights from the workspace. */
 static tamis_status multiply(const back *b, int plan, int64_t weights, tamis_views views, double alpha) {
     const tamis_gradient *const g = b->g;
     tamis_execution execution = execution_of(b, alpha, is_partial(g, plan) ? 0 : b->given.beta);
@@ -141,7 +141,7 @@ static tamis_status multiply(const back *b, int plan, int64_t weights, tamis_vie
     return tamis_plan_run(g->plans[plan], TAMIS_OP_SPMM, &views, &execution);
 }
 
-/* Copies weights from the order of T to that of U. */
+/* Permutes weights from the order of T to the order of U. */
 static tamis_status turn(const back *b, int64_t weights) {
     const tamis_gradient *const g = b->g;
     const tamis_type type = between_type(&g->options);
@@ -158,7 +158,7 @@ static tamis_status turn(const back *b, int64_t weights) {
     return TAMIS_OK;
 }
 
-/* Arrays of a job: inside the workspace in T's order, or outside it in the caller's. */
+/* Arrays of a job: inside the workspace, in T's order; or outside, in the caller's order. */
 static tamis_edge_array inside(const back *b, int64_t offset, tamis_type type) {
     return (tamis_edge_array){{b->given.workspace, offset}, b->g->S.nnz, type, false};
 }
@@ -175,7 +175,7 @@ static tamis_edge_array values_of(const back *b) {
                               g->order.permutation != NULL};
 }
 
-/* What the pass over the nonzeros reads and writes. */
+/* Inputs and outputs of the pass over the nonzeros. */
 typedef struct needs {
     bool x, dp, p, dx, ds;
 } needs;
@@ -218,7 +218,7 @@ static tamis_status differentiate(const back *b, const needs *n) {
     return g->S.nnz > 0 ? g->device->backend->edges->run(&job) : TAMIS_OK;
 }
 
-/* SDDMM and fused. */
+/* Runs the steps of SDDMM and fused. */
 static tamis_status go_back(const back *b) {
     const tamis_gradient *const g = b->g;
     const tamis_back_views *const x = &b->x;

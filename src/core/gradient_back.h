@@ -1,4 +1,4 @@
-/* Backward calls as groups of devices make them. */
+/* Backward calls for groups of devices. */
 #ifndef TAMIS_CORE_GRADIENT_BACK_H
 #define TAMIS_CORE_GRADIENT_BACK_H
 
@@ -7,14 +7,14 @@
 #include "core/back_views.h"
 #include "core/execute.h"
 
-/* What is expected of the operands of a backward call with an op(S) of so many rows and columns. */
+/* Requirements for the operands of a backward call with an op(S) of these sizes. */
 typedef struct tamis_back_operands {
     tamis_operand a, b, d, e, da, db, dd;
 } tamis_back_operands;
 tamis_back_operands tamis_back_operands_of(const tamis_options *options, int64_t rows, int64_t cols,
                                            const tamis_back_views *views);
 
-/* Run a backward call; make its checks alone. */
+/* Runs a backward call; or only makes its checks. */
 tamis_status tamis_gradient_run(const tamis_gradient *gradient, tamis_operation operation,
                                 const tamis_back_views *views, const tamis_execution *execution);
 tamis_status tamis_gradient_check_run(const tamis_gradient *gradient, tamis_operation operation,

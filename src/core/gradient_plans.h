@@ -1,4 +1,4 @@
-/* A gradient as it is made (gradient.c) and as backward calls read it (gradient_back.c). */
+/* A gradient, made by gradient.c and executed by gradient_back.c. */
 #ifndef TAMIS_CORE_GRADIENT_PLANS_H
 #define TAMIS_CORE_GRADIENT_PLANS_H
 
@@ -8,7 +8,8 @@
 #include "core/execute.h"
 #include "core/plan.h"
 
-/* Samples (x, dp) and weights (p, dx) between the steps have the type of sums, so they are never rounded to 16 bits. */
+/* Samples (x, dp) and weights (p, dx) between the steps have the accumulator type, so they are never rounded to 16
+   bits. */
 static inline tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }
 
 /* The plans of one gradient; some of them may be the same plan. */
@@ -16,25 +17,25 @@ enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
 
 struct tamis_gradient {
     tamis_device *device;
-    tamis_memory_source *source; /* of options.allocator; NULL: the backend's own */
-    tamis_options options;       /* defaults filled in; its pointers to strings are not kept */
+    tamis_memory_source *source; /* from options.allocator; NULL: the backend's own */
+    tamis_options options;       /* defaults filled in; its string pointers are not kept */
     tamis_sparse S;              /* the caller's view */
     bool partial;                /* see core/gradient.h */
     int64_t rows, cols;          /* of op(S) */
-    tamis_row_order order;       /* of T; no arrays where T is S */
+    tamis_row_order order;       /* of T; without arrays if T is S */
     tamis_row_order turned_order;
     tamis_sparse T, U;
     void *placeholder;              /* stands for the values of T and U, which each execution supplies */
-    tamis_prepared_backward *whole; /* in place of the plans; NULL: there are plans */
+    tamis_prepared_backward *whole; /* replaces the plans; NULL: there are plans */
     tamis_plan *plans[PLANS];
-    int64_t parts, x, dp, turned; /* places in the workspace, after the plans' scratch */
+    int64_t parts, x, dp, turned; /* offsets in the workspace, after the plans' scratch */
     tamis_own_workspace *own;
     size_t workspace_bytes;
 };
 
 static inline bool by_samples(const tamis_gradient *g) { return g->options.operation != TAMIS_OP_SPMM; }
 
-/* Whether the output of that plan is a part of a sum. */
+/* True if the output of that plan is a partial sum. */
 static inline bool is_partial(const tamis_gradient *g, int which) {
     return g->partial && (g->options.transpose ? which == TO_A : which == TO_B || which == TO_D);
 }

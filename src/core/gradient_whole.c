@@ -51,7 +51,7 @@ static tamis_status profile_both(const tamis_whole_request *r, pair *p) {
     return TAMIS_OK;
 }
 
-/* Adds the seconds of a step, as its plan would predict them for one member of the batch. */
+/* Adds the seconds of a step, as its plan would predict them for one batch member. */
 static tamis_status add_step(const tamis_problem *whole, tamis_operation operation, int64_t columns, double *seconds) {
     tamis_problem step = *whole;
     tamis_choice choice;
@@ -69,8 +69,8 @@ static tamis_status add_step(const tamis_problem *whole, tamis_operation operati
     return TAMIS_OK;
 }
 
-/* Predicts the steps of gradient.c: two samplings, the pass over the nonzeros, two turns of their order, three
-   products. The pass and the turns read and write about fourteen numbers for each nonzero, some out of order. */
+/* Predicts the steps of gradient.c: two samplings, the pass over the nonzeros, two permutations, three products. The
+   pass and the permutations read and write about fourteen numbers per nonzero, some out of order. */
 static tamis_status predict_steps(const pair *p, double *seconds) {
     enum { NUMBERS = 14 };
     const tamis_problem *const T = &p->problems[0], *const U = &p->problems[1];

@@ -1,4 +1,4 @@
-/* The gradient of attention in one piece, where the backend has it and it is predicted to be faster than the steps. */
+/* The gradient of attention in one piece, if the backend has it and it is predicted to be faster than the steps. */
 #ifndef TAMIS_CORE_GRADIENT_WHOLE_H
 #define TAMIS_CORE_GRADIENT_WHOLE_H
 
@@ -6,16 +6,17 @@
 #include "core/back_views.h"
 #include "core/device.h"
 
-/* What the choice is made by: the CSR of op(S) and of its transpose, and the options with defaults filled in. */
+/* Inputs of the choice: the CSR of op(S) and of its transpose, and the options with defaults filled in. */
 typedef struct tamis_whole_request {
     const tamis_device *device;
     const tamis_options *options;
     const tamis_sparse *T, *U;
     bool has_values, partial;
-    const char *algorithm; /* of the options, or NULL */
+    const char *algorithm; /* from the options, or NULL */
 } tamis_whole_request;
 
-/* Sets *whole to NULL if the gradient goes in steps: by name ("steps"), by prediction, or since nothing else serves. */
+/* Sets *whole to NULL if the gradient uses the steps: by name ("steps"), by prediction, or because nothing else is
+   supported. */
 tamis_status tamis_whole_gradient_make(const tamis_whole_request *request, tamis_prepared_backward **whole);
 
 /* Runs a backward call of fused whose operands have been checked; `given` has the workspace. */

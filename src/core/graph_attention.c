@@ -1,4 +1,4 @@
-/* Attention on graphs, and segments: checks, and the passes that each call is made of. */
+/* Attention on graphs, and segments: checks, and the passes of each call. */
 #include "base/reserved.h"
 #include "base/status.h"
 #include "core/message.h"
@@ -26,7 +26,7 @@ static tamis_status read_attention(const tamis_graph_attention_options *options,
     return tamis_message_check_sizes(o->type, &o->heads, o->width);
 }
 
-/* The matrices of both calls, of which q to b are inputs. */
+/* The matrices of both calls; q to b are inputs. */
 enum { Q, K, V, E, B, OUT, LOG_SUMS, D_OUT, DQ, DK, DV, DE, DB, MATRICES };
 
 typedef struct call {

@@ -1,4 +1,4 @@
-/* Masks of attention as patterns in a device's memory: checks; the backend makes them. */
+/* Attention masks as patterns in device memory: checks, then the backend builds them. */
 #include <tamis/mask.h>
 
 #include "base/memory.h"
@@ -79,11 +79,11 @@ static tamis_status check_offsets(const tamis_mask *m, tamis_index_type type, co
     return tamis_fail(TAMIS_ERROR_OVERFLOW, "mask.cols = %lld: expected offsets of int64", (long long)m->cols);
 }
 
-/* If nobody asks for nnz, the offsets must hold any number that it can be. */
+/* If nobody asks for nnz, checks that the offset type can hold any possible nnz. */
 static tamis_status check_bound(const tamis_mask *m, tamis_index_type type, int64_t rows) {
     int64_t cells;
     if (!__builtin_mul_overflow(rows, m->cols, &cells) && tamis_index_holds(type, cells)) return TAMIS_OK;
-    if (type == TAMIS_I64) return TAMIS_OK; /* no memory holds more entries than int64 counts */
+    if (type == TAMIS_I64) return TAMIS_OK; /* no memory holds more entries than int64 can count */
     return tamis_fail(TAMIS_ERROR_OVERFLOW,
                       "nnz = NULL: %lld x %lld may keep more than offsets of int32 hold; ask for nnz, or take int64",
                       (long long)rows, (long long)m->cols);
@@ -100,7 +100,7 @@ static tamis_status check_index(tamis_index_type type, int64_t cols) {
 
 /* ------------------------------------------------------------------------------------------ what is in arrays */
 
-/* A list of the mask as the host can read it: the list itself, or a copy. */
+/* A list of the mask, readable by the host: the list itself, or a copy. */
 typedef struct list {
     const void *numbers;
     tamis_index_type type;
@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-/* Checks that entries begin .. end - 1 rise and are 0 .. last. */
+/* Checks that entries begin .. end - 1 are sorted and within 0 .. last. */
 static tamis_status check_rising(const list *x, int64_t begin, int64_t end, int64_t last, const char *name) {
     for (int64_t t = begin; t < end; t++) {
         const int64_t now = tamis_index_load(x->numbers, x->type, t);

@@ -1,6 +1,6 @@
 /*
- * Message passing: checks, and the passes that each call is made of. Gradients are passes of the same kinds: by U over
- * the columns, by E over the entries.
+ * Message passing: checks, and the passes of each call. Gradients are passes of the same kinds: by U over the columns,
+ * by E over the entries.
  */
 #include "core/message.h"
 
@@ -124,7 +124,7 @@ tamis_status tamis_message_check_number(const char *name, int64_t value, int64_t
                       (long long)most);
 }
 
-/* Checks the type and the numbers that both kinds of options have; heads = 0 becomes 1. */
+/* Checks the type and the sizes common to both kinds of options; heads = 0 becomes 1. */
 tamis_status tamis_message_check_sizes(tamis_type type, int64_t *heads, int64_t width) {
     int64_t all;
     TRY(tamis_message_check_number("type", (int64_t)type, TAMIS_BF16));
@@ -298,7 +298,7 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
     return run(graph, &job);
 }
 
-/* The term of the gradients: what is left of dOut, the matrix that they come from. */
+/* The term of the gradients, applied to dOut. */
 static tamis_message_term gradient_term(tamis_message_op op) {
     if (op == TAMIS_MESSAGE_MUL) return TAMIS_TERM_MUL;
     return op == TAMIS_MESSAGE_ADD_RELU ? TAMIS_TERM_GATE : TAMIS_TERM_X;
@@ -410,7 +410,7 @@ tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_pair_optio
     return run(graph, &job);
 }
 
-/* The gradient by the rows at one end: `other` are those at the other end. */
+/* The gradient of the rows at one end; `other`: the rows at the other end. */
 static tamis_status back_to_end(const tamis_graph *g, const tamis_pair_options *o, const tamis_message_order *order,
                                 const tamis_dense *dOut, const tamis_dense *other, double factor,
                                 const tamis_dense *result, void *stream) {

@@ -1,4 +1,4 @@
-/* Graphs, and the checks that all calls over one have in common. */
+/* Graphs, and the checks common to all calls on a graph. */
 #ifndef TAMIS_CORE_MESSAGE_H
 #define TAMIS_CORE_MESSAGE_H
 
@@ -9,9 +9,9 @@ struct tamis_graph {
     tamis_device *device;
     int threads; /* 0: the device's */
     bool forward_only;
-    tamis_row_order row_order, column_order; /* row_order has no arrays where S is one */
+    tamis_row_order row_order, column_order; /* row_order has no arrays if S is one */
     tamis_message_order rows, columns;
-    int64_t *column_places; /* NULL: not asked for */
+    int64_t *column_places; /* NULL: not requested */
 };
 
 /* A matrix of a call, row-major. */
@@ -23,7 +23,7 @@ typedef struct tamis_message_matrix {
 } tamis_message_matrix;
 
 tamis_status tamis_message_check_graph(const tamis_graph *graph, const void *stream);
-tamis_status tamis_message_check_backward(const tamis_graph *graph); /* that it has its columns */
+tamis_status tamis_message_check_backward(const tamis_graph *graph); /* checks that it has columns */
 tamis_status tamis_message_check_number(const char *name, int64_t value, int64_t most);
 /* Checks the type and the sizes that options have; heads = 0 becomes 1. */
 tamis_status tamis_message_check_sizes(tamis_type type, int64_t *heads, int64_t width);
@@ -35,13 +35,14 @@ tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int coun
 /* Both, for matrices of one type. */
 tamis_status tamis_message_check_operands(const tamis_graph *graph, const tamis_message_matrix *all, int count,
                                           tamis_type type);
-/* Checks the entries that max and min take: `needed`, or how many rows and heads have one; else that there are none. */
+/* Checks the entries that max and min record: required if `needed`, or if any row and head exist; otherwise there must
+   be none. */
 tamis_status tamis_message_check_argument(const void *argument, tamis_index_type type, bool extreme, bool needed);
 tamis_status tamis_message_check_argument_type(const tamis_graph *graph, tamis_index_type type);
 
 tamis_message_operand tamis_message_operand_of(const tamis_dense *X);
 
-/* The threads of a call on the CPU. */
+/* CPU threads of a call. */
 int tamis_message_threads(const tamis_graph *graph);
 
 #endif

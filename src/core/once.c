@@ -8,7 +8,7 @@ static tamis_status need(const tamis_dense *view, const char *name) {
     return TAMIS_OK;
 }
 
-/* Says so if B stands K x cols, as in a product of dense matrices. */
+/* Explains the error if B is K x cols, as in a product of dense matrices. */
 static tamis_status check_b(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B) {
     if (!S || A->cols == B->cols || A->cols != B->rows || B->cols != S->cols) return TAMIS_OK;
     return tamis_fail(
@@ -18,7 +18,7 @@ static tamis_status check_b(const tamis_sparse *S, const tamis_dense *A, const t
         (long long)B->rows, (long long)B->cols, (long long)S->cols, (long long)A->cols);
 }
 
-/* Takes from the operands of the call what options tell a plan. */
+/* Derives the plan's options from the operands of the call. */
 static tamis_status run_once(tamis_device *device, const tamis_sparse *S, tamis_operation operation,
                              const tamis_views *views, const tamis_options *given, const tamis_execution *execution) {
     static const tamis_options initial = TAMIS_OPTIONS_INIT;

@@ -1,4 +1,4 @@
-/* Options and executions, checked, with what the caller left out filled in. */
+/* Checks options and executions, and fills in defaults. */
 #ifndef TAMIS_CORE_OPTIONS_H
 #define TAMIS_CORE_OPTIONS_H
 

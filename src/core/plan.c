@@ -1,5 +1,5 @@
 /*
- * Making a plan: check, bring to CSR, profile, choose, prepare, allocate. Everything that can fail fails here;
+ * Making a plan: check, convert to CSR, profile, choose, prepare, allocate. Everything that can fail fails here;
  * executions only check their operands.
  */
 #include "core/plan.h"
@@ -64,14 +64,13 @@ static bool has_column_major(const tamis_options *o) {
            (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR);
 }
 
-/* Whether executions stage an operand: members of a batch then come one at a time, since there is one place for each.
- */
+/* True if executions stage an operand: batch members then run one at a time, since each operand has one place. */
 static bool stages(const tamis_plan *plan) {
     return has_column_major(&plan->options) || plan->order.rows ||
            (plan->order.permutation && (tamis_plan_needs_values(plan) || plan->options.operation == TAMIS_OP_SDDMM));
 }
 
-/* Reserves places in the workspace for what executions cannot use where it lies. */
+/* Reserves places in the workspace for operands that kernels cannot use in place. */
 static tamis_status plan_staging(tamis_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_problem *const p = &plan->problem;
@@ -154,8 +153,8 @@ static tamis_status take_entries(tamis_plan *plan) {
                             plan->part->entries, bytes);
 }
 
-/* Every backend works on CSR whose offsets begin at 0. For COO, a slice of rows and the transpose the plan makes
-   offsets, and also columns if the entries are in another order. SDDMM needs only the rows that have entries. */
+/* Every backend uses CSR with offsets from 0. For COO, a slice of rows and the transpose the plan makes offsets, and
+   also columns if the entries are in another order. SDDMM only needs nonempty rows. */
 static tamis_status take_pattern(tamis_plan *plan) {
     const tamis_sparse *const S = &plan->pattern;
     const bool transpose = plan->options.transpose;
@@ -168,7 +167,7 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->offsets = S->offsets;
     problem->offset_type = S->offset_type;
     if (plan->part) return take_entries(plan);
-    /* samples have no rows, but what is kept of softmax has */
+    /* samples do not depend on rows, but kept softmax states do */
     problem->lists_rows = problem->operation == TAMIS_OP_SDDMM && !problem->keep_softmax;
     if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
     TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
@@ -191,7 +190,7 @@ static tamis_status make_ready(tamis_plan *plan) {
     return backend->ready(handle, plan->options.output_type, s->out >= 0, s->samples >= 0);
 }
 
-/* Checks the pattern now, unless order_rows or profile reads and checks it anyway. */
+/* Checks the pattern now, unless order_rows or profile checks it later anyway. */
 static tamis_status check_pattern(tamis_plan *plan, const tamis_sparse *S) {
     const tamis_options *const o = &plan->options;
     const tamis_backend *const backend = plan->device->backend;
@@ -210,7 +209,8 @@ static tamis_status prepare(tamis_plan *plan) {
     return device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared);
 }
 
-/* Of the device's setting, so few threads that each reads enough rows of B and D to be worth waking. */
+/* Number of threads: at most the device's setting, but only as many as have enough rows of B and D to read to be worth
+   waking. */
 static int worthwhile_threads(const tamis_options *o, int64_t nnz) {
     enum { THREAD_BYTES = 128 << 10 };
     const double row_bytes = (double)(o->inner + o->width + 2) * (double)tamis_type_size(o->type);
@@ -227,7 +227,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
         plan->options.threads = worthwhile_threads(&plan->options, S->nnz);
     plan->problem = tamis_problem_of(device, &plan->options, &plan->evidence);
     plan->problem.once = once;
-    /* a single call that trusts S trusts its addresses too */
+    /* a single call that trusts S also trusts its addresses */
     if (!once || !plan->options.trust_input || tamis_device_asks_for_places()) TRY(tamis_plan_check_places(device, S));
     if (device->backend->check_stream) TRY(device->backend->check_stream(device->handle, plan->options.stream));
     double start = tamis_clock_seconds();
@@ -237,7 +237,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     tamis_ceilings_get(device->backend, device->number, device->description.threads,
                        once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings,
                        &plan->evidence.corrections);
-    start = tamis_clock_seconds(); /* the probe runs once for a machine and does not count as set-up */
+    start = tamis_clock_seconds(); /* the probe runs once per machine and does not count as set-up */
     plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;
     plan->problem.has_values = S->values && tamis_plan_needs_values(plan);
@@ -249,7 +249,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(plan_staging(plan));
     TRY(take_workspace(plan));
     TRY(make_ready(plan));
-    /* executions may come in streams that do not wait for this one */
+    /* executions may use streams that do not wait for this one */
     if (!once) TRY(device->backend->finish(device->handle, plan->options.stream));
     plan->options.algorithm = plan->options.parameters = NULL;
     plan->problem.parameters = "";
@@ -275,7 +275,7 @@ void tamis_plan_release(tamis_plan *plan) {
     tamis_release(plan);
 }
 
-/* Makes the plan with the caller's allocator in force, and the C locale, for the reasons that it keeps. */
+/* Makes the plan with the caller's allocator in force, and with the C locale, for the texts that it keeps. */
 static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     TRY(tamis_memory_source_create(options, plan->device->backend->handles, &plan->source));
     tamis_memory_source *const before = tamis_memory_source_enter(plan->source);

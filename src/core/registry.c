@@ -1,4 +1,4 @@
-/* The backends of this build and, over them, the public list of algorithms. */
+/* The backends of this build, and the public list of algorithms over them. */
 #include "core/registry.h"
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-/* Streams, events and memory in the order of a stream, as the public API shows them. */
+/* Public API of streams, events and stream-ordered memory. */
 #include <tamis/stream.h>
 
 #include "base/status.h"

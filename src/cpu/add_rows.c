@@ -1,5 +1,5 @@
-/* Adds rows that several ranks of a group have computed parts of. Sums are double and have a fixed order, so that any
-   number of threads gives the same bits. */
+/* Adds rows whose partial sums several ranks of a group have computed. Sums are double and have a fixed order, so the
+   result does not depend on the number of threads. */
 #include <math.h>
 
 #include "backend/edge.h"
@@ -8,9 +8,9 @@
 #include "sparse/element.h"
 #include "sparse/structure.h"
 
-enum { CHUNK = 256, SMALL = 1 << 14 /* so few elements do not pay for a second thread */ };
+enum { CHUNK = 256, SMALL = 1 << 14 /* fewer elements do not pay for a second thread */ };
 
-/* The largest score and the sum of exponentials of all parts of a softmax. */
+/* The largest score and the sum of exponentials over all parts of a softmax. */
 typedef struct whole {
     double most, sum;
 } whole;
@@ -22,7 +22,7 @@ typedef struct job {
     const char *own, *others;
 } job;
 
-/* Part p of row i: 0 is the row's own, then come the others. */
+/* Part p of row i: part 0 is the row's own, the others follow. */
 static const char *part_of(const job *j, int64_t i, int64_t p) {
     const int64_t bytes = j->x->part_stride * (int64_t)tamis_type_size(j->type);
     return p == 0 ? j->own + i * bytes : j->others + j->places[j->starts[i] + p - 1] * bytes;
@@ -79,7 +79,7 @@ static void add_row(const job *j, int64_t i) {
             const char *const part = part_of(j, i, p);
             const double weight = weight_of(j, part, &all);
             if (weight == 0) continue;
-            if (j->type == TAMIS_F64) /* with a constant type it is one load */
+            if (j->type == TAMIS_F64) /* with a constant type the conversion is one load */
                 add(sums, part, TAMIS_F64, first, count, weight);
             else
                 add(sums, part, TAMIS_F32, first, count, weight);

@@ -1,4 +1,4 @@
-/* The CPU's table of algorithms: the rows of methods.def, and what it takes to prepare one of them for a problem. */
+/* The CPU's table of algorithms (the rows of methods.def), and the preparation of a method for a problem. */
 #include "cpu/algorithms.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ const tamis_algorithm *tamis_cpu_algorithm(int number) {
     return number >= 0 && number < count ? &methods[number]->common : NULL;
 }
 
-/* Possible because the common part is the first member. */
+/* Valid because the common part is the first member. */
 static const tamis_cpu_method *method_of(const tamis_algorithm *algorithm) {
     return (const tamis_cpu_method *)(const void *)algorithm;
 }
@@ -35,7 +35,7 @@ void tamis_cpu_predict(const tamis_algorithm *algorithm, const tamis_problem *pr
     method_of(algorithm)->predict(problem, prediction);
 }
 
-/* The samples of softmax; of fused a thread has a chunk's, which are no more than all. */
+/* Bytes of the samples of softmax; in fused a thread keeps a chunk's, at most all. */
 tamis_call_bytes tamis_cpu_call_bytes(const tamis_problem *problem) {
     const bool samples = problem->operation == TAMIS_OP_FUSED ||
                          (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX);
@@ -46,8 +46,9 @@ tamis_call_bytes tamis_cpu_call_bytes(const tamis_problem *problem) {
 
 enum {
     FUSED_CHUNK = 4096,
-    RANGE_BYTES = 256 << 10, /* of rows of B and D, that a range reads at least where a thread has several */
-    RANGES_MOST = 8          /* of a thread */
+    RANGE_BYTES =
+        256 << 10,  /* a range reads at least this many bytes of rows of B and D, if a thread has several ranges */
+    RANGES_MOST = 8 /* per thread */
 };
 
 void tamis_cpu_release(tamis_prepared *prepared) {
@@ -56,7 +57,7 @@ void tamis_cpu_release(tamis_prepared *prepared) {
     tamis_release(prepared);
 }
 
-/* What executions have in common. */
+/* The part of the job that all executions share. */
 static tamis_cpu_job job_of(const tamis_problem *problem) {
     return (tamis_cpu_job){.rows = problem->rows,
                            .cols = problem->cols,
@@ -96,7 +97,7 @@ static void size_scratch(tamis_prepared *p) {
     const int64_t ranges = p->cuts || softmax ? tamis_cpu_range_count(p) : 0;
     if (!sddmm || softmax) p->partial_stride = p->kernels->partial_bytes(sddmm ? 0 : problem->width);
     if (p->chunk_bytes == 0 && problem->operation == TAMIS_OP_FUSED) {
-        /* if rows are short, the list of pieces fills up first */
+        /* if rows are short, the list of segments fills up first */
         p->job.segments = p->job.chunk / 4 < 256 ? 256 : p->job.chunk / 4;
         p->chunk_bytes =
             tamis_cpu_chunk_bytes(p, p->job.chunk) + (p->job.segments * p->kernels->segment_bytes + 63) / 64 * 64;
@@ -108,8 +109,8 @@ static void size_scratch(tamis_prepared *p) {
     if (sddmm && softmax) p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
 }
 
-/* So many ranges that a thread which falls behind leaves some to others, and so few that each is worth taking. Fused
-   beyond L3 goes through B once for each range, and then through D. */
+/* Ranges per thread: enough that a late thread leaves some to others, but each large enough to be worth taking. Fused
+   beyond L3 goes through B once per range, and then through D. */
 static int choose_ranges(const tamis_prepared *p) {
     if (p->threads == 1 || p->method->blocks || p->job.chunk > FUSED_CHUNK) return 1;
     const int fit = TAMIS_CPU_RANGES / p->threads, most = fit < RANGES_MOST ? fit : RANGES_MOST;
@@ -120,7 +121,7 @@ static int choose_ranges(const tamis_prepared *p) {
 
 static tamis_status split(tamis_prepared *p) {
     const tamis_problem *const problem = &p->problem;
-    /* so many blocks that the last one is short, and so few that handing them out costs nothing */
+    /* enough blocks that the last one is short, but few enough that scheduling costs nothing */
     const int64_t pieces = (int64_t)p->threads * 64;
     p->grain = problem->rows / pieces < 1 ? 1 : problem->rows / pieces > 1024 ? 1024 : problem->rows / pieces;
     p->ranges_of_thread = choose_ranges(p);
@@ -182,7 +183,7 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     *sizes = (tamis_prepared_sizes){
         .scratch_bytes = p->scratch_bytes, .prepared_bytes = p->prepared_bytes, .math = TAMIS_MATH_EXACT};
     char *const text = sizes->parameters;
-    for (int i = 0; i < p->method->reported && !p->problem.once; i++) { /* nobody reads those of single calls */
+    for (int i = 0; i < p->method->reported && !p->problem.once; i++) { /* single calls report nothing */
         const tamis_parameter *const parameter = &p->method->parameters[i];
         const size_t used = strlen(text);
         if (p->parameters[i] < parameter->least) continue; /* not set */

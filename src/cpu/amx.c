@@ -1,4 +1,4 @@
-/* Whether this process may use AMX's tiles. Linux gives them to processes that ask for them (5.16 and later). */
+/* Checks whether this process may use AMX's tiles. Linux grants them to processes that ask (5.16 and later). */
 #include "cpu/amx.h"
 
 #include <stdio.h>
@@ -12,7 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { GET_SUPPORTED = 0x1021, REQUEST = 0x1023, TILE_DATA = 18 }; /* of arch_prctl(), and the state's number */
+enum {
+    GET_SUPPORTED = 0x1021,
+    REQUEST = 0x1023,
+    TILE_DATA = 18
+}; /* arch_prctl() codes, and the number of the tile state */
 
 static bool look(void) {
     unsigned a, b, c, d;
@@ -22,9 +26,9 @@ static bool look(void) {
     return syscall(SYS_arch_prctl, GET_SUPPORTED, &supported) == 0 && supported >> TILE_DATA & 1;
 }
 
-/* The answer is remembered: a virtual machine leaves the processor for each cpuid, some 20 us, and every call asks. */
+/* Cached: in a virtual machine each cpuid traps, which takes about 20 us, and every call asks. */
 bool tamis_cpu_amx_runs(void) {
-    static _Atomic int known; /* 0: not yet; 1: no; 2: yes */
+    static _Atomic int known; /* 0: unknown; 1: no; 2: yes */
     if (known == 0) known = look() ? 2 : 1;
     return known == 2;
 }

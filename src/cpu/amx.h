@@ -1,14 +1,14 @@
-/* Whether this process may use AMX's tiles. */
+/* Availability of AMX's tiles for this process. */
 #ifndef TAMIS_CPU_AMX_H
 #define TAMIS_CPU_AMX_H
 
 #include <stdbool.h>
 
-/* Whether processor and system have tiles and products of bf16. */
+/* True if the processor and the system support tiles and products of bf16. */
 bool tamis_cpu_amx_runs(void);
 
-/* Asks the system for the tiles, once for the process and its children, since each thread then has 8 KiB more of
-   registers to save; NULL, or why they are not to be had. */
+/* Requests the tiles from the system, once for the process and its children, since each thread then has 8 KiB more of
+   registers to save. Returns NULL, or the reason for the refusal. */
 const char *tamis_cpu_amx_refused(void);
 
 #endif

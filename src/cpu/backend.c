@@ -55,7 +55,7 @@ static tamis_status ceilings(int number, int threads, bool brief, tamis_ceilings
 /* A server core of the 2020s; only the ratios matter to the choice. */
 static tamis_ceilings default_ceilings(int number, int threads) {
     (void)number;
-    const double n = threads, shared = n < 4 ? n : 4; /* cores share the memory, but not the caches */
+    const double n = threads, shared = n < 4 ? n : 4; /* cores share the memory bandwidth, but not the caches */
     const int64_t l1 = tamis_cpu_machine_read()->cache_l1, l2 = tamis_cpu_machine_read()->cache_l2;
     return (tamis_ceilings){
         .threads = threads,

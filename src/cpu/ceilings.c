@@ -11,21 +11,21 @@
 
 enum {
     BRIEF_MEMORY = 16 << 20, /* bytes */
-    ROWS_LEAST = 1 << 14,    /* random rows of a run */
+    ROWS_LEAST = 1 << 14,    /* random rows per run */
     ROWS_MOST = 1 << 20,
-    AHEAD = 32, /* rows: 16 KiB, as in tamis_cpu_choose_prefetch */
+    AHEAD = 32, /* rows ahead: 16 KiB, as in tamis_cpu_choose_prefetch */
     TABLES = 6
 };
-static const int64_t MEMORY_LEAST = 128 << 20; /* bytes; of one thread, too */
+static const int64_t MEMORY_LEAST = 128 << 20; /* bytes; also with one thread */
 
-/* What the threads do in one run. */
+/* Tasks of the threads in one run. */
 typedef enum task {
-    TOUCH,      /* each writes its part of the buffer, so that the pages lie near it */
+    TOUCH,      /* each writes its part of the buffer, so that its pages are local (first touch) */
     MULTIPLY,   /* fused multiply-adds */
-    READ_OWN,   /* each reads a piece of its own, `bytes` long, again and again */
-    READ_ALL,   /* each reads the same `bytes`, and each begins elsewhere */
+    READ_OWN,   /* each reads its own piece of `bytes` repeatedly */
+    READ_ALL,   /* each reads the same `bytes`, starting at a different place */
     READ_PARTS, /* together they read the `bytes` once */
-    GATHER      /* each reads random rows of the same table, as threads share B, and each begins elsewhere */
+    GATHER      /* each reads random rows of one table, as threads share B, starting at a different place */
 } task;
 
 typedef struct measurement {
@@ -33,7 +33,7 @@ typedef struct measurement {
     task task;
     char *buffer;
     int64_t bytes;
-    const uint32_t *rows; /* `count` random numbers of rows of the table */
+    const uint32_t *rows; /* `count` random row numbers of the table */
     int64_t count, ahead, repeats;
     double done[TAMIS_CEILING_THREADS];
 } measurement;
@@ -62,12 +62,12 @@ static void body(void *context, int thread, int threads) {
     m->done[thread] = done;
 }
 
-/* The rate of all threads together, in 1e9 per second. The best of several short runs counts, since other work on the
-   machine only slows them. */
+/* The combined rate of all threads, in 1e9 per second. The best of several short runs counts, since other work on the
+   machine can only slow them. */
 static double best_rate(measurement *m, int threads, double seconds) {
     double best = 0, spent = 0;
     m->repeats = 1;
-    for (int run = 0; run < 2 || (run < 64 && spent < seconds); run++) { /* the first run only warms up */
+    for (int run = 0; run < 2 || (run < 64 && spent < seconds); run++) { /* the first run is a warm-up */
         const double start = tamis_clock_seconds();
         tamis_threads_run(threads, body, m);
         const double time = tamis_clock_seconds() - start;
@@ -83,14 +83,14 @@ static double best_rate(measurement *m, int threads, double seconds) {
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns so many bytes that these caches keep less than half of them, and of a stream nothing; at most an eighth of
-   the memory. */
+/* Returns a buffer size that exceeds these caches: they keep less than half of it, and nothing of a stream; at most an
+   eighth of the memory. */
 static int64_t beyond(int64_t caches, const tamis_cpu_machine *machine) {
     const int64_t most = machine->memory > 0 ? greater(machine->memory / 8, MEMORY_LEAST / 16) : MEMORY_LEAST;
     return less(greater(2 * caches, MEMORY_LEAST), most);
 }
 
-/* The rates of `threads` threads, into index `many`; `all` threads are the most that are measured. */
+/* Measures the rates of `threads` threads into index `many`; `all` is the largest number of threads measured. */
 static tamis_status measure(const tamis_cpu_variant *variant, int threads, int all, int many, bool brief,
                             tamis_ceilings *ceilings) {
     tamis_status status = TAMIS_OK;
@@ -100,7 +100,7 @@ static tamis_status measure(const tamis_cpu_variant *variant, int threads, int a
     const int64_t caches = less(threads, (machine->processors + machine->sharers_l3 - 1) / machine->sharers_l3);
     const int64_t memory =
         greater(brief ? BRIEF_MEMORY : beyond(tamis_times(caches, l3), machine), tamis_times(threads, l2));
-    const double share = brief ? 0.25 : 1; /* of the seconds */
+    const double share = brief ? 0.25 : 1; /* share of the time */
     const int64_t tables[TABLES] = {l1 / 2, l2 / 2, 4 * l2, 16 << 20, 64 << 20, beyond(l3, machine)};
     uint32_t *rows = NULL;
     measurement m = {.probe = variant->probe[0], .task = TOUCH, .bytes = memory};
@@ -147,11 +147,11 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
     if (threads > TAMIS_CEILING_THREADS) threads = TAMIS_CEILING_THREADS;
     if (!brief) *ceilings = (tamis_ceilings){.threads = threads};
     ceilings->measured = true;
-    /* threads that take turns on a processor have no more than one */
+    /* threads that share a processor are no faster than one */
     const int busy = (int)less(threads, tamis_cpu_machine_read()->at_once);
     TRY(measure(variant, 1, busy, 0, brief, ceilings));
     if (busy > 1) TRY(measure(variant, busy, busy, 1, brief, ceilings));
-    /* other work can only lower a rate, and all threads together are not slower than one */
+    /* other work can only lower a rate, and all threads together are no slower than one */
     double *const pairs[6] = {ceilings->fp32_gflops, ceilings->fp64_gflops, ceilings->l1_gbs,
                               ceilings->l2_gbs,      ceilings->l3_gbs,      ceilings->memory_gbs};
     for (int i = 0; i < 6; i++)

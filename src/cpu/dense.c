@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "sparse/structure.h"
 
-/* The elements that pay for one more thread; the columns of a Gram product, or of column sums, in one item. */
+/* Elements that pay for one more thread; columns of a Gram product, or of column sums, in one item. */
 enum { THREAD_WORTH = 16384, BAND = 64, SUMS_BAND = 1024 };
 
 typedef void rows_function(const tamis_dense_job *job, int64_t begin, int64_t end);
@@ -31,7 +31,7 @@ static tamis_status begin(const tamis_dense_job *job, run *r) {
     return TAMIS_OK;
 }
 
-/* The number of threads for `items` items, each with so much work (roughly multiply-adds). */
+/* The number of threads for `items` items of `work` multiply-adds each. */
 static int threads_for(const tamis_dense_job *job, int64_t items, int64_t work) {
     const int64_t worth = work >= THREAD_WORTH ? items : items / (THREAD_WORTH / (work > 0 ? work : 1));
     const int64_t most = worth < items ? worth : items;
@@ -112,7 +112,7 @@ static void body_gram(void *context, int thread, int threads) {
     const run *const r = context;
     const tamis_dense_job *const job = r->job;
     const int64_t items = job->chunks * r->bands;
-    for (int64_t t = thread; t < items; t += threads) { /* later bands have less work, so threads take them in turn */
+    for (int64_t t = thread; t < items; t += threads) { /* round robin, since later bands have less work */
         const int64_t chunk = t / r->bands, first = t % r->bands * BAND;
         const int64_t last = first + BAND < job->cols ? first + BAND : job->cols;
         r->kernels->gram(job, tamis_dense_chunk_begin(job, chunk), tamis_dense_chunk_begin(job, chunk + 1), first, last,

@@ -1,7 +1,7 @@
 /*
- * Edges and their derivatives on the CPU, in double. There are a few reads and writes per nonzero, so memory bandwidth
- * limits the speed. Threads take stretches of nonzeros, which depend on nnz alone. If a stretch cuts a row of a
- * softmax, the row's parts are merged in order between the two passes. So any number of threads gives the same bits.
+ * Edges and their derivatives on the CPU, in double. With a few reads and writes per nonzero, they are memory-bound.
+ * Threads take stretches of nonzeros, which depend on nnz only. If a stretch cuts a row of a softmax, the row's parts
+ * are merged in order between the two passes. So the result does not depend on the number of threads.
  */
 #include "cpu/parts.h"
 
@@ -154,7 +154,7 @@ static piece piece_of(const span *r, int64_t i) {
     return (piece){begin < 0 ? 0 : (int)begin, end > r->count ? r->count : (int)end, begin<0, end> r->count};
 }
 
-/* The last row that begins at nonzero t or before. */
+/* Binary search: the last row that begins at nonzero t or before. */
 static int64_t row_of(const tamis_edge_job *job, int64_t t) {
     return tamis_index_first(job->offsets, job->offset_type, 1, job->rows, t + 1) - 1;
 }
@@ -169,7 +169,7 @@ typedef struct scores {
     double y[STRETCH], dp[STRETCH];
 } scores;
 
-/* What the forward call has kept for row i; false if it kept nothing. */
+/* Loads the softmax state that the forward call has kept for row i; returns false if it kept none. */
 static bool kept_of(const span *r, int64_t i, double *part) {
     const tamis_edge_job *const job = r->job;
     if (!job->softmax_rows.base) return false;
@@ -190,11 +190,11 @@ static void load_scores(const span *r, scores *x) {
     for (int t = 0; t < r->count; t++) x->dp[t] *= r->job->dp_factor;
 }
 
-/* What scores are relative to: their exponentials are zeros, not NaN, in a row or piece that is all masked. */
+/* The shift of scores before exp: exponentials of an all-masked row or piece are zeros, not NaN. */
 static double shift_of(double most) { return most == -INFINITY ? 0 : most; }
 
-/* The largest score, the sum of exponentials, and the sum of exponentials times dp. A piece whose entries are all
-   masked adds nothing. */
+/* Computes the largest score, the sum of exponentials, and the sum of exponentials times dp. An all-masked piece adds
+   nothing. */
 static void sum_piece(const scores *x, piece row, double *part) {
     double most = -INFINITY, sum = 0, weighted = 0;
     for (int t = row.begin; t < row.end; t++) most = x->y[t] > most ? x->y[t] : most;
@@ -206,7 +206,7 @@ static void sum_piece(const scores *x, piece row, double *part) {
     part[0] = most, part[1] = sum, part[2] = weighted;
 }
 
-/* The same if the largest score and the sum are known. */
+/* The same if the largest score and the sum of exponentials are known. */
 static void weigh_piece(const scores *x, piece row, bool has_dp, double *part) {
     double weighted = 0;
     const int end = has_dp ? row.end : row.begin;
@@ -252,7 +252,7 @@ static void begin_stretch(const span *r, scores *x) {
     if (begin < end) store_piece(r, x, begin, end);
 }
 
-/* The rows that the stretch cuts. */
+/* Finishes the rows that the stretch cuts. */
 static void end_stretch(const span *r, scores *x) {
     const int64_t low = row_of(r->job, r->first), high = row_of(r->job, r->first + r->count - 1);
     const piece first = piece_of(r, low), last = piece_of(r, high);
@@ -286,7 +286,7 @@ static void body_begin(void *context, int thread, int threads) {
 static void body_end(void *context, int thread, int threads) { over_stretches(context, thread, threads, end_stretch); }
 
 /* Merges the parts of the row that begins in stretch `first` and ends in stretch `last`. The largest score and the sum
-   may already be those of the whole row. */
+   of exponentials may already be known. */
 static void merge(const tamis_edge_job *job, int64_t member, int64_t first, int64_t last) {
     const bool known = job->softmax_rows.base != NULL;
     double whole[PARTS] = {-INFINITY, 0, 0};

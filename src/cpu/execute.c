@@ -1,9 +1,9 @@
 /*
  * One execution: fills the job from the plan and the operands, and runs the threads. Nothing is allocated here.
  *
- * The nonzeros are cut into ranges, some for each thread. A thread that has computed its own takes those that others
- * have not begun. If ranges share a row, the thread that ends the last of them merges their parts, in order, so that
- * results do not depend on who came last.
+ * The nonzeros are cut into ranges, several per thread. A thread that has finished its own takes ranges that others
+ * have not begun (work stealing). If ranges share a row, the thread that ends the last of them merges their parts, in
+ * order, so that results do not depend on who came last.
  *
  * The threads are started once for all members of a batch if no rows have to be merged and nothing is packed. Otherwise
  * they are started for one member after another, since the members share the scratch.
@@ -23,10 +23,10 @@ typedef struct execution {
     tamis_batch_strides batch_stride; /* in bytes */
     int64_t members;
     char *scratch;
-    int stage;         /* of softmax_rows */
-    atomic_llong next; /* the next block of rows to hand out; the blocks of one member follow those of the one before */
-    atomic_int *begun; /* of each thread's ranges, how many were begun */
-    atomic_int *arrived; /* of the ranges that share a row, how many ended; at the first of them */
+    int stage;           /* stage of softmax_rows */
+    atomic_llong next;   /* the next block of rows to hand out; members' blocks are numbered consecutively */
+    atomic_int *begun;   /* per thread: number of its ranges that were begun */
+    atomic_int *arrived; /* per cut row, at its first range: number of its ranges that have ended */
 } execution;
 
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
@@ -41,7 +41,7 @@ static tamis_cpu_job job_of(const execution *run, int64_t member) {
     return job;
 }
 
-/* Range number `number`, in the hands of a thread. */
+/* Range number `number` with the scratch of a thread. */
 static tamis_cpu_range range_with_scratch(const execution *run, int thread, int number) {
     const tamis_prepared *const p = run->prepared;
     char *const mine = run->scratch + thread * p->thread_scratch;
@@ -55,26 +55,27 @@ static tamis_cpu_range range_with_scratch(const execution *run, int thread, int 
     return range;
 }
 
-/* The kernel is the method's: range_kernels of kernels/table.c, or those that its own header defines, compiled for the
-   plan's instruction set and type. */
+/* Runs the method's kernel: from range_kernels of kernels/table.c, or from its own header, compiled for the plan's
+   instruction set and type. */
 static void run_range(const execution *run, int64_t member, const tamis_cpu_range *range) {
     const tamis_cpu_job job = job_of(run, member);
     run->prepared->kernel(&job, range);
 }
 
-/* The first of the ranges that share the row at the begin of range `number`. */
+/* The first of the ranges that share the row at the beginning of range `number`. */
 static int first_of_row(const tamis_prepared *p, int number) {
     const int64_t row = p->ranges[number].row_begin;
     while (p->ranges[number].head_cut && p->ranges[number].row_begin == row) number--;
     return number;
 }
 
-/* Whether the row that is cut at the range's end begins in it: the range is the first of those that share it. */
+/* True if the row that is cut at the range's end begins in it: then the range is the first of those that share the
+   row. */
 static bool begins_cut_row(const tamis_cpu_range *range) {
     return range->tail_cut && !(range->head_cut && range->row_end - range->row_begin == 1);
 }
 
-/* Collects the parts of the row that is cut at the end of range `first`; returns how many there are. A range that
+/* Collects the partial sums of the row that is cut at the end of range `first`; returns their number. A range that
    begins inside the row has its part in head. */
 static int parts_of_row(const execution *run, int first, int64_t *row, void **partials) {
     const tamis_prepared *const p = run->prepared;
@@ -86,7 +87,7 @@ static int parts_of_row(const execution *run, int first, int64_t *row, void **pa
     return count;
 }
 
-/* A range has ended that shares the row at the end of range `first`. The last to arrive merges. */
+/* Called at the end of a range that shares the row at the end of range `first`. The last one to arrive merges. */
 static void arrive(execution *run, int first) {
     void *partials[TAMIS_CPU_RANGES];
     int64_t row;
@@ -101,8 +102,8 @@ static void merge_range(execution *run, int number) {
     if (begins_cut_row(range)) arrive(run, number);
 }
 
-/* Takes the next range that nobody has begun, the thread's own first; -1 if none is left. *victim: whose ranges it
-   looks at, which begins at 0 for its own. */
+/* Takes the next range that nobody has begun, the thread's own first; -1 if none is left. *victim: the thread whose
+   ranges it tries, relative to its own number. */
 static int next_range(execution *run, int thread, int *victim) {
     const tamis_prepared *const p = run->prepared;
     for (; *victim < p->threads; ++*victim) {
@@ -151,7 +152,7 @@ static bool next_block(execution *run, int64_t *member, int64_t *row_begin, int6
     return true;
 }
 
-/* Threads take blocks of whole rows until none is left, so a thread with short rows takes more blocks. */
+/* Dynamic scheduling: threads take blocks of whole rows until none is left. */
 static void body_blocks(void *context, int thread, int threads) {
     execution *const run = context;
     const tamis_prepared *const p = run->prepared;
@@ -163,7 +164,7 @@ static void body_blocks(void *context, int thread, int threads) {
     }
 }
 
-/* Merges the largest scores and the sums of the rows that ranges share. */
+/* Merges the softmax states of the rows that ranges share. */
 static void merge_softmax(execution *run) {
     const tamis_prepared *const p = run->prepared;
     void *partials[TAMIS_CPU_RANGES];
@@ -215,7 +216,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     job->softmax_rows = tamis_cpu_address(operands->softmax_rows);
     job->samples = run.scratch + prepared->samples_at;
     if (prepared->pack) job->packed = run.scratch + prepared->packed_at;
-    /* short pieces and chunks read the rows of B again, as those of D, while they are in L1 */
+    /* short pieces and chunks read the rows of B a second time, as rows of D, while they are in L1 */
     job->d_is_b = problem->operation == TAMIS_OP_FUSED && tamis_d_is_b(problem, operands);
     if (job->d_is_b && job->chunk > TAMIS_CPU_SAME_ROWS_CHUNK) job->chunk = TAMIS_CPU_SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
@@ -226,8 +227,8 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
         start_ranges(&run);
         if (prepared->pack) tamis_threads_run(prepared->threads, body_pack, &run);
         tamis_threads_run(prepared->threads, body, &run);
-        if (softmax_of_p) { /* the scores are stored; p is computed from them by equal nonzeros, whichever algorithm
-                               made the scores */
+        if (softmax_of_p) { /* the scores are stored; p is computed from them by equal nonzeros, whatever the algorithm
+                             */
             tamis_threads_run(prepared->threads, body_softmax, &run);
             merge_softmax(&run);
             run.stage = 1;

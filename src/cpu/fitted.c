@@ -1,4 +1,4 @@
-/* The table of fitted numbers: one row serves all processors, since cores differ by far less than their memory does. */
+/* The table of fitted numbers: one row serves all processors, since cores differ far less than their memory systems. */
 #include "cpu/fitted.h"
 
 /* Fitted on 2026-11-21 to the cases of lab/notes/cpu.md: segments on uniform matrices of 6 to 300 nonzeros each,

@@ -1,11 +1,11 @@
-/* Copies rows of a matrix: those that a group sends, and those that its plan reads. */
+/* Gathers rows of a matrix: those that a group sends, and those that its plan reads. */
 #include <string.h>
 
 #include "base/threads.h"
 #include "cpu/parts.h"
 #include "sparse/structure.h"
 
-enum { SMALL = 1 << 16 /* so few bytes do not pay for a second thread */ };
+enum { SMALL = 1 << 16 /* fewer bytes do not pay for a second thread */ };
 
 /* One row of a column-major matrix: elements `stride` apart. */
 static inline void collect(char *to, const char *from, int64_t count, int64_t stride, size_t size) {
@@ -17,7 +17,7 @@ static void copy_row(const tamis_gathering *x, int64_t row, char *to) {
     const char *const from = tamis_cpu_address(x->from);
     if (x->layout == TAMIS_ROW_MAJOR)
         memcpy(to, from + (size_t)(row * x->stride) * size, (size_t)x->cols * size);
-    else if (size == 4) /* with a constant size it is a load and a store */
+    else if (size == 4) /* with a constant size it is one load and one store */
         collect(to, from + (size_t)row * size, x->cols, x->stride, 4);
     else if (size == 8)
         collect(to, from + (size_t)row * size, x->cols, x->stride, 8);

@@ -15,7 +15,7 @@
 static tamis_cpu_machine machine;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Reads what stands behind the colon of the first line that begins with `name`; false if there is none. */
+/* Reads the text after the colon of the first line that begins with `name`; false if there is none. */
 static bool read_line(FILE *file, const char *name, char *value, size_t bytes) {
     char line[256];
     rewind(file);
@@ -29,7 +29,7 @@ static bool read_line(FILE *file, const char *name, char *value, size_t bytes) {
     return false;
 }
 
-/* On ARM the kernel tells numbers in the place of a name. */
+/* On ARM the kernel gives numbers instead of a name. */
 static void read_model(char *model, size_t bytes) {
     FILE *const file = fopen("/proc/cpuinfo", "re");
     char maker[24], part[24];
@@ -41,7 +41,7 @@ static void read_model(char *model, size_t bytes) {
     fclose(file);
 }
 
-/* Processors that this process may use, of at most so many. */
+/* Processors that this process may use; at most PROCESSORS_MOST are considered. */
 enum { PROCESSORS_MOST = 1 << 16 };
 static cpu_set_t allowed[PROCESSORS_MOST / CPU_SETSIZE];
 
@@ -79,7 +79,7 @@ static int find_cache(int processor, int wanted_level) {
     return -1;
 }
 
-/* The first processor's cache. Its size is written as "32K", "1024K" or "32M"; `usual` if the system does not say. */
+/* The size of the first processor's cache, written as "32K", "1024K" or "32M"; `usual` if the system does not say. */
 static int64_t read_size(int level, int64_t usual) {
     const int processor = next_allowed(0), index = find_cache(processor, level);
     char size[32], *unit;
@@ -88,7 +88,7 @@ static int64_t read_size(int level, int64_t usual) {
     return number <= 0 ? usual : (int64_t)number * (*unit == 'M' ? 1 << 20 : *unit == 'K' ? 1 << 10 : 1);
 }
 
-/* Returns how many of the allowed processors a list such as "0-3,64-67" has. */
+/* Counts the allowed processors in a list such as "0-3,64-67". */
 static int count_listed(const char *list) {
     int count = 0;
     for (char *end; *list >= '0' && *list <= '9'; list = *end == ',' ? end + 1 : end) {
@@ -98,7 +98,7 @@ static int count_listed(const char *list) {
     return count;
 }
 
-/* Returns how many processors share the first one's cache; `usual` if the system does not say. */
+/* The number of processors that share the first one's cache; `usual` if the system does not say. */
 static int read_sharers(int level, int usual) {
     const int processor = next_allowed(0), index = find_cache(processor, level);
     char list[512];
@@ -107,7 +107,7 @@ static int read_sharers(int level, int usual) {
     return count < 1 ? 1 : count;
 }
 
-/* Bytes of memory that this process may have; 0 if nobody says. */
+/* Bytes of memory available to this process; 0 if unknown. */
 static int64_t read_memory(void) {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const int64_t limit = tamis_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup");
@@ -138,7 +138,7 @@ const tamis_cpu_machine *tamis_cpu_machine_read(void) {
     return &machine;
 }
 
-/* Threads are spread over the caches before two of them share one. */
+/* Assumes that threads are spread over the caches before two of them share one. */
 int64_t tamis_cpu_cache_of_thread(int64_t bytes, int sharers, int threads) {
     const int caches = (machine.processors + sharers - 1) / sharers, most = (threads + caches - 1) / caches;
     return bytes / (most < 1 ? 1 : most < sharers ? most : sharers);

@@ -8,23 +8,23 @@
 #include "sparse/index.h"
 #include "sparse/structure.h"
 
-enum { SHARE = 1 << 14 /* rows or columns that pay for more threads */ };
+enum { SHARE = 1 << 14 /* rows or columns that pay for one more thread */ };
 
 typedef struct job {
     const tamis_mask *mask;
-    bool everything; /* no part is set: nothing is left out */
+    bool everything; /* no part is set: everything is kept */
     tamis_index_type offset_type, index_type;
     void *offsets; /* while counting, row r has its count at r + 1 */
     void *columns;
 } job;
 
-/* The columns that a row keeps, without blocks and the list of global places. */
+/* The columns that a row keeps, except blocks and the list of global places. */
 typedef struct row {
-    int64_t member, place, end;     /* no column from `end` on */
+    int64_t member, place, end;     /* columns end before `end` */
     int64_t window, window_end;     /* columns of the window; none if the end is not greater */
     int64_t head;                   /* the first places */
     int64_t block_begin, block_end; /* its entries of mask.blocks */
-    bool all, runs;                 /* it keeps every column before the end; only head and window */
+    bool all, runs;                 /* all: keeps every column before the end; runs: only head and window */
 } row;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -60,7 +60,7 @@ static row row_of(const job *j, int64_t r) {
 
 /* ------------------------------------------------------------------------------------------ words */
 
-/* The columns begin .. end - 1, as bits of the 32 columns from `base` on. */
+/* Bits of the columns begin .. end - 1 within the 32 columns from `base`. */
 static uint32_t bits_between(int64_t begin, int64_t end, int64_t base) {
     const int64_t from = larger(begin - base, 0), to = smaller(end - base, 32);
     if (to <= from) return 0;
@@ -77,8 +77,8 @@ static uint32_t bits_stepped(int64_t begin, int64_t end, int64_t step, int64_t p
     return bits;
 }
 
-/* How far a row has been computed: the column of the next word, the next column of the stride, and the next entries of
-   the list and of the row of blocks. */
+/* Progress in a row: the column of the next word, the next column of the stride, and the next entries of the list and
+   of the row of blocks. */
 typedef struct reached {
     int64_t base, stepped, listed, block;
 } reached;
@@ -132,7 +132,7 @@ static uint32_t bits_of(const tamis_mask *m, const row *x, reached *at) {
     return bits & bits_between(0, x->end, base);
 }
 
-/* The first column of the next word: the first after this word that may be kept, or the end if there is none. */
+/* The first column of the next word: the first column after this word that may be kept, or the end. */
 static int64_t next_base(const tamis_mask *m, const row *x, const reached *at) {
     const int64_t base = at->base + 32;
     int64_t next = x->end;
@@ -194,7 +194,7 @@ static void count_share(void *context, int thread, int threads) {
         tamis_index_store(j->offsets, j->offset_type, r + 1, count_row(j, r));
 }
 
-/* Each thread fills rows of about as many columns. */
+/* Each thread fills rows with about equally many columns. */
 static void fill_share(void *context, int thread, int threads) {
     const job *const j = context;
     const int64_t rows = j->mask->members * j->mask->rows;

@@ -1,4 +1,4 @@
-/* Memory and events for the CPU backend: the host's memory, and a clock. */
+/* Memory and events of the CPU backend: host memory, and a clock. */
 #include "base/memory.h"
 
 #include <string.h>

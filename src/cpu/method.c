@@ -1,4 +1,4 @@
-/* What the methods share: choices, memory that a plan keeps, and the split of the nonzeros between threads. */
+/* Shared by the methods: choices, memory that a plan owns, and the split of the nonzeros among threads. */
 #include "cpu/method.h"
 
 #include "base/memory.h"
@@ -26,7 +26,7 @@ int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
     const bool spmm = problem->operation == TAMIS_OP_SPMM;
     const double row_bytes = (double)(spmm ? problem->width : problem->inner) * (double)tamis_type_size(problem->type);
     const double fresh = problem->evidence->fresh_share, all = (double)problem->cols * row_bytes;
-    /* with D = B a nonzero waits for its row of B, which a few L2 of random rows are enough for */
+    /* with D = B a nonzero waits for its row of B, so prefetching pays from a few L2 of random rows on */
     const bool random = problem->d_is_b && fresh >= 0.5;
     const double least = random                                      ? f->prefetch.same_least
                          : spmm && row_bytes < f->prefetch.short_row ? f->prefetch.short_least
@@ -41,8 +41,8 @@ int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
     return ahead < 8 ? 8 : ahead > most ? most : ahead;
 }
 
-/* Where D is B, a chunk is so short that L1 has its rows the second time; else so long that B and D alternate rarely.
-   If L3 cannot hold both, a thread goes through B for all of its nonzeros, and then through D. */
+/* Nonzeros of a chunk. If D is B, few enough that L1 still has the rows the second time; otherwise enough that B and D
+   alternate rarely. If L3 cannot hold both, a thread goes through B for all its nonzeros, and then through D. */
 int64_t tamis_cpu_choose_chunk(const tamis_problem *problem, int64_t fused) {
     enum { LONGEST = 1 << 20 };
     if (problem->operation != TAMIS_OP_FUSED) return TAMIS_CPU_CHUNK;
@@ -78,7 +78,7 @@ tamis_status tamis_cpu_walk_prepare(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ threads */
 
-/* Where a range ends: before nonzero z, in rows before `row`. `cut`: row - 1 has nonzeros behind z. */
+/* Where a range ends: before nonzero z, in rows before `row`. `cut`: row - 1 has nonzeros after z. */
 typedef struct boundary {
     int64_t z, row;
     bool cut;
@@ -97,7 +97,7 @@ static boundary boundary_at(const tamis_problem *problem, int ranges, int range,
 }
 
 void tamis_cpu_partition(const tamis_prepared *p, tamis_cpu_range *ranges) {
-    enum { WAIT = 32 }; /* a row that is such a part of a thread's nonzeros makes others wait little */
+    enum { WAIT = 32 }; /* a row of less than 1 / WAIT of a thread's nonzeros is not cut: others wait little for it */
     const tamis_problem *const problem = &p->problem;
     const int count = tamis_cpu_range_count(p);
     boundary begin = {0, 0, false};

@@ -7,14 +7,14 @@
 #include "backend/edge.h"
 #include "cpu/variants.h"
 
-/* Where the host's memory at a place is; NULL for none. */
+/* The host address of a place; NULL for none. */
 static inline char *tamis_cpu_address(tamis_place place) {
     return place.base ? (char *)place.base + place.bytes : NULL;
 }
 
-/* ceilings.c: fills *ceilings for one thread and for `threads`, of which each touches its own part of the memory. It
-   takes about half a second and twice the L3 caches, 128 MiB at least, an eighth of the memory at most. brief: a
-   twentieth of a second and 16 MiB; of memory, and of tables that are larger than these, the rates stay as they are. */
+/* ceilings.c: measures *ceilings for one thread and for `threads`, each with local memory (first touch). It takes about
+   half a second and twice the L3 caches, at least 128 MiB, at most an eighth of the memory. brief: a twentieth of a
+   second and 16 MiB; the rates of memory, and of larger tables, stay as they are. */
 enum { TAMIS_CEILING_THREADS = 256 };
 tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, bool brief,
                                         tamis_ceilings *ceilings);
@@ -30,21 +30,20 @@ extern const tamis_attention_functions tamis_cpu_attention_functions;
 /* messages/cached.c: attention to caches. */
 tamis_status tamis_cpu_cached_attend(const tamis_cached_job *job);
 
-/* messages/messages.c: refuses rows with more entries than the kernels of max and min count. */
+/* messages/messages.c: rejects rows with more entries than the kernels of max and min can count. */
 tamis_status tamis_cpu_check_places(const tamis_message_order *order);
 
-/* machine.c: a description of this machine. It is read once and never fails: numbers that the system does not give get
-   usual values. */
+/* machine.c: a description of this machine, read once. It never fails: unknown numbers get usual values. */
 typedef struct tamis_cpu_machine {
     char model[96];
-    int processors, at_once; /* that this process may use; that its share of the time makes, if it is limited */
+    int processors, at_once;                /* that this process may use; that a limit of its CPU time amounts to */
     int64_t cache_l1, cache_l2, cache_l3;   /* bytes of one cache */
     int sharers_l1, sharers_l2, sharers_l3; /* processors that share it */
-    int64_t memory;                         /* bytes that this process may have; 0 if unknown */
+    int64_t memory;                         /* bytes available to this process; 0 if unknown */
 } tamis_cpu_machine;
 const tamis_cpu_machine *tamis_cpu_machine_read(void);
 
-/* Returns what one of so many threads has of a cache of this machine that `sharers` processors share. */
+/* A thread's share of a cache of `bytes` that `sharers` processors share, with this many threads. */
 int64_t tamis_cpu_cache_of_thread(int64_t bytes, int sharers, int threads);
 
 /* pattern.c: checks, orders and profiles a pattern in host memory. */
@@ -53,10 +52,10 @@ tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_spar
                                   tamis_row_order *order);
 tamis_status tamis_cpu_profile(const tamis_problem *problem, tamis_evidence *evidence);
 
-/* gather.c: copies rows of a matrix. */
+/* gather.c: gathers rows of a matrix. */
 tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering);
 
-/* mask.c: makes the patterns of masks. */
+/* mask.c: builds the patterns of masks. */
 tamis_status tamis_cpu_mask_offsets(void *device, void *stream, int threads, const tamis_mask *mask,
                                     tamis_index_type offset_type, void *offsets, int64_t *nnz);
 tamis_status tamis_cpu_mask_columns(void *device, void *stream, int threads, const tamis_mask *mask,

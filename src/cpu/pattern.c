@@ -34,7 +34,7 @@ static void forget(tamis_row_order *order) {
     *order = (tamis_row_order){.offset_type = order->offset_type};
 }
 
-/* Allocates memory that a plan keeps, from the current memory source if there is one. */
+/* Allocates memory that a plan owns, from the current memory source if there is one. */
 static tamis_status keep(int64_t count, size_t size, const char *what, void **memory) {
     const size_t bytes = tamis_bytes(count, size);
     TRY(tamis_cpu_allocate(NULL, TAMIS_ALL_STREAMS, bytes, what, memory));
@@ -53,8 +53,8 @@ static tamis_status offsets_from_0(const tamis_sparse *S, tamis_row_order *order
     return TAMIS_OK;
 }
 
-/* A slice of rows needs only offsets, as does COO whose entries are already in row order. Rows without entries are left
-   out where that is allowed and they are most of them. */
+/* A slice of rows needs only offsets, as does COO in row order. Empty rows are dropped if that is allowed and most rows
+   are empty. */
 tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order) {
     tamis_status status = TAMIS_OK;
@@ -90,8 +90,8 @@ done:
     return status;
 }
 
-/* The profile of the rows is exact; that of the columns comes from a sample. Single calls do without what they do not
-   choose by, since sampling takes as long as a small call. */
+/* The profile of the rows is exact; that of the columns is sampled. Single calls skip what they do not choose by, since
+   sampling takes as long as a small call. */
 tamis_status tamis_cpu_profile(const tamis_problem *p, tamis_evidence *evidence) {
     const tamis_sparse csr = {.format = TAMIS_CSR,
                               .rows = p->rows,

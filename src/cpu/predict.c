@@ -1,4 +1,4 @@
-/* The cost model: how fast rows of the dense operands can be read, and how long a call without tiles takes. */
+/* The cost model: bandwidth of random rows of dense operands, and the time of a call without tiles. */
 #include "cpu/predict.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 #include "cpu/variants.h"
 #include "sparse/index.h"
 
-/* The rate of `threads` cores, from the measured rates of one core and of all: each adds its own until they reach the
-   rate of all, such as that of the memory. */
+/* The rate of `threads` cores, from the measured rates of one core and of all: it scales linearly up to the rate of
+   all, as memory bandwidth does. */
 static double at_threads(const double rate[2], int threads, int all) {
     if (threads <= 1 || all <= 1) return rate[0];
     return threads >= all ? rate[1] : fmin(rate[0] * threads, rate[1]);
@@ -71,7 +71,7 @@ double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
     return widened * 2 * (double)problem->nnz * (dots + sums) / tamis_cpu_peak(problem);
 }
 
-/* The table fits into L2, which S and C use as well, or the rows are still there from before. */
+/* The table fits L2, which S and C use as well, or its rows are still there. */
 double tamis_cpu_near_seconds(const tamis_problem *problem, double table, double bytes) {
     const double l2 = (double)problem->evidence->cache_l2;
     const double crowded = table > 0.375 * l2 && table <= 0.75 * l2 ? tamis_cpu_fit.crowded : 1;
@@ -96,7 +96,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     /* if D is B, its rows are read once from afar and once from L1 */
     const double read = problem->d_is_b ? 0.5 * row_bytes : row_bytes, again = row_bytes - read;
     const double table = (double)problem->cols * read;
-    /* fused beyond L3 goes through B first, and then through D (tamis_cpu_choose_chunk) */
+    /* fused beyond L3 first goes through B, then through D (tamis_cpu_choose_chunk) */
     const bool halves = problem->operation == TAMIS_OP_FUSED && table > (double)problem->evidence->cache_l3;
     const double far_rate = tamis_cpu_gather_rate(problem, halves ? table / 2 : table);
     const double l1_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l1);
@@ -105,7 +105,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double flops = tamis_cpu_arithmetic_seconds(problem);
     const double beside = nnz * per_nonzero / problem->threads;
     if (problem->operation == TAMIS_OP_SPMM) {
-        /* rows of B follow one another: near rows and everything else hide each other */
+        /* reading rows of B is pipelined: near rows and everything else overlap */
         const double fresh = tamis_cpu_far_share(problem, table);
         const double near = tamis_cpu_near_seconds(problem, table, nnz * read * (1 - fresh)),
                      far = nnz * read * fresh / far_rate;

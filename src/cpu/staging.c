@@ -14,7 +14,7 @@ enum { BLOCK = 16 };
 typedef struct transposition {
     char *to;
     const char *from;
-    int64_t to_row, to_col, from_row, from_col; /* bytes from one row or column to the next */
+    int64_t to_row, to_col, from_row, from_col; /* strides in bytes */
     int64_t rows, cols;
     size_t size;
 } transposition;

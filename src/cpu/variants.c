@@ -27,8 +27,8 @@ typedef struct variant_row {
 
 UNUSED static bool runs_always(void) { return true; }
 
-/* The tables of an instruction set, whose names src/cpu/CMakeLists.txt makes up: all are declared, and those that are
-   not compiled are not used. */
+/* Declares the tables of an instruction set, whose names src/cpu/CMakeLists.txt makes up: all are declared; those that
+   are not compiled are not used. */
 #define DECLARE(isa)                                                                                                   \
     extern const tamis_cpu_kernels tamis_cpu_##isa##_f32, tamis_cpu_##isa##_f64, tamis_cpu_##isa##_f16,                \
         tamis_cpu_##isa##_bf16;                                                                                        \
@@ -79,8 +79,8 @@ UNUSED static bool runs_v4_amx(void) { return runs_v4_bf16() && runs_v4_vbmi2() 
 #endif
 
 #if defined(HWCAP_SVE) && defined(PR_SVE_GET_VL)
-/* SVE whose registers have so many bytes. A thread's are as long as those of the thread that made it, so this is true
-   of all unless the program changes them. Kernels for another length would be wrong. */
+/* True for SVE with registers of this many bytes. A thread inherits the length from its creator, so this is true for
+   all threads unless the program changes it. Kernels for another length would be wrong. */
 static bool runs_sve(int bytes) {
     if (!(getauxval(AT_HWCAP) & HWCAP_SVE)) return false;
     const int length = prctl(PR_SVE_GET_VL);

@@ -7,7 +7,7 @@
 /* All compiled variants, best first, by number; NULL past the end. */
 const tamis_cpu_variant *tamis_cpu_variant_at(int number);
 
-/* Whether this machine can run it. */
+/* True if this machine can run it. */
 bool tamis_cpu_variant_runs(const tamis_cpu_variant *variant);
 
 /* The best variant that runs here, or the one that TAMIS_CPU_ISA names ("v2", "x86-64-v3", "sve", "neon", ...), which

@@ -1,5 +1,5 @@
-/* The GPU's algorithms in the order of the catalogue, each defined beside its methods, and what all of them need. Those
-   of the laboratory follow ours. */
+/* The GPU's algorithms in the order of the catalogue. Each is defined beside its methods. The laboratory's follow
+   ours. */
 #include "gpu/algorithms.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ const tamis_algorithm *tamis_gpu_catalogue(int number) {
     return &(number < OURS ? algorithms[number] : tamis_lab_gpu_algorithms[number - OURS])->common;
 }
 
-/* The row that the common part is the first member of. */
+/* The table row whose first member is this common part. */
 static const tamis_gpu_algorithm *row_of(const tamis_algorithm *algorithm) {
     return (const tamis_gpu_algorithm *)(const void *)algorithm;
 }

@@ -101,7 +101,7 @@ static tamis_ceilings default_ceilings(int number, int threads) {
     (void)threads;
     return tamis_gpu_default_ceilings();
 }
-/* A probe compiles kernels, which is never brief. */
+/* A probe compiles kernels, so it is never brief. */
 static tamis_status ceilings_on(const tamis_gpu_runtime *runtime, int number, bool brief, tamis_ceilings *ceilings) {
     if (!brief) return tamis_gpu_measure_ceilings(runtime, number, ceilings);
     *ceilings = tamis_gpu_default_ceilings();

@@ -1,4 +1,4 @@
-/* The table of fitted numbers. To add a chip: fit its numbers to measurements with --algorithm all, add a row here. */
+/* Table of fitted numbers. To add a chip, fit its numbers to measurements with --algorithm all and add a row here. */
 #include "gpu/fitted.h"
 
 #include <string.h>
@@ -41,8 +41,8 @@ static const tamis_gpu_fitted h200 = {
                .waits = 2.2,
                .begin = 1e-6},
     .cells = {.fixed = 0.6e-3, .nonzero_ps = 550},
-    /* Fitted on an H100 on 2026-11-26 to widths of 32 and 128 on 16 matrices of 1.2 to 36 million nonzeros, to within
-       9 % (rms). */
+    /* Fitted on an H100 on 2026-11-26 to widths of 32 and 128 on 16 matrices of 1.2 to 36 million nonzeros: within 9 %
+       (rms). */
     .rows = {.nonzero = {2.43, 0.0413}, /* 24 TB/s */
              .new_share = 0.56,
              .beyond_share = 0.45,
@@ -51,7 +51,7 @@ static const tamis_gpu_fitted h200 = {
              .merge = 5e-6,
              .order = 0.1e-3,
              .order_row = 1e-9},
-    /* Fitted on an H100 on 2026-11-26 to widths of 32 and 128 on 34 matrices, to within 12 % (rms). */
+    /* Fitted on an H100 on 2026-11-26 to widths of 32 and 128 on 34 matrices: within 12 % (rms). */
     .teams = {.begin = 4.1e-6,
               .times = 0.99,
               .even = 1.0,
@@ -61,7 +61,7 @@ static const tamis_gpu_fitted h200 = {
               .whole = {1.06, 0.95},
               .chain = 0.63,
               .group = 256},
-    /* As gpu-teams, to K = L of 32 and 128, to within 14 % (rms). */
+    /* As gpu-teams, to K = L of 32 and 128: within 14 % (rms). */
     .fused_teams = {.one_ps = 1.02,
                     .byte_ps = 0.0471,
                     .byte_new_ps = 0.0638,
@@ -73,18 +73,18 @@ static const tamis_gpu_fitted h200 = {
     /* On the H100 as well: graphs take longer than their steps at K = 128. */
     .two_steps_apart = 1.08,
     /* Derived, not fitted; twelve predictions were 0.92 to 1.43 of what was measured on 2026-11-23. `nonzero` is that
-       of SDDMM by gpu-nonzeros, since loads decide, plus the issue slots for exchanging a weight and multiplying once
-       more; rows as in gpu-rows, and as much again for a row of A; an exponential for each. */
+       of SDDMM by gpu-nonzeros, since loads dominate, plus the issue slots for exchanging a weight and one more
+       multiplication; rows as in gpu-rows, and the same again for a row of A; one exponential each. */
     .one_pass = {.nonzero = {5.5, 0.064}, .softmax_ps = 2, .row_ps = 100, .row_lane_ps = 15},
     /* Derived from counted instructions, not fitted: 13 of a warp for a nonzero and 15 for a column of 256 numbers, of
-       which the device issues 900 in a nanosecond. Decoding took 0.89 to 0.99 of this on an H100 on 2026-11-26, but
-       for calls so short that the host decided. */
+       which the device issues 900 in a nanosecond. Decoding took 0.89 to 0.99 of this on an H100 on 2026-11-26, except
+       for calls so short that host time dominated. */
     .long_rows =
         {.row = {2, 0.048}, .column = {3, 0.054}, .memory = 1.15, .step = 0.9e-6, .merge = 4e-6, .lists = 0.1e-3},
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
     .mma = 1.26, /* on an H100: 30 cases of SpMM, SDDMM of 16 bits and attention, 0.98 to 2.0 */
-    /* Fitted on 2026-11-25 to K of 32 to 256 on 13 matrices 1 to 30 % full, meshes, gene networks and documents: within
-       5 and 2.5 % (rms). value_ps and highs are those of K = 32 and 128 on three of them. */
+    /* Fitted on 2026-11-25 to K of 32 to 256 on 13 matrices 1 to 30 % full: meshes, gene networks and documents. Within
+       5 and 2.5 % (rms). value_ps and highs were fitted to K = 32 and 128 on three of them. */
     .wgmma = {{.cell_ps = 7700,
                .cell_column_ps = 117,
                .wide = 1.06,

@@ -49,8 +49,8 @@ int64_t tamis_gpu_lane_pieces(int64_t pieces, int64_t team, int64_t pieces_most)
     return steps > 0 ? (pieces + team * steps - 1) / (team * steps) : 1;
 }
 
-/* An exact K makes the fastest code, with a third fewer registers, and one more kernel to compile. Rows of more than
-   1024 pass in a loop anyway, which hides it. */
+/* A constant K makes the fastest code, with a third fewer registers, at the price of one more kernel to compile. Longer
+   rows than 1024 take a loop anyway, which hides the difference. */
 int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
                            int pieces_most) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
@@ -106,7 +106,7 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count,
 
 bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t batch_stride,
                        size_t size, size_t bytes) {
-    /* buffers of OpenCL begin at 128 bytes and more; a CUDA place is an address */
+    /* OpenCL buffers are aligned to 128 bytes or more; a CUDA place is an address */
     const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
     return (base + (uintptr_t)place.bytes) % bytes == 0 && (uint64_t)stride * size % bytes == 0 &&
            (uint64_t)batch_stride * size % bytes == 0 && (uint64_t)stride * size <= INT32_MAX;

@@ -1,4 +1,4 @@
-/* The rows of the table of algorithms, each in its method's folder; algorithms.c lists them. */
+/* Rows of the table of algorithms, each in its method's folder; algorithms.c lists them. */
 #ifndef TAMIS_GPU_METHODS_H
 #define TAMIS_GPU_METHODS_H
 

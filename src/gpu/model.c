@@ -1,6 +1,6 @@
 /*
- * The cost model of the GPU: what all predictors share. The time of each of our methods is what it moves, at the rates
- * that the probe measured, plus what its instructions take, plus launches: see fitted.h.
+ * The GPU's cost model, shared by all predictors. A method's time is its traffic at the bandwidths that the probe
+ * measured, plus its instructions, plus launches: see fitted.h.
  */
 #include "gpu/model.h"
 
@@ -37,7 +37,6 @@ double tamis_gpu_of_member(const tamis_problem *p, double alone, double launches
     return fmax(alone - tamis_gpu_launches(p, launches) * (1 - 1 / members), alone / members);
 }
 
-/* Bytes a second of random rows out of a table of that many bytes. */
 double tamis_gpu_gather_rate(const tamis_problem *p, double bytes) {
     const tamis_ceilings *const c = &p->evidence->ceilings;
     for (int i = 0; i < 6; i++)
@@ -91,7 +90,6 @@ double tamis_gpu_softmax_seconds(const tamis_problem *p) {
            tamis_gpu_issue(p, (double)p->nnz * f->softmax.nonzero_ps + (double)p->rows * f->softmax.row_ps);
 }
 
-/* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
 double tamis_gpu_sums_each(const tamis_problem *p, double slices) {
     return tamis_gpu_streamed(p, 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1));
 }
@@ -100,8 +98,6 @@ double tamis_gpu_slices(const tamis_problem *p, int64_t slice) {
     return slice > 0 && p->inner > slice ? ceil((double)p->inner / (double)slice) : 1;
 }
 
-/* The slice that is cheapest where a nonzero takes each(p, slice): all of K, or of `widest` bytes, or of halves down to
-   512; of no more than `most` bytes, but that narrowest one. Narrower ones must pay. */
 int64_t tamis_gpu_cheapest_slice(const tamis_problem *p, int64_t widest, int64_t most,
                                  double (*each)(const tamis_problem *p, int64_t slice)) {
     enum { NARROWEST = 512 };

@@ -1,6 +1,6 @@
 /*
- * A method prepared for one problem: parameters, softmax, kernels; batches one member at a time if the method takes no
- * more.
+ * Prepares a method for one problem: parameters, softmax, kernels. Runs batches one member at a time if the method has
+ * no batches.
  */
 #include "gpu/plan.h"
 
@@ -27,9 +27,9 @@ static int64_t unit_of(const tamis_prepared *p) {
     return unit;
 }
 
-static _Thread_local int depth; /* of methods that prepare others */
+static _Thread_local int depth; /* nesting depth: methods that prepare others */
 
-/* Makes the method's kernels and memory; the outermost call waits for what is still being compiled. */
+/* Makes the method's kernels and memory. The outermost call waits for outstanding compilations. */
 static tamis_status prepare(tamis_prepared *p) {
     depth++;
     tamis_status status = tamis_gpu_scores(p) ? tamis_gpu_softmax_prepare(p) : TAMIS_OK;
@@ -128,7 +128,7 @@ tamis_call_bytes tamis_gpu_call_bytes_of(const tamis_gpu_algorithm *const *algor
     return most;
 }
 
-/* Members first .. first + count of a batch. */
+/* Members first .. first + count - 1 of a batch. */
 static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *x, int64_t first, int64_t count) {
     const int64_t step = first * (int64_t)tamis_type_size(p->problem.type);
     tamis_operands part = *x;
@@ -142,14 +142,14 @@ static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *
     part.out = tamis_gpu_after(x->out, x->batch_stride.out * first * (int64_t)tamis_type_size(p->problem.output_type));
     part.scratch = tamis_gpu_after(x->scratch, x->scratch_batch_stride * first);
     part.batch = count;
-    if (count == 1) part.batch_stride = (tamis_batch_strides){0, 0, 0, 0, 0}; /* no kernel then reads it */
+    if (count == 1) part.batch_stride = (tamis_batch_strides){0, 0, 0, 0, 0}; /* then no kernel reads it */
     return part;
 }
 
-/* The method's own `execute` launches its kernels: for gpu-nonzeros it stands in nonzeros/sddmm_nonzeros.c. */
+/* The method's own `execute` launches its kernels; gpu-nonzeros', for example, is in nonzeros/sddmm_nonzeros.c. */
 static tamis_status execute_members(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
     if (!tamis_gpu_scores(p)) return p->method->execute(p, stream, operands);
-    tamis_operands scores = *operands; /* the method leaves them at the start of scratch */
+    tamis_operands scores = *operands; /* the method writes them to the start of scratch */
     scores.out = operands->scratch;
     scores.batch_stride.out = operands->scratch_batch_stride / (int64_t)tamis_gpu_real_size(p->problem.type);
     scores.alpha = 1;
@@ -159,7 +159,8 @@ static tamis_status execute_members(const tamis_prepared *p, void *stream, const
     return tamis_gpu_softmax_execute(p, stream, operands);
 }
 
-/* The members of a batch at once, as far as a grid's z reaches; one after another where the method knows no batches. */
+/* Runs the members of a batch together, up to the launch limit of the grid's z; or one by one, if the method has no
+   batches. */
 tamis_status tamis_gpu_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
     const tamis_problem *const problem = &p->problem;
     const bool nothing = problem->operation == TAMIS_OP_SDDMM ? problem->nnz == 0 : problem->width == 0;

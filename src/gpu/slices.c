@@ -1,4 +1,4 @@
-/* Slices of K: their length, and the arguments of their launches. */
+/* Slices of K: their length, and their launches. */
 #include "gpu/slices.h"
 
 #include "base/status.h"
@@ -31,7 +31,7 @@ tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
     return compile(p, TAMIS_GPU_SLICE_WHOLE, slice < inner ? slice : inner);
 }
 
-/* The launch whose slice begins at element `begin`. */
+/* Launches the slice that begins at element `begin`. */
 static tamis_status launch_slice(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
                                  int64_t begin, tamis_gpu_launch launch, tamis_gpu_named *own) {
     enum { FIRST = 1, LAST = 2 };

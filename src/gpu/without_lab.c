@@ -1,4 +1,4 @@
-/* A library without the laboratory has an empty table in its place. */
+/* Replaces the laboratory's table by an empty one in a library without it. */
 #include "gpu/methods.h"
 
 #if !TAMIS_LAB

@@ -1,4 +1,4 @@
-/* Error bounds of edges; the heading of oracle.c derives what stands here. */
+/* Error bounds of edges; derived in the heading of oracle.c. */
 #include "reference/bounds.h"
 
 #include <float.h>
@@ -39,7 +39,7 @@ static score score_of(const tamis_options *options, const tamis_arithmetic *a, d
     return at;
 }
 
-/* Returns how much p = exp(logarithm) rises if its exponent rises by `error`. The result is finite. */
+/* How much p = exp(logarithm) grows if its exponent grows by `error`. The result is finite. */
 static double rise(double p, double logarithm, double error) {
     return error < 1 ? p * expm1(error) : exp(fmin(logarithm + error, 700));
 }
@@ -54,7 +54,7 @@ double tamis_softmax_bounds(const tamis_options *options, int64_t count, const d
         most = fmax(most, scale * x[t] + (s ? s[t] : 0));
         finite = finite && isfinite(p[t]);
     }
-    if (!finite || !isfinite(most)) { /* the row is all NaN, or masked, and so has no error */
+    if (!finite || !isfinite(most)) { /* the row is all NaN, or all masked, and has no error */
         for (int64_t t = 0; t < count; t++) d[t] = own[t] = 0;
         return 0;
     }

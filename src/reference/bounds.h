@@ -1,4 +1,4 @@
-/* How far correct results may be from the oracle's. The heading of oracle.c derives the terms. */
+/* How far correct results may be from the oracle's. The terms are derived in the heading of oracle.c. */
 #ifndef TAMIS_REFERENCE_BOUNDS_H
 #define TAMIS_REFERENCE_BOUNDS_H
 
@@ -15,19 +15,19 @@ typedef struct tamis_arithmetic {
 } tamis_arithmetic;
 tamis_arithmetic tamis_arithmetic_of(tamis_type type);
 
-/* Returns g(T), the relative error that a sum of `terms` products may have. */
+/* g(T): tolerance of the relative error of a sum of `terms` products. */
 double tamis_sum_tolerance(tamis_type type, double terms);
 
-/* Returns t(K), the further relative error of a dot product of `terms` whose inputs are rounded to TF32. */
+/* t(K): additional relative error of a dot product of `terms` terms whose inputs are rounded to TF32. */
 double tamis_rounding_tolerance(tamis_math math, double terms);
 
-/* Returns what sums of |x| and |y| may lose because subnormal operands count as 0, in units of the smallest normal
-   number. Only bf16 has such operands. */
+/* Loss of sums of |x| and |y| when subnormal operands are flushed to 0, in units of the smallest normal number. Only
+   bf16 has such operands. */
 double tamis_flushed(tamis_type type, double x, double y);
 
-/* Computes the bounds of softmax in a row of `count` entries. d_ij becomes e_ij, and own[] gets the part of it that
-   does not come from the denominator; both are always finite. s is NULL if S has no values. Returns the relative error
-   that all entries of the row share through the denominator, which may be infinite. */
+/* Computes the bounds of softmax in a row of `count` entries. d_ij becomes e_ij, and own[] gets its part that does not
+   come from the denominator; both are always finite. s is NULL if S has no values. Returns the relative error that all
+   entries of the row share through the denominator, which may be infinite. */
 double tamis_softmax_bounds(const tamis_options *options, int64_t count, const double *s, const double *x,
                             const double *p, double *d, double *own);
 

@@ -1,4 +1,4 @@
-/* The oracle's formulas of the edges: a function each. The heading of oracle.c derives the bounds. */
+/* The oracle's formulas of the edges, one function each. The bounds are derived in the heading of oracle.c. */
 #include "reference/edges.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 typedef struct sample {
     double s, x, y, d; /* y = scale * x; x is known within d */
     double scale, slope, epsilon;
-    double v, least, vanished; /* of oracle.c: v, h, and exp and its product with s below the normal numbers */
+    double v, least, vanished; /* of oracle.c: v, h, and the flush-to-zero loss of exp and of its product with s */
 } sample;
 
 static void scale(const sample *a, tamis_edge_point *at) {
@@ -41,7 +41,7 @@ static void quotient(const sample *a, tamis_edge_point *at) {
     at->bound = moved + TAMIS_EVALUATION * a->v * fabs(at->p) + a->least;
 }
 
-/* The bound of an exponential p that is never more than `most`. */
+/* The bound of an exponential p that never exceeds `most`. */
 static double exponential_bound(const sample *a, double p, double most) {
     const double size = fabs(p), evaluation = TAMIS_EVALUATION * a->v * size + a->vanished;
     if (isinf(a->x)) return evaluation; /* exp of it is 0, or 1 / (1 + exp) is 1 */
@@ -100,6 +100,6 @@ tamis_edge_point tamis_edge_at(const tamis_options *options, double s, double x,
     tamis_edge_point at = {.largest = -1};
     edges[options->edge](&a, &at);
     if (at.largest < 0) at.largest = fabs(at.p);
-    if (!isfinite(at.p)) at.bound = 0; /* compared by its class alone */
+    if (!isfinite(at.p)) at.bound = 0; /* only its class is compared */
     return at;
 }

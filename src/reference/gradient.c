@@ -1,21 +1,20 @@
-/* The oracle's gradients: the formulas of <tamis/gradient.h>, a nonzero at a time, in double. */
+/* The oracle's gradients: the formulas of <tamis/gradient.h>, one nonzero at a time, in double. */
 #include <tamis/reference.h>
 
 #include "base/sizes.h"
 #include "base/status.h"
 #include "reference/request.h"
 
-/* The operands and results of a backward call; NULL if the operation has no such operand, or the result is not
-   requested. */
+/* Operands and results of a backward call. NULL: the operation has no such operand, or the result is not wanted. */
 typedef struct call {
     const tamis_dense *dP, *dE, *A, *B, *D;
     double *da, *db, *dd, *ds;
 } call;
 
-/* r->x becomes dx, and r->dp becomes ds. */
+/* Differentiates: r->x becomes dx, and r->dp becomes ds. */
 static void differentiate(const tamis_request *r) {
     double *const x = r->x, *const p = r->p, *const dp = r->dp,
-                  *const mean = r->sum; /* of dp over a row, weighted by p */
+                  *const mean = r->sum; /* row mean of dp, weighted by p */
     if (r->options.edge != TAMIS_EDGE_SOFTMAX) {
         for (int64_t t = 0; t < r->S.nnz; t++) {
             const tamis_edge_point at = tamis_oracle_edge_at(r, t, x[t]);
@@ -38,7 +37,7 @@ static void add_row(const tamis_request *r, double *to, int64_t i, double factor
         to[i * X->cols + k] += factor * tamis_oracle_dense_at(X, r->member, j, k);
 }
 
-/* One member of the batch of SDDMM or fused. */
+/* One batch member of SDDMM or fused. */
 static void run_member(const tamis_request *r, const call *c) {
     const int64_t K = c->A->cols, L = c->D ? c->D->cols : 0, m = r->member, nnz = r->S.nnz;
     double *const da = tamis_oracle_member(c->da, m * r->rows * K), *const db =

@@ -15,7 +15,7 @@ static void clear(double *x, int64_t count) {
     for (int64_t i = 0; x && i < count; i++) x[i] = 0;
 }
 
-/* Turns a score of each entry and head into its softmax over the rows. log_sums, of each row and head, may be NULL. */
+/* Turns the score of each entry and head into its softmax over the rows. log_sums, per row and head, may be NULL. */
 static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double *x, double *log_sums) {
     tamis_status status = TAMIS_OK;
     double *most = NULL, *sum = NULL;
@@ -37,7 +37,7 @@ static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double 
     for (int64_t t = 0; t < c->S->nnz; t++)
         for (int64_t h = 0; h < heads; h++) {
             const double divisor = sum[c->row[t] * heads + h];
-            x[t * heads + h] /= divisor == 0 ? 1 : divisor; /* all of the row are masked */
+            x[t * heads + h] /= divisor == 0 ? 1 : divisor; /* the whole row is masked */
         }
     for (int64_t i = 0; log_sums && i < c->S->rows * heads; i++) log_sums[i] = most[i] + log(sum[i]);
 done:
@@ -118,7 +118,7 @@ done:
     return status;
 }
 
-/* The gradients of the scores: p (dp - the sum of p dp over the row). `sums` has a number for each row and head. */
+/* The gradients of the scores: p (dp - the sum of p dp over the row). `sums` has a number per row and head. */
 static void score_gradients(const call *c, const tamis_dense *dOut, const double *p, double *sums, double *d) {
     const int64_t heads = c->o.heads;
     clear(sums, c->places.S->rows * heads);
@@ -186,7 +186,7 @@ typedef struct segment_call {
     int64_t *position; /* of each entry of S, in the order of the values */
 } segment_call;
 
-/* The position of each entry if entries are sorted by `key`, 0 .. count - 1, and else keep their order. */
+/* Stable counting sort: the position of each entry by `key`, 0 .. count - 1. */
 static tamis_status sort(const int64_t *key, int64_t count, int64_t nnz, int64_t *position) {
     tamis_status status = TAMIS_OK;
     int64_t *next = NULL;
@@ -222,7 +222,7 @@ static void end_segment(segment_call *c) {
     tamis_release(c->position);
 }
 
-/* Whether a value replaces the best so far. */
+/* True if a value replaces the best so far. */
 static bool replaces(const segment_call *c, double next, double best) {
     if (isnan(best)) return false;
     return isnan(next) || (c->o.op == TAMIS_SEGMENT_MAX ? next > best : next < best);

@@ -59,7 +59,7 @@ static double message(const call *c, const tamis_dense *U, const tamis_dense *E,
 
 static bool is_extreme(const call *c) { return c->o.reduce == TAMIS_REDUCE_MAX || c->o.reduce == TAMIS_REDUCE_MIN; }
 
-/* Whether a message replaces the best so far. */
+/* True if a message replaces the best so far. */
 static bool replaces(const call *c, double next, double best) {
     if (isnan(best)) return false;
     return isnan(next) || (c->o.reduce == TAMIS_REDUCE_MAX ? next > best : next < best);

@@ -3,28 +3,28 @@
  *
  * Let u be the unit roundoff of the accumulation: 2^-53 for fp64, 2^-24 otherwise, since half types are accumulated in
  * fp32; v = u + 2^-53, since the oracle rounds too; h the smallest normal number of the accumulation, 2^-1022 or
- * 2^-126: what is smaller may lose so much, by gradual underflow or because it becomes 0. The project's rule for a sum
- * of T products is a relative Frobenius error of at most
+ * 2^-126: smaller numbers may lose up to that, by gradual underflow or flushing to 0. The project's rule for a sum of T
+ * products is a relative Frobenius error of at most
  *
  *     g(T) = 1e-6 * 2^24 * u * sqrt(T / 128 + 1)         (for fp32: 1e-6 * sqrt(T / 128 + 1))
  *
- * which grows as the rounding errors of T additions do. From it follows what is allowed in each result.
+ * which grows as the rounding errors of T additions do. The tolerance of each result follows from it.
  *
  * x_ij = <A_i, B_j>: d_ij = g(K) max(|X|, |N| / sqrt(K)) n_ij / |N| + K h, where n_ij = |A_i| |B_j|. That is the rule
- * for X, shared out in proportion to the size of the terms, so that the norm of all d_ij is g(K) |X|, and K products
- * that may vanish. |N| / sqrt(K) is what |X| comes to where the K terms have random signs. Where few products happen to
- * cancel to less, |X| shrinks, but the errors do not: they come of the terms and of the partial sums.
+ * for X, distributed in proportion to the size of the terms, so that the norm of all d_ij is g(K) |X|, plus K products
+ * that may vanish. |N| / sqrt(K) is the expected |X| if the K terms have random signs. If products happen to cancel to
+ * less, |X| shrinks, but the errors do not: they come from the terms and the partial sums.
  *
- * bf16 adds h sqrt(K) (|A_i| + |B_j|): what multiplies pairs of bf16 (vdpbf16ps) takes a subnormal a or b, of less than
- * h, for 0, and loses less than h |b| or h |a| with it; the sums of those are at most sqrt(K) times the norms.
+ * bf16 adds h sqrt(K) (|A_i| + |B_j|): products of pairs of bf16 (vdpbf16ps) flush a subnormal a or b, less than h, to
+ * 0, and so lose less than h |b| or h |a|; the sums of these losses are at most sqrt(K) times the norms.
  *
- * With A and B rounded to TF32 (where that was allowed, and the plan says that it does so) g(K) + t(K) takes the place
- * of g(K), t(K) = 2^-10 + (K + 64) 2^-26: a and b are off by at most 2^-11 of themselves each, a b by (2^-10 + 2^-22)
- * |a b|, and tensor cores cut off their sum by at most 2^-23 of it for each eight of K, and products by less than one
- * such cut within an eight; 64 is for that and for 2^-22. Where terms have one sign that bounds x itself; where signs
- * are random, so are those of the errors, and it bounds X in the norm.
+ * With A and B rounded to TF32 (if allowed, and the plan reports it) g(K) + t(K) replaces g(K), t(K) = 2^-10 + (K + 64)
+ * 2^-26: a and b are off by at most 2^-11 of themselves each, a b by (2^-10 + 2^-22) |a b|, and tensor cores cut off
+ * their sum by at most 2^-23 of it for each eight of K, and products by less than one such cut within an eight; 64 is
+ * for that and for 2^-22. If terms have one sign, that bounds x itself; if signs are random, so are the signs of the
+ * errors, and it bounds X in the norm.
  *
- * p = f(s, x), with y = scale * x: e_ij = what d_ij makes of f, and the roundings of its evaluation. y is off by
+ * p = f(s, x), with y = scale * x: e_ij = the effect of d_ij on f, and the roundings of its evaluation. y is off by
  * |scale| d + 2 v |y|: scale is rounded to the arithmetic, and so is the product.
  *     mask        d
  *     residual    d + v |p|
@@ -44,28 +44,28 @@
  *                 p = 0 with no error at all.
  *
  * SpMM, a row C_i of T entries: g(T) max(|C_i|, sqrt(sum_j s_ij^2 |B_j|^2)) / sqrt(L) + T h for each of its elements.
- * That is the rule for x_ij again: the sum of squares is what |C_i| comes to where the terms have random signs, and
- * where they have one sign, partial sums, each of which is rounded, grow to |C_i| itself. For bf16, whose subnormal s
- * or b may count as 0 as above, h (|B_j| + |s_ij|) of each entry more. fused, a row E_i of T entries: r = sqrt((sum_j
- * e_ij^2 |D_j|^2 + g(T)^2 max(|E_i|^2, sum_j p_ij^2 |D_j|^2)) / L), and T h. Softmax has its c_j alone in r, and exp(c)
- * r + expm1(c) |E_i| / sqrt(L), since all p of the row share the denominator. Never more than sum_j (e_ij + g(T)
- * |p_ij|) |D_j| + T h, which bounds each element however its errors conspire. Softmax of a half type may round p_ij to
- * the type before it is multiplied by D_j, as attention on tensor cores does: c_j and e_ij have the half of a unit in
- * the last place of p_ij more. alpha and beta, unless they are 1 and 0,
- * round three times: 3 v (|alpha E| + |beta C|). C may be the first term of a row's sum, which makes another g(T) |beta
- * C|. With S (in fused p) and B (D) rounded to TF32 g(T) + t(T) takes the place of g(T) but in this last term, as
- * above.
+ * That is the rule for x_ij again: the sum of squares is the expected |C_i|^2 if the terms have random signs; if they
+ * have one sign, the partial sums, which are all rounded, grow to |C_i| itself. For bf16, whose subnormal s or b may be
+ * flushed as above, h (|B_j| + |s_ij|) is added for each entry. fused, a row E_i of T entries: r = sqrt((sum_j e_ij^2
+ * |D_j|^2 + g(T)^2 max(|E_i|^2, sum_j p_ij^2 |D_j|^2)) / L), and T h. For softmax r has only c_j, and the bound is
+ * exp(c) r + expm1(c) |E_i| / sqrt(L), since all p of the row share the denominator. It is never more than sum_j (e_ij
+ * + g(T) |p_ij|) |D_j| + T h, which bounds each element however its errors conspire. Softmax of a half type may round
+ * p_ij to the type before it is multiplied by D_j, as attention on tensor cores does: this adds half a unit in the last
+ * place of p_ij to c_j and e_ij. alpha and beta, unless they are 1 and 0, round three times: 3 v (|alpha E| + |beta
+ * C|). C may be the first term of a row's sum, which adds g(T) |beta C|. With S (in fused p) and B (D) rounded to TF32,
+ * g(T) + t(T) replaces g(T), except in this last term, as above.
  *
  * Inputs of half types are rounded before the oracle sees them; their outputs add one rounding to nearest: half the
  * distance of neighbours of the type, where the element may lie. A bound relative to the element would be up to twice
- * that, and a result cut off instead of rounded would be within it. The Frobenius norm of the difference must stay
- * under the norm of these bounds, and no single element may exceed eight times its own (once for the rounding of its
- * type, which is a hard bound): an entry that is plainly wrong cannot hide in the norm of a million right ones.
+ * that, and would accept a truncated result. The Frobenius norm of the difference must stay under the norm of these
+ * bounds, and no single element may exceed eight times its own bound (once for the rounding of its type, which is a
+ * hard bound): a plainly wrong entry cannot hide in the norm of a million right ones.
  *
- * What is not finite: where the oracle's result is NaN or infinite, the other must be NaN or infinite as well (which of
- * them can turn on the sign of a factor that is 0 but for rounding). Where the oracle's result is within its bound of
- * the type's largest number, infinity of its sign will do; where partial sums or intermediate results can pass the
- * accumulation's largest number, any NaN or infinity. Such elements are counted apart: they are not in the norms.
+ * Non-finite results: if the oracle's result is NaN or infinite, the other must be NaN or infinite as well (which one
+ * may depend on the sign of a factor that is 0 except for rounding). If the oracle's result is within its bound of the
+ * type's largest number, infinity of its sign is accepted; if partial sums or intermediate results can exceed the
+ * accumulation's largest number, any NaN or infinity is. Such elements are counted separately, and are not in the
+ * norms.
  */
 #include "reference/oracle.h"
 
@@ -97,11 +97,11 @@ typedef struct problem {
     tamis_options options; /* with the operation, the operands' type, K and L */
     const tamis_dense *B, *D;
     tamis_submatrix part;
-    tamis_dense A; /* the rows of A for those, packed */
+    tamis_dense A; /* the compared rows of A, packed */
     double *norms; /* norms of the rows of B, or of D for the last product, that the part reads */
 } problem;
 
-/* Returns the norm of a row's finite elements. The others make results infinite or NaN, which have no error. */
+/* The norm of a row's finite elements. Other elements make results infinite or NaN, which have no error. */
 static double row_norm(const tamis_dense *dense, int64_t row) {
     tamis_squares sum = {0};
     for (int64_t k = 0; k < dense->cols; k++) {
@@ -147,21 +147,21 @@ static void product_bounds(const problem *p, const double *x, double *bound, dou
     }
 }
 
-/* Returns S's value at entry t. Without values it is 1, or for softmax, to which it is added, 0. */
+/* S's value at entry t. Without values it is 1, or 0 for softmax, which adds it. */
 static double value_at(const problem *p, int64_t t) {
     if (p->part.values) return tamis_element_load(p->part.values, p->part.view.value_type, t);
     return p->options.operation != TAMIS_OP_SPMM && p->options.edge == TAMIS_EDGE_SOFTMAX ? 0 : 1;
 }
 
-/* Arrays of the part's entries; `shared` has a number per row. SpMM has S's values alone. */
+/* Arrays of the part's entries; `shared` has a number per row. SpMM has only S's values. */
 typedef struct entries {
     double *x, *p;        /* the products and the edge's values */
-    double *e, *largest;  /* their bounds, and the largest number on the way to them */
+    double *e, *largest;  /* their bounds, and the largest intermediate numbers */
     double *own, *shared; /* softmax: each entry's own error, and each row's common one */
     double *s;            /* S's values */
 } entries;
 
-/* Replaces d_ij by e_ij, and computes the errors of softmax and the largest numbers on the way. */
+/* Replaces d_ij by e_ij; also computes the errors of softmax and the largest intermediate numbers. */
 static void edge_bounds(const problem *p, const entries *a) {
     const tamis_options *const o = &p->options;
     for (int64_t i = 0; i < p->part.rows; i++) {
@@ -180,8 +180,8 @@ static void edge_bounds(const problem *p, const entries *a) {
     }
 }
 
-/* Computes how far the elements of row i may be off, and the largest number that their partial sums may reach. In SpMM
-   the weights are S's values, which have no error: a->e is NULL. */
+/* Computes the bounds of the elements of row i, and the largest number that their partial sums may reach. In SpMM the
+   weights are S's values, which have no error: a->e is NULL. */
 static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracle *oracle) {
     const int64_t begin = p->part.offsets[i], end = p->part.offsets[i + 1];
     const double g = tamis_sum_tolerance(p->options.type, (double)(end - begin));
@@ -214,7 +214,7 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
     oracle->first_term[i] = g;
 }
 
-/* Adds that softmax's values may be rounded to the operands' type on the way to a sum. */
+/* Accounts for softmax values being rounded to the operands' type before they are summed. */
 static void round_factors(const problem *p, const entries *a) {
     const double digits = p->options.type == TAMIS_F16 ? 11 : 8;
     if (p->options.edge != TAMIS_EDGE_SOFTMAX || tamis_type_size(p->options.type) != 2) return;
@@ -420,7 +420,7 @@ static storage storage_of(tamis_type type) {
     return (storage){0, 0x1p-1074, DBL_MAX};
 }
 
-/* Returns half a unit in the last place of a stored number of up to `size`. */
+/* Half a unit in the last place of a stored number of up to `size`. */
 static double rounding_of(const storage *stored, double size) {
     int exponent = 0;
     if (stored->digits == 0) return stored->absolute;
@@ -432,14 +432,14 @@ static double rounding_of(const storage *stored, double size) {
 /* An element, and the correct result. */
 typedef struct element {
     double expected, found;
-    double computed, rounded; /* the bound, that of the computation and that of storing the result */
-    double passed;            /* the largest number that the computation may have reached */
+    double computed, rounded; /* bounds of the computation, and of rounding the stored result */
+    double passed;            /* the largest intermediate number of the computation */
 } element;
 
 typedef enum class_verdict { SAME, UNDECIDED, DIFFERENT } class_verdict;
 
-/* Judges an element that is not finite, or should not be. NaN and each infinity equal only themselves. If a number on
-   the way may have overflowed, another value may be correct. */
+/* Judges an element that is not finite, or should not be. NaN and each infinity equal only themselves. If an
+   intermediate number may have overflowed, another value may be correct. */
 static class_verdict compare_class(const element *at, const storage *stored, const tamis_arithmetic *arithmetic) {
     const double found = at->found, expected = at->expected;
     if ((isnan(found) && isnan(expected)) || (isinf(found) && found == expected)) return SAME;
@@ -450,7 +450,7 @@ static class_verdict compare_class(const element *at, const storage *stored, con
     return isinf(found) && sign && reach >= stored->largest ? SAME : DIFFERENT;
 }
 
-/* Sums over the compared elements, and the largest share of its bound that an error has. */
+/* Sums over the compared elements, and the largest ratio of an error to its bound. */
 typedef struct norms_of_all {
     tamis_squares error, allowed, size;
     double worst;

@@ -1,4 +1,4 @@
-/* Where the entries of a pattern are. */
+/* Finds the rows and columns of a pattern's entries. */
 #include "reference/places.h"
 
 #include "base/memory.h"

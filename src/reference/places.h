@@ -1,4 +1,4 @@
-/* Where the entries of a pattern are. */
+/* Rows and columns of a pattern's entries. */
 #ifndef TAMIS_REFERENCE_PLACES_H
 #define TAMIS_REFERENCE_PLACES_H
 

@@ -1,6 +1,6 @@
 /*
- * The oracle: each operation as the plainest loop, in double, over any view. Every algorithm on every device is tested
- * against it, so nothing here is fast and nothing is clever.
+ * The oracle: each operation as the simplest loop, in double, over any view. Every algorithm on every device is tested
+ * against it, so nothing here is fast or clever.
  */
 #include <tamis/reference.h>
 

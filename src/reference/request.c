@@ -85,7 +85,7 @@ void tamis_oracle_apply_edge(const tamis_request *r) {
         p[t] = exp(p[t] - (most[rows[t]] == -INFINITY ? 0 : most[rows[t]]));
         sum[rows[t]] += p[t];
     }
-    for (int64_t t = 0; t < nnz; t++) /* a row whose scores are all -infinity has zeros */
+    for (int64_t t = 0; t < nnz; t++) /* an all-masked row (-infinity) has zeros */
         if (sum[rows[t]] != 0) p[t] /= sum[rows[t]];
 }
 

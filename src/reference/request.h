@@ -10,18 +10,18 @@ typedef struct tamis_request {
     tamis_sparse S;
     tamis_options options;
     tamis_execution given;       /* with S's values if the execution has none */
-    int64_t rows, cols;          /* those of op(S) */
+    int64_t rows, cols;          /* of op(S) */
     int64_t member;              /* the member of the batch that is computed */
-    int64_t *row_of, *column_of; /* the place of each nonzero in op(S) */
-    double *x, *p, *dp;          /* numbers of each nonzero; those that tamis_oracle_start allocates */
-    double *most, *sum;          /* each row's, for softmax */
+    int64_t *row_of, *column_of; /* row and column of each nonzero in op(S) */
+    double *x, *p, *dp;          /* one number per nonzero, if tamis_oracle_start allocates it */
+    double *most, *sum;          /* per row, for softmax */
 } tamis_request;
 
 /* Checks S and the options, and copies them. */
 tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *options, const tamis_execution *execution,
                                tamis_operation operation, tamis_request *r);
-/* Finds the places of the nonzeros and allocates the first `arrays` of p, x and dp; tamis_oracle_end releases all. No
-   member is left to compute where each has 0 results. */
+/* Finds the places of the nonzeros and allocates the first `arrays` of p, x and dp; tamis_oracle_end releases all. If a
+   member has 0 results, there are no members to compute. */
 tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results);
 void tamis_oracle_end(tamis_request *r);
 
@@ -33,7 +33,7 @@ double *tamis_oracle_member(double *results, int64_t first);
 void tamis_oracle_scale_old(const tamis_request *r, double *out, int64_t count);
 
 tamis_status tamis_oracle_check_matrix(const tamis_dense *X, const char *name, int64_t rows, int64_t cols);
-/* Checks a matrix that each member of the batch has. */
+/* Checks a matrix that each batch member has. */
 tamis_status tamis_oracle_check_operand(const tamis_request *r, const tamis_dense *X, const char *name, int64_t rows,
                                         int64_t cols);
 tamis_status tamis_oracle_check_output(const double *out, const char *name, int64_t entries);
@@ -43,10 +43,10 @@ bool tamis_oracle_has_values(const tamis_request *r);
 double tamis_oracle_value_at(const tamis_request *r, int64_t t);
 double tamis_oracle_dot(const tamis_request *r, const tamis_dense *A, const tamis_dense *B, int64_t i, int64_t j);
 
-/* The edge at nonzero t, of which x is the sample; for softmax the score, before its row is normalised. */
+/* The edge at nonzero t with sample x; for softmax the score, before its row is normalised. */
 tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double x);
 
-/* Turns the products in r->p, those of one member of the batch, into the edge's values. */
+/* Turns the products in r->p, of one batch member, into the edge's values. */
 void tamis_oracle_apply_edge(const tamis_request *r);
 
 /* Sets r->p to the edge's values of the products of A and B. */

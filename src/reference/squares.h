@@ -1,4 +1,4 @@
-/* Sums of squares of any fp64 numbers. The wider exponent of long double keeps them from overflow and underflow. */
+/* Sums of squares of any fp64 numbers. The wider exponent of long double avoids overflow and underflow. */
 #ifndef TAMIS_REFERENCE_SQUARES_H
 #define TAMIS_REFERENCE_SQUARES_H
 

@@ -1,6 +1,6 @@
 /*
- * The ceilings of devices: probes that are repeated until two agree, and the ceilings that the process knows. Other
- * work on the machine can only lower a rate, so the best of each number counts.
+ * Ceilings of devices: probes, repeated until two agree, and the process's cache of results. Other work on the machine
+ * can only lower a rate, so the best of each number counts.
  */
 #include "select/ceilings.h"
 
@@ -21,15 +21,15 @@
 enum { KEPT = 64, PROBES_MOST = 4 };
 static const double APART = 1.25; /* probes agree within this factor of the best rate */
 
-/* Doubtful ceilings of this age are measured again; of four times this age after the second time, and so on up to a
-   day, for a machine that is always busy. */
+/* Doubtful ceilings are measured again at this age; then at four times the age each time, up to a day, for a machine
+   that is always busy. */
 static const double DOUBTED_SECONDS = 60, DAY = 86400;
 
 typedef struct entry {
     char key[TAMIS_DEVICE_KEY];
     const tamis_backend *backend;
     int number, threads;
-    bool measured; /* else nothing is on disk, and the call that found that out could not measure */
+    bool measured; /* otherwise nothing is on disk, and the call that found that out could not measure */
     tamis_ceilings ceilings;
 } entry;
 
@@ -38,14 +38,14 @@ TAMIS_FORK_LOCK(lock)
 static entry kept[KEPT];
 static int kept_count;
 
-/* One thread measures at a time, without `lock`, which a fork waits for. In a child nobody does. */
+/* One thread measures at a time, without holding `lock`, which a fork waits for. In a child nobody measures. */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER;
 static void nobody_measures(void) { measuring = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; }
 __attribute__((constructor)) static void watch_forks_of_probes(void) { pthread_atfork(NULL, NULL, nobody_measures); }
 
 /* ------------------------------------------------------------------------------------------ probing */
 
-/* Whether two of the probes reached each rate within a fifth. */
+/* True if two probes agree on each rate, within the factor APART. */
 static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, const double *best) {
     for (int k = 0; k < TAMIS_CEILING_NUMBERS; k++) {
         int near = 0;
@@ -55,7 +55,8 @@ static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, 
     return true;
 }
 
-/* If *ceilings are measured, they are those of earlier probes. brief: one short probe, of which not all is measured. */
+/* Probes until two agree. If *ceilings are measured, they come from earlier probes. brief: one short, incomplete
+   probe. */
 static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, tamis_ceilings *ceilings) {
     double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], best[TAMIS_CEILING_NUMBERS] = {0};
     const bool on_host = backend->location == TAMIS_HOST;
@@ -77,7 +78,7 @@ static tamis_status probe(const tamis_backend *backend, int number, int threads,
 
 /* ------------------------------------------------------------------------------------------ known ceilings */
 
-/* Copies the entry of a device, by its number or by its key; false if there is none. A GPU does not change, so its
+/* Copies the entry of a device, found by its number or its key; false if there is none. A GPU does not change, so its
    number identifies it. The processor's instruction set may have changed. */
 static bool look_up(const tamis_backend *backend, int number, int threads, const char *key, entry *copy) {
     bool found = false;
@@ -104,15 +105,15 @@ static void keep(const entry *made) {
 
 static bool is_old(double age, int tries) { return age >= fmin(DAY, DOUBTED_SECONDS * pow(4, fmin(tries, 16) - 1)); }
 
-/* Fills in an entry whose ceilings are not known, not measured, or to be measured anew. Doubtful ceilings are measured
-   again; their best numbers still count. */
+/* Fills in an entry whose ceilings are unknown, not measured, or due for a new measurement. Doubtful ceilings are
+   measured again; their best numbers still count. */
 static void make(entry *e, tamis_probing probing) {
     tamis_ceilings fresh = {.measured = false};
     double age = 0;
-    int tries = 0; /* that ended in doubt */
+    int tries = 0; /* doubtful measurements so far */
     bool found = probing != TAMIS_PROBE_ANEW && tamis_ceilings_load(e->key, &fresh, &tries, &age);
     const bool doubted = found && tries > 0 && is_old(age, tries);
-    char path[PATH_MAX]; /* what cannot be kept would be measured by each process */
+    char path[PATH_MAX]; /* results that cannot be kept would be measured again by each process */
     const bool brief = probing != TAMIS_PROBE_ANEW && !tamis_cache_path(NULL, path, sizeof path);
     if (probing != TAMIS_PROBE_NEVER && (!found || doubted) &&
         probe(e->backend, e->number, e->threads, brief, &fresh) == TAMIS_OK) {
@@ -153,7 +154,7 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
     }
     if (e.measured) *ceilings = e.ceilings;
     if (e.key[0]) *corrections = tamis_corrections_of(e.key);
-    tamis_clear_error(); /* a probe that cannot run is not an error for the caller */
+    tamis_clear_error(); /* a probe that cannot run is not an error of the caller */
 }
 
 int64_t tamis_ceilings_count(void) { return tamis_ceilings_files(false); }

@@ -1,4 +1,4 @@
-/* The machine's ceilings: measured once, kept for the process and on disk. */
+/* Ceilings of the machine: measured once, then cached in the process and on disk. */
 #ifndef TAMIS_SELECT_CEILINGS_H
 #define TAMIS_SELECT_CEILINGS_H
 
@@ -7,16 +7,15 @@
 typedef enum tamis_probing { TAMIS_PROBE_NEVER, TAMIS_PROBE_IF_NEEDED, TAMIS_PROBE_ANEW } tamis_probing;
 
 /*
- * Takes the ceilings from memory, else from $XDG_CACHE_HOME/tamis (or ~/.cache/tamis) or the folder TAMIS_CEILINGS,
- * else measures them and keeps them in both. Where there is no cache it measures briefly: some of them, in 0.1 s; the
- * rest, and all of a GPU's, are the built-in defaults. It never fails. With TAMIS_PROBE=0 in the environment nothing is
- * measured. *corrections: the handle of those of predictions (select/corrections.h); 0 with TAMIS_PROBE=0.
+ * Gets the ceilings from memory; else from $XDG_CACHE_HOME/tamis (or ~/.cache/tamis) or the folder TAMIS_CEILINGS; else
+ * measures them and caches them in both. Without a cache it measures briefly: some of them, in 0.1 s; the rest, and all
+ * of a GPU's, are the built-in defaults. It never fails. With TAMIS_PROBE=0 in the environment nothing is measured.
+ * *corrections: handle of the corrections of predictions (select/corrections.h); 0 with TAMIS_PROBE=0.
  */
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
                         tamis_ceilings *ceilings, int *corrections);
 
-/* The first returns how many are on disk. The second removes them there and from memory, and returns how many there
-   were. */
+/* The first returns the number on disk. The second removes them there and from memory, and returns their number. */
 int64_t tamis_ceilings_count(void);
 int64_t tamis_ceilings_clear(void);
 

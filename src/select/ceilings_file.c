@@ -1,4 +1,4 @@
-/* The files are in a folder of the user's own (0700). A new one is written beside the old one and renamed. */
+/* The files are in a private folder of the user (0700), and are replaced atomically by renaming. */
 #include "select/ceilings_file.h"
 
 #include <limits.h>
@@ -29,7 +29,7 @@ void tamis_ceilings_from_numbers(const double *numbers, tamis_ceilings *c) {
     memcpy(c->gather_gbs, numbers + SIZES_FROM + SIZES, sizeof c->gather_gbs);
 }
 
-/* Reads and closes a file; false if it is none. */
+/* Reads and closes a file; false if it is invalid. */
 static bool load(FILE *file, const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
     char line[TAMIS_DEVICE_KEY + 64];
     double numbers[TAMIS_CEILING_NUMBERS], others = 0;
@@ -61,7 +61,7 @@ bool tamis_ceilings_load(const char *key, tamis_ceilings *ceilings, int *tries, 
     const char *const site = secure_getenv("TAMIS_CEILINGS");
     if (!site || snprintf(path, sizeof path, "%s/%s", site, name) >= (int)sizeof path) return false;
     if (!load(fopen(path, "re"), key, ceilings, tries, age)) return false;
-    *tries = 0; /* who keeps them for a site has no doubts, and nothing can be written there */
+    *tries = 0; /* a site's ceilings are not doubtful, and nothing can be written there */
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* Choosing an algorithm. */
+/* Chooses an algorithm. */
 #include "select/choose.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 #include "select/laboratory.h"
 
 /*
- * Candidates are the algorithms whose predicted time, set-up included, is at most this many times the smallest, the
- * best TAMIS_CANDIDATES_MOST of them. Of the 794 recorded cases in which two or more algorithms were timed, the
- * fastest was a candidate in all but two (with a factor of 2 in all but 23), and never more than the fourth.
+ * Candidates are the algorithms whose predicted time, including set-up, is at most this multiple of the smallest; at
+ * most the best TAMIS_CANDIDATES_MOST. In the 794 recorded cases with two or more timed algorithms, the fastest
+ * was a candidate in all but two (in all but 23 with a factor of 2), and never beyond the fourth.
  */
 static const double candidates_within = 3;
 
@@ -30,7 +30,7 @@ static void predict(const tamis_backend *backend, const tamis_problem *problem, 
              factor);
 }
 
-/* A single call needs no reasons: formatting them would take a part of its time. */
+/* Declines an algorithm. A single call needs no reasons: formatting them would take a noticeable part of its time. */
 static void decline(tamis_choice *choice, const tamis_problem *problem, const tamis_algorithm *algorithm,
                     const char *reason) {
     if (problem->once) return;
@@ -71,7 +71,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
     return TAMIS_OK;
 }
 
-/* Keeps the best candidates, in order. */
+/* Inserts a candidate in order, if it is among the best. */
 static void add_candidate(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction,
                           double total) {
     int place = choice->candidate_count;
@@ -98,7 +98,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     bool runs[TAMIS_CHOICES_MOST] = {false};
     const char *first = NULL; /* a constant, or `said` */
     char said[192] = "";
-    choice->algorithm = NULL; /* not the lists, which are longer than all the rest */
+    choice->algorithm = NULL; /* the lists need no initialisation, and are longer than all the rest */
     choice->unprepared_seconds = 0;
     choice->reason[0] = 0;
     choice->declined_count = choice->candidate_count = 0;

@@ -1,4 +1,4 @@
-/* Choosing an algorithm: every row of a backend's table accepts or declines with a reason; the cheapest one wins. */
+/* Choosing an algorithm: every row of a backend's table accepts, or declines with a reason; the cheapest one wins. */
 #ifndef TAMIS_SELECT_CHOOSE_H
 #define TAMIS_SELECT_CHOOSE_H
 
@@ -14,29 +14,29 @@ typedef struct tamis_declined {
 typedef struct tamis_candidate {
     const tamis_algorithm *algorithm;
     tamis_prediction prediction;
-    double total_seconds;    /* predicted, of all expected calls and the set-up */
+    double total_seconds;    /* predicted, for all expected calls and the set-up */
     double measured_seconds; /* of a call; 0: not measured */
 } tamis_candidate;
 
 typedef struct tamis_choice {
     const tamis_algorithm *algorithm;
     tamis_prediction prediction;
-    double unprepared_seconds; /* predicted, of a call of the best that needs no preparation; 0 if there is none */
+    double unprepared_seconds; /* predicted, for a call of the best one that needs no preparation; 0: there is none */
     char reason[384];
     tamis_chosen_by chosen_by;
-    tamis_candidate candidates[TAMIS_CANDIDATES_MOST]; /* the best predicted first; single calls have none */
+    tamis_candidate candidates[TAMIS_CANDIDATES_MOST]; /* the best predicted one first; single calls have none */
     int candidate_count;
     double measured_seconds; /* of a call of the chosen one; 0: never measured */
     double measuring_seconds;
-    int64_t measuring_bytes; /* of operands and scratch to measure with */
+    int64_t measuring_bytes; /* operands and scratch for measuring */
     tamis_declined declined[TAMIS_CHOICES_MOST];
     int declined_count;
 } tamis_choice;
 
 /*
- * `name` NULL or "auto": the smallest expected_calls * call + set-up. Otherwise that algorithm: TAMIS_ERROR_ARGUMENT
- * lists the names when there is none, TAMIS_ERROR_UNSUPPORTED says why it declined. `unprepared_only` leaves out those
- * that need preparation (one-shot calls).
+ * `name` NULL or "auto": minimises expected_calls * call + set-up. Otherwise the named algorithm: TAMIS_ERROR_ARGUMENT
+ * lists the names if there is none of that name, TAMIS_ERROR_UNSUPPORTED says why it declined. `unprepared_only`
+ * (one-shot calls) leaves out algorithms that need preparation.
  */
 tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *problem, const char *name,
                           bool unprepared_only, tamis_choice *choice);

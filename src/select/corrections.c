@@ -2,8 +2,8 @@
  * Corrections of predictions. The cost model was fitted on few chips; on another one its times are off by a factor that
  * differs between algorithms. `tamis tune-device` measures these factors, and each prediction is multiplied by its own.
  *
- * The file of a device has one line for each: algorithm, operation, type, columns, factor, cases. Its first line names
- * the version, whose predictions and kernels they are of: another version takes nothing of it.
+ * The file of a device has one line per factor: algorithm, operation, type, columns, factor, cases. Its first line
+ * names the library version; the factors are only valid for that version's predictions and kernels.
  */
 #include "select/corrections.h"
 
@@ -101,7 +101,7 @@ static bool save(const list *from) {
 
 /* ------------------------------------------------------------------------------------------ in memory */
 
-/* The list of a device, read from disk when it is first asked for; NULL if there are too many devices. */
+/* The list of a device, read from disk on first use; NULL if there are too many devices. */
 static list *find(const char *key) {
     for (int i = 0; i < list_count; i++)
         if (strcmp(lists[i].key, key) == 0) return &lists[i];
@@ -144,8 +144,8 @@ int64_t tamis_corrections_get(int corrections, tamis_correction *rows, int64_t m
     return count;
 }
 
-/* The factor of the row with the nearest number of columns; `algorithm` NULL: the geometric mean of the operation's and
-   type's rows with that number. 0: there is no row. */
+/* The factor of the row with the nearest number of columns; `algorithm` NULL: the geometric mean over the operation's
+   and type's rows with that number. 0: there is no row. */
 static double factor_of(const list *from, const tamis_problem *problem, int64_t columns, const char *algorithm) {
     double logs = 0, nearest = INFINITY;
     int count = 0;
@@ -172,7 +172,7 @@ double tamis_correction_factor(int corrections, const tamis_problem *problem, co
     pthread_mutex_lock(&lock);
     double factor = factor_of(from, problem, columns, algorithm);
     if (factor == 0)
-        factor = factor_of(from, problem, columns, NULL); /* as fast as the others, for all that is known */
+        factor = factor_of(from, problem, columns, NULL); /* not measured: assumed to be as far off as the others */
     pthread_mutex_unlock(&lock);
     return factor == 0 ? 1 : factor;
 }

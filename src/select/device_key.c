@@ -1,4 +1,4 @@
-/* The files are in a folder of the user's own (0700). */
+/* The files are in a private folder of the user (0700). */
 #include "select/device_key.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ bool tamis_device_key(const tamis_backend *backend, int number, int threads, cha
     tamis_device_description device;
     if (backend->describe(number, &device) != TAMIS_OK) return false;
     const int processors = tamis_processors_of(backend, threads);
-    char fewer[32] = ""; /* what is measured of threads that take turns holds for no others */
+    char fewer[32] = ""; /* measurements with threads that share processors hold only for those */
     if (processors < threads) snprintf(fewer, sizeof fewer, " on %d processors", processors);
     snprintf(key, TAMIS_DEVICE_KEY, "%s %s %s %d threads%s %lld %lld %lld", device.name, device.model,
              device.instruction_set, threads, fewer, (long long)device.cache_l1, (long long)device.cache_l2,
@@ -23,7 +23,7 @@ bool tamis_device_key(const tamis_backend *backend, int number, int threads, cha
     return true;
 }
 
-/* Makes the file's name from the key: letters and digits stay, all else becomes '-'. */
+/* Makes the file's name from the key: replaces all but letters and digits by '-'. */
 void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVICE_FILE]) {
     char plain[TAMIS_DEVICE_KEY];
     size_t i = 0;
@@ -39,7 +39,7 @@ void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVI
 typedef struct count {
     const char *prefix;
     bool remove;
-    int64_t count; /* of those that stay */
+    int64_t count; /* number of files that stay */
 } count;
 
 static bool is_counted(void *context, const char *name, const struct stat *file) {

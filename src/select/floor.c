@@ -1,4 +1,5 @@
-/* The floor of a call: the time of its arithmetic, and of the bytes that must move, at the machine's ceilings. */
+/* The floor (lower bound) of a call: the time of its arithmetic, and of its minimal traffic, at the machine's
+   ceilings. */
 #include <tamis/ceilings.h>
 
 #include "base/memory.h"
@@ -6,7 +7,7 @@
 #include "sparse/check.h"
 #include "sparse/index.h"
 
-/* Rows and columns of S that have nonzeros: only their rows of A, B and D must move. */
+/* Number of nonempty rows and columns of S: only their rows of A, B and D must move. */
 typedef struct touched {
     int64_t rows, cols;
 } touched;
@@ -52,7 +53,7 @@ static double bytes_of(const tamis_sparse *S, const tamis_options *o, const touc
     const double cols = (double)(o->transpose ? count->rows : count->cols);
     const double K = (double)o->inner, L = (double)o->width;
     const bool reads_values = S->values && (o->operation == TAMIS_OP_SPMM || o->edge != TAMIS_EDGE_MASK);
-    double pattern = nnz * index, dense = 0; /* for one member of a batch */
+    double pattern = nnz * index, dense = 0; /* for one batch member */
     pattern += S->format == TAMIS_COO ? nnz * index : (double)(S->rows + 1) * (double)tamis_index_size(S->offset_type);
     if (reads_values) pattern += nnz * element;
     switch (o->operation) {

@@ -1,4 +1,4 @@
-/* The names of the laboratory's methods, which a library without them knows as well: to say what it lacks. */
+/* Names of the laboratory's methods, known even to a library without them, for its messages. */
 #ifndef TAMIS_SELECT_LABORATORY_H
 #define TAMIS_SELECT_LABORATORY_H
 
@@ -7,12 +7,12 @@
 
 #include "base/private.h"
 
-/* What a library that was built without TAMIS_LAB says of them, after the name. */
+/* Message of a library without TAMIS_LAB about such a method, after the name. */
 #define TAMIS_LABORATORY_MISSING "is a paper's method, and this library " TAMIS_LABORATORY_BUILD
 /* The end of such a message. */
 #define TAMIS_LABORATORY_BUILD "was built without the laboratory: build it with -DTAMIS_LAB=ON"
 
-/* Whether the laboratory has a method of that name for devices with such memory. */
+/* True if the laboratory has a method of that name for devices with such memory. */
 TAMIS_PRIVATE_API bool tamis_laboratory_has(tamis_location location, const char *name);
 
 #endif

@@ -16,12 +16,12 @@
 #include "select/remembered.h"
 
 /*
- * How candidates are timed. Each is executed once, which loads its kernels, and once more, to find how many calls fill
- * `round_seconds`, so that the clock's resolution does not matter. Then come `rounds` rounds, or as many as fit
- * `all_seconds` but at least `rounds_least`. Each round times every candidate in turn, so that a drift of the clock
- * speed affects all of them. The least time counts, since other work can only add to it. Candidates that take at most
- * `tie` times as long as the fastest are equal to it, and the prediction decides: noise then changes no choice. A
- * candidate one of whose calls fills a round and that is `behind` the fastest is not timed again.
+ * How candidates are timed. Each is executed once, to load its kernels, and once more, to find how many calls fill
+ * `round_seconds`, so that the clock's resolution does not matter. Then follow `rounds` rounds, or as many as fit
+ * `all_seconds`, but at least `rounds_least`. Each round times every candidate in turn, so that a drift of the clock
+ * frequency affects all of them. The minimum counts, since other work can only add time. Candidates that take at most
+ * `tie` times as long as the fastest are equal to it, and the prediction decides: so noise does not change the choice.
+ * A candidate is not timed again if one of its calls fills a round and it is `behind` the fastest.
  */
 static const struct {
     int rounds, rounds_least, calls_most;
@@ -45,21 +45,21 @@ typedef struct contestant {
 typedef struct contest {
     const tamis_problem *problem;
     tamis_trial trial;
-    double executions; /* of the trial, in an execution of the plan */
+    double executions; /* executions of the trial per execution of the plan */
     contestant at[TAMIS_CANDIDATES_MOST];
     int count;
 } contest;
 
 /* ------------------------------------------------------------------------------------------ the key */
 
-/* A number in steps of a fifth: numbers that differ by less are equal, unless they lie on both sides of a step. */
+/* Quantises a number in steps of about a fifth: numbers within a step are equal. */
 static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
 
 /*
- * Everything that the times depend on: the chip, its driver and the library's version, the operation, how it is called,
- * and the pattern. A pattern is known by its exact sizes, longest row and empty rows, and by the numbers of its profile
- * in steps. The same pattern has the same key, whatever its values; another one of the same sizes has the same key only
- * if it looks the same to every prediction. expected_calls count in powers of two. False if the key is too long.
+ * Everything that the times depend on: the chip, its driver and the library's version, the operation and its options,
+ * and the pattern. A pattern is identified by its exact sizes, longest row and empty rows, and by its quantised
+ * profile. The same pattern always has the same key, whatever its values; another one of the same sizes has the same
+ * key only if all predictions see them as equal. expected_calls count in powers of two. False if the key is too long.
  */
 static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged, char *key) {
     const tamis_evidence *const e = p->evidence;
@@ -81,7 +81,7 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
     const int processors = tamis_processors_of(p->backend, p->threads);
     if (processors < p->threads) tamis_text_add(&text, "|on %d processors", processors);
     if (p->d_is_b) tamis_text_add(&text, "|D is B");
-    if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* whose methods another build may have chosen */
+    if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* another build may have chosen one of its methods */
 #ifdef TAMIS_SLOW_KERNELS
     tamis_text_add(&text, "|kernels for tests");
 #endif
@@ -99,7 +99,7 @@ static tamis_declined *row_of(tamis_choice *choice, const tamis_algorithm *algor
     return NULL;
 }
 
-/* Replaces the chosen algorithm by another one; the old one is declined instead. */
+/* Replaces the chosen algorithm by another one, and lists the old one as declined. */
 static void put_in_place(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction) {
     if (choice->algorithm == algorithm) return;
     tamis_declined *const row = row_of(choice, algorithm);
@@ -197,7 +197,7 @@ static tamis_status time_all(contest *c, int round, int *alive) {
 
 static contestant *winner_of(contest *c) {
     const double least = least_total(c);
-    for (int i = 0; i < c->count; i++) /* the best predicted first */
+    for (int i = 0; i < c->count; i++) /* the best predicted one first */
         if (c->at[i].prepared && total_of(c->problem, c->at[i].candidate) <= rule.tie * least) return &c->at[i];
     return NULL;
 }
@@ -236,7 +236,7 @@ static tamis_status hold(contest *c, tamis_choice *choice, int64_t members, tami
     TRY_GOTO(done, tamis_trial_begin(c->problem, members, &c->trial));
     TRY_GOTO(done, prepare_all(c, choice, &alive));
     TRY_GOTO(done, time_all(c, 0, &alive));
-    begin = tamis_clock_seconds(); /* kernels are compiled by now */
+    begin = tamis_clock_seconds(); /* all kernels are compiled by now */
     for (int round = 1; round <= rule.rounds; round++) {
         TRY_GOTO(done, time_all(c, round, &alive));
         if (round >= rule.rounds_least && tamis_clock_seconds() - begin > rule.all_seconds) break;
@@ -244,7 +244,7 @@ static tamis_status hold(contest *c, tamis_choice *choice, int64_t members, tami
     winner = winner_of(c);
     tell(c, winner, choice);
     *prepared = winner->prepared;
-    tamis_clear_error(); /* of those that were passed over */
+    tamis_clear_error(); /* errors of candidates that failed */
 done:
     for (int i = 0; i < c->count; i++)
         if (c->at[i].prepared && &c->at[i] != winner) c->problem->backend->release(c->at[i].prepared);
@@ -256,7 +256,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
-/* `*prepared` is NULL after it if the plan cannot be used here. */
+/* Prepares the remembered algorithm; *prepared is NULL if it cannot be used here. */
 static tamis_status take_remembered(const tamis_problem *p, const tamis_remembered *remembered, tamis_choice *choice,
                                     tamis_prepared **prepared) {
     const tamis_remembered plan = *remembered;

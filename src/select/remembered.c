@@ -1,8 +1,8 @@
 /*
- * plans.txt has a line that names the format, then a line for each plan, the newest first: seconds, "sure" or
- * "doubtful", algorithm and key, separated by tabs. A line of another form is skipped, and is gone when the file is
- * next written; a file that begins otherwise counts as empty. If two processes write at the same time, one may lose its
- * plan, which is then measured again; readers always see a complete file.
+ * plans.txt has a line that names the format, then one line per plan, newest first: seconds, "sure" or "doubtful",
+ * algorithm and key, separated by tabs. Malformed lines are skipped, and dropped when the file is next written; a file
+ * with another first line counts as empty. If two processes write at the same time, one may lose its plan, which is
+ * then measured again; readers always see a complete file.
  */
 #include "select/remembered.h"
 
@@ -20,10 +20,10 @@ enum { PLANS_MOST = 1000, LINE_BYTES = TAMIS_REMEMBERED_KEY + 128 };
 static const char *const format_line = "tamis plans 2\n", *const file_name = "plans.txt";
 
 static pthread_mutex_t lock =
-    PTHREAD_MUTEX_INITIALIZER; /* of writers in this process; those of others may still collide */
+    PTHREAD_MUTEX_INITIALIZER; /* for writers in this process; other processes may still collide */
 TAMIS_FORK_LOCK(lock)
 
-/* Opens the file and reads its first line; NULL if there is no file, or one of another format. */
+/* Opens the file and reads its first line; NULL if there is no file, or if it has another format. */
 static FILE *open_plans(void) {
     char line[LINE_BYTES];
     FILE *const file = tamis_cache_bytes() > 0 ? tamis_cache_open(NULL, file_name) : NULL;

@@ -1,6 +1,6 @@
 /*
- * The tuning cache: which algorithm a measured plan chose, by a key for the problem and the chip. On disk it is one
- * text file with a line for each plan, plans.txt in the cache's folder. It is off if there is no such folder, or if
+ * The tuning cache: the algorithm that a measured plan chose, by a key of the problem and the chip. On disk it is one
+ * text file with a line per plan, plans.txt in the cache's folder. It is disabled without such a folder, or if
  * TAMIS_CACHE_BYTES is 0.
  */
 #ifndef TAMIS_SELECT_REMEMBERED_H
@@ -14,7 +14,7 @@ enum { TAMIS_REMEMBERED_KEY = 1024 };
 typedef struct tamis_remembered {
     char algorithm[64];
     double seconds; /* of a call, as measured */
-    bool doubtful;  /* other processes used processors meanwhile, and no second contest had the same winner */
+    bool doubtful;  /* other processes were running meanwhile, and no second contest had the same winner */
 } tamis_remembered;
 
 /* A key is a line of less than TAMIS_REMEMBERED_KEY bytes without tabs. */

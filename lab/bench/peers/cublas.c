@@ -1,6 +1,6 @@
 /*
- * cuBLAS: what the whole dense product takes, of which SDDMM wants only the nonzeros' elements. Nothing is sampled from
- * it: where even that is faster than a sampled product, the matrix is too dense to be worth sampling.
+ * cuBLAS: the time of the whole dense product, although SDDMM needs only its elements at the nonzeros. Nothing is
+ * sampled from it: if even that is faster than a sampled product, the matrix is too dense for sampling.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ typedef struct state {
 
 static tamis_device *device_of(const tool_peer *peer) { return peer->mirror->device->device; }
 
-/* Row-major A B^T is, read by columns as cuBLAS does, B A^T with B and A transposed: both have K as their lines. */
+/* Column-major, as cuBLAS reads it, row-major A B^T is B A^T with B and A transposed: K is the leading dimension of
+   both. */
 static tamis_status execute(tool_peer *peer, double beta) {
     const state *self = peer->own;
     const tool_problem *problem = &peer->mirror->problem;
@@ -59,12 +60,13 @@ static tamis_status execute(tool_peer *peer, double beta) {
     return TAMIS_ERROR_DEVICE;
 }
 
-/* Returns the row of each nonzero that the oracle compares. */
+/* The row of each nonzero that the oracle compares. */
 static unsigned char *wanted_rows(const tamis_sparse *S, const tamis_oracle *oracle) {
     unsigned char *wanted = tool_allocate((size_t)S->rows, 1);
     const int64_t *compared = NULL, count = tamis_oracle_rows(oracle, &compared);
     for (int64_t n = 0; n < count; n++) {
-        int64_t low = 0, high = S->rows - 1; /* the last row that begins at or before the nonzero, and is not empty */
+        int64_t low = 0,
+                high = S->rows - 1; /* binary search: the last nonempty row that begins at or before the nonzero */
         while (low < high) {
             const int64_t middle = (low + high + 1) / 2;
             if (tool_index_get(S->offsets, S->offset_type, middle) <= compared[n]) {

@@ -1,6 +1,6 @@
 /*
  * cuSPARSE. Its SDDMM samples the product and does not multiply it by S's values: it is Tamis's edge `mask`. Its SpMM
- * has several algorithms; the fastest of some trials is measured. A fused product is one after the other, with the
+ * has several algorithms; the fastest of some trials is measured. A fused product is the two in sequence, with the
  * sampled values stored between them.
  */
 #include <tamis/stream.h>
@@ -195,13 +195,13 @@ static bool try_product(tool_peer *peer, const product *spmm, double *least) {
         double seconds = 0;
         made = have(peer, tool_timer_take(&timer, 0)) && good(run_spmm(own(peer), spmm, 1, 0), "cusparseSpMM", peer) &&
                have(peer, tool_timer_take(&timer, 1)) && have(peer, tool_timer_between(&timer, 0, 1, &seconds));
-        if (i == 1 || (i > 1 && seconds < *least)) *least = seconds; /* the first one warms up */
+        if (i == 1 || (i > 1 && seconds < *least)) *least = seconds; /* the first one is a warm-up */
     }
     tool_timer_free(&timer);
     return made;
 }
 
-/* Takes the fastest of the algorithms for CSR that serve row-major matrices. */
+/* Takes the fastest of the algorithms for CSR that support row-major matrices. */
 static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values) {
     static const struct {
         const char *name;
@@ -264,7 +264,7 @@ static void release(tool_peer *peer) {
     free(self);
 }
 
-/* Says what cuSPARSE cannot compute. */
+/* Says what cuSPARSE does not support. */
 static const char *unserved(const tool_problem *problem) {
     if (problem->operation != TAMIS_OP_SPMM && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
         return "its SDDMM supports only the edge mask";

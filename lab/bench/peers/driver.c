@@ -1,4 +1,4 @@
-/* Starting Python processes, talking to them, and giving them up. */
+/* Starts, talks to and abandons Python processes. */
 #include "driver.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct tool_driver {
     int socket, file, errors; /* its commands and answers; the arrays; its standard error */
     void *memory;
     size_t bytes;
-    tool_text received; /* the beginning of an answer that is not whole yet */
+    tool_text received; /* the beginning of an incomplete answer */
 };
 
 static tool_driver drivers[DRIVERS];
@@ -48,8 +48,8 @@ static void empty(tool_text *text) {
     if (text->data) *text->data = 0;
 }
 
-/* Ends the process, which has so long to do so by itself, and whatever it has started. Returns its status, as waitpid()
-   gives it. */
+/* Ends the process, which has `seconds` to do so by itself, and everything that it has started. Returns its status, as
+   from waitpid(). */
 static int end(tool_driver *driver, double seconds) {
     int status = 0;
     const struct timespec moment = {.tv_nsec = 1000 * 1000};
@@ -202,7 +202,7 @@ static bool send_all(const tool_driver *driver, const char *text, size_t length)
     return true;
 }
 
-/* Receives until a line is whole. Returns its end; 0 if the socket is closed; the reason if the process is given up. */
+/* Receives a whole line. Returns its end; 0 if the socket is closed; the reason if the process is abandoned. */
 static const char *receive(tool_driver *driver, bool *closed) {
     double until = tool_seconds() + timeout();
     bool interrupted = false;

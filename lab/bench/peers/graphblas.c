@@ -1,7 +1,7 @@
 /*
  * SuiteSparse:GraphBLAS. SDDMM is its masked product: C<S, structural, replaced> = A B' over plus and times, which is
- * the edge `mask`; SpMM is S times a full matrix, by the faster of the two ways in which its users write it; fused is
- * one after the other. Each product is waited for, so that nothing of it is put off.
+ * the edge `mask`; SpMM is S times a full matrix, by the faster of the two usual ways; fused is the two in sequence.
+ * Each product is waited for, so that nothing is deferred.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,10 @@
 #include "cli/progress.h"
 #include "kinds.h"
 
-/* Numbers of GraphBLAS's enumerations. That of the option for threads differs between versions. */
+/* Values of GraphBLAS's enumerations. The option for threads differs between versions. */
 enum { SUCCESS = 0, NO_VALUE = 1, NON_BLOCKING = 0, MATERIALIZE = 1, BY_ROWS = 0, THREADS_7 = 5, THREADS_9 = 7086 };
 
-/* Functions of one type's name and another's, which are kept beside each other: [0] fp32, [1] fp64. The values are the
-   library's variables. */
+/* Functions and variables for two types: [0] fp32, [1] fp64. The values are the library's variables. */
 static struct {
     int (*init)(int mode);
     int (*option)(int field, int32_t value);
@@ -254,8 +253,8 @@ static bool try_product(tool_peer *peer, double *least) {
     return true;
 }
 
-/* Takes the faster way for SpMM: into a matrix of whatever kind the library chooses, or added to a full one of zeros.
- */
+/* Takes the faster way for SpMM: into a matrix of whatever kind the library chooses, or added to a full matrix of
+   zeros. */
 static bool choose_product(tool_peer *peer) {
     state *self = own(peer);
     const tamis_dense *output = &peer->host->output;

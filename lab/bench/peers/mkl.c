@@ -1,6 +1,6 @@
 /*
- * oneMKL: the product of its sparse BLAS, with the structure analysed in set-up (hint and optimize), as its users write
- * it for many products. It has no SDDMM.
+ * oneMKL: the product of its sparse BLAS, with the structure analysed in set-up (hint and optimize), as is usual for
+ * many products. It has no SDDMM.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/progress.h"
 #include "kinds.h"
 
-/* Numbers of its enumerations. */
+/* Values of its enumerations. */
 enum {
     SUCCESS = 0,
     FROM_0 = 0,

@@ -1,7 +1,7 @@
 /*
- * OpenBLAS: the dense way. SDDMM is the whole dense product A B^T, of which S's nonzeros are then sampled; SpMM is the
- * product of S as a dense matrix, which is made in set-up; fused is the product A B^T, of which all but the samples is
- * cleared, times D. What they lose to a sparse kernel is what sparsity is worth.
+ * OpenBLAS: dense products. SDDMM is the whole dense product A B^T, then sampled at S's nonzeros; SpMM is the product
+ * of S as a dense matrix, which is made in set-up; fused is A B^T, cleared except for the samples, times D. The
+ * difference to a sparse kernel is the gain from sparsity.
  */
 #include <limits.h>
 #include <stdatomic.h>
@@ -66,7 +66,7 @@ static void sample_row(const tamis_sparse *S, int64_t i, const tamis_dense *prod
     }
 }
 
-/* Puts the samples of a row back into it, where all else becomes 0. Duplicates add up. */
+/* Puts the samples of a row back into it; all other elements become 0. Duplicates add up. */
 static void mask_row(const tamis_sparse *S, int64_t i, const void *samples, const tamis_dense *product) {
     const int64_t begin = tool_index_get(S->offsets, S->offset_type, i);
     const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);
@@ -182,8 +182,7 @@ static bool make(tool_peer *peer) {
 
 static const char *const candidates[] = {"libopenblas.so.0", "libopenblas.so", NULL};
 
-/* Its threads wait for more work for 2^26 cycles if not told otherwise, in which they would slow the next contestant.
- */
+/* Otherwise its threads spin for 2^26 cycles after a call, and slow down the next contestant. */
 const tool_peer_kind tool_peer_openblas = {.library = "openblas",
                                            .name = "openblas",
                                            .places = TOOL_PEER_CPU,

@@ -1,7 +1,6 @@
 /*
  * PyTorch and SciPy, each in a Python process (driver.h) that copies the arrays, tries its ways to compute, and
- * measures by a clock of its own. PyTorch comes twice: with its sparse matrices, and with rows that it gathers and adds
- * up.
+ * measures with its own clock. PyTorch comes twice: with its sparse matrices, and with gathered rows that are added up.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,8 +113,8 @@ static void release(tool_peer *peer) {
 
 /* ------------------------------------------------------------------------------------------ making */
 
-/* Gives each array its place in the file, those that are the same one place, and adds the words that say so. Returns
-   the bytes of all. */
+/* Assigns each array its place in the file, equal arrays the same place, and adds the words that describe it. Returns
+   the total size. */
 static size_t arrange(const array *arrays, size_t count, size_t *places, tool_text *command) {
     size_t end = 0;
     for (size_t i = 0; i < count; i++) {

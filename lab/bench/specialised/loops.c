@@ -1,4 +1,4 @@
-/* See loops.h. Vectors, their tails and the tree that adds lanes are those of the library's kernels. */
+/* See loops.h. Vectors, their tails and the reduction tree are the library's. */
 #include "loops.h"
 
 #include "cpu/kernels/exp.h"
@@ -48,8 +48,8 @@ INLINE vector dot(const vector *a, const float *row, int width) {
     return sum;
 }
 
-/* Dots of the nonzeros t .. end - 1 with the row of A in registers, times `values` unless it is NULL: eight, four and
-   one at a time. */
+/* Dot products of the nonzeros t .. end - 1 with the row of A in registers, times `values` unless it is NULL: eight,
+   four and one at a time. */
 INLINE void dots(const product *x, const vector *a, int32_t t, int32_t end, float *to, const float *values, int width) {
     const float *const b = x->b;
     for (; t + 8 <= end; t += 8, to += 8) {
@@ -140,7 +140,7 @@ INLINE void softmax(const product *x, int64_t begin, int64_t end, int width) {
     }
 }
 
-/* bf16: a register of two vectors is widened by a shift and a mask; a rest of less than that in order. */
+/* bf16: widens a register of two vectors by a shift and a mask; the remainder in order. */
 #define BOTH    (2 * LANES)
 #define WIDENED (2 * (128 / BOTH) + 1)
 
@@ -165,7 +165,7 @@ INLINE void spmm_bf16(const product *x, int64_t begin, int64_t end, int width) {
     }
 }
 
-/* One dot product a nonzero, by pairs where the processor has them. */
+/* One dot product per nonzero, by pairs if the processor supports it. */
 #if defined(__AVX512BF16__)
 #define HOLDS BOTH
 INLINE vector bf16_load(const char *p, int part) {

@@ -1,6 +1,6 @@
 /*
- * The smallest loops that do each operation, as generators of code write them for one K: K is a constant, sums and the
- * row of A are in registers, nothing is checked. They are compiled for this machine.
+ * Minimal loops for each operation, as code generators write them for one K: K is a constant, sums and the row of A are
+ * in registers, nothing is checked. They are compiled for this machine.
  */
 #ifndef TAMIS_BENCH_SPECIALISED_LOOPS_H
 #define TAMIS_BENCH_SPECIALISED_LOOPS_H
@@ -9,7 +9,7 @@
 
 typedef struct product {
     const int32_t *offsets, *columns;
-    const void *values, *a, *b, *d; /* fp32, or bf16 in the operations that say so */
+    const void *values, *a, *b, *d; /* fp32, or bf16 in the operations named so */
     void *out;                      /* likewise */
     float *samples;                 /* fused in two passes: nnz */
     int64_t rows;
@@ -30,7 +30,7 @@ typedef enum operation_kind {
     OPERATIONS
 } operation_kind;
 
-/* Calls pass one after the other: the passes of an operation at K; NULL where there is none. */
+/* Passes of an operation at K, to be called in sequence; NULL: there is none. */
 range_loop *specialised_loop(operation_kind operation, int width, int pass);
 
 #endif

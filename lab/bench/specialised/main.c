@@ -1,8 +1,8 @@
 /*
- * The CPU's operations beside `specialised`: the smallest loops that do the job (loops.h). Threads get whole rows with
- * equal nonzeros, and both take turns on the same arrays in one process.
+ * Compares the CPU's operations with `specialised`, minimal loops for the same job (loops.h). Threads get whole rows
+ * with equal nonzeros, and both take turns on the same arrays in one process.
  *   bench_specialised [-o OPERATION,...] [-t THREADS] [-k K] [-r ROUNDS] [-a ALGORITHM,...] [-p PARAMETERS] FILE...
- * One line an operation, matrix, K (32, 100, 128), number of threads (1, 2) and algorithm: milliseconds of both (the
+ * One line per operation, matrix, K (32, 100, 128), number of threads (1, 2) and algorithm: milliseconds of both (the
  * least, the median), the ratio specialised / Tamis of both, the predicted over the measured time, and the largest
  * difference between the results over the largest result. At the end the geometric means of both ratios, and the least
  * median. Fused with its own D stands beside two specialised calls (fused) and beside one pass (fused-once).
@@ -43,14 +43,14 @@ static const struct {
     [SDDMM_BF16] = {"sddmm-bf16", TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_BF16, false},
 };
 
-/* One thread's own time is what it took a processor: others may use the machine. */
+/* With one thread, measures processor time, since others may use the machine. */
 static double now(int threads) {
     struct timespec t;
     clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Aligned, on huge pages where there are any. */
+/* Aligned memory, on huge pages if possible. */
 static void *numbers(int64_t count, tamis_type type) {
     const size_t huge = (size_t)2 << 20, bytes = ((size_t)count * 4 + huge) / huge * huge;
     float *const x = aligned_alloc(huge, bytes);
@@ -109,7 +109,7 @@ typedef struct settings {
     int threads, width, rounds;
 } settings;
 
-/* What is printed at the end. */
+/* Totals, printed at the end. */
 static struct {
     double log_least, log_median, worst;
     int count;
@@ -152,7 +152,7 @@ static void measure(tamis_device *device, const tamis_sparse *given, const char 
         o.inner = o.width = width;
         o.d_is_b = operations[operation].d_is_b;
         o.threads = threads;
-        o.expected_calls = 1000; /* code that is generated for a K is for many calls, too */
+        o.expected_calls = 1000; /* code generated for a K is for many calls, too */
         o.algorithm = one;
         o.parameters = set->parameters;
         need(tamis_plan_create(device, &S, &o, &all[count].plan));

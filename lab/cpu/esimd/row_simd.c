@@ -1,4 +1,4 @@
-/* esimd-row-simd, the host side of row_simd_kernels.h. */
+/* Host side of row_simd_kernels.h (esimd-row-simd). */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 enum { VLC, NT };
 
-static const double nonzero = 1.6e-9; /* beside moving its rows; fitted as src/cpu/fitted.c says */
+static const double nonzero = 1.6e-9; /* a nonzero, without moving its rows; fitted as src/cpu/fitted.c says */
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     const double seconds = tamis_cpu_predict_untiled(problem, nonzero);
@@ -18,7 +18,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
              "one dot product at a time, each with a reduction of its own");
 }
 
-/* s.4.2: the smallest power of two up to 16 that fills the machine's work items best. The paper's GPU has 4096 work
+/* s.4.2: the smallest power of two up to 16 that best fills the machine's work items. The paper's GPU has 4096 work
    items; here a work item is a thread. */
 static int64_t choose_members(const tamis_problem *problem) {
     int64_t best = 1;

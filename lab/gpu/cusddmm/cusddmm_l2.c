@@ -1,6 +1,6 @@
 /*
- * Host side of cusddmm_l2.simt: `cusddmm-sm-l2` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A); algorithm 4
- * on the device.
+ * Host side of cusddmm_l2.simt: `cusddmm-sm-l2` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A); its
+ * algorithm 4 runs on the device.
  */
 #include <math.h>
 
@@ -18,13 +18,13 @@ enum { STEP = 32, NARROW_MOST = 1 << 16, TILE_MOST = 1 << 30, FIGURES = 3 /* num
 typedef struct l2_state {
     int64_t panels, shared_bytes;
     void *list;                  /* index: the active rows of each tile */
-    void *cells, *panel_entries; /* int64: the tile and the first place of each panel; its first nonzero */
-    void *lines, *across, *from; /* per nonzero: row within the panel, column within the tile, place in S */
+    void *cells, *panel_entries; /* int64: tile and first place of each panel; its first nonzero */
+    void *lines, *across, *from; /* per nonzero: row within the panel, column within the tile, position in S */
 } l2_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     (void)problem;
-    /* 512 as the authors have it leave room for one group where a compiler takes 65 registers, and it takes up to 80 */
+    /* the authors' 512 allow one resident group if a compiler takes 65 registers, and it takes up to 80 */
     parameters[BLOCK] = device->limits.is_cpu ? 64 : 256;
     parameters[TJ] = parameters[TK] = parameters[TI] = parameters[VWARP] = 0; /* 0: by the rules below */
     parameters[STREAM] = TAMIS_CUSDDMM_AUTO;
@@ -46,8 +46,8 @@ static int64_t line_bytes(const tamis_prepared *p, int64_t tk) {
     return (tk + piece_of(p)) * (int64_t)tamis_gpu_real_size(p->problem.type);
 }
 
-/* Where reading the panel matrix once more for each tile costs as much as S once more for each slice, with a tile and a
-   slice that fill L2 together. */
+/* The tile width at which reading the panel matrix once more per tile costs as much as reading S once more per slice,
+   if a tile and a slice together fill L2. */
 static int64_t tile_by_model(const tamis_prepared *p) {
     const int64_t cache = p->device->limits.cache_l2 > 0 ? p->device->limits.cache_l2 : 4 << 20;
     const double elements = (double)cache / (double)tamis_type_size(p->problem.type);
@@ -56,7 +56,7 @@ static int64_t tile_by_model(const tamis_prepared *p) {
     return tile >= (double)most ? most : clamp(tamis_cusddmm_round((int64_t)tile, STEP), 1, most);
 }
 
-/* Returns the slice of the same optimum, but leaves room for STEP rows. */
+/* The slice at the same optimum, with room for STEP rows. */
 static int64_t slice_by_model(const tamis_prepared *p) {
     const int64_t whole = tamis_cusddmm_round(clamp(p->problem.inner, 1, INT32_MAX / 2), STEP);
     const double slice = FIGURES * p->profile.density * (double)p->parameters[TJ];
@@ -65,8 +65,8 @@ static int64_t slice_by_model(const tamis_prepared *p) {
     return tk;
 }
 
-/* Returns the number of rows with which groups of that size fill the multiprocessor, but at most what a group processes
-   at once: with higher panels, such as the paper's, the last groups run alone (lab/notes). */
+/* Rows with which groups of that size fill the multiprocessor, but at most as many as a group processes at once: with
+   higher panels, such as the paper's, the last groups run alone (lab/notes). */
 static int64_t height_by_memory(const tamis_prepared *p) {
     enum { USUAL = 32 };
     const tamis_gpu_limits *const limits = &p->device->limits;
@@ -83,7 +83,7 @@ static tamis_status choose(tamis_prepared *p) {
     if (v[TK] == 0) v[TK] = slice_by_model(p);
     v[TK] = tamis_cusddmm_round(v[TK], STEP);
     if (v[TI] == 0) v[TI] = height_by_memory(p);
-    if (v[VWARP] == 0) /* four pieces a lane of a long slice */
+    if (v[VWARP] == 0) /* four pieces per lane of a long slice */
         for (v[VWARP] = 4; v[VWARP] < 32 && 4 * v[VWARP] * piece_of(p) < v[TK];) v[VWARP] *= 2;
     TRY(tamis_gpu_check_powers(p, BATCH, BATCH));
     if (v[VWARP] & (v[VWARP] - 1) || v[BLOCK] & (v[BLOCK] - 1))
@@ -123,7 +123,7 @@ static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index
                             tamis_gpu_memory("from", s->from)));
 }
 
-/* Makes tiles along the matrix that L2 holds, and in each tile panels of the active rows of the other matrix. */
+/* Builds tiles along the matrix that L2 holds, and in each tile panels of the active rows of the other matrix. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
     l2_state *const s = p->state;

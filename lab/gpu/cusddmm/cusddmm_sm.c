@@ -5,13 +5,13 @@
 #include "lab/gpu/methods.h"
 
 enum { TI, TJ, TK, BLOCK, STREAM, VWARP, BATCH };
-enum { STEP = 32, TILE_LEAST = 64, TILE_USUAL = 96, TILE_MOST = 1 << 15 /* rows that `lines` can tell */ };
+enum { STEP = 32, TILE_LEAST = 64, TILE_USUAL = 96, TILE_MOST = 1 << 15 /* the most rows that `lines` can encode */ };
 
 typedef struct sm_state {
     int64_t panels, shared_bytes;
     void *starts, *entries, *list; /* the tiles of each panel: see structure/panel_index.h */
-    void *lines, *places, *from;   /* per nonzero: row within the panel, row of the tiled matrix, place in S */
-    void *in_place;                /* int32 per panel: nonzeros in tiles that are not copied */
+    void *lines, *places, *from;   /* per nonzero: row within the panel, row of the tiled matrix, position in S */
+    void *in_place;                /* int32 per panel: number of nonzeros in tiles that are not copied */
 } sm_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
@@ -27,7 +27,7 @@ static int64_t line_bytes(const tamis_prepared *p, int64_t tk) {
     return tk * (int64_t)tamis_type_size(p->problem.type);
 }
 
-/* A tile is worth copying if it has at least this many nonzeros: as many rows would be read one by one. */
+/* Fewest nonzeros for which copying a tile pays: they would read as many rows one by one. */
 static int64_t worth_copying(const tamis_prepared *p) { return p->parameters[TJ] / 2; }
 
 /* Takes the longest slice with which TILE_LEAST rows of each matrix fit `memory`, then up to TILE_USUAL rows. */
@@ -49,11 +49,11 @@ static tamis_status choose(tamis_prepared *p) {
     sm_state *const s = p->state;
     int64_t *const v = p->parameters;
     const tamis_gpu_limits *const limits = &p->device->limits;
-    fill_shared(p, limits->shared_most / 2); /* two groups beside each other */
+    fill_shared(p, limits->shared_most / 2); /* two resident groups */
     TRY(tamis_gpu_check_powers(p, BLOCK, BLOCK));
     TRY(tamis_gpu_check_powers(p, VWARP, BATCH));
     while (v[VWARP] * 16 / (int64_t)tamis_type_size(p->problem.type) > STEP)
-        v[VWARP] /= 2; /* a piece a lane at least */
+        v[VWARP] /= 2; /* at least one piece per lane */
     if (v[BLOCK] > limits->group_most) v[BLOCK] = limits->group_most;
     s->shared_bytes = (v[TI] + v[TJ]) * line_bytes(p, v[TK]);
     if (s->shared_bytes > limits->shared_most)
@@ -88,7 +88,7 @@ static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index
             tamis_gpu_memory("in_place", s->in_place)));
 }
 
-/* Makes panels of ti rows, and in each the tiles of tj columns that have nonzeros. */
+/* Builds panels of ti rows, and in each the tiles of tj columns that have nonzeros. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
     sm_state *const s = p->state;

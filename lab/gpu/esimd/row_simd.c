@@ -1,6 +1,6 @@
 /*
- * Host side of row_simd_*.simt (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU), its members as teams
- * of lanes.
+ * Host side of row_simd_*.simt (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU), members are teams of
+ * lanes.
  */
 #include <stdio.h>
 
@@ -19,13 +19,13 @@ typedef struct simd_state {
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
-/* Returns the largest number of pieces of a vector that a lane holds. */
+/* The most pieces of a vector that a lane holds. */
 static int pieces_most(const tamis_prepared *p) {
     const int64_t pieces = LANE_MOST / piece_of(&p->problem);
     return pieces < 4 ? (int)pieces : 4;
 }
 
-/* Returns as many lanes as the longer of the two rows has pieces. */
+/* As many lanes as the longer of the two rows has pieces. */
 static int64_t lanes_of(const tamis_problem *problem) {
     const int64_t longer = problem->inner > problem->width ? problem->inner : problem->width;
     int64_t team = 8;
@@ -33,8 +33,7 @@ static int64_t lanes_of(const tamis_problem *problem) {
     return team;
 }
 
-/* Returns the smallest number of members per row, up to 16, with which the last wave of members fills the device best.
- */
+/* The fewest members per row, up to 16, with which the last wave of members fills the device best. */
 static int64_t members_of(const tamis_problem *problem, const tamis_gpu_device *device, int64_t team) {
     const double resident = (double)device->limits.multiprocessors * (double)device->limits.threads_most / (double)team;
     double best = 0;
@@ -53,14 +52,14 @@ static int64_t members_of(const tamis_problem *problem, const tamis_gpu_device *
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     (void)device;
-    parameters[NT] = 0; /* by the paper's formula; one member a row where the row is the result */
+    parameters[NT] = 0; /* by the paper's formula; one member per row if the row is the result */
     parameters[VLC] = 32;
     parameters[TEAM_LANES] = lanes_of(problem);
 }
 
 static bool can_shuffle(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
 
-/* Sets the parameters, then groups of whole rows. Where a team is a group, members are groups. */
+/* Sets the parameters, then groups of whole rows. If a team is a group, members are groups. */
 static tamis_status choose(tamis_prepared *p) {
     simd_state *const s = p->state;
     int64_t *const v = p->parameters;
@@ -75,7 +74,7 @@ static tamis_status choose(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
-/* `length` is the length of the rows whose vectors PIECES describes. */
+/* `length`: elements of the rows whose vectors PIECES describes. */
 static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions *definitions) {
     const simd_state *const s = p->state;
     const int64_t *const v = p->parameters;
@@ -88,8 +87,8 @@ static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions
     return pieces;
 }
 
-/* Whether a row of A stays in registers, and how many vectors of B may be under way beside it: fewer long ones.
-   `longest`: pieces a lane has of the longest vector. */
+/* Defines whether a row of A stays in registers, and how many vectors of B may be in flight with it: fewer long ones.
+   `longest`: pieces per lane of the longest vector. */
 static void define_vectors(const tamis_prepared *p, int pieces, int longest, tamis_gpu_definitions *definitions) {
     const int64_t piece = piece_of(&p->problem), vector = pieces * p->parameters[TEAM_LANES] * piece;
     tamis_gpu_define(definitions, "HELD", p->problem.inner <= vector);
@@ -202,15 +201,15 @@ static const tamis_gpu_method fused = {
     .keeps = true,
 };
 
-/* Fitted to an H200, as src/gpu/fitted.c. */
+/* Fitted on an H200, as src/gpu/fitted.c. */
 static const struct {
     double times[3];  /* factor on the time of a row that is read, by operation */
-    double sddmm_row; /* seconds for a row of A, shared by each four nonzeros */
-    double row;       /* SpMM and fused: seconds for a row of the output */
+    double sddmm_row; /* seconds per row of A, shared by each four nonzeros */
+    double row;       /* SpMM and fused: seconds per row of the output */
     double begin[3];
 } fitted = {.times = {1.45, 1.1, 1.4}, .sddmm_row = 5.5e-9, .row = 60e-12, .begin = {2e-6, 0, 6e-6}};
 
-/* Groups take whole rows: this is fast where rows have similar lengths, and as slow as the longest row. */
+/* Groups take whole rows: fast if rows have similar lengths, and as slow as the longest row. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double bytes = tamis_gpu_row_bytes(p), longest = tamis_gpu_chain(p, (double)p->evidence->profile.max, bytes);
     const double each = tamis_gpu_row_each(p, bytes) * fitted.times[p->operation];
@@ -218,7 +217,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         p->operation == TAMIS_OP_SDDMM ? fitted.sddmm_row / (1 + p->evidence->profile.mean / 4) : fitted.row;
     prediction->call_seconds =
         tamis_gpu_filling(p, (double)p->nnz * each + (double)p->rows * row) + longest + fitted.begin[p->operation];
-    if (p->once) return; /* nobody asks why */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself",
              (long long)p->evidence->profile.max, 1e3 * longest);

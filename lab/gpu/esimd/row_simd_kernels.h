@@ -1,21 +1,21 @@
 /*
- * What the kernels of esimd-row-simd share (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU): a member
- * is a team, its vectors are spread over the lanes' registers, LANE_REALS in each; blocks of VLC column indices are
- * loaded ahead and handed round within the team.
+ * Shared by the kernels of esimd-row-simd (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU): a member
+ * is a team; its vectors are distributed over the lanes' registers, LANE_REALS in each; blocks of VLC column indices
+ * are loaded ahead and exchanged within the team.
  *
- * Definitions: VLC, BATCH (entries whose sums are under way together, divides VLC), ROWS (rows of S a group), HELD (1
- * where a whole row of A fits a member's vector).
+ * Definitions: VLC, BATCH (entries whose sums are reduced together; divides VLC), ROWS (rows of S per group), HELD (1
+ * if a whole row of A fits a member's vector).
  */
 #define LANE_REALS (PIECES * PIECE)
 #define SLICE      (TEAM * LANE_REALS)
-#define OWN        (VLC > TEAM ? VLC / TEAM : 1) /* entries of a block that a lane holds: entry j is with lane j % TEAM */
+#define OWN        (VLC > TEAM ? VLC / TEAM : 1) /* entries of a block per lane: lane j % TEAM holds entry j */
 
 /* After the reduction of a batch lane l holds the sums from number l / PER_SUM * PER_LANE on. */
 #define PER_SUM    (BATCH < TEAM ? TEAM / BATCH : 1)
 #define PER_LANE   (BATCH > TEAM ? BATCH / TEAM : 1)
 #define MINE(lane) ((lane) / PER_SUM * PER_LANE)
 
-/* Loads a vector of a row from element `from` on, with zeros past the end of the row. */
+/* Loads a vector of a row from element `from` on, zero-padded past the row's end. */
 FUNCTION void load_vector(const int wide, real *to, GLOBAL const element *row, int lane, int64 from, int64 inner) {
     UNROLL
     for (int p = 0; p < PIECES; p++) {
@@ -33,15 +33,14 @@ FUNCTION real multiply(real sum, const real *x, const real *y) {
     return sum;
 }
 
-/* Loads this lane's part of the block of columns that begins at `at`. Past `end` it repeats the last column. */
+/* Loads this lane's part of the block of columns that begins at `at`. Past `end` the last column is repeated. */
 FUNCTION void load_block(simt_team team, index *own, GLOBAL const index *columns, int64 at, int64 end) {
     UNROLL
     for (int i = 0; i < OWN; i++) own[i] = columns[min64(at + i * TEAM + team.lane, end - 1)];
 }
 
-/* With ROTATES a batch finds its columns at the front of `own`: this puts those of the next batch there. `s` is the
- * batch's place.
- */
+/* With ROTATES the current batch's columns are at the front of `own`: this moves the next batch's there. `s`: the
+   batch's place. */
 FUNCTION void rotate_block(index *own, int s) {
     if ((s + BATCH) % TEAM == 0) {
         const int by = BATCH > TEAM ? BATCH / TEAM : 1;
@@ -50,7 +49,7 @@ FUNCTION void rotate_block(index *own, int s) {
     }
 }
 
-/* Returns column `first` + j of the block. A device without shuffles reads it again, from its cache. */
+/* Column `first` + j of the block. A device without shuffles reads it again, from its cache. */
 FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index *columns, int64 at, int64 end,
                             int first, int j) {
 #if defined(ROTATES)

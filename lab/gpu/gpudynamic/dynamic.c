@@ -27,7 +27,7 @@ static bool is_dense(const tamis_prepared *p) {
     return p->profile.sorted && p->profile.density * 1e6 > (double)p->parameters[THRESHOLD];
 }
 
-/* The candidates of the paper for equal nonzeros: sizes of groups and grids. */
+/* The paper's candidates for equal nonzeros: sizes of groups and grids. */
 static void sweep_grids(const tamis_prepared *p, tamis_gpu_candidates *candidates) {
     for (int block = 32; block <= 1024 && block <= p->device->limits.group_most; block *= 2) {
         tamis_gpu_candidate(candidates, "block=%d,grid=0", block);
@@ -35,7 +35,7 @@ static void sweep_grids(const tamis_prepared *p, tamis_gpu_candidates *candidate
     }
 }
 
-/* The candidates of the paper for tiles: slices of K, rows in shared memory, sizes of groups. */
+/* The paper's candidates for tiles: slices of K, rows in shared memory, sizes of groups. */
 static void sweep_tiles(const tamis_prepared *p, const char *reduce, tamis_gpu_candidates *candidates) {
     static const int heights[] = {0, 32, 64, 128, 256};
     for (int block = 64; block <= 1024 && block <= p->device->limits.group_most; block *= 2)
@@ -51,7 +51,7 @@ static tamis_status prepare(tamis_prepared *p) {
                                            : v[DENSE] == AS_WRITTEN ? &tamis_gpudynamic_shared_method
                                                                     : &tamis_gpudynamic_preprocessing_method;
     tamis_gpu_candidates candidates = {.count = 0};
-    /* fp atomics only where any order is welcome */
+    /* floating-point atomics only if any order is allowed */
     const char *const reduce = !dense ? "" : p->problem.deterministic ? ",reduce=1" : ",reduce=0";
     if (!v[TUNE] || p->problem.once) {
         char block[32] = "";

@@ -1,6 +1,6 @@
 /*
- * Host side of dynamic_convert.simt: CSR becomes COO at every call, then equal nonzeros a work-item (Costa et al.:
- * Efficient SDDMM Algorithms on GPU, s.5).
+ * Host side of dynamic_convert.simt: converts CSR to COO at every call, then gives each work-item equally many nonzeros
+ * (Costa et al.: Efficient SDDMM Algorithms on GPU, s.5).
  */
 #include "base/papers.h"
 #include "base/status.h"
@@ -11,14 +11,14 @@
 enum { BLOCK, GRID, BATCH };
 
 typedef struct convert_state {
-    int64_t share; /* nonzeros a work-item */
+    int64_t share; /* nonzeros per work-item */
 } convert_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
     parameters[BLOCK] = device->limits.is_cpu ? 32 : 128;
-    parameters[GRID] = 0; /* so many that each work-item has one step */
-    /* four, as the paper has it, costs more work-items than it saves loads of A; one where there are few nonzeros */
+    parameters[GRID] = 0; /* 0: one step per work-item */
+    /* the paper's four costs more work-items than it saves loads of A; one if there are few nonzeros */
     parameters[BATCH] = problem->nnz < device->limits.multiprocessors * threads ? 1 : 2;
 }
 
@@ -30,7 +30,8 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_gpu_check_powers(p, BATCH, BATCH));
     if (v[BLOCK] > p->device->limits.group_most) v[BLOCK] = p->device->limits.group_most;
     const int64_t most = p->device->limits.groups_most[0], grid = v[GRID] && v[GRID] < most ? v[GRID] : most;
-    const int64_t each = (problem->nnz - 1) / (grid * v[BLOCK]) + 1; /* a batch, if groups are not counted */
+    const int64_t each =
+        (problem->nnz - 1) / (grid * v[BLOCK]) + 1; /* a batch, unless the number of groups is limited */
     ((convert_state *)p->state)->share = problem->nnz > 0 ? (each + v[BATCH] - 1) / v[BATCH] * v[BATCH] : v[BATCH];
     p->scratch_bytes = (size_t)problem->nnz * tamis_index_size(problem->index_type);
     if (problem->nnz == 0) return TAMIS_OK;
@@ -42,7 +43,7 @@ static tamis_status prepare(tamis_prepared *p) {
     return tamis_gpu_expand_rows_ready(p->device, problem);
 }
 
-/* Every call converts, into scratch. */
+/* Every call converts into scratch. */
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t share = ((const convert_state *)p->state)->share, each = share * p->parameters[BLOCK];
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);

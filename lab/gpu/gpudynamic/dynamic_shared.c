@@ -14,20 +14,19 @@ enum { STORE, ADD_OUT, ADD_SUMS, PUT, ADD, LAST }; /* modes of the kernel */
 enum { FINISHING_GROUP = 64, TILE_BYTES = 32 << 10, TILE_LEAST = 32 /* rows */ };
 
 typedef struct shared_state {
-    int64_t team, group;          /* lanes that hold the slices of one row; work-items of a group */
-    int64_t parts;                /* parts of K; each is a launch or a group along y */
+    int64_t team, group;          /* lanes of a row's slices; work-items of a group */
+    int64_t parts;                /* parts of K: launches, or groups along y */
     int64_t bytes;                /* shared memory of the tile */
     void *starts, *list, *within; /* for gpudynamic-preprocessing: see structure/panel_index.h */
 } shared_state;
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
-/* Four lanes an entry, whose 16-byte reads are two each; on processors a work-item a row, as the paper's text has it.
- */
+/* Four lanes per entry, with two 16-byte reads each; on processors one work-item per row, as in the paper's text. */
 static void set_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const bool is_cpu = device->limits.is_cpu;
     parameters[TK] = problem->type == TAMIS_F64 ? 16 : 32;
-    parameters[TJ] = 0; /* as many rows as fill TILE_BYTES */
+    parameters[TJ] = 0; /* 0: as many rows as fill TILE_BYTES */
     parameters[GRID] = 0;
     parameters[REDUCE] = problem->deterministic;
     parameters[LANES] = is_cpu ? 1 : 4;
@@ -44,7 +43,7 @@ static void indexed_defaults(const tamis_problem *problem, const tamis_gpu_devic
     parameters[BLOCK] = device->limits.is_cpu ? 32 : 256;
 }
 
-/* Returns the requested number of rows, or as many as fill TILE_BYTES, but no more than there are. */
+/* The requested number of rows, or as many as fill TILE_BYTES, but no more than there are. */
 static int64_t tile_bytes(const tamis_prepared *p, int64_t slices) {
     const int64_t row = slices * p->parameters[TK] * (int64_t)tamis_type_size(p->problem.type);
     const int64_t most = p->device->limits.shared_most, room = most < TILE_BYTES ? most : TILE_BYTES;
@@ -52,9 +51,9 @@ static int64_t tile_bytes(const tamis_prepared *p, int64_t slices) {
     return (p->parameters[TJ] ? p->parameters[TJ] : fits) * row;
 }
 
-/* Slices of K that one team holds side by side: all of K where that is no more than 32 lanes and the tile fits. Devices
-   without shuffles take a slice a launch: a team would be a group there, and groups of less than a warp read tiles that
-   were not whole (NVIDIA's OpenCL, where lanes part on the way through load_tile). */
+/* Slices of K that one team holds: all of K if that takes at most 32 lanes and the tile fits. Devices without shuffles
+   take one slice per launch: a team would be a group there, and groups smaller than a warp read incomplete tiles
+   (NVIDIA's OpenCL, where lanes diverge in load_tile). */
 static int64_t choose_slices(const tamis_prepared *p) {
     const int64_t slices = (p->problem.inner + p->parameters[TK] - 1) / p->parameters[TK];
     int64_t held = 1;
@@ -75,7 +74,7 @@ static tamis_status choose(tamis_prepared *p) {
     if (p->problem.deterministic && !v[REDUCE])
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "parameters: reduce = 0 adds floats in whatever order: with any_order = true only");
-    while (v[LANES] > 1 && v[TK] / v[LANES] < piece_of(&p->problem)) v[LANES] /= 2; /* a lane has a piece at least */
+    while (v[LANES] > 1 && v[TK] / v[LANES] < piece_of(&p->problem)) v[LANES] /= 2; /* at least one piece per lane */
     const int64_t slices = choose_slices(p), width = slices * v[TK];
     if (v[BLOCK] > p->device->limits.group_most) v[BLOCK] = p->device->limits.group_most;
     s->bytes = tile_bytes(p, slices);
@@ -148,7 +147,7 @@ static tamis_status launch_tiles(const tamis_prepared *p, void *stream, const ta
                             tamis_gpu_integer("slice", slice), tamis_gpu_integer("mode", mode)));
 }
 
-/* Launches the parts one after another, so that each sample has one writer. */
+/* Launches the parts in sequence, so that each sample has one writer. */
 static tamis_status execute_in_order(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t parts = ((const shared_state *)p->state)->parts;
     for (int64_t i = 0; i < parts; i++)
@@ -159,7 +158,7 @@ static tamis_status execute_in_order(const tamis_prepared *p, void *stream, cons
 static tamis_status execute_atomically(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const tamis_gpu_runtime *const runtime = p->device->runtime;
-    /* not where parts would be scaled one by one: an infinite value times two parts is not that times their sum */
+    /* not if parts would be scaled separately: an infinite value times two parts is not that times their sum */
     const bool linear = problem->edge == TAMIS_EDGE_MASK || (problem->edge == TAMIS_EDGE_SCALE && !problem->has_values);
     const bool plain = problem->type == TAMIS_F32 || problem->type == TAMIS_F64;
     const bool into_out = linear && plain && x->beta == 0;

@@ -12,7 +12,7 @@ enum { VECTOR = 4, WARPS_MOST = 8 /* warps that share K without WMT, as in the p
 
 typedef struct preds_state {
     int64_t group;     /* work-items */
-    void *row_indices; /* the row of each nonzero, of the index type; NULL: the kernel searches for it */
+    void *row_indices; /* the row of each nonzero, of the index type; NULL: found by binary search */
 } preds_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
@@ -23,7 +23,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[COO] = !problem->once;
 }
 
-/* Returns the number of teams that share K: one, or without WMT one per slice of K while the group has room. */
+/* Number of teams that share K: one, or without WMT one per slice of K, as far as the group has room. */
 static int64_t slices_of(const tamis_prepared *p, int64_t slice) {
     const int64_t *const v = p->parameters;
     const int64_t one = ((const preds_state *)p->state)->group, most = p->device->limits.group_most;
@@ -56,7 +56,7 @@ static tamis_status prepare(tamis_prepared *p) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
     const int64_t slices = slices_of(p, v[LANES] * piece);
     s->group *= slices;
-    if (p->problem.once) v[COO] = 0; /* a single call does not pay for them */
+    if (p->problem.once) v[COO] = 0; /* does not pay for a single call */
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)s->group, (int)v[LANES]);
     tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[LANES], 1);

@@ -1,13 +1,12 @@
 /*
  * SDDMM by kernels that launch kernels (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels, s.5.6; CUDA only): a parent
- * work-item a row of S starts a child of one work-item a nonzero of that row. Unlike the dense grid there are no empty
- * blocks, but every row costs a launch, and rows far shorter than GROUP leave most of their child idle. Empty rows
- * launch nothing.
+ * work-item per row of S launches a child kernel with one work-item per nonzero of that row (dynamic parallelism).
+ * Unlike the dense grid there are no empty blocks, but every row costs a launch, and rows far shorter than GROUP leave
+ * most of their child idle. Empty rows launch nothing.
  *
- * The device keeps only so many launches pending (2048 unless the context says otherwise), so the host starts the
- * parent for `first` .. `last` of that many rows; a launch that is refused all the same is made up for by the parent
- * itself.
- * Shared memory: none. Registers: 3 PIECE reals.
+ * The device limits pending launches (2048 by default), so the host launches the parent for rows `first` .. `last`, at
+ * most that many; if a launch is refused nevertheless, the parent does its work. Shared memory: none. Registers: 3
+ * PIECE reals.
  */
 #define LAUNCHES_KERNELS 1
 #include "simt.h"
@@ -21,7 +20,7 @@ FUNCTION void samples(const int wide, int64 t, int64 step, int64 end, const inde
         finish_sample(out, values, t, dot(wide, x, b + (int64)columns[t] * b_stride, inner), EDGE_ARGUMENTS);
 }
 
-/* The nonzeros begin .. end of a row of S; x is that row of A. */
+/* Nonzeros begin .. end - 1 of a row of S; x is that row of A. */
 KERNEL row_child(int64 begin, int64 end, const index *restrict columns, const element *restrict values,
                  const element *restrict x, const element *restrict b, int64 b_stride, int64 inner, sample *out,
                  EDGE_PARAMETERS, int wide) {

@@ -1,4 +1,4 @@
-/* What the study's methods (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels) share on the host. */
+/* Shared by the host sides of the study's methods (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels). */
 #include "lab/gpu/study/study.h"
 
 #include "base/status.h"

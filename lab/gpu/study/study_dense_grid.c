@@ -7,7 +7,7 @@
 #include "lab/gpu/methods.h"
 #include "lab/gpu/study/study.h"
 
-/* Blocks have 128 columns: narrower ones would be emptier still. */
+/* Blocks have 128 columns: narrower ones would have even fewer nonzeros. */
 static int64_t grid_x(const tamis_prepared *p) {
     return tamis_study_groups(p, 0, tamis_study_blocks(p->problem.cols, p->parameters[TAMIS_STUDY_BLOCK]));
 }
@@ -54,7 +54,7 @@ static tamis_status prepare_fused(tamis_prepared *p) {
     static const char *const file = "study_fused_grid.simt";
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(tamis_study_block(p));
-    tamis_study_slice(p, 3); /* a sample, and an index of up to two reals */
+    tamis_study_slice(p, 3); /* a sample, and an index that may take two reals */
     if (!in_place(p)) p->scratch_bytes = (size_t)(p->problem.rows * p->problem.width) * sizeof(float);
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);

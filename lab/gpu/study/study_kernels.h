@@ -1,14 +1,14 @@
 /*
- * What the study's kernels (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels) share. There a work-item makes a whole
- * sample: it walks along a row of A and a row of B by itself, PIECE elements at a time, into PIECE sums that do not
- * wait for each other. Where a group stays in one row of S it keeps that row of A in shared memory, as reals, SLICE of
- * them at a time (SLICE: a multiple of 8).
+ * Shared by the study's kernels (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels). There a work-item computes a
+ * whole sample: it walks along a row of A and a row of B by itself, PIECE elements at a time, into PIECE independent
+ * sums. If a group stays in one row of S it keeps that row of A in shared memory, as reals, SLICE of them at a time
+ * (SLICE: a multiple of 8).
  *
- * The inner width comes at run time: an exact one makes compilers unroll whole rows into registers.
+ * The inner width is a run-time argument: a constant makes compilers unroll whole rows into registers.
  */
 
-/* Loops are unrolled by hand: a row's loop to eight elements under way, which leaves no register spilled, and loops
-   around it not at all. */
+/* Loops are unrolled by hand: a row's loop to eight elements in flight, without spilling registers; the loop around it
+   not at all. */
 #define ONE_BY_ONE _Pragma("unroll 1")
 #if PIECE == 8
 #define EIGHT_ELEMENTS _Pragma("unroll 1")
@@ -30,7 +30,7 @@ FUNCTION real total(const real *part) {
     return sum;
 }
 
-/* <x, y>, both read from memory */
+/* <x, y>, both from memory */
 FUNCTION real dot(const int wide, GLOBAL const element *x, GLOBAL const element *y, int64 inner) {
     real part[PIECE], p[PIECE], q[PIECE];
     clear(part);
@@ -45,8 +45,8 @@ FUNCTION real dot(const int wide, GLOBAL const element *x, GLOBAL const element 
 }
 
 /*
- * <x, y> for every work-item of the group that is `active`, where x is the same for all: through `slice`, SLICE shared
- * reals. Reached by the whole group.
+ * <x, y> for every work-item of the group that is `active`, with the same x for all: staged through `slice`, SLICE
+ * shared reals. Must be reached by the whole group.
  */
 #if defined(SLICE)
 FUNCTION real group_dot(const int wide, LOCAL real *slice, GLOBAL const element *x, GLOBAL const element *y, int active,
@@ -56,7 +56,7 @@ FUNCTION real group_dot(const int wide, LOCAL real *slice, GLOBAL const element 
     ONE_BY_ONE
     for (int64 from = 0; from < inner; from += SLICE) {
         const int64 end = min64(from + SLICE, inner);
-        group_barrier(); /* the slice before has been used */
+        group_barrier(); /* the previous slice is no longer needed */
         ONE_BY_ONE
         for (int64 at = from + LOCAL_ID * PIECE; at < end; at += GROUP * PIECE) {
             load_row_piece(q, x, at, end, wide);
@@ -77,7 +77,7 @@ FUNCTION real group_dot(const int wide, LOCAL real *slice, GLOBAL const element 
 }
 #endif
 
-/* The first of the nonzeros begin .. end of a row, with rising columns, whose column is not below `column`. */
+/* Binary search: the first nonzero in begin .. end - 1 of a row, with sorted columns, whose column is >= `column`. */
 FUNCTION int64 first_from(GLOBAL const index *columns, int64 begin, int64 end, int64 column) {
     while (begin < end) {
         const int64 middle = begin + (end - begin) / 2;

@@ -1,6 +1,6 @@
 /*
  * Host side of study_row_blocks.simt (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels, s.5.4). The pattern of a plan
- * is fixed, so the block offsets are made with the plan, on the device; the host never sees them.
+ * is fixed, so the plan computes the block offsets once, on the device; the host never reads them.
  */
 #include "base/papers.h"
 #include "base/status.h"
@@ -48,7 +48,7 @@ static tamis_status prepare(tamis_prepared *p) {
     return make_offsets(p);
 }
 
-/* At most as many blocks as whole ones and one more a row, and never more than nonzeros. */
+/* Upper bound of the number of blocks: whole ones and one more per row, but no more than nonzeros. */
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK], nnz = p->problem.nnz;
     const int64_t bound = nnz / block + p->problem.rows;

@@ -10,7 +10,7 @@
 enum { SPMM, SAMPLE, SOFTMAX }; /* kernels */
 
 typedef struct spmm_state {
-    bool swapped; /* rows lie along x of the grid */
+    bool swapped; /* rows are along x of the grid */
 } spmm_state;
 
 /* A tile is as wide as C, from a warp to 128. */
@@ -30,7 +30,7 @@ static tamis_status add_spmm(tamis_prepared *p, const char *kernel, bool swapped
     return tamis_gpu_add_kernel(p, SPMM, "study_spmm.simt", kernel, &definitions, 0);
 }
 
-/* out = alpha * (weights on S) dense + beta * out */
+/* out = alpha * (S with `weights`) dense + beta * out */
 static tamis_status multiply(const tamis_prepared *p, void *stream, const tamis_operands *x, tamis_place weights,
                              tamis_place dense, int64_t dense_stride) {
     const tamis_problem *const problem = &p->problem;

@@ -17,7 +17,7 @@ typedef struct map_state {
 
 static tamis_place place_of(const void *memory) { return (tamis_place){(void *)(uintptr_t)memory, 0}; }
 
-/* What the host makes before it goes to the device. */
+/* The map, built on the host and then copied to the device. */
 typedef struct thread_map {
     void *offsets;    /* a copy of the pattern's */
     void *map;        /* the nonzero of each work-item, of the offsets' type; -1: padding */

@@ -1,6 +1,6 @@
 /*
- * Host side of the methods that give every nonzero a work-item by its number alone (Lin, Hsu, Chen: SpMM, SDDMM and
- * SDDMM_SpMM Kernels, s.5.1, 5.3), and of the one that starts a kernel a row (s.5.6).
+ * Host side of the methods with one work-item per nonzero (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels, s.5.1,
+ * 5.3), and of the one that launches a kernel per row (s.5.6).
  */
 #include "base/papers.h"
 #include "base/status.h"
@@ -58,7 +58,7 @@ static const tamis_gpu_method shared = {
 /* ------------------------------------------------------------------------------------------ study-child-kernels */
 
 enum { WAVE = 1 };       /* the parameter: rows per launch of the parent */
-enum { PENDING = 2048 }; /* pending launches that a device allows by default */
+enum { PENDING = 2048 }; /* default limit of a device's pending launches */
 
 static void child_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     tamis_study_row_defaults(problem, device, parameters);
@@ -73,7 +73,7 @@ static tamis_status prepare_children(tamis_prepared *p) {
     return tamis_gpu_add_kernel(p, 0, "child_kernels.cu", "child_kernels", &definitions, 0);
 }
 
-/* A parent ends after its children. So waves do not overlap, and no more launches are pending than one wave has. */
+/* A parent ends after its children. So waves do not overlap, and at most one wave's launches are pending. */
 static tamis_status execute_children(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK], wave = p->parameters[WAVE], rows = p->problem.rows;
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);

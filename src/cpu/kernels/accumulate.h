@@ -8,9 +8,9 @@
  * Accumulators hold lanes in the order of runs (vector.h), not of columns. Only this file uses them.
  *
  * A block of up to SUM_BLOCK vectors of the output row stays in registers for the whole segment; wider rows are
- * computed block by block. Blocks of up to three vectors keep several sets of sums, so that consecutive multiply-adds
- * do not wait for each other. Rows of up to NARROW_SUMS_MOST elements have their own loops (narrow_sums.h). Moves: a
- * row of B per nonzero, and at most one output row per segment.
+ * computed block by block. Blocks of up to three vectors keep several sets of sums, to hide the latency of
+ * multiply-adds. Rows of up to NARROW_SUMS_MOST elements have their own loops (narrow_sums.h). Moves: a row of B per
+ * nonzero, and at most one output row per segment.
  */
 #ifndef TAMIS_CPU_KERNELS_ACCUMULATE_H
 #define TAMIS_CPU_KERNELS_ACCUMULATE_H
@@ -24,31 +24,32 @@
 #define SUM_BLOCK 8
 #endif
 
-/* A row that takes several blocks is computed with its neighbours, as many as have so many bytes of rows of B: the next
+/* Rows of several blocks are computed in groups of neighbours, whose rows of B have about this many bytes: the next
    block finds them in L1. */
 enum { SUM_GROUP_BYTES = 8192 };
 
-/* Bytes ahead at which columns and weights are prefetched if rows of B are: the rows drive the hardware prefetcher,
-   which then does not follow columns and weights. */
+/* Prefetch distance of columns and weights, in bytes, if rows of B are prefetched: those occupy the hardware
+   prefetcher, which then does not follow columns and weights. */
 enum { SUM_INDEX_AHEAD = 512 };
 
-/* If rows have so many nonzeros on average, several sets of sums pay off, as far as registers hold them. */
+/* Mean nonzeros per row from which several sets of sums pay off, as far as registers suffice. */
 enum { SUM_LONG_ROW = 24 };
 
 /*
- * A block of `count` vectors, from element `first` on. If `over` is set, the last vector is not after the one before it
- * but at `last` bytes, where it ends with the row: a few columns are in both. Rows of less than a vector have `tail`.
+ * A block of `count` vectors, from element `first` on. With `over`, the last vector does not follow the previous one
+ * but begins at byte `last`, so that it ends with the row: a few columns are in both. Rows shorter than a vector have
+ * `tail`.
  */
 typedef struct sum_shape {
     int64_t first, last;
-    int count, over, tail; /* count and over are constants */
+    int count, over, tail; /* count and over are compile-time constants */
 } sum_shape;
 
 INLINE const char *sum_place(const char *row, const sum_shape *shape, tamis_type type, int k) {
     return row + (shape->over && k == shape->count - 1 ? shape->last : k * LANES * element_bytes(type));
 }
 
-/* Vector k of a row. The vectors before one that overlaps are a run. */
+/* Loads vector k of a row. The vectors before an overlapping one are a run. */
 INLINE vector sum_load(const char *row, const sum_shape *shape, tamis_type type, int k) {
     const char *const p = sum_place(row, shape, type, k);
     if (shape->tail) return vector_load_tail(p, type, shape->tail);
@@ -56,7 +57,7 @@ INLINE vector sum_load(const char *row, const sum_shape *shape, tamis_type type,
                                                 : run_load(p, type, k, shape->count - shape->over);
 }
 
-/* Writes a row, or its part in the block. All is read before anything is written, since vectors may overlap. */
+/* Stores a row, or its part in the block. Loads everything before it stores, since vectors may overlap. */
 INLINE void sum_store(char *out, const sum_shape *shape, tamis_type type, vector *sum, real scale, real beta) {
     const int whole = shape->count - shape->over;
 #pragma GCC unroll 16
@@ -75,8 +76,8 @@ INLINE void sum_store(char *out, const sum_shape *shape, tamis_type type, vector
     if (shape->over) vector_store(out + shape->last, type, sum[whole]);
 }
 
-/* Rows that no cache keeps go past the caches, which else would read them from memory before they are overwritten. All
-   vectors are whole lines (sum_streams), and sum_fence comes before anybody reads them. */
+/* Stores past the caches (non-temporal), for rows that no cache keeps: a normal store would first read the line from
+   memory. All vectors are whole lines (sum_streams), and sum_fence precedes the first reader. */
 INLINE void sum_stream(char *out, const sum_shape *shape, tamis_type type, vector *sum, real scale) {
 #if AVX_BYTES == 64
 #pragma GCC unroll 16
@@ -96,8 +97,8 @@ static void sum_fence(const sum_arguments *arguments) {
 }
 
 #if !defined(TAMIS_KERNEL_F64)
-/* The same into a row of reals whose inputs have 16 bits, put back in order. It is not inlined, since it runs once per
-   row and there are many instances of blocks. */
+/* The same into a row of reals from 16-bit inputs, in column order. Not inlined, since it runs once per row and blocks
+   have many instances. */
 static __attribute__((noinline)) void sum_store_reals(char *out, sum_shape shape, tamis_type type, vector *sum,
                                                       real scale, real beta) {
     const int whole = shape.count - shape.over;
@@ -126,7 +127,7 @@ static __attribute__((noinline)) void sum_store_reals(char *out, sum_shape shape
 }
 #endif
 
-/* The row of B that nonzero t + ahead reads; columns, and weights if there are any, that are still farther ahead. */
+/* Prefetches the row of B of nonzero t + ahead; and columns, and weights if any, still farther ahead. */
 INLINE void sum_prefetch(const char *b, int64_t b_stride, const char *columns, int64_t t, const real *w, int64_t ahead,
                          int64_t lines, int wide_columns) {
     __builtin_prefetch(column_pointer(columns, t, wide_columns) + SUM_INDEX_AHEAD);
@@ -134,7 +135,7 @@ INLINE void sum_prefetch(const char *b, int64_t b_stride, const char *columns, i
     prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, lines);
 }
 
-/* Adds the products of `n` nonzeros to `sum`. `step` is that of the weights: 0 if all are the one at w. */
+/* Adds the products of `n` nonzeros to `sum`. `step` is the weights' stride: 0 if all are the one at w. */
 INLINE void sum_nonzeros(vector *sum, const char *b, int64_t b_stride, const char *columns, int64_t n, const real *w,
                          int64_t step, int64_t ahead, tamis_type type, int wide_columns, const sum_shape *shape) {
     const int count = shape->count, sets = count == 1 ? 4 : count <= 3 ? 2 : 1;
@@ -182,16 +183,16 @@ INLINE void sum_nonzeros(vector *sum, const char *b, int64_t b_stride, const cha
 /* One block of the rows or segments of a call. */
 typedef struct sum_call {
     const sum_arguments *arguments;
-    const segment *segments; /* NULL for whole rows from `row` on */
+    const segment *segments; /* NULL: whole rows from `row` on */
     int64_t row, count;
     const real *weights;
     int64_t first, last; /* see sum_shape */
     int tail;
-    int64_t blocks; /* of SUM_BLOCK vectors one after another, for sum_rows; else 1 */
+    int64_t blocks; /* consecutive blocks of SUM_BLOCK vectors, for sum_rows; else 1 */
 } sum_call;
 
-/* Rows up to `end_row` of one block, one nonzero after another, testing only the end of the row: a row of a few
-   nonzeros costs as much as a mispredicted branch. Returns the nonzero after them. */
+/* Computes the rows up to `end_row` of one block, one nonzero after another, testing only for the end of the row: a row
+   of a few nonzeros costs as much as a mispredicted branch. Returns the nonzero after them. */
 INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row, int64_t t, tamis_type type,
                               int wide_columns, int wide_offsets, int ones, int stream, int64_t ahead,
                               const sum_shape *shape) {
@@ -225,7 +226,7 @@ INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row
     return t;
 }
 
-/* The same with and without prefetching: the last rows have nothing ahead of them. */
+/* The same with and without prefetching: the last rows have nothing left to prefetch. */
 INLINE void sum_rows_short(const sum_call *call, tamis_type type, int wide_columns, int wide_offsets, int ones,
                            int stream, const sum_shape *shape) {
     const sum_arguments *const arguments = call->arguments;
@@ -243,7 +244,7 @@ INLINE void sum_rows_short(const sum_call *call, tamis_type type, int wide_colum
     sum_short_rows(call, ahead_end, end, t, type, wide_columns, wide_offsets, ones, stream, 0, shape);
 }
 
-/* Several sets of sums, or blocks, for rows of so many nonzeros that the cost of a row does not matter. If a row takes
+/* Several sets of sums, or blocks, for rows with so many nonzeros that the cost per row is negligible. If a row takes
    several whole blocks, the second finds the row's columns, and often its rows of B, in L1. */
 INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_columns, int ones, int stream,
                           const sum_shape *shape) {
@@ -255,7 +256,7 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
     int64_t begin = column_at(offsets, call->row, arguments->wide_offsets);
     const char *columns = column_pointer(arguments->columns, begin, wide_columns);
     static const real one = 1;
-    const int64_t step = ones ? 0 : 1; /* a constant */
+    const int64_t step = ones ? 0 : 1; /* a compile-time constant */
     const real *w = ones ? &one : call->weights;
     char *out = arguments->out + call->row * out_stride;
     for (int64_t row = call->row + 1; row <= call->row + call->count; row++, out += out_stride) {
@@ -282,7 +283,7 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
     }
 }
 
-/* Whole rows that are stored in the type of the inputs and not added to what is there: nearly all. */
+/* Whole rows that are stored in the type of the inputs and overwrite the output: nearly all calls. */
 INLINE void sum_rows_of(const sum_call *call, tamis_type type, int wide_columns, int ones, int stream,
                         const sum_shape *shape) {
     const sum_arguments *const arguments = call->arguments;
@@ -346,7 +347,7 @@ INLINE void sum_segments(const sum_call *call, tamis_type type, int wide_columns
         }
 #if !defined(TAMIS_KERNEL_F64)
         if (type != REAL && arguments->real_out) {
-            vector kept[SUM_BLOCK]; /* `sum` itself stays in registers */
+            vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
 #pragma GCC unroll 16
             for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
             sum_store_reals(arguments->out + seg.row * arguments->out_stride + shape->first * (int64_t)sizeof(real),
@@ -359,8 +360,8 @@ INLINE void sum_segments(const sum_call *call, tamis_type type, int wide_columns
     }
 }
 
-/* The body of an instance, in which count and wide_columns are constants. bf16's vectors come in pairs, so an even
-   number of them has no vector that overlaps. */
+/* Body of an instance, with constant count and wide_columns. bf16's vectors come in pairs, so an even number of them
+   has no overlapping vector. */
 INLINE void sum_block(const sum_call *call, int wide_columns, int count, int tail) {
     const int over = count > 1 && (TAMIS_KERNEL_TYPE != TAMIS_BF16 || count % 2);
     const sum_shape shape = {call->first, call->last, count, over, tail};
@@ -370,8 +371,8 @@ INLINE void sum_block(const sum_call *call, int wide_columns, int count, int tai
         sum_segments(call, TAMIS_KERNEL_TYPE, wide_columns, &shape);
 }
 
-/* The instances, by the width of column indices and the number of vectors; 0 is less than one. They are functions of
-   their own, so that each has all registers to itself. */
+/* The instances, by the width of column indices and the number of vectors; 0: less than one. Separate functions, so
+   that each has all registers to itself. */
 typedef void sum_instance(const sum_call *call);
 
 static void sum_32_0(const sum_call *call) { sum_block(call, 0, 1, call->tail); }
@@ -404,12 +405,12 @@ static sum_instance *const sum_instances[2][10] = {
     {sum_32_0, sum_32_1, sum_32_2, sum_32_3, sum_32_4, sum_32_5, sum_32_6, sum_32_7, sum_32_8, sum_32_16},
     {sum_64_0, sum_64_1, sum_64_2, sum_64_3, sum_64_4, sum_64_5, sum_64_6, sum_64_7, sum_64_8, sum_64_16}};
 
-/* Whole rows written past the caches have instances of their own: with both in one, rows that stay in a cache took up
-   to 7 % longer. Blocks of other sizes are written as usual. */
+/* Non-temporal stores of whole rows have their own instances: in one instance with normal stores, rows that stay in a
+   cache took up to 7 % longer. Blocks of other sizes are stored normally. */
 #if AVX_BYTES == 64
 INLINE void sum_past(const sum_call *call, int wide_columns, int count) {
     const sum_shape shape = {call->first, call->last, count, count > 1, 0};
-    if (TAMIS_KERNEL_TYPE == REAL) sum_rows(call, REAL, wide_columns, 1, &shape); /* others do not stream */
+    if (TAMIS_KERNEL_TYPE == REAL) sum_rows(call, REAL, wide_columns, 1, &shape); /* other types do not stream */
 }
 static void sum_past_32_2(const sum_call *call) { sum_past(call, 0, 2); }
 static void sum_past_32_4(const sum_call *call) { sum_past(call, 0, 4); }
@@ -426,8 +427,8 @@ static sum_instance *const sum_past_instances[2][10] = {
 static sum_instance *const sum_past_instances[2][10] = {{NULL}};
 #endif
 
-/* How many vectors the next block has if `left` elements of the row are left; 0: less than one. A block that is less
-   than a vector would overlap with one that is already written, so the one before it is smaller. */
+/* Number of vectors of the next block, if `left` elements of the row are left; 0: less than one. A block shorter than a
+   vector would overlap with one that is already stored, so the block before it is made smaller. */
 static int64_t sum_block_vectors(int64_t left) {
     const int64_t vectors = (left + LANES - 1) / LANES;
     if (left < LANES) return 0;
@@ -440,7 +441,7 @@ static int64_t sum_block_vectors(int64_t left) {
     return now;
 }
 
-/* A row of several blocks is computed for a few segments at a time, unless sum_rows does all of its blocks. */
+/* Computes a row of several blocks for a few segments at a time, unless sum_rows does all its blocks. */
 static void sum_of_type(const sum_arguments *arguments, const segment *segments, int64_t count, const real *weights,
                         int wide_columns) {
     const int64_t size = element_bytes(TAMIS_KERNEL_TYPE), row_bytes = arguments->width * size;
@@ -477,7 +478,7 @@ static void sum_of_type(const sum_arguments *arguments, const segment *segments,
     }
 }
 
-/* By the width of column indices; narrow rows have their own loops. */
+/* By the width of column indices. Narrow rows have their own loops. */
 static void sum_columns_32(const sum_arguments *arguments, const segment *segments, int64_t count,
                            const real *weights) {
     if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST)

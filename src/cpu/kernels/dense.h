@@ -1,4 +1,4 @@
-/* The dense companions' kernels of one compiled variant and type, fp32 or fp64. Each does a range of rows. */
+/* The dense companions' kernels of one compiled variant and type, fp32 or fp64. Each processes a range of rows. */
 #ifndef TAMIS_CPU_KERNELS_DENSE_H
 #define TAMIS_CPU_KERNELS_DENSE_H
 
@@ -12,13 +12,13 @@ typedef struct tamis_cpu_dense {
     void (*conjugate_step)(const tamis_dense_job *job, int64_t begin, int64_t end);
     double (*dot)(const tamis_dense_job *job, int64_t begin, int64_t end);
 
-    /* sums[j] for the columns first .. last - 1 of the rows; then out from `chunks` such lists, cols apart */
+    /* sums[j] of columns first .. last - 1 over the rows; then `out` from `chunks` such lists, cols apart */
     void (*column_sums)(const tamis_dense_job *job, int64_t begin, int64_t end, int64_t first, int64_t last,
                         double *sums);
     void (*column_finish)(const tamis_dense_job *job, int64_t first, int64_t last, const double *sums);
 
-    /* sums[i * cols + j], i in first .. last - 1, j >= i, of X^T X over the rows; then those rows of G, and its columns
-       of the same numbers, from `chunks` such matrices, cols^2 apart */
+    /* sums[i * cols + j] of X^T X over the rows, i in first .. last - 1, j >= i; then these rows of G, and the same
+       columns, from `chunks` such matrices, cols^2 apart */
     void (*gram)(const tamis_dense_job *job, int64_t begin, int64_t end, int64_t first, int64_t last, double *sums);
     void (*gram_finish)(const tamis_dense_job *job, int64_t first, int64_t last, const double *sums);
 } tamis_cpu_dense;

@@ -118,7 +118,7 @@ static void map_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
                 columns_of_row(job, i), (real)job->c, (real)job->d);
 }
 
-/* `beta` says whether y is read. */
+/* `beta` = 0: y is not read. */
 INLINE void scale_row_by(real *y, const real *x, int64_t n, real factor, int divide, real beta) {
     if (beta == 0) {
 #pragma omp simd

@@ -1,7 +1,7 @@
 /*
  * Products with a small matrix, in vectors. The accumulators are four rows by two vectors. Each step of a row is one
  * broadcast and two multiply-adds. This hides the latency of multiply-adds, and does not spill on any instruction set.
- * Of few columns, which is what a service asks for one user, each row is a dot product with each.
+ * With few columns, as when a service scores one user, each row and column is a dot product.
  */
 #ifndef TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
 #define TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
@@ -30,7 +30,7 @@ typedef struct product {
     real alpha, beta;
 } product;
 
-/* `rows` x `vectors` of Y; if `masked`, the last vector has `tail` elements. */
+/* A tile of `rows` x `vectors` of Y; if `masked`, the last vector has `tail` elements. */
 INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, int tail) {
     vector sums[PRODUCT_ROWS][2];
 #pragma GCC unroll 4
@@ -58,7 +58,7 @@ INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, i
         }
 }
 
-/* All rows of a block, for `vectors` vectors of columns. */
+/* All rows of a block, for one strip of `vectors` vectors of columns. */
 INLINE void multiply_strip(product m, int64_t rows, int vectors, int masked, int tail) {
     int64_t r = 0;
     for (; r + PRODUCT_ROWS <= rows; r += PRODUCT_ROWS) {
@@ -73,7 +73,7 @@ INLINE void multiply_strip(product m, int64_t rows, int vectors, int masked, int
     }
 }
 
-/* One row with one column: two sums, so that no addition waits for the one before. */
+/* Dot product of one row and one column, with two sums to hide the latency of additions. */
 INLINE vector narrow_dot(const real *x, const real *g, int64_t n) {
     vector even = vector_zero(), odd = vector_zero();
     int64_t k = 0;
@@ -89,8 +89,8 @@ INLINE vector narrow_dot(const real *x, const real *g, int64_t n) {
     return even + odd;
 }
 
-/* Few columns would leave most lanes empty: each is a vector along which rows of X are read once, front to back. Rows
-   that are left over are summed as the others, so that a row's bits do not depend on its place. */
+/* Few columns would leave most lanes empty: so vectors run along rows of X, which are read once, front to back.
+   Remainder rows are summed in the same order, so that a row's bits do not depend on its place. */
 static void multiply_narrow(const tamis_dense_job *job, int64_t begin, int64_t end) {
     real g[LANES / 2][NARROW_INNER];
     const int64_t inner = job->inner;
@@ -117,7 +117,7 @@ static void multiply_rows(const tamis_dense_job *job, int64_t begin, int64_t end
         multiply_narrow(job, begin, end);
         return;
     }
-    for (int64_t i = begin; i < end; i += PRODUCT_BLOCK) { /* columns of G stay in cache for a block of rows */
+    for (int64_t i = begin; i < end; i += PRODUCT_BLOCK) { /* a block of rows keeps columns of G in cache */
         const int64_t rows = end - i < PRODUCT_BLOCK ? end - i : PRODUCT_BLOCK;
         product m = {.x = row_of_operand(&job->x, i),
                      .g = row_of_operand(&job->y, 0),
@@ -138,7 +138,8 @@ static void multiply_rows(const tamis_dense_job *job, int64_t begin, int64_t end
 
 /* ------------------------------------------------------------------------------------------ X^T X */
 
-/* sums[i][j] += x_i x_j over at most PRODUCT_BLOCK rows: `count` columns i by `vectors` of columns j. */
+/* sums[i][j] += x_i x_j over at most PRODUCT_BLOCK rows: a tile of `count` columns i by `vectors` vectors of columns
+   j. */
 INLINE void gram_tile(const real *x, int64_t stride, int64_t rows, int64_t i, int64_t j, int count, int vectors,
                       int masked, int tail, double *sums, int64_t cols) {
     vector block[PRODUCT_ROWS][2];
@@ -167,7 +168,7 @@ INLINE void gram_tile(const real *x, int64_t stride, int64_t rows, int64_t i, in
         }
 }
 
-/* `count` columns i with all columns j from i on. */
+/* `count` columns i with all columns j >= i. */
 INLINE void gram_strip(const real *x, int64_t stride, int64_t rows, int64_t i, int count, double *sums, int64_t cols) {
     int64_t j = i;
     for (; j + 2 * LANES <= cols; j += 2 * LANES) gram_tile(x, stride, rows, i, j, count, 2, 0, 0, sums, cols);

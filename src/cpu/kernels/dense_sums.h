@@ -1,6 +1,7 @@
 /*
- * Sums along rows, down columns and over all elements, in double, and the step of conjugate gradients, which consists
- * of sums along rows. The lanes of a vector are partial sums in a fixed order, so results do not depend on the threads.
+ * Reductions along rows, down columns and over all elements, in double; and the step of conjugate gradients, which
+ * consists of reductions along rows. The lanes of a vector are partial sums in a fixed order, so results do not depend
+ * on the threads.
  */
 #ifndef TAMIS_CPU_KERNELS_DENSE_SUMS_H
 #define TAMIS_CPU_KERNELS_DENSE_SUMS_H
@@ -9,17 +10,17 @@
 
 #include "cpu/kernels/dense_elements.h"
 
-/* The sums of a row are those of x y, of x, and of x (y + shift x). step_of_row returns that of r r after the step. */
+/* A row's sums: of x y, of x, and of x (y + shift x). step_of_row returns the sum of r r after the step. */
 #if VECTOR_SVE
 /*
  * gcc (12 and 14, at least) compiles `omp simd reduction` wrongly for SVE of a known length where the sum is wider than
- * the terms: the sums take two registers, and it adds the second one's terms to the first one's sums. So the sums of
- * SVE are in intrinsics. Two vectors take turns, so that an addition does not wait for the one before.
+ * the terms: the sums take two registers, and it adds the second one's terms to the first one's sums. So SVE uses
+ * intrinsics. Two vectors alternate, to hide the latency of additions.
  */
 enum { DOUBLES = VECTOR_BYTES / 8 };
 typedef double doubles __attribute__((vector_size(VECTOR_BYTES)));
 
-/* A real where each double will be, zeros in all other lanes. */
+/* Loads reals into the lanes where doubles will be; zeros in all other lanes. */
 INLINE vector reals_apart(svbool_t lanes, const real *p) {
 #if defined(TAMIS_KERNEL_F64)
     return svld1_f64(lanes, p);

@@ -6,7 +6,7 @@
  *      A_row        [ v0 | v1 | ... ]            held in registers for the whole segment
  *      B_column     [ v0 | v1 | ... ]  x 8       read once, front to back: the hardware prefetcher follows
  *      8 accumulators -> transpose-add tree -> 8 neighbouring x
- *                                                what is left of a row: four, then one at a time
+ *                                                the rest of a row: four, then one at a time
  *
  * Each width of up to DOT_BLOCK vectors has its own instance. The number of vectors and the presence of a masked tail
  * are constants there, so only loads and multiply-adds are left. Wider rows are processed in blocks of that size, and
@@ -19,9 +19,9 @@
 #include "cpu/kernels/narrow_dots.h"
 
 /*
- * bf16 where the processor multiplies pairs (vdpbf16ps): rows are not widened, a register holds two elements a lane,
- * and a lane's sum becomes (sum + its odd product) + its even product, each rounded to nearest even. Subnormal
- * numbers count as 0 there, among inputs and results alike: docs/manual/numerics.md.
+ * bf16 where the processor multiplies pairs (vdpbf16ps): rows are not widened, a register holds two elements per lane,
+ * and a lane's sum becomes (sum + its odd product) + its even product, each rounded to nearest even. Subnormal numbers
+ * count as 0 there, among inputs and results alike: docs/manual/numerics.md.
  */
 #if defined(__AVX512BF16__) && !defined(TAMIS_KERNEL_F64)
 #define DOT_PAIRS 1
@@ -37,14 +37,14 @@
 #define DOT_BLOCK 4
 #endif
 
-/* Bytes of A from which on its rows are prefetched: they come one for each row of S, too rarely for the hardware. */
+/* Size of A from which its rows are prefetched: they come once per row of S, too rarely for the hardware prefetcher. */
 enum { DOT_FAR_A = 16 << 20 };
 
 INLINE void prefetch_lines(const char *p, int64_t lines) {
     for (int64_t i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
 }
 
-/* Vector k of a row's whole vectors, of which there are `whole`; p is where it begins. */
+/* Loads vector k of a row of `whole` whole vectors; p is where it begins. */
 INLINE vector dot_load(const char *p, tamis_type type, int k, int whole) {
 #if DOT_PAIRS
     (void)type, (void)k, (void)whole;
@@ -54,7 +54,7 @@ INLINE vector dot_load(const char *p, tamis_type type, int k, int whole) {
 #endif
 }
 
-/* The first n elements, 0 to DOT_LANES - 1, and zeros. */
+/* Loads the first n elements, 0 to DOT_LANES - 1, zero-padded. */
 INLINE vector dot_load_tail(const char *p, tamis_type type, int n) {
 #if DOT_PAIRS
     (void)type;
@@ -74,7 +74,7 @@ INLINE vector dot_multiply_add(vector sum, vector a, vector b) {
 
 INLINE int64_t dot_lines(int count, tamis_type type) { return (count * DOT_LANES * element_bytes(type) + 63) / 64; }
 
-/* The products of one row of B with `count` vectors of A, summed into one vector. */
+/* Adds the products of one row of B with `count` vectors of A into one vector. */
 INLINE vector dot_vectors(vector sum, const vector *a, const char *b, int count, int masked, int tail,
                           tamis_type type) {
 #pragma GCC unroll 8
@@ -92,8 +92,8 @@ INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int ta
         a[k] = masked && k == count - 1 ? dot_load_tail(p, type, tail) : dot_load(p, type, k, count - masked);
 }
 
-/* The samples x[0 .. n) of one row of S, of which a[] is the row of A: eight, four and one at a time. Then accumulators
-   stay in registers, and nothing is written past the row. */
+/* Computes the samples x[0 .. n) of one row of S; a[] holds the row of A. Eight, four, then one at a time, so that
+   accumulators stay in registers and nothing is written past the row. */
 INLINE void dots_row(const dot_arguments *arguments, const vector *a, const char *columns, int64_t n, int64_t ahead,
                      real *x, tamis_type type, int wide_columns, int count, int masked) {
     const char *const b = arguments->b;
@@ -131,7 +131,7 @@ INLINE void dots_row(const dot_arguments *arguments, const vector *a, const char
 #undef AHEAD
 }
 
-/* Rows of `count` vectors, DOT_BLOCK at most; if `masked` is set, the last one is masked. */
+/* Rows of `count` vectors, at most DOT_BLOCK; if `masked`, the last one is masked. */
 INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
                       tamis_type type, int wide_columns, int count, int masked) {
     const int64_t prefetch = arguments->prefetch, lines = dot_lines(count, type);
@@ -147,14 +147,14 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
     }
 }
 
-/* Where row `row` of S ends, or the nonzeros `last` that are asked for. */
+/* The end of row `row` of S, clipped to the nonzeros `last`. */
 INLINE int64_t dots_row_end(const dot_arguments *arguments, int64_t row, int64_t last) {
     const int64_t end = column_at(arguments->offsets, row + 1, arguments->wide_offsets);
     return end < last ? end : last;
 }
 
 /* The same without a list: the samples of `nonzeros` nonzeros from arguments->begin on, which is in arguments->row or a
-   row after it. Returns the row of the last one. */
+   later row. Returns the row of the last one. */
 INLINE int64_t dots_rows(const dot_arguments *arguments, int64_t nonzeros, real *x, tamis_type type, int count,
                          int masked) {
     const int64_t a_stride = arguments->a_stride, lines = dot_lines(count, type), prefetch = arguments->prefetch;
@@ -177,8 +177,8 @@ INLINE int64_t dots_rows(const dot_arguments *arguments, int64_t nonzeros, real 
 
 #if DOT_PAIRS
 /*
- * Rows of one register: its halves are multiplied one after the other, and a sum has half the lanes. Then shuffles,
- * which limit rows as short as these, take half the time. Past the end of a row of S the last nonzero is taken again.
+ * Rows of one register: its halves are multiplied one after the other, so that a sum has half the lanes. Then shuffles,
+ * the bottleneck of such short rows, take half the time. Past the end of a row of S the last nonzero is repeated.
  */
 typedef real half_vector __attribute__((vector_size(VECTOR_BYTES / 2)));
 
@@ -205,7 +205,7 @@ INLINE half_vector dot_of_halves(const __m256i *a, const char *row, int parts, i
     return (half_vector)sum;
 }
 
-/* Sums of eight half vectors, side by side in sums[0 .. 7]. */
+/* Reduces eight half vectors into sums[0 .. 7]. */
 INLINE void half_sums_of_8(const half_vector x[8], real *sums) {
     const half_vector a = HALF_STEP1(x[0], x[1]), b = HALF_STEP1(x[2], x[3]);
     const half_vector c = HALF_STEP1(x[4], x[5]), d = HALF_STEP1(x[6], x[7]);
@@ -213,7 +213,7 @@ INLINE void half_sums_of_8(const half_vector x[8], real *sums) {
     memcpy(sums, &g, sizeof g);
 }
 
-/* Sums of four, side by side in sums[0 .. 3]. */
+/* Reduces four half vectors into sums[0 .. 3]. */
 INLINE void half_sums_of_4(const half_vector x[4], real *sums) {
     const half_vector a = HALF_STEP1(x[0], x[1]), b = HALF_STEP1(x[2], x[3]), c = HALF_STEP2(a, b);
     const half_vector d = HALF_STEP3(c, c);
@@ -226,7 +226,8 @@ INLINE real half_sum(half_vector x) {
     return _mm_cvtss_f32(two + _mm_movehdup_ps(two));
 }
 
-/* As dots_row, for rows of one or two halves; if `masked` is set, arguments->tail elements. Both are constants. */
+/* As dots_row, for rows of one or two halves; if `masked`, of arguments->tail elements. Both are compile-time
+   constants. */
 INLINE void dots_halves_row(const dot_arguments *arguments, const __m256i *a, const char *columns, int64_t n,
                             int64_t ahead, real *x, int wide_columns, int parts, int masked, __mmask32 mask) {
     const char *const b = arguments->b;
@@ -346,7 +347,7 @@ INLINE void dots_wide(const dot_arguments *arguments, const segment *segments, i
         const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
         const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
         for (int64_t t = 0; t < seg->count; t += 8) {
-            const char *rows[8]; /* past the end, the last row is read again: it is in L1 */
+            const char *rows[8]; /* past the end, the last row is read again, from L1 */
             const int rest = seg->count - t < 8 ? (int)(seg->count - t) : 8;
             for (int g = 0; g < 8; g++) {
                 const int64_t at = t + (g < rest ? g : rest - 1);
@@ -425,8 +426,8 @@ INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments
     }
 }
 
-/* Functions of their own, so that each has all registers to itself: dots_rows_VECTORS, then the same with the last
-   vector masked. */
+/* Separate functions, so that each has all registers to itself: dots_rows_VECTORS, then the same with the last vector
+   masked. */
 typedef int64_t dot_rows_function(const dot_arguments *arguments, int64_t nonzeros, real *x);
 #define DOT_ROWS(count)                                                                                                \
     static int64_t dots_rows_##count(const dot_arguments *arguments, int64_t nonzeros, real *x) {                      \
@@ -457,7 +458,7 @@ DOT_ROWS(8)
 #endif
 #undef DOT_ROWS
 
-/* The function that takes rows without a list; NULL where rows of A do not stay in registers, or are narrow. */
+/* The function for rows without a list; NULL if rows of A do not stay in registers, or are narrow. */
 static dot_rows_function *dot_rows_function_of(const dot_arguments *arguments) {
     static dot_rows_function *const functions[2][DOT_BLOCK] = {
         {dots_rows_1, dots_rows_2, dots_rows_3, dots_rows_4,

@@ -25,8 +25,8 @@ INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
 #define EXPONENTIAL(z) vector_exp(z)
 #define NONE           vector_zero()
 
-/* One vector of samples; of softmax the scores, which are normalised later, row by row. `with_values` is constant. If S
-   has no values, s is not read and the values mean ones. */
+/* The edge of one vector of samples; for softmax the scores, which are normalised later, row by row. `with_values` is a
+   compile-time constant. If S has no values, s is not read and counts as ones. */
 INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vector x, vector s, int with_values) {
     const real scale = arguments->scale, slope = arguments->slope, epsilon = arguments->epsilon;
     const vector y = scale * x, one = vector_of(1);
@@ -118,8 +118,8 @@ INLINE void keep_softmax_row(const tamis_cpu_job *job, int64_t row, real most, r
     pair[1] = sum;
 }
 
-/* What a row's exponentials are divided by. If all of its scores are -infinity, which masks the row, they are zeros,
-   and stay zeros. The sum of a row with NaN is NaN. */
+/* The divisor of a row's exponentials. If all scores are -infinity (a masked row), the exponentials are zeros, and stay
+   zeros. The sum of a row with NaN is NaN. */
 INLINE real softmax_sum(real sum) { return sum == 0 ? 1 : sum; }
 
 /* The largest of n scores, or -infinity if n = 0. It may skip NaN, since the exponential brings NaN back. */

@@ -28,7 +28,7 @@ INLINE vector vector_exp(vector x) {
     vector y = vector_select((vector_bits)(x > top), vector_of(top), x);
     y = vector_select((vector_bits)(y < bottom), vector_of(bottom), y);
     y = vector_select(is_nan, vector_zero(), y);
-    const vector shifted = y * log2e + round_by; /* the integer nearest to y / ln 2 in the low bits */
+    const vector shifted = y * log2e + round_by; /* n, the integer nearest to y / ln 2, is in the low bits */
     const vector_bits n = (vector_bits)shifted - (vector_bits)vector_of(round_by);
     const vector n_real = shifted - round_by;
     const vector r = (y - n_real * ln2_high) - n_real * ln2_low;

@@ -16,9 +16,9 @@
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
 
-/* Turns the scores of segments, `total` of them, into weights, and updates each row's running (max, sum). Exponentials
-   are taken of all rows together, since a row of a few scores would wait for its own. States are written in the end, in
-   order: the last row of a chunk may begin where the first one ends. */
+/* Online softmax: turns the scores of segments, `total` of them, into weights, and updates each row's running (max,
+   sum). Exponentials are computed for all rows together, since a row of few scores would wait for its own. States are
+   stored at the end, in order: the last row of a chunk may be the one in which the chunk began. */
 static void softmax_segments(const tamis_cpu_job *job, segment *segments, int count, real *x, int64_t total) {
     const real none = -(real)__builtin_inff();
     real *scores = x;
@@ -50,7 +50,7 @@ static void softmax_segments(const tamis_cpu_job *job, segment *segments, int co
     }
 }
 
-/* Adds the weighted rows of D of a chunk, row by row: consecutive whole rows need no list. */
+/* Adds the weighted rows of D of a chunk, row by row; consecutive whole rows need no list. */
 static void fused_sums(sum_arguments *arguments, const segment *segments, int count, const real *x, sum_function *sum) {
     for (int s = 0; s < count;) {
         int e = s;
@@ -92,7 +92,8 @@ INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, 
             if (job->edge == TAMIS_EDGE_SOFTMAX) {
                 real *scores = x;
                 if (!job->tiles) softmax_segments(job, segments, count, x, nonzeros);
-                for (int s = 0; job->tiles && s < count; scores += segments[s++].count) /* a row may have several */
+                for (int s = 0; job->tiles && s < count;
+                     scores += segments[s++].count) /* a row may have several segments */
                     softmax_segments(job, &segments[s], 1, scores, segments[s].count);
             }
             if (rows)

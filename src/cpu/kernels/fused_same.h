@@ -7,13 +7,13 @@
  *     edge             in place
  *     sums             the same rows, which L1 still has, times their samples, onto sums in registers
  *
- * The edges `scale` and `mask` do without pieces but in long rows of few vectors: each sample weighs its row of B at
- * once (same_rows_once).
+ * The edges `scale` and `mask` use pieces only for long rows of few vectors; otherwise each sample weighs its row of B
+ * at once (same_rows_once).
  *
- * There is no list of segments, and rows are prefetched once, by the dots. L1 hands a row to a multiply-add as fast as
- * a register would, so that rows need not stay in registers: what counts is that the second reading is L1's. Rows of A
- * of up to DOT_BLOCK vectors have an instance each; narrower and wider ones, and 64-bit columns, take the chunks of
- * fused.h. Moves: a row of B per nonzero, each row of A and E once.
+ * There is no list of segments, and rows are prefetched once, by the dots. A multiply-add reads a row from L1 as fast
+ * as from a register, so rows need not stay in registers; it only matters that the second read hits L1. Rows of up to
+ * DOT_BLOCK vectors have an instance each; narrower and wider ones, and 64-bit columns, use the chunks of fused.h.
+ * Moves: a row of B per nonzero, each row of A and E once.
  *
  * softmax is online as in fused.h: the sums are scaled when a piece has a larger maximum.
  */
@@ -25,8 +25,8 @@
 
 enum { SAME_PIECE = 64, SAME_PIECE_BYTES = 24576, SAME_PIECE_LEAST = 16 };
 
-/* The nonzeros of a long row, and the most vectors of a row of B for which that matters. It is the row's own number,
-   whichever thread or device has a part of it, so that the row is always rounded alike. */
+/* Nonzeros from which a row is long, and the most vectors of a row of B for which that matters. It depends on the row's
+   own length, whichever thread or device has a part of it, so that a row is always rounded alike. */
 enum { SAME_LONG = 32, SAME_LONG_VECTORS = 2 };
 
 typedef struct same_arguments {
@@ -37,8 +37,8 @@ typedef struct same_arguments {
     int64_t piece; /* nonzeros */
 } same_arguments;
 
-/* Samples of n nonzeros, a multiple of 4 of them written; `count` and `masked` as dots.h has them. Past the end, the
-   last row is read again: it is in L1. */
+/* Computes the samples of n nonzeros, stored in multiples of 4; `count` and `masked` as in dots.h. Past the end, the
+   last row is read again, from L1. */
 INLINE void same_dots(const same_arguments *arguments, const vector *a, const char *columns, int64_t n, int64_t ahead,
                       real *x, tamis_type type, int wide_columns, int count, int masked) {
     const char *const b = arguments->dot.b;
@@ -70,7 +70,7 @@ INLINE void same_dots(const same_arguments *arguments, const vector *a, const ch
     }
 }
 
-/* Scores to weights; returns what the sums before are to be multiplied by. */
+/* Online softmax: turns scores into weights; returns the factor that rescales the earlier sums. */
 INLINE real same_softmax(real *x, int64_t n, real state[2]) {
     const real piece = run_max(x, n), largest = piece > state[0] ? piece : state[0];
     const real shift = largest == -(real)__builtin_inff() ? 0 : largest;
@@ -82,7 +82,7 @@ INLINE real same_softmax(real *x, int64_t n, real state[2]) {
     return factor;
 }
 
-/* Writes a row, or leaves it for the thread that merges it, as sum_segments does. */
+/* Stores a row, or leaves it for the thread that merges it, as sum_segments does. */
 INLINE void same_store(const same_arguments *arguments, int64_t row, const sum_shape *shape, tamis_type type,
                        vector *sum, const real state[2]) {
     const tamis_cpu_job *const job = arguments->job;
@@ -100,7 +100,7 @@ INLINE void same_store(const same_arguments *arguments, int64_t row, const sum_s
     const real scale = softmax ? (real)job->alpha / softmax_sum(state[1]) : (real)job->alpha;
 #if !defined(TAMIS_KERNEL_F64)
     if (type != REAL && job->real_out) {
-        vector kept[SUM_BLOCK]; /* `sum` itself stays in registers */
+        vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
 #pragma GCC unroll 16
         for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
         sum_store_reals(job->out + row * job->out_stride, *shape, type, kept, scale, (real)job->beta);
@@ -110,7 +110,8 @@ INLINE void same_store(const same_arguments *arguments, int64_t row, const sum_s
     sum_store(job->out + row * job->out_stride, shape, type, sum, scale, (real)job->beta);
 }
 
-/* Consecutive rows whose nonzeros are the next `total`; or one piece of a row, with what is `before` and `after` it. */
+/* Consecutive rows with the next `total` nonzeros; or one piece of a row, and whether it has nonzeros `before` and
+   `after` it. */
 typedef struct same_group {
     int64_t row, row_end, begin, total;
     bool before, after;
@@ -140,7 +141,7 @@ INLINE same_group same_next(const same_arguments *arguments, int64_t row, int64_
     return group;
 }
 
-/* The vectors of a row as the dots count them. */
+/* Vectors of a row in units of DOT_LANES. */
 INLINE int same_dot_vectors(int count) { return (count * LANES + DOT_LANES - 1) / DOT_LANES; }
 
 INLINE void same_samples(const same_arguments *arguments, const same_group *group, real *x, tamis_type type,
@@ -176,7 +177,7 @@ INLINE sum_shape same_shape(const same_arguments *arguments, tamis_type type, in
                        .tail = masked && count == 1 ? arguments->dot.tail : 0};
 }
 
-/* Rows of `count` vectors, DOT_BLOCK at most; if `masked` is set, the last one is not full. */
+/* Rows of `count` vectors, at most DOT_BLOCK; if `masked`, the last one is not full. */
 INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide_columns, int count, int masked) {
     const tamis_cpu_job *const job = arguments->job;
     const dot_arguments *const dot = &arguments->dot;
@@ -222,7 +223,7 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
     }
 }
 
-/* Nonzeros begin .. end - 1 of one row piece by piece, onto its sums. */
+/* Adds nonzeros begin .. end - 1 of one row to its sums, piece by piece. */
 INLINE void same_pieces(const same_arguments *arguments, const vector *a, vector *sum, const sum_shape *shape,
                         int64_t begin, int64_t end, tamis_type type, int count, int masked) {
     const tamis_cpu_job *const job = arguments->job;
@@ -239,12 +240,12 @@ INLINE void same_pieces(const same_arguments *arguments, const vector *a, vector
     }
 }
 
-/* Edges without a curve, `scale` and `mask`: a nonzero's sample weighs its row of B at once, while registers hold it.
-   Long rows of few vectors go piece by piece, since dots of several nonzeros share their reductions. */
+/* Edges that are linear in the sample, `scale` and `mask`: a sample weighs its row of B at once, while registers hold
+   it. Long rows of few vectors go piece by piece, since the dots of several nonzeros share their reductions. */
 INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int count, int masked) {
     const tamis_cpu_job *const job = arguments->job;
     const tamis_cpu_range *const range = arguments->range;
-    const dot_arguments dot = arguments->dot; /* a copy, which stores into the output cannot change */
+    const dot_arguments dot = arguments->dot; /* a local copy, which stores to the output cannot alias */
     const sum_shape shape = same_shape(arguments, type, count, masked);
     const int vectors = same_dot_vectors(count), part = masked || count * LANES % DOT_LANES != 0;
     const int64_t size = element_bytes(type), out_stride = job->out_stride, row_end = range->row_end;
@@ -288,8 +289,8 @@ INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int
 
 typedef void same_instance(const same_arguments *arguments);
 
-/* Functions of their own, so that each has all registers to itself: same_VECTORS, then the same with the last vector
-   not full; both in pieces, and at once. */
+/* Separate functions, so that each has all registers to itself: same_VECTORS, then the same with a partial last vector;
+   in pieces, and at once. */
 #define SAME(count)                                                                                                    \
     static void same_##count(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, count, 0); }                \
     static void same_##count##_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, count, 1); }         \
@@ -315,13 +316,13 @@ SAME(8)
 #endif
 #undef SAME
 
-/* By whether a nonzero is done at once, and by whether the last vector is not full. */
+/* By mode (pieces, or at once), and by whether the last vector is partial. */
 static same_instance *const same_instances[2][2][DOT_BLOCK] = {{SAME_EACH(same_, ), SAME_EACH(same_, _part)},
                                                                {SAME_EACH(same_once_, ), SAME_EACH(same_once_, _part)}};
 #undef SAME_EACH
 
-/* Whether rows of that width have an instance. bf16 reads two vectors at a time, and a last one that is not full cannot
-   overlap with a pair. */
+/* True if rows of that width have an instance. bf16 reads two vectors at a time, and a partial last one cannot overlap
+   with a pair. */
 static bool same_takes(const tamis_cpu_job *job) {
     const int64_t vectors = (job->width + LANES - 1) / LANES;
     const bool pairs = TAMIS_KERNEL_TYPE == TAMIS_BF16 && job->width % LANES != 0 && vectors % 2 == 0;
@@ -340,7 +341,7 @@ static void same_range(const tamis_cpu_job *job, const tamis_cpu_range *range) {
                                          : fits < SAME_PIECE_LEAST ? SAME_PIECE_LEAST
                                                                    : fits};
     if (arguments.piece > job->chunk) arguments.piece = job->chunk;
-    /* an element of fp16 is converted by itself for several times the cost of a vector */
+    /* converting a single fp16 element costs several times as much as a vector */
     const bool once = (job->edge == TAMIS_EDGE_SCALE || job->edge == TAMIS_EDGE_MASK) && TAMIS_KERNEL_TYPE != TAMIS_F16;
     same_instances[once][job->width % LANES != 0][vectors - 1](&arguments);
 }

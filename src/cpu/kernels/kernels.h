@@ -1,8 +1,8 @@
 /*
  * The arguments of the CPU's kernels, and the tables of each compiled variant.
  *
- * A kernel works on a range: the consecutive nonzeros of one thread, with the rows that they are in. It takes them row
- * by row (CSR order), or by column tiles within blocks of rows. All strides are in bytes, all counts have 64 bits.
+ * A kernel processes a range: consecutive nonzeros of one thread, and their rows. It goes row by row (CSR order), or by
+ * column tiles within blocks of rows. All strides are in bytes, all counts have 64 bits.
  */
 #ifndef TAMIS_CPU_KERNELS_KERNELS_H
 #define TAMIS_CPU_KERNELS_KERNELS_H
@@ -18,9 +18,9 @@
 #define TAMIS_CPU_SAME_ROWS_CHUNK 64
 
 /*
- * Column tiles. The segment of row r in tile t starts at nonzero offsets[r] + starts[...]. `starts` has blocks of
- * `block_rows` rows one after another, each as (tiles + 1) lists of its rows, so that going down a tile reads memory in
- * order.
+ * Column tiles. The segment of row r in tile t starts at nonzero offsets[r] + starts[...]. `starts` has consecutive
+ * blocks of `block_rows` rows, each as (tiles + 1) lists of its rows, so that going down a tile reads memory
+ * sequentially.
  */
 typedef struct tamis_cpu_tiles {
     int64_t tile_columns, tiles, block_rows;
@@ -31,36 +31,36 @@ typedef struct tamis_cpu_job {
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
     bool wide_offsets, wide_columns; /* 64-bit */
-    const char *values;              /* elements of the job's type, NULL for none */
-    bool real_values;                /* SpMM: the values are reals: fp32 if the other operands have 16 bits */
+    const char *values;              /* elements of the job's type; NULL: none */
+    bool real_values;                /* SpMM: values are reals (fp32 if the other operands have 16 bits) */
 
     const char *a, *b, *d; /* row-major */
     int64_t a_stride, b_stride, d_stride;
     int64_t inner, width;
     char *out; /* SDDMM: p, packed; else C or E, row-major */
     int64_t out_stride;
-    bool d_is_b;   /* fused: one matrix with one stride */
-    bool stream;   /* SpMM and fused: no cache holds the output until it is read */
-    bool real_out; /* out holds reals: fp32 if the other operands have 16 bits */
+    bool d_is_b;   /* fused: D and B are one matrix with one stride */
+    bool stream;   /* SpMM and fused: non-temporal stores, since no cache keeps the output until it is read */
+    bool real_out; /* out holds reals (fp32 if the other operands have 16 bits) */
     double alpha, beta;
 
     tamis_edge edge;
     tamis_edge_constants edge_constants;
 
-    int64_t prefetch; /* how many nonzeros ahead rows of B and D are prefetched; 0: only the hardware prefetches */
+    int64_t prefetch; /* prefetch distance of rows of B and D in nonzeros; 0: hardware prefetch only */
     int64_t chunk;    /* nonzeros per chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
     int64_t segments; /* fused: pieces of rows per chunk */
     bool chunks_sums; /* SpMM: rows are cut into chunks even if the values are used in place */
     const tamis_cpu_tiles *tiles; /* NULL: row by row */
     const void *state;            /* the method's own structure */
-    char *packed;                 /* what the threads together have made of the operands: see tamis_prepared.pack */
+    char *packed;                 /* operands that the threads have packed together: see tamis_prepared.pack */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
     char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not requested */
 } tamis_cpu_job;
 
 /*
  * One thread's share, in rows row_begin .. row_end - 1. A row that is cut at either end belongs to several threads:
- * SpMM and fused then leave its sum in `head` (first row) or `tail` (last row) instead of the output.
+ * SpMM and fused then store its partial sum in `head` (first row) or `tail` (last row) instead of the output.
  */
 typedef struct tamis_cpu_range {
     int64_t nonzero_begin, nonzero_end;
@@ -68,7 +68,7 @@ typedef struct tamis_cpu_range {
     bool head_cut, tail_cut; /* the first row begins before the range; the last row ends after it */
     void *head, *tail;       /* partial rows: see tamis_cpu_kernels.partial_bytes */
     void *chunk;             /* fused: chunk + 8 reals, then `segments` segments of segment_bytes */
-    void *carry;             /* a partial row for rows longer than a chunk */
+    void *carry;             /* a partial row, for rows longer than a chunk */
     void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each */
 } tamis_cpu_range;
 
@@ -76,11 +76,11 @@ typedef struct tamis_cpu_range {
 typedef void tamis_cpu_kernel(const tamis_cpu_job *job, const tamis_cpu_range *range);
 
 typedef struct tamis_cpu_kernels {
-    /* in the order of src/cpu/methods.def, by operation; NULL if a method does not serve the type. With softmax,
-       SDDMM only leaves the scores in job->samples */
+    /* in the order of src/cpu/methods.def, by operation; NULL if a method does not support the type. With softmax,
+       SDDMM only stores the scores in job->samples */
     tamis_cpu_kernel *const *const *methods;
-    /* softmax of whole rows of samples into p. Stage 0 leaves (max, sum) of cut rows in head and tail; stage 1 takes
-       the merged pair from there and writes p. */
+    /* softmax of whole rows of samples into p. Stage 0 stores (max, sum) of cut rows in head and tail; stage 1 reads
+       the merged pair there and writes p. */
     void (*softmax_rows)(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage);
     /* out[row] from the partial sums of the threads that share the row, in their order (SpMM, fused) */
     void (*merge_row)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
@@ -89,13 +89,13 @@ typedef struct tamis_cpu_kernels {
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
     int64_t segment_bytes;
     int64_t real_bytes;                         /* bytes of the type of sums: 4 or 8 */
-    bool pairs;                                 /* one instruction adds two products to each lane */
-    const struct tamis_cpu_cell_kernels *cells; /* of cpu-cells, beside that of the method itself */
+    bool pairs;                                 /* one instruction adds two products per lane */
+    const struct tamis_cpu_cell_kernels *cells; /* of cpu-cells, except the method's own kernel */
 } tamis_cpu_kernels;
 
 /* The kernels of cpu-amx, by operation. */
 typedef struct tamis_cpu_amx_kernels {
-    bool emulated; /* the tiles are in memory: for tests */
+    bool emulated; /* the tiles are in memory, for tests */
     tamis_cpu_kernel *kernels[2];
     void (*pack[2])(const tamis_cpu_job *job, int share, int shares); /* see tamis_prepared.pack */
 } tamis_cpu_amx_kernels;
@@ -104,12 +104,12 @@ typedef struct tamis_cpu_amx_kernels {
 typedef struct tamis_cpu_probe {
     double (*multiply_add)(int64_t repeats);                          /* returns the flops done */
     double (*read)(const void *data, int64_t bytes, int64_t repeats); /* returns the bytes read */
-    /* 512-byte rows, prefetched so many rows ahead, as kernels do beyond L2 (0: not); returns the bytes read */
+    /* gathers 512-byte rows with prefetch distance `ahead`, as kernels do beyond L2 (0: none); returns the bytes
+       read */
     double (*gather)(const void *table, const uint32_t *rows, int64_t count, int64_t ahead);
 } tamis_cpu_probe;
 
-/* One compiled variant: tables by element type. They are used only if tamis_cpu_variant_runs() says that it runs here.
- */
+/* One compiled variant: tables by element type. Valid only if tamis_cpu_variant_runs() is true. */
 typedef struct tamis_cpu_variant {
     const char *name; /* "x86-64-v4-bf16", "x86-64-v4", "x86-64-v3", "x86-64-v2", "sve512", "neon", "generic", ... */
     const tamis_cpu_kernels *kernels[4];   /* by tamis_type */

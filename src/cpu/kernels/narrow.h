@@ -1,10 +1,10 @@
 /*
- * Rows narrower than a vector: what the narrow dot products (narrow_dots.h) and sums (narrow_sums.h) share.
+ * Rows narrower than a vector; shared by the narrow dot products (narrow_dots.h) and sums (narrow_sums.h).
  *
  * The nonzeros of a row of S often take less time than a mispredicted branch, and a row of B does not fill a vector. So
  * the work on nonzeros runs over stretches of S, four nonzeros at a time, independent of row ends. The work on rows
- * uses only a buffer in L1, which may be read and written past an end. In the buffer, a nonzero has `places` elements:
- * the width, rounded up to a power of two.
+ * uses only a buffer in L1, whose ends may be overrun. In the buffer, a nonzero has `places` elements: the width,
+ * rounded up to a power of two.
  *
  *      width 1   [ a b c d ] ...              a quad holds the rows of four nonzeros
  *      width 2   [ a0 a1 b0 b1 ] ...          of two
@@ -18,9 +18,9 @@
 
 #include "cpu/kernels/segment.h"
 
-enum { NARROW_REALS = 2048 }; /* of a stretch: 8 or 16 KiB, beside rows of B in L1 */
+enum { NARROW_REALS = 2048 }; /* of a stretch: 8 or 16 KiB, which leaves L1 room for rows of B */
 
-/* The widest rows that gain (lab/notes/cpu.md); a whole vector never does. */
+/* The widest rows that gain (lab/notes/cpu.md); a full vector never does. */
 #define NARROW_DOTS_MOST (LANES - 1 < 4 ? LANES - 1 : 4)
 #if LANES == 16
 #define NARROW_SUMS_MOST 4
@@ -55,7 +55,7 @@ INLINE half_quad half_quad_load(const char *p) {
 INLINE half_quad half_quad_of(real x) { return ((double_pair)(quad){x, 0, 0, 0})[0]; }
 INLINE quad quad_of_pairs(half_quad x, half_quad y) { return (quad)(double_pair){x, y}; }
 
-/* Four halves as they lie in memory. */
+/* Converts four halves in memory order. */
 INLINE quad quad_of_halves(uint64_t bits, tamis_type type) {
     typedef uint16_t four_halves __attribute__((vector_size(8)));
     typedef uint32_t four_words __attribute__((vector_size(16)));
@@ -71,7 +71,7 @@ INLINE quad quad_of_halves(uint64_t bits, tamis_type type) {
 #endif
 }
 
-/* The same halves, moved up by so many places. */
+/* The same halves, shifted up by `places`. */
 INLINE uint64_t halves_moved(uint64_t bits, int places) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return bits >> (16 * places);
@@ -80,7 +80,7 @@ INLINE uint64_t halves_moved(uint64_t bits, int places) {
 #endif
 }
 
-/* n halves at p, 1 to 4, zero after them */
+/* Loads n halves at p, 1 to 4, zero-padded. */
 INLINE uint64_t halves_bits(const char *p, int n) {
     uint64_t bits = 0, last = 0;
     if (n >= 2) memcpy(&bits, p, n == 4 ? 8 : 4);
@@ -89,7 +89,7 @@ INLINE uint64_t halves_bits(const char *p, int n) {
 }
 #endif
 
-/* The first n elements of a row, 1 to 4, zeros above; no byte past them is read. */
+/* Loads the first n elements of a row, 1 to 4, zero-padded; reads no byte past them. */
 INLINE quad quad_load(const char *p, tamis_type type, int n) {
 #if !defined(TAMIS_KERNEL_F64)
     if (type != TAMIS_F32) return quad_of_halves(halves_bits(p, n), type);
@@ -97,7 +97,7 @@ INLINE quad quad_load(const char *p, tamis_type type, int n) {
     if (n == 4) return *(const quad_anywhere *)(const void *)p;
     if (n == 1) return (quad){element_load(p, type), 0, 0, 0};
 #if AVX_BYTES
-    if (n == 3) { /* one load; the fourth lane is masked, nothing is read there */
+    if (n == 3) { /* one load; the masked fourth lane is not read */
 #if defined(TAMIS_KERNEL_F64)
         return (quad)_mm256_maskload_pd((const double *)(const void *)p, _mm256_setr_epi64x(-1, -1, -1, 0));
 #else
@@ -109,7 +109,7 @@ INLINE quad quad_load(const char *p, tamis_type type, int n) {
     return quad_of_pairs(half_quad_load(p), last);
 }
 
-/* The rows of four nonzeros in the order of the buffer: narrow_places(width) quads. */
+/* Arranges the rows of four nonzeros in the order of the buffer: narrow_places(width) quads. */
 INLINE void narrow_rows(quad *q, const char *const row[4], tamis_type type, int width) {
 #if !defined(TAMIS_KERNEL_F64)
     if (width <= 2 && type != TAMIS_F32) {
@@ -139,14 +139,14 @@ INLINE void narrow_rows(quad *q, const char *const row[4], tamis_type type, int 
     for (int i = 0; i < 4; i++) q[i] = quad_load(row[i], type, width);
 }
 
-/* The addresses of the rows of nonzeros t .. t + 3. Past the last of n nonzeros they are those of the last; the results
-   are not read. */
+/* Row addresses of nonzeros t .. t + 3. Past the last of n nonzeros the last address is repeated; those results are not
+   used. */
 INLINE void narrow_addresses(const char *row[4], const char *b, int64_t b_stride, const char *columns, int64_t t,
                              int64_t n, int wide_columns, int whole) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         int64_t column = column_at(columns, whole || t + i < n ? t + i : n - 1, wide_columns);
-        /* the compiler would combine four of them into a vector and take it apart again */
+        /* keeps the compiler from building a vector of four of them and taking it apart again */
         __asm__("" : "+r"(column));
         row[i] = b + column * b_stride;
     }
@@ -154,11 +154,11 @@ INLINE void narrow_addresses(const char *row[4], const char *b, int64_t b_stride
 
 /* ------------------------------------------------------------------------------------------ parts of the buffer */
 
-/* The first n of the reals at p, at most a vector's lanes, zeros above; whole vectors are read. */
+/* The first n of the reals at p, at most a vector's lanes, zero-padded; whole vectors are read. */
 INLINE vector narrow_first(const real *p, int64_t n) {
     const int64_t above = n & ~(n >> 63), lanes = above < LANES ? above : LANES; /* a branch would be mispredicted */
 #if AVX_BYTES == 64 || VECTOR_SVE
-    return vector_load_tail((const char *)p, REAL, (int)lanes); /* there LANES is a tail too */
+    return vector_load_tail((const char *)p, REAL, (int)lanes); /* there LANES counts as a tail too */
 #else
     static const real_bits mask[2 * LANES] = {
         -1,

@@ -32,8 +32,8 @@ INLINE vector narrow_repeat(vector a, int places) {
     return vector_of(a[0]);
 }
 
-/* Fills the buffer with rows of A for consecutive nonzeros of S, as many as it holds. Begins at segment *s, nonzero
- *done of it, and updates both. Returns the number of nonzeros. */
+/* Fills the buffer with copies of rows of A for consecutive nonzeros of S, as many as fit. Begins at segment *s, after
+ *done of its nonzeros, and updates both. Returns the number of nonzeros. */
 INLINE int64_t narrow_copy_rows(const dot_arguments *arguments, const segment *segments, int count, int *s,
                                 int64_t *done, real *a, tamis_type type, int places) {
     const int64_t most = NARROW_REALS / places, step = places * NARROW_COPIES;
@@ -58,12 +58,12 @@ INLINE int64_t narrow_copy_rows(const dot_arguments *arguments, const segment *s
     return n;
 }
 
-/* Four sums from the products of four nonzeros. */
+/* Reduces the products of four nonzeros to four sums. */
 INLINE quad narrow_reduce(const quad *q, int places) {
     if (places == 1) return q[0];
     if (places == 2)
         return __builtin_shufflevector(q[0], q[1], 0, 2, 4, 6) + __builtin_shufflevector(q[0], q[1], 1, 3, 5, 7);
-#if defined(TAMIS_KERNEL_F64) /* within 128 bits first, since that is how shuffles work */
+#if defined(TAMIS_KERNEL_F64) /* within 128 bits first, since shuffles work that way */
     const quad xy = __builtin_shufflevector(q[0], q[1], 0, 4, 2, 6) + __builtin_shufflevector(q[0], q[1], 1, 5, 3, 7);
     const quad zw = __builtin_shufflevector(q[2], q[3], 0, 4, 2, 6) + __builtin_shufflevector(q[2], q[3], 1, 5, 3, 7);
 #else
@@ -82,7 +82,7 @@ INLINE void narrow_dot_quad(const char *const row[4], const real *a, real *x, ta
     *(quad_anywhere *)(void *)x = narrow_reduce(q, places);
 }
 
-/* The dot products of n nonzeros whose rows of A are in the buffer. `packed`: rows of B have no gaps between them. */
+/* Computes the dot products of n nonzeros whose rows of A are in the buffer. `packed`: rows of B are contiguous. */
 INLINE void narrow_dot_run(const dot_arguments *arguments, int64_t begin, int64_t n, const real *a, real *x,
                            tamis_type type, int wide_columns, int width, int packed) {
     const int places = narrow_places(width);
@@ -111,7 +111,7 @@ INLINE void narrow_dots(const dot_arguments *arguments, const segment *segments,
     const int width = arguments->tail, packed = arguments->b_stride == width * element_bytes(type);
     real a[NARROW_REALS + 4 * NARROW_COPIES];
     int s = 0;
-    int64_t done = 0; /* of the current segment */
+    int64_t done = 0; /* nonzeros of the current segment */
     while (s < count) {
         const int64_t begin = segments[s].begin + done;
         int64_t n;

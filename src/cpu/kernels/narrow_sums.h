@@ -13,7 +13,7 @@
 
 #include "cpu/kernels/narrow.h"
 
-/* The part of the weights of four nonzeros that belongs to quad k. */
+/* The weights of four nonzeros that belong to quad k. */
 INLINE quad narrow_weights(const real *weights, int places, int k) {
     const quad w = *(const quad_anywhere *)(const void *)weights;
     if (places == 1) return w;
@@ -30,7 +30,7 @@ INLINE void narrow_product_quad(const char *const row[4], const real *weights, r
     for (int k = 0; k < places; k++) *(quad_anywhere *)(void *)(to + 4 * k) = q[k] * narrow_weights(weights, places, k);
 }
 
-/* The products of n nonzeros. `packed`: rows of B have no gaps between them. */
+/* Computes the products of n nonzeros. `packed`: rows of B are contiguous. */
 INLINE void narrow_product_run(const sum_arguments *arguments, int64_t begin, int64_t n, const real *weights, real *to,
                                tamis_type type, int wide_columns, int width, int packed) {
     static const real ones[4] = {1, 1, 1, 1};
@@ -39,7 +39,7 @@ INLINE void narrow_product_run(const sum_arguments *arguments, int64_t begin, in
     const int64_t b_stride = packed ? width * element_bytes(type) : arguments->b_stride;
     const char *const columns = column_pointer(arguments->columns, begin, wide_columns);
     const int64_t ahead = begin + n + arguments->prefetch <= arguments->nnz ? arguments->prefetch : 0;
-    const real *w = arguments->ones ? ones : weights; /* ones are read again and again */
+    const real *w = arguments->ones ? ones : weights; /* the ones are read again and again */
     const int64_t w_step = arguments->ones ? 0 : 4;
     const char *row[4];
     int64_t t = 0;
@@ -78,8 +78,8 @@ INLINE void narrow_products(const sum_arguments *arguments, int64_t begin, int64
     }
 }
 
-/* The sum of n reals of the buffer, lane by lane. It takes LANES nonzeros at a time, so that all rows of up to LANES
-   nonzeros take the same branches. */
+/* Sums n reals of the buffer lane by lane, LANES nonzeros at a time, so that all rows of up to LANES nonzeros take the
+   same branches. */
 INLINE vector narrow_add_up(const real *p, int64_t n, int places) {
     vector sum[4];
 #pragma GCC unroll 4
@@ -95,7 +95,7 @@ INLINE vector narrow_add_up(const real *p, int64_t n, int places) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The sum for each place, in the first lanes: halves of the vector are added until one has only the places. */
+/* Folds a vector to the sums of its first `places` lanes: adds halves until only these are left. */
 INLINE vector narrow_fold(vector x, int places) {
     (void)places;
 #if LANES == 16
@@ -193,7 +193,7 @@ INLINE void narrow_sums(const sum_arguments *arguments, const segment *segments,
     const int64_t most = NARROW_REALS / places;
     real products[NARROW_REALS + 4 * LANES]; /* read in whole vectors */
     vector sum = vector_zero();
-    int64_t done = 0; /* of a segment longer than the buffer */
+    int64_t done = 0; /* nonzeros done of a segment longer than the buffer */
     for (int s = 0; s < count;) {
         const segment *const seg = &segments[s];
         const bool whole = seg->count <= most;

@@ -8,7 +8,7 @@
 
 extern const tamis_cpu_probe TAMIS_PROBE_TABLE;
 
-/* The compiler must assume that x is used, and that its value is unknown. */
+/* Hides the value of x from the optimiser, and makes it count as used. */
 #if defined(__x86_64__)
 #define OPAQUE(x) __asm__ volatile("" : "+x"(x))
 #if VECTOR_BYTES == 64
@@ -18,7 +18,7 @@ extern const tamis_cpu_probe TAMIS_PROBE_TABLE;
 #elif VECTOR_SVE
 #define OPAQUE(x)                                                                                                      \
     do {                                                                                                               \
-        sizeless_vector y = x; /* clang takes no other type here */                                                    \
+        sizeless_vector y = x; /* clang needs this type here */                                                        \
         __asm__ volatile("" : "+w"(y));                                                                                \
         x = y;                                                                                                         \
     } while (0)

@@ -5,7 +5,7 @@
  * L1. Moves: a row of B per nonzero, from any cache or memory, a row of A per segment, and columns, values and p once.
  * It suits every matrix; with tiles it reads B from L2 or L1 instead of L3 or memory.
  *
- * With softmax it only stores the scores, in job->samples. softmax_rows then makes whole rows of p from them, since
+ * With softmax it only stores the scores, in job->samples. softmax_rows then computes whole rows of p from them, since
  * several threads may share a row.
  */
 #ifndef TAMIS_CPU_KERNELS_SDDMM_H
@@ -59,8 +59,8 @@ static void sddmm_store(const tamis_cpu_job *job, tamis_type type, const segment
     }
 }
 
-/* Row by row, where rows need no list (dots.h): samples that are stored as reals go to their place at once, and the
-   edge finds them in L1. */
+/* Row by row without a list (dots.h): samples stored as reals go to their place at once, and the edge finds them in
+   L1. */
 static void sddmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_arguments arguments,
                        dot_rows_function *dots) {
     real x[TAMIS_CPU_CHUNK + 8];
@@ -104,7 +104,7 @@ INLINE void sddmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, 
 
 /* ------------------------------------------------------------------------------------------ row softmax of p */
 
-/* (max, sum of exponentials) of a piece of a row, as head and tail hold it. */
+/* Adds a piece of a row to a softmax state (max, sum of exponentials), as in head and tail. */
 INLINE void softmax_add(real *state, const real *x, int64_t n) {
     real exponentials[TAMIS_CPU_CHUNK + 8];
     for (int64_t t = 0; t < n; t += TAMIS_CPU_CHUNK) {

@@ -8,9 +8,9 @@
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/vector.h"
 
-/* How SpMM and fused begin and end a segment. */
+/* How SpMM and fused initialise and finish a segment. */
 enum {
-    SEGMENT_CONTINUE = 1, /* begin from the accumulator, times load_scale, instead of zero */
+    SEGMENT_CONTINUE = 1, /* start from the accumulator, times load_scale, instead of zero */
     SEGMENT_KEEP = 2      /* leave the sum in the accumulator instead of finishing the output row */
 };
 
@@ -28,12 +28,12 @@ typedef struct dot_arguments {
     const void *columns;
     int64_t vectors;  /* whole vectors of a row, of DOT_LANES elements */
     int tail;         /* elements after them */
-    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
+    int64_t prefetch; /* prefetch distance in nonzeros; 0: none */
     int64_t nnz;
     int64_t lines; /* cache lines of a row of B */
-    int far_a;     /* A is so large that its rows come from memory: they are prefetched */
+    int far_a;     /* A is so large that its rows come from memory: prefetch them */
 
-    /* without a list of segments: nonzeros from `begin` on, in `row` and the rows after it */
+    /* without a list of segments: nonzeros from `begin` on, in `row` and later rows */
     const char *offsets;
     int wide_offsets;
     int64_t row, begin;
@@ -50,11 +50,11 @@ typedef struct sum_arguments {
     int real_out; /* out holds reals, whatever the type of the inputs */
     real beta;
     int64_t width;    /* elements of a row */
-    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
+    int64_t prefetch; /* prefetch distance in nonzeros; 0: none */
     int64_t nnz;
     int64_t prefetch_end; /* rows that end after this nonzero prefetch nothing */
     int ones;             /* the weights are all 1 and not stored */
-    int stream;           /* whole rows are written past the caches */
+    int stream;           /* non-temporal stores of whole rows */
 
     /* without a list of segments: whole rows from `row` on, times alpha */
     const char *offsets;

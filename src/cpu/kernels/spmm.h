@@ -2,8 +2,9 @@
  * SpMM: C_row = alpha * sum over the row's nonzeros of s * B_column + beta * C_row, over a range.
  *
  * The output row (or a block of it) stays in registers for the whole row of S (accumulate.h). Moves: a row of B per
- * nonzero, each row of C once. If threads share a row, each leaves its part in head or tail. With tiles, the sums of
- * the rows of a block stay in the thread's scratch, which L2 holds, and are written once at the end of the block.
+ * nonzero, each row of C once. If threads share a row, each stores its partial sum in head or tail. With tiles, the
+ * sums of the rows of a block stay in the thread's scratch, which L2 holds, and are written once at the end of the
+ * block.
  */
 #ifndef TAMIS_CPU_KERNELS_SPMM_H
 #define TAMIS_CPU_KERNELS_SPMM_H
@@ -12,7 +13,7 @@
 #include "cpu/kernels/edges.h"
 #include "cpu/kernels/walk.h"
 
-/* A partial row: the sums, padded to whole vectors, then softmax's maximum and sum in a vector of their own. */
+/* Reals of a partial row: the sums, padded to whole vectors, then a vector with softmax's maximum and sum. */
 INLINE int64_t partial_reals(int64_t width) { return (width + LANES - 1) / LANES * LANES + LANES; }
 
 static int64_t partial_bytes(int64_t width) { return (partial_reals(width) * (int64_t)sizeof(real) + 63) / 64 * 64; }
@@ -24,7 +25,7 @@ static void partial_clear(real *partial, int64_t width) {
     partial_state(partial, width)[0] = -(real)__builtin_inff();
 }
 
-/* Rows of the output are whole cache lines. */
+/* True if rows of the output are whole cache lines. */
 static int sum_streams(const tamis_cpu_job *job) {
     const int64_t bytes = job->width * (int64_t)sizeof(real);
     return TAMIS_KERNEL_TYPE == REAL && AVX_BYTES == 64 && job->stream && bytes % 64 == 0 &&
@@ -50,14 +51,14 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .alpha = (real)job->alpha};
 }
 
-/* Where the sum of a row goes if this range does not finish the row; NULL if the row lies within the range. */
+/* Where a row's partial sum goes if this range does not finish the row; NULL if the row lies within the range. */
 INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
     if (range->head_cut && row == range->row_begin) return range->head;
     if (range->tail_cut && row == range->row_end - 1) return range->tail;
     return NULL;
 }
 
-/* Sets each segment's accumulator: that of a cut row, with tiles that of the block's row, or the carry. */
+/* Sets each segment's accumulator: the cut row's partial sum, with tiles the block's row, or the carry. */
 static void place_segments(const tamis_cpu_job *job, const tamis_cpu_range *range, const walk *w, segment *segments,
                            int count) {
     const int64_t stride = partial_bytes(job->width) / (int64_t)sizeof(real);
@@ -126,7 +127,7 @@ INLINE void widen_values(const char *values, const segment *segments, int count,
     }
 }
 
-/* Row by row, with values in place: whole rows need no list of segments, and a row that is cut is one segment. */
+/* Row by row, with values in place: whole rows need no list of segments; a cut row is one segment. */
 static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, sum_arguments *arguments,
                       sum_function *sum) {
     const real *const values = (const real *)(const void *)job->values;

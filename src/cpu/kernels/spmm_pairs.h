@@ -4,13 +4,12 @@
  *   B_column(t)      [ b0 b1 b2 b3 ... ]   interleaved within    lane k += s(t + 1) c_k, then += s(t) b_k
  *   B_column(t + 1)  [ c0 c1 c2 c3 ... ]   128 bits
  *
- * That is two shuffles and two products for 64 elements, in place of four operations that widen them and four products;
- * and the two values of S, which are bf16 too, are one 32-bit word that is repeated as it lies in memory. So values are
- * not widened in advance, and rows of S need no list of segments. A block of up to 256 columns of the output row stays
- * in registers. Moves: a row of B per nonzero, each row of C once.
+ * That is two shuffles and two products for 64 elements, instead of four conversions and four products; and the two
+ * bf16 values of S are one 32-bit word that is broadcast from memory. So values are not widened in advance, and rows of
+ * S need no list of segments. A block of up to 256 columns of the output row stays in registers. Moves: a row of B per
+ * nonzero, each row of C once.
  *
- * Rows that threads share, tiles, values of fp32 and narrow rows take spmm.h. Subnormal numbers count as 0, as in
- * dots.h.
+ * Rows shared by threads, tiles, fp32 values and narrow rows use spmm.h. Subnormal numbers count as 0, as in dots.h.
  */
 #ifndef TAMIS_CPU_KERNELS_SPMM_PAIRS_H
 #define TAMIS_CPU_KERNELS_SPMM_PAIRS_H
@@ -19,18 +18,19 @@
 
 #if DOT_PAIRS
 
-/* Registers of B of a block, with two of sums each; below PAIRS_LEAST columns, half of a register would be empty. */
+/* Registers of B per block, with two registers of sums each; below PAIRS_LEAST columns, half of a register would be
+   empty. */
 enum { PAIRS_BLOCK = 8, PAIRS_COLUMNS = 32, PAIRS_LEAST = 17 };
 
-/* Rows of fewer nonzeros than this in the mean are short. */
+/* Rows are short if they have fewer nonzeros than this on average. */
 enum { PAIRS_SHORT = 16 };
 
 typedef struct pairs_call {
     const tamis_cpu_job *job;
     int64_t row, row_end;
-    int64_t first;      /* column */
-    __mmask32 last;     /* the columns of the last register */
-    const char *values; /* of S, value_step bytes apart: 0 if all are the pair at `values` */
+    int64_t first;      /* first column */
+    __mmask32 last;     /* mask of the last register's columns */
+    const char *values; /* of S, value_step bytes apart; step 0: all are the pair at `values` */
     int64_t value_step;
 } pairs_call;
 
@@ -39,7 +39,7 @@ INLINE __m512i pairs_load(const char *row, int k, int count, int full, __mmask32
     return _mm512_loadu_si512(row + 64 * k);
 }
 
-/* The nonzeros at `columns` and after it; with single, the first alone. */
+/* Adds the nonzero at `columns` and the next one; with `single` only the first. */
 INLINE void pairs_add(vector *sum, const pairs_call *call, const char *b, const char *columns, const char *values,
                       int count, int full, int single, int wide_columns) {
     const int64_t b_stride = call->job->b_stride;
@@ -52,14 +52,14 @@ INLINE void pairs_add(vector *sum, const pairs_call *call, const char *b, const 
     for (int k = 0; k < count; k++) {
         __m512i x = pairs_load(row, k, count, full, call->last);
         __m512i y = single ? _mm512_setzero_si512() : pairs_load(next, k, count, full, call->last);
-        __asm__("" : "+v"(x), "+v"(y)); /* or gcc 12 reads both from memory for either half */
+        __asm__("" : "+v"(x), "+v"(y)); /* otherwise gcc 12 loads both from memory for each half */
         sum[2 * k] = (vector)_mm512_dpbf16_ps((__m512)sum[2 * k], weights, (__m512bh)_mm512_unpacklo_epi16(x, y));
         sum[2 * k + 1] =
             (vector)_mm512_dpbf16_ps((__m512)sum[2 * k + 1], weights, (__m512bh)_mm512_unpackhi_epi16(x, y));
     }
 }
 
-/* Whatever pairs_store leaves out. Not inlined, since it runs once per row. */
+/* The cases that pairs_store leaves out. Not inlined, since it runs once per row. */
 static __attribute__((noinline)) void pairs_store_any(const pairs_call *call, int64_t row, const vector *sum,
                                                       int count) {
     const tamis_cpu_job *const job = call->job;
@@ -89,7 +89,7 @@ INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, 
     const tamis_cpu_job *const job = call->job;
     const vector alpha = vector_of((real)job->alpha);
     const __m512i order =
-        _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7); /* four columns of one register, four of the other */
+        _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7); /* interleaves four columns of one register with four of the other */
     char *const out = job->out + row * job->out_stride + call->first * 2;
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
@@ -105,12 +105,12 @@ INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, 
 INLINE void pairs_rows(const pairs_call *call, int count, int full, int wide_columns) {
     const tamis_cpu_job *const job = call->job;
     const char *const b = job->b + call->first * 2;
-    const int sets = count <= 2 ? 2 : 1; /* so that a product need not wait for the one before it */
+    const int sets = count <= 2 ? 2 : 1; /* two sets hide the latency of products */
     const int64_t lines = count, index_bytes = wide_columns ? 8 : 4;
-    /* the conversion of pairs_store takes subnormal numbers for 0, which a small alpha would make of others */
+    /* the conversion of pairs_store flushes subnormal numbers, which a small alpha would produce */
     const bool plain = !job->real_out && job->beta == 0 && (job->alpha >= 1 || job->alpha <= -1);
     int64_t begin = offset_at(job, call->row);
-    /* few nonzeros a row: one by one, which tests for the end of the row alone; each further test is mispredicted */
+    /* few nonzeros per row: one by one, testing only for the end of the row, since each further test is mispredicted */
     const bool few = sets == 2 && offset_at(job, call->row_end) - begin < PAIRS_SHORT * (call->row_end - call->row);
     for (int64_t row = call->row; row < call->row_end; row++) {
         const int64_t end = offset_at(job, row + 1), n = end - begin;
@@ -152,7 +152,7 @@ INLINE void pairs_rows(const pairs_call *call, int count, int full, int wide_col
         if (plain)
             pairs_store(call, row, sum, count, full);
         else {
-            vector kept[2 * PAIRS_BLOCK]; /* `sum` itself stays in registers */
+            vector kept[2 * PAIRS_BLOCK]; /* a copy, so that `sum` itself stays in registers */
 #pragma GCC unroll 16
             for (int k = 0; k < 2 * count; k++) kept[k] = sum[k];
             pairs_store_any(call, row, kept, count);
@@ -163,8 +163,8 @@ INLINE void pairs_rows(const pairs_call *call, int count, int full, int wide_col
 
 typedef void pairs_instance(const pairs_call *call);
 
-/* The instances: 32-bit columns and a last register that is full, the same with a mask, and 64-bit columns; by the
-   registers of a block. */
+/* The instances, by the registers of a block: 32-bit columns with a full last register, the same with a mask, and
+   64-bit columns. */
 #define PAIRS(count)                                                                                                   \
     static void pairs_32_##count(const pairs_call *call) { pairs_rows(call, count, 1, 0); }                            \
     static void pairs_32_##count##_part(const pairs_call *call) { pairs_rows(call, count, 0, 0); }                     \
@@ -191,7 +191,7 @@ static bool pairs_take(const tamis_cpu_job *job) {
     return !job->tiles && !job->real_values && job->width >= PAIRS_LEAST;
 }
 
-/* Whole rows; those of several blocks one by one, so that the second block finds columns and rows of B in L1. */
+/* Whole rows; rows of several blocks one by one, so that the second block finds columns and rows of B in L1. */
 static void pairs_whole_rows(pairs_call call, int64_t row, int64_t row_end) {
     static const uint16_t ones[2] = {0x3f80, 0x3f80};
     const tamis_cpu_job *const job = call.job;
@@ -210,7 +210,7 @@ static void pairs_whole_rows(pairs_call call, int64_t row, int64_t row_end) {
     }
 }
 
-/* `any` does rows that are cut: their partial sums lie as spmm.h has them, which adds them up. */
+/* `any` computes cut rows: their partial sums have the layout of spmm.h, which merges them. */
 static void spmm_pairs_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
                              void (*any)(const tamis_cpu_job *job, const tamis_cpu_range *range)) {
     int64_t row = range->row_begin, row_end = range->row_end;

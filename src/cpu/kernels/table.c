@@ -36,7 +36,7 @@ static void softmax(const tamis_cpu_job *job, const tamis_cpu_range *range, int 
     softmax_rows_range(job, range, TAMIS_KERNEL_TYPE, stage);
 }
 
-/* Any range, by rows or by column tiles. */
+/* Kernels for any range, by rows or by column tiles. */
 static tamis_cpu_kernel *const range_kernels[] = {
     [TAMIS_OP_SDDMM] = sddmm, [TAMIS_OP_SPMM] = spmm, [TAMIS_OP_FUSED] = fused};
 

@@ -118,7 +118,7 @@ INLINE int64_t element_bytes(tamis_type type) {
 #if !defined(TAMIS_KERNEL_F64)
 typedef uint32_t vector_words __attribute__((vector_size(VECTOR_BYTES)));
 
-/* The upper halves are x as bf16, to the nearest; NaN stays NaN. */
+/* Rounds x to bf16 in the upper halves, to nearest; NaN stays NaN. */
 INLINE vector_words bf16_of_vector(vector x) {
     const vector_words bits = (vector_words)x;
     const vector_words rounded = bits + 0x7fffu + ((bits >> 16) & 1u), quiet = bits | 0x400000u;
@@ -141,7 +141,7 @@ INLINE svbool_t lanes_all(void) { return svptrue_b32(); }
 INLINE svbool_t lanes_first(int n) { return svwhilelt_b32(0, n); }
 #endif
 
-/* The elements of these lanes, zeros in the others; nothing is read for those. */
+/* Loads the elements of these lanes, zeros in the others, which are not read. */
 INLINE vector lanes_load(svbool_t lanes, const char *p, tamis_type type) {
     const void *const from = p;
 #if defined(TAMIS_KERNEL_F64)
@@ -190,7 +190,7 @@ INLINE vector vector_of_halves(halves h, tamis_type type) {
     const vector_words sign = (w & 0x8000u) << 16, magnitude = w & 0x7fffu;
     const vector_words normal = (magnitude << 13) + 0x38000000u;
     const vector_words special = 0x7f800000u | ((magnitude & 0x3ffu) << 13);
-    /* a subnormal's bits as a mantissa of 2^-14: subtracting 2^-14 leaves its value, exactly */
+    /* a subnormal's bits as a mantissa of 2^-14; subtracting 2^-14 gives its exact value */
     const vector_words subnormal = (vector_words)((vector)((magnitude << 13) + 0x38800000u) - 0x1p-14f);
     const vector_words is_special = (vector_words)(magnitude >= 0x7c00u);
     const vector_words is_subnormal = (vector_words)(magnitude < 0x0400u);
@@ -214,7 +214,7 @@ INLINE halves halves_of_vector(vector x, tamis_type type) {
 #endif
 }
 
-/* n < LANES halves, the rest zero, reading no byte past them */
+/* loads n < LANES halves, zero-padded, reading no byte past them */
 INLINE halves halves_load_tail(const char *p, int n) {
 #if AVX_BYTES == 64
     return (halves)_mm256_maskz_loadu_epi16((__mmask16)((1u << n) - 1u), p);
@@ -299,8 +299,8 @@ INLINE vector run_load(const char *p, tamis_type type, int k, int count) {
     return vector_load(p, type);
 }
 
-/* Stores vector k at p, and k + 1 after it if the two are a pair. Call it for each k that begins a pair or is in none.
- */
+/* Stores vector k at p, and k + 1 after it if the two are a pair. Call it for each k that begins a pair or is
+   unpaired. */
 INLINE void run_store(char *p, tamis_type type, int k, int count, const vector *x) {
 #if !defined(TAMIS_KERNEL_F64)
     if (run_has_pair(type, k, count)) {
@@ -323,7 +323,7 @@ INLINE __m256i tail_mask(int n) {
 }
 #endif
 
-/* The first n elements of p, zero above; no byte past them is read. n may be 0 to LANES - 1. */
+/* Loads the first n elements of p, 0 to LANES - 1, zero-padded; reads no byte past them. */
 INLINE vector vector_load_tail(const char *p, tamis_type type, int n) {
 #if VECTOR_SVE
     return lanes_load(lanes_first(n), p, type);
@@ -349,7 +349,7 @@ INLINE vector vector_load_tail(const char *p, tamis_type type, int n) {
 #endif
 }
 
-/* Stores the first n lanes and writes nothing else. n may be 0 to LANES - 1. */
+/* Stores the first n lanes, 0 to LANES - 1, and nothing else. */
 INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 #if VECTOR_SVE
     lanes_store(lanes_first(n), p, type, x);
@@ -432,7 +432,7 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 #endif
 
 #if VECTOR_SVE && VECTOR_BYTES > 16
-/* The same steps in fewer instructions: gcc 12 takes tables of indices for the shuffles above. */
+/* The same steps in fewer instructions: gcc 12 uses index tables for the shuffles above. */
 #if !defined(TAMIS_KERNEL_F64)
 #undef SHUFFLE_STEP2
 INLINE vector shuffle_step2(vector x, vector y) {
@@ -455,7 +455,7 @@ INLINE vector shuffle_step2(vector x, vector y) {
 #endif
 #endif
 
-/* Sums of four vectors, side by side in sums[0 .. 3]. */
+/* Reduces four vectors into sums[0 .. 3]. */
 INLINE void vector_sums_of_4(const vector x[4], real *sums) {
 #if defined(TAMIS_KERNEL_F64)
     const vector a = SHUFFLE_STEP1(x[0], x[1]), b = SHUFFLE_STEP1(x[2], x[3]);
@@ -482,7 +482,7 @@ INLINE void vector_sums_of_4(const vector x[4], real *sums) {
 #endif
 }
 
-/* Sums of eight vectors, side by side in sums[0 .. 7]. */
+/* Reduces eight vectors into sums[0 .. 7]. */
 INLINE void vector_sums_of_8(const vector x[8], real *sums) {
 #if VECTOR_BYTES == 16 || (defined(TAMIS_KERNEL_F64) && LANES == 4)
     vector_sums_of_4(x, sums);
@@ -506,7 +506,7 @@ INLINE void vector_sums_of_8(const vector x[8], real *sums) {
 }
 
 #if VECTOR_BYTES < 64 && !VECTOR_SVE
-/* x with its halves, quarters, ... exchanged: lane i is that of i ^ distance. */
+/* x with its halves, quarters, ... exchanged: lane i is lane i ^ distance of x. */
 INLINE vector vector_exchange(vector x, int distance) {
 #if LANES == 8
     if (distance == 4) return __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
@@ -522,7 +522,7 @@ INLINE vector vector_exchange(vector x, int distance) {
 }
 #endif
 
-/* The sum of one vector's lanes: halves are added until one lane is left. */
+/* The sum of a vector's lanes, by adding halves. */
 INLINE real vector_sum(vector x) {
 #if AVX_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
     return _mm512_reduce_add_ps((__m512)x);
@@ -544,7 +544,7 @@ INLINE vector vector_max(vector x, vector y) {
     return (vector)(((vector_bits)x & take_x) | ((vector_bits)y & ~take_x));
 }
 
-/* The largest of one vector's lanes, none of which is NaN. */
+/* The largest lane of a vector without NaN. */
 INLINE real vector_largest(vector x) {
 #if AVX_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
     return _mm512_reduce_max_ps((__m512)x);
@@ -580,7 +580,7 @@ INLINE vector vector_from(vector x, vector_bits from) {
 #endif
 }
 
-/* x in the first n lanes, `after` in the others. */
+/* The first n lanes of x, the others of `after`. */
 INLINE vector vector_first(vector x, int n, vector after) {
     static const real numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return vector_select((vector_bits)(*(const vector_anywhere *)(const void *)numbers < (real)n), x, after);

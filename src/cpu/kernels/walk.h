@@ -1,6 +1,6 @@
 /*
  * Walking a range: fills lists of segments, chunk by chunk, in the order of the nonzeros or tile by tile. It prefetches
- * the cache lines of S that the next chunk will need, long before they are read.
+ * the cache lines of S for the next chunk long before they are read.
  */
 #ifndef TAMIS_CPU_KERNELS_WALK_H
 #define TAMIS_CPU_KERNELS_WALK_H
@@ -17,7 +17,7 @@ typedef struct walk {
     int64_t row_begin, row_end; /* rows of the current block; row by row: of the range */
     int64_t next_block;         /* by tiles: the first row of the block after it */
     int with_empty;             /* rows without nonzeros get a segment too */
-    int64_t most;               /* the most segments in a list */
+    int64_t most;               /* capacity of a list, in segments */
     int64_t size;               /* bytes of a stored value */
 } walk;
 
@@ -27,7 +27,7 @@ static walk walk_start(const tamis_cpu_job *job, const tamis_cpu_range *range, i
         WALK_SEGMENTS, size};
 }
 
-/* Goes to the next block of rows (row by row: the whole range is one block); false when there is none. */
+/* Advances to the next block of rows (row by row: the whole range is one block); false if there is none. */
 static bool walk_next_block(walk *w) {
     if (w->next_block >= w->range->row_end) return false;
     w->row_begin = w->row = w->next_block;
@@ -46,7 +46,7 @@ INLINE int64_t walk_clip_begin(const walk *w, int64_t z) {
 INLINE int64_t walk_clip_end(const walk *w, int64_t z) { return z > w->range->nonzero_end ? w->range->nonzero_end : z; }
 
 /* Row by row: adds rows that fit, from segment `count` on. Nearly all rows do, and listing them costs as much as the
-   products of short narrow rows, so they have this loop of their own. Returns the number of segments. */
+   products of short narrow rows, so they have their own loop. Returns the number of segments. */
 INLINE int walk_fill_whole_rows(walk *w, segment *segments, int64_t count, int64_t *left, int wide_offsets) {
     const char *const offsets = w->job->offsets; /* read as columns are: 32 or 64 bits */
     const int64_t most = w->most, end_row = w->row_end;
@@ -71,7 +71,7 @@ INLINE int walk_fill_whole_rows(walk *w, segment *segments, int64_t count, int64
     return (int)count;
 }
 
-/* Row by row: up to `limit` nonzeros. A row that does not fit is continued by the next call. */
+/* Row by row: lists up to `limit` nonzeros. The next call continues a row that does not fit. */
 static int walk_fill_rows(walk *w, segment *segments, int64_t limit, int64_t *nonzeros) {
     int count = 0;
     int64_t left = limit;
@@ -161,7 +161,8 @@ static int walk_fill(walk *w, segment *segments, int64_t limit, int64_t *nonzero
     return w->job->tiles ? walk_fill_tiles(w, segments, limit, nonzeros) : walk_fill_rows(w, segments, limit, nonzeros);
 }
 
-/* Segments s .. returned - 1 are consecutive in S: their values and samples are one run of *length. */
+/* Returns the end of a run: segments from s that are consecutive in S, so their values and samples are contiguous,
+ *length of them. */
 static int run_end(const segment *segments, int count, int s, int64_t *length) {
     int64_t end = segments[s].begin + segments[s].count;
     int e = s + 1;

@@ -1,4 +1,4 @@
-/* Attention on graphs and segments on the CPU. Threads take rows as shares.h says; hubs are cut into heads. */
+/* Attention on graphs and segments on the CPU. shares.h divides rows among threads; hubs are divided by heads. */
 #include "cpu/parts.h"
 
 #include "base/memory.h"

@@ -1,10 +1,10 @@
 /*
- * Attention on a graph, forward: the entries of a row go by in chunks, whose scores and sums stay in L1. Moves: a row
- * of q and of the output a row; for each entry a row of e from memory, which stays in L2 between the scores and the
- * sums, and rows of k and v.
+ * Attention on a graph, forward (online softmax): processes the entries of a row in chunks, whose scores and sums stay
+ * in L1. Moves: rows of q and of the output per row; for each entry a row of e from memory, which stays in L2 between
+ * the scores and the sums, and rows of k and v.
  *
- * A head sees the same operations in the same order whatever heads are computed with it, so it does not matter how
- * threads share the heads of a hub.
+ * A head's operations and their order do not depend on the heads computed with it, so results do not depend on how
+ * threads divide the heads of a hub.
  */
 #ifndef TAMIS_CPU_MESSAGES_ATTENTION_H
 #define TAMIS_CPU_MESSAGES_ATTENTION_H
@@ -31,9 +31,9 @@ typedef struct attention {
     const char *offsets, *columns;
     const int64_t *entries;
     int wide_offsets, wide_columns;
-    int64_t size, heads, width; /* bytes of an element */
+    int64_t size, heads, width; /* size: bytes of an element */
     real scale;
-    int64_t ahead; /* entries ahead at which rows are prefetched; 0: they are not */
+    int64_t ahead; /* prefetch distance in entries; 0: none */
 } attention;
 
 static rows_of rows_at(tamis_message_operand x, int64_t size) { return (rows_of){pass_address(x.at), x.stride * size}; }
@@ -73,7 +73,7 @@ static attention attention_of(const tamis_attention_job *job) {
 
 /* ------------------------------------------------------------------------------------------ chunks */
 
-/* Some entries of a row, and what they bring. */
+/* Some entries of a row, with their addresses. */
 typedef struct chunk {
     int count;
     int64_t entry[CHUNK];
@@ -102,7 +102,7 @@ INLINE void prefetch_bytes(const char *at, int64_t from, int64_t bytes) {
     for (int64_t i = 0; at && i < bytes; i += 64) __builtin_prefetch(at + from + i);
 }
 
-/* <x, y + e> over the elements of a head; e NULL: no e. */
+/* <x, y + e> over the elements of a head; e may be NULL. */
 INLINE real attention_dot(const attention *a, const char *x, const char *y, const char *e, int has_e) {
     vector sum = vector_zero();
     for (int64_t i = 0; i < a->width; i += LANES) {
@@ -114,7 +114,7 @@ INLINE real attention_dot(const attention *a, const char *x, const char *y, cons
     return vector_sum(sum);
 }
 
-/* The scores of a chunk for heads first .. last - 1, a row of CHUNK for each. */
+/* Computes the scores of a chunk for heads first .. last - 1, a row of CHUNK for each. */
 INLINE void attention_scores(const attention *a, const chunk *c, const char *q, int64_t first, int64_t last,
                              real *scores, int has_e) {
     const int64_t bytes = a->width * a->size;
@@ -131,7 +131,7 @@ INLINE void attention_scores(const attention *a, const chunk *c, const char *q, 
     }
 }
 
-/* The first `count` of CHUNK numbers, as vectors; `after` in lanes after them. */
+/* Vector k of `count` numbers of a chunk; lanes past the end are `after`. */
 INLINE vector chunk_vector(const real *x, int k, int count, real after) {
     const vector v = vector_load((const char *)(x + k * LANES), REAL);
     const int left = count - k * LANES;
@@ -140,18 +140,18 @@ INLINE vector chunk_vector(const real *x, int k, int count, real after) {
 
 /* ------------------------------------------------------------------------------------------ softmax */
 
-/* The softmax of a head so far: the largest score, and the sum of exp(score - most). */
+/* Online softmax state of a head: the largest score so far, and the sum of exp(score - most). */
 typedef struct running {
     real most, sum;
 } running;
 
-/* What is subtracted before the exponential: no NaN from -infinity - -infinity. */
+/* The shift before the exponential; avoids NaN from -infinity - -infinity. */
 INLINE real attention_shift(real most) { return most == -(real)INFINITY ? 0 : most; }
 
-/* What the weights of a row are divided by; 0 only if there are none, or all are masked. */
+/* The divisor of a row's weights; the sum is 0 only if there are no entries, or all are masked. */
 INLINE real attention_divisor(real sum) { return sum == 0 ? 1 : sum; }
 
-/* Turns the scores of a chunk into weights; returns what sums so far are to be multiplied by. */
+/* Turns the scores of a chunk into weights; returns the factor that rescales the earlier sums. */
 INLINE real attention_weights(running *r, real *scores, int count) {
     vector most = vector_of(-(real)INFINITY);
     for (int k = 0; k < CHUNK / LANES; k++) most = vector_max(chunk_vector(scores, k, count, -(real)INFINITY), most);
@@ -171,7 +171,7 @@ INLINE real attention_weights(running *r, real *scores, int count) {
 
 /* ------------------------------------------------------------------------------------------ sums */
 
-/* Adds a chunk's weighted v + e to `vectors` vectors of sums; `from`: the bytes before them in a row of v. */
+/* Adds a chunk's weighted v + e to `vectors` vectors of sums; `from`: their byte offset in a row of v. */
 INLINE void attention_add(const attention *a, const chunk *c, const real *weights, real again, int64_t from, int tail,
                           real *sums, int has_e, int vectors) {
     vector sum[REGISTERS];
@@ -200,7 +200,7 @@ INLINE void attention_add_head(const attention *a, const chunk *c, const real *w
     if (i < width) attention_add(a, c, weights, again, (element + i) * a->size, (int)(width - i), sums + i, has_e, 1);
 }
 
-/* Writes the sums of a head, divided. */
+/* Stores the sums of a head, divided. */
 INLINE void attention_store(const attention *a, const real *sums, real divisor, char *to, int64_t width) {
     for (int64_t i = 0; i < width; i += LANES)
         pass_store(to + i * a->size, width - i < LANES ? (int)(width - i) : 0,
@@ -209,17 +209,17 @@ INLINE void attention_store(const attention *a, const real *sums, real divisor, 
 
 /* ------------------------------------------------------------------------------------------ rows */
 
-/* The elements of a head that are summed at once, from `from` on; the sums of a head begin at a multiple of LANES. */
+/* Elements of a head summed at once, from `from` on; a head's sums are padded to a multiple of LANES. */
 INLINE int64_t sums_width(const attention *a, int64_t from) { return a->width - from < SUMS ? a->width - from : SUMS; }
 INLINE int64_t sums_stride(int64_t width) { return (width + LANES - 1) / LANES * LANES; }
 
-/* The heads that are computed at once. */
+/* Heads computed at once. */
 INLINE int64_t heads_at_once(const attention *a) {
     const int64_t most = SUMS / (sums_stride(sums_width(a, 0)) + 1);
     return most < 1 ? 1 : most > HEADS ? HEADS : most;
 }
 
-/* Heads first .. last - 1 of a row, `width` elements from element `from` of each on. */
+/* Computes heads first .. last - 1 of a row, `width` elements of each from element `from` on. */
 INLINE void attention_row(const attention *a, int64_t row, int64_t begin, int64_t stop, int64_t first, int64_t last,
                           int64_t from, int64_t width, int has_e) {
     running softmax[HEADS];

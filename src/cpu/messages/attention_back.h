@@ -1,7 +1,8 @@
 /*
  * Attention on a graph, backward. Over the rows: the weights p and the gradients of the scores, ds = p (<dout, v + e> -
  * <dout, out>), whose sums are dq = scale ds (k + e), and de = scale ds q + p dout. Over the columns: dk = scale ds q
- * and dv = p dout, summed. Moves a row of e and of de for each entry, rows of k and v there, and of q and dout here.
+ * and dv = p dout, summed. Moves for each entry a row of e and of de, and in the first pass rows of k and v, in the
+ * second of q and dout.
  */
 #ifndef TAMIS_CPU_MESSAGES_ATTENTION_BACK_H
 #define TAMIS_CPU_MESSAGES_ATTENTION_BACK_H
@@ -10,7 +11,7 @@
 
 /* ------------------------------------------------------------------------------------------ over the rows */
 
-/* Of a chunk and some heads: p, and scale times the gradients of the scores; rows of CHUNK. */
+/* p and scale * (gradients of the scores) for a chunk and some heads; rows of CHUNK. */
 typedef struct score_gradients {
     real p[HEADS * CHUNK], d[HEADS * CHUNK];
 } score_gradients;
@@ -41,7 +42,7 @@ INLINE void back_scores(const attention *a, const back_row *r, const chunk *c, c
         }
 }
 
-/* What the pass over the columns reads, and the gradients of b. */
+/* Stores p and ds for the pass over the columns, and the gradients of b. */
 static void back_keep(const attention *a, const back_row *r, const chunk *c, const score_gradients *s) {
     for (int n = 0; a->weights && n < c->count; n++) {
         real *const p = (real *)(void *)a->weights + 2 * a->heads * c->entry[n];
@@ -55,7 +56,7 @@ static void back_keep(const attention *a, const back_row *r, const chunk *c, con
             element_store(a->db.at + c->entry[n] * a->db.stride + h * a->size, TYPE, s->d[(h - r->first) * CHUNK + n]);
 }
 
-/* Adds to `vectors` vectors of dq, and writes those of de; `from`: the bytes before them in a row. */
+/* Adds to `vectors` vectors of dq, and stores those of de; `from`: their byte offset in a row. */
 INLINE void back_add(const attention *a, const back_row *r, const chunk *c, const real *p, const real *d, int64_t from,
                      int tail, real *sums, int has_e, int vectors) {
     vector sum[REGISTERS], q[REGISTERS], g[REGISTERS];
@@ -90,7 +91,7 @@ INLINE void back_add_head(const attention *a, const back_row *r, const chunk *c,
     if (i < width) back_add(a, r, c, p, d, (element + i) * a->size, (int)(width - i), sums + i, has_e, 1);
 }
 
-/* `width` elements from element `from` of each head on. */
+/* `width` elements of each head, from element `from` on. */
 INLINE void back_of_row(const attention *a, const back_row *r, int64_t row, int64_t begin, int64_t stop, int64_t from,
                         int64_t width, int has_e) {
     real outer[HEADS], sums[SUMS];
@@ -134,7 +135,7 @@ INLINE void back_rows(const attention *a, int64_t row, int64_t end, int64_t firs
 
 /* ------------------------------------------------------------------------------------------ over the columns */
 
-/* `vectors` vectors of dk and dv of a head; `from`: the bytes before them in a row. */
+/* Computes `vectors` vectors of dk and dv of a head; `from`: their byte offset in a row. */
 INLINE void back_column(const attention *a, int64_t column, int64_t begin, int64_t stop, int64_t head, int64_t from,
                         int tail, int vectors) {
     vector dk[REGISTERS], dv[REGISTERS];
@@ -146,7 +147,7 @@ INLINE void back_column(const attention *a, int64_t column, int64_t begin, int64
         const real *const weights = (const real *)(const void *)a->weights + 2 * a->heads * entry + head;
         const real p = weights[0], d = a->scale * weights[a->heads];
         const char *const q = a->q.at + row * a->q.stride + from, *const g = a->d_out.at + row * a->d_out.stride + from;
-        if (a->ahead) { /* what comes next of the same rows */
+        if (a->ahead) { /* prefetches the next entries' parts of the same vectors */
             prefetch_bytes(q, bytes, bytes);
             prefetch_bytes(g, bytes, bytes);
         }

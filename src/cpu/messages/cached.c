@@ -1,4 +1,4 @@
-/* Attention to caches on the CPU: threads take parts of caches, of which each leaves its sums, and then the rows. */
+/* Attention to caches on the CPU (split-K): threads first compute parts of caches, then merge the rows. */
 #include <stdatomic.h>
 
 #include "base/memory.h"
@@ -7,14 +7,14 @@
 #include "cpu/parts.h"
 #include "sparse/index.h"
 
-/* Positions of a part: the same with any number of threads, and so are the bits. Elements that pay for a thread. */
+/* Positions per part: fixed, so that results do not depend on the number of threads. Elements that pay for a thread. */
 enum { PART = 1024, THREAD_WORTH = 32768 };
 
 typedef struct run {
     const tamis_cached_job *job;
     const tamis_cpu_messages *kernels;
-    int64_t *firsts; /* the number of parts before each sequence, of one key head */
-    char *parts;     /* what they leave: of a part and key head after the other */
+    int64_t *firsts; /* number of parts before each sequence, for one key head */
+    char *parts;     /* partial results, by part, then by key head */
     int64_t shared, row_bytes;
     atomic_llong next;
 } run;
@@ -31,7 +31,7 @@ static int64_t begin_of(const run *r, int64_t end) {
     return window > 0 && window < end ? end - window : 0;
 }
 
-/* Counts parts; returns the positions of all sequences. */
+/* Counts the parts; returns the positions of all sequences. */
 static int64_t count_parts(run *r) {
     int64_t positions = 0;
     r->firsts[0] = 0;
@@ -60,7 +60,7 @@ static char *sums_of(const run *r, int64_t part, int64_t key_head) {
     return r->parts + (part * r->job->o.key_heads + key_head) * r->shared * r->row_bytes;
 }
 
-/* Key heads of one part are neighbours in memory, as a rule. */
+/* Key heads of one part are usually adjacent in memory. */
 static void sum(void *context, int share, int shares) {
     run *const r = context;
     const int64_t heads = r->job->o.key_heads, count = r->firsts[r->job->o.sequences] * heads;

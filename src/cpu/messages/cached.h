@@ -1,31 +1,31 @@
 /*
- * Attention of one query for each head to a cache of keys and values. Positions go by in chunks, whose keys and values
- * are widened once for all query heads that share them, and stay in L1. Moves: a key and a value for each position, of
- * which the next chunk's are prefetched, since they may lie a page apart.
+ * Attention of one query per head to a cache of keys and values (online softmax). Positions are processed in chunks,
+ * whose keys and values are widened once for all query heads that share them, and stay in L1. Moves: a key and a value
+ * per position; the next chunk's are prefetched, since they may be a page apart.
  *
- * A part of a cache leaves for each query head its largest score, its sum of exponentials and its sums of values, and
- * the parts are merged in their order.
+ * For each query head, a part of a cache stores its largest score, its sum of exponentials and its sums of values; the
+ * parts are merged in order.
  */
 #ifndef TAMIS_CPU_MESSAGES_CACHED_H
 #define TAMIS_CPU_MESSAGES_CACHED_H
 
 #include "cpu/messages/attention.h"
 
-/* Query heads at once; the longest vectors, as sums are kept, all of them within stacks of 128 KiB. */
+/* Query heads at once; the longest vectors, so that all buffers fit on a stack of 128 KiB. */
 enum { CACHED_HEADS = 8, CACHED_LONGEST = sizeof(real) == sizeof(double) ? 256 : 512 };
 
-/* The vectors of a key head, keys or values: addresses, and bytes from one to the next. */
+/* Keys or values of a key head: base address, and strides in bytes. */
 typedef struct cached_rows {
     const char *at;
     int64_t page, position, width; /* width: elements */
     int64_t padded;                /* a multiple of LANES */
-    int whole;                     /* they can be used as they are */
+    int whole;                     /* 1: used in place, without widening */
 } cached_rows;
 
 typedef struct cached {
     const tamis_cached_job *job;
     cached_rows k, v;
-    const char *table; /* of the sequence; NULL: none */
+    const char *table; /* page table of the sequence; NULL: none */
     int64_t sequence;
     int wide_table, shift;
 } cached;
@@ -53,7 +53,7 @@ static cached cached_of(const tamis_cached_job *job, int64_t sequence, int64_t k
     return c;
 }
 
-/* Where a position is: its page times `page`, and its place there times `position`. */
+/* Address of a position: its page times `page`, plus its place in the page times `position`. */
 INLINE const char *cached_at(const cached *c, const cached_rows *x, int64_t position) {
     if (!c->table) return x->at + c->sequence * x->page + position * x->position;
     const int64_t page = column_at(c->table, position >> c->shift, c->wide_table), last = c->job->o.pages - 1;
@@ -65,7 +65,7 @@ INLINE const char *cached_at(const cached *c, const cached_rows *x, int64_t posi
            (position & (((int64_t)1 << c->shift) - 1)) * x->position;
 }
 
-/* A vector as reals, with zeros up to `padded`. */
+/* Widens a vector to reals, zero-padded to `padded`. */
 INLINE void cached_widen(real *to, const char *from, int64_t width) {
     for (int64_t i = 0; i < width; i += LANES) {
         const int tail = width - i < LANES ? (int)(width - i) : 0;
@@ -73,7 +73,7 @@ INLINE void cached_widen(real *to, const char *from, int64_t width) {
     }
 }
 
-/* The vectors of positions at .. at + count - 1, after these the last one again; prefetches those of the next chunk. */
+/* Loads the vectors of positions at .. at + count - 1, padding with the last one; prefetches the next chunk's. */
 INLINE void cached_chunk(const cached *c, const cached_rows *x, int64_t at, int count, int64_t end, real *room,
                          const real **rows) {
     for (int n = 0; n < CHUNK; n++) {
@@ -124,8 +124,8 @@ INLINE void cached_add_row(const real *const *rows, const real *weights, int cou
     for (; from < padded; from += LANES) cached_add(rows, weights, count, again, from, sums, 1);
 }
 
-/* Positions begin .. end - 1 of a sequence and key head, for its query heads first .. first + heads - 1; to[0] and
-   to[1] of each are the largest score and the sum of exponentials, width + 2 numbers before the next. */
+/* Processes positions begin .. end - 1 of a sequence and key head, for query heads first .. first + heads - 1; per
+   head, to[0] and to[1] are the largest score and the sum of exponentials; heads are width + 2 numbers apart. */
 static void cached_heads(const cached *c, int64_t first, int heads, int64_t begin, int64_t end, real *to) {
     real q[CACHED_HEADS * CACHED_LONGEST], sums[CACHED_HEADS * CACHED_LONGEST], room[2][CHUNK * CACHED_LONGEST];
     const tamis_cached_attention_options *const o = &c->job->o;
@@ -166,7 +166,7 @@ static void cached_part(const tamis_cached_job *job, int64_t sequence, int64_t k
                      end, to);
 }
 
-/* Merges `count` parts of a query head, `apart` numbers from one to the next, and writes its result in `type`. */
+/* Merges `count` parts of a query head, which are `apart` numbers apart, and stores its result in `type`. */
 INLINE void cached_merge_as(const tamis_cached_job *job, int64_t sequence, int64_t head, const real *parts,
                             int64_t apart, int64_t count, tamis_type type) {
     real merged[CACHED_LONGEST] = {0}, most = -(real)INFINITY, total = 0;

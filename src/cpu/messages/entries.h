@@ -1,17 +1,17 @@
-/* A row or numbers for each entry, from the rows at its ends: moves a row of x for each entry, where x is read, and the
-   output. The row at this end stays in L1. */
+/* Rows or numbers per entry, from the rows at its ends. Moves a row of x per entry, if x is read, and the output. The
+   row at this end stays in L1. */
 #ifndef TAMIS_CPU_MESSAGES_ENTRIES_H
 #define TAMIS_CPU_MESSAGES_ENTRIES_H
 
 #include "cpu/messages/pass.h"
 
-/* An entry, the rows at its ends, and what it has itself. */
+/* An entry, the rows at its ends, and its own data. */
 typedef struct ends {
     const char *x, *y, *z;
-    int64_t row, entry, number; /* number: the column of y, where y has numbers; else -1 */
+    int64_t row, entry, number; /* number: the column of y, if y has numbers; else -1 */
 } ends;
 
-/* The vector at an element of a row, or what is left of it. */
+/* The term's vector at an element of a row, or at its tail. */
 INLINE vector entry_vector(const pass *p, const ends *e, int64_t element, int tail, tamis_message_term term,
                            int taken) {
     vector v = pass_load(e->z + element * p->size, tail);
@@ -49,8 +49,8 @@ INLINE void entry_numbers(const pass *p, ends *e, real weight, int64_t count, ta
     }
 }
 
-/* How sums of heads of 1, 2, 4 ... elements, of which a vector has several, come of it: lanes are added to those so far
-   apart, and the first lane of each head is taken. */
+/* Sums of narrow heads, of 1, 2, 4 ... elements, several to a vector: a butterfly adds lanes 1, 2, 4 ... apart, then
+   the first lane of each head is taken. */
 typedef struct narrow {
     int steps; /* -1: heads are not narrow */
     vector_bits other[5], first;
@@ -116,7 +116,7 @@ INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis
 static void message_entries(const tamis_message_job *job, int64_t begin, int64_t end) {
     const pass p = pass_of(job);
     int64_t row = 0;
-    for (int64_t high = job->order.rows; high - row > 1;) { /* the row of position `begin` */
+    for (int64_t high = job->order.rows; high - row > 1;) { /* binary search: the row of position `begin` */
         const int64_t middle = row + (high - row) / 2;
         if (column_at(p.offsets, middle, p.wide_offsets) <= begin)
             row = middle;

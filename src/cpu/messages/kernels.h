@@ -13,7 +13,8 @@ typedef struct tamis_cpu_messages {
     /* heads first .. last - 1 of rows begin .. end - 1 */
     void (*attention)(const tamis_attention_job *job, int64_t begin, int64_t end, int64_t first, int64_t last);
     void (*segments)(const tamis_segment_job *job, int64_t begin, int64_t end, int64_t first, int64_t last);
-    /* positions begin .. end - 1 of a cache: what they leave of each query head of that key head, and these merged */
+    /* partial results of positions begin .. end - 1 of a cache, for each query head of that key head; and their
+       merge */
     void (*cached)(const tamis_cached_job *job, int64_t sequence, int64_t key_head, int64_t begin, int64_t end,
                    void *parts);
     void (*cached_merge)(const tamis_cached_job *job, int64_t sequence, int64_t head, const void *parts, int64_t apart,

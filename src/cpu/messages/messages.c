@@ -1,4 +1,4 @@
-/* Message passing on the CPU: threads take rows as shares.h says, or ranges of entries in the same way. */
+/* Message passing on the CPU: shares.h divides rows, or ranges of entries, among threads. */
 #include "cpu/parts.h"
 
 #include "base/status.h"
@@ -6,7 +6,7 @@
 #include "sparse/index.h"
 #include "sparse/structure.h"
 
-enum { CUT = 16 }; /* elements between two cuts of a hub */
+enum { CUT = 16 }; /* a hub is cut at multiples of this many elements */
 
 typedef struct run {
     const tamis_message_job *job;

@@ -9,8 +9,8 @@
 
 #define TYPE TAMIS_KERNEL_TYPE
 
-/* Rows are prefetched so many entries ahead, if the matrix that they are in is larger than NEAR bytes: AHEAD, and of
-   short rows as many as have AHEAD_BYTES, but not more than AHEAD_MOST. */
+/* Prefetch distance in entries, if a matrix is larger than NEAR bytes: AHEAD, or for short rows as many as have
+   AHEAD_BYTES, up to AHEAD_MOST. */
 enum { AHEAD = 12, AHEAD_BYTES = 8192, AHEAD_MOST = 64, NEAR = 1 << 20 };
 
 typedef struct pass {
@@ -23,7 +23,7 @@ typedef struct pass {
     int wide_offsets, wide_columns, wide_other, wide_argument;
     int64_t size, all; /* bytes of an element; elements of a row of all heads */
     int64_t ahead;
-    real least; /* of TAMIS_TERM_ADD: smaller terms count as this */
+    real least; /* TAMIS_TERM_ADD: lower bound of terms */
 } pass;
 
 INLINE char *pass_address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
@@ -61,14 +61,14 @@ static pass pass_of(const tamis_message_job *job) {
 
 INLINE int64_t pass_entry(const pass *p, int64_t t) { return p->entries ? p->entries[t] : t; }
 
-/* 1 / the number of entries of the row at the other end, for the gradient of a mean. */
+/* 1 / (number of entries of the row at the other end), for the gradient of a mean. */
 INLINE real pass_weight(const pass *p, int64_t column) {
     if (!p->other_offsets) return 1;
     return 1 / (real)(column_at(p->other_offsets, column + 1, p->wide_other) -
                       column_at(p->other_offsets, column, p->wide_other));
 }
 
-/* A vector of a row, or its first `tail` elements if that is not 0. */
+/* Loads a vector of a row, or its first `tail` elements if tail > 0. */
 INLINE vector pass_load(const char *at, int tail) {
     return tail ? vector_load_tail(at, TYPE, tail) : vector_load(at, TYPE);
 }
@@ -80,12 +80,12 @@ INLINE void pass_store(char *at, int tail, vector x) {
         vector_store(at, TYPE, x);
 }
 
-/* x, but 0 where both sides of an edge sum up to 0 or less: the gradient of a message that is not below 0. */
+/* x, but 0 where the sum of both ends is 0 or less: the gradient of a ReLU message. */
 INLINE vector pass_gated(vector x, vector sum) {
     return vector_select(~(vector_bits)(sum <= vector_zero()), x, vector_zero());
 }
 
-/* The lanes whose argument is that entry; those after a tail are not set. */
+/* The lanes whose argument is that entry; lanes past the tail are not set. */
 INLINE vector_bits pass_taken(const pass *p, int64_t row, int64_t element, int tail, int64_t entry) {
     const char *const at = p->argument + (row * p->all + element) * (p->wide_argument ? 8 : 4);
     vector_bits taken = {0};

@@ -1,9 +1,9 @@
 /*
- * Rows that gather: a row of the output is computed in pieces of up to PIECE vectors, which stay in registers while the
- * row's entries go by, in order. Moves: for each entry a piece of x, of y, or of both; a piece of the output a row.
+ * Gathering rows: an output row is computed in pieces of up to PIECE vectors, which stay in registers while the row's
+ * entries are processed in order. Moves: for each entry a piece of x, of y, or of both; each output piece once.
  *
- * Each lane sees the same operations in the same order whatever piece it is in, so it does not matter how threads share
- * the elements of a row.
+ * A lane's operations and their order do not depend on its piece, so results do not depend on how threads divide the
+ * elements of a row.
  */
 #ifndef TAMIS_CPU_MESSAGES_ROWS_H
 #define TAMIS_CPU_MESSAGES_ROWS_H
@@ -12,20 +12,20 @@
 
 #define PIECE 8
 
-/* Bytes of gathered rows after which the next piece of them begins: they are in L2 then. */
+/* Bytes of gathered rows after which the next piece is computed: they are still in L2. */
 enum { GATHERED = 256 << 10 };
 
 typedef struct piece {
-    int64_t element;          /* its first */
-    int64_t number;           /* the column of y, where y has numbers */
-    int tail;                 /* elements of a piece that is less than a vector; else 0 */
-    const vector_bits *heads; /* of each lane of each vector, where y has FEW_HEADS */
+    int64_t element;          /* its first element */
+    int64_t number;           /* the column of y, if y has numbers */
+    int tail;                 /* elements of a piece shorter than a vector; else 0 */
+    const vector_bits *heads; /* head of each lane of each vector, if y has FEW_HEADS */
 } piece;
 
-/* numbers: 0 where y has a vector for an entry; 1: a number; FEW_HEADS: as many as a vector has at most, in one. */
+/* numbers: 0: y has a vector per entry; 1: a number; FEW_HEADS: a few numbers, which fit a vector. */
 enum { FEW_HEADS = 2 };
 
-/* The row of a piece that an entry brings: x, and y as a vector or a number; and z, the one at this end. */
+/* The inputs of an entry for a piece: x, and y as a vector or a number; and z, the row at this end. */
 typedef struct brought {
     const char *x, *y, *z;
     int64_t entry, column;
@@ -45,7 +45,7 @@ INLINE brought bring(const pass *p, const piece *q, int64_t t, tamis_message_ter
             const char *const x = p->x + column_at(p->columns, next, p->wide_columns) * p->x_stride + from;
             for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(x + i);
         }
-        if (term != TAMIS_TERM_X && p->entries) { /* else y is read in order */
+        if (term != TAMIS_TERM_X && p->entries) { /* otherwise y is read in order */
             const char *const y = p->y + p->entries[next] * p->y_stride + (numbers ? q->number * p->size : from);
             for (int64_t i = 0; i < (numbers ? 1 : bytes); i += 64) __builtin_prefetch(y + i);
         }
@@ -79,7 +79,7 @@ INLINE vector term_of(const pass *p, const brought *b, const piece *q, tamis_mes
     }
 }
 
-/* TAMIS_PASS_SUM and TAMIS_PASS_TAKEN. taken: 0, 1, or -1 for where there are arguments. */
+/* TAMIS_PASS_SUM and TAMIS_PASS_TAKEN. taken: 0, 1, or -1 for "if there are arguments". */
 INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, tamis_message_term term, int numbers,
                      int taken, int count) {
     const tamis_message_job *const job = p->job;
@@ -111,7 +111,7 @@ INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, ta
     }
 }
 
-/* Turns places within a row into entries: of `lanes` elements from `element` on. */
+/* Converts places within a row to entries, for `lanes` elements from `element` on. */
 static void store_arguments(const pass *p, int64_t row, int64_t element, int lanes, int64_t begin, int64_t stop,
                             vector_bits places) {
     char *const to = p->argument + (row * p->all + element) * (p->wide_argument ? 8 : 4);
@@ -124,7 +124,7 @@ static void store_arguments(const pass *p, int64_t row, int64_t element, int lan
     }
 }
 
-/* TAMIS_PASS_LARGEST. Places are counted within a row, so that they fit a lane. */
+/* TAMIS_PASS_LARGEST. Places are relative to the row, so that they fit a lane. */
 INLINE void largest_rows(const pass *p, int64_t row, int64_t end, const piece *q, tamis_message_term term, int numbers,
                          int count) {
     const real factor = (real)p->job->factor;
@@ -170,7 +170,7 @@ INLINE void largest_rows(const pass *p, int64_t row, int64_t end, const piece *q
 
 typedef void rows_function(const pass *p, int64_t begin, int64_t end, const piece *q);
 
-/* The functions of a term: pieces of 8, 4, 2 and 1 vectors, and of less than one. */
+/* The instances of a term: pieces of 8, 4, 2 and 1 vectors, and of less than one. */
 #define SUMS(name, term, numbers, taken)                                                                               \
     static void name##_8(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
         sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 8);                \
@@ -224,7 +224,7 @@ LARGEST(largest_mul_number, TAMIS_TERM_MUL, 1)
 LARGEST(largest_y, TAMIS_TERM_Y, 0)
 LARGEST(largest_y_number, TAMIS_TERM_Y, 1)
 
-/* By kind of pass, term (RELU is ADD) and whether y has numbers; core makes no others. */
+/* By kind of pass, term (RELU is ADD) and whether y has numbers; core uses no other combinations. */
 #define SIZES(name)                                                                                                    \
     { name##_0, name##_1, name##_2, name##_4, name##_8 }
 static rows_function *const functions[3][5][2][5] = {
@@ -248,14 +248,14 @@ static rows_function *const few_heads[5] = SIZES(sum_mul_heads);
 
 /* ------------------------------------------------------------------------------------------ rows */
 
-/* The heads of the lanes of a piece; those after a tail have any. */
+/* The heads of a piece's lanes; lanes past the tail are arbitrary. */
 static void find_heads(int64_t element, int64_t width, int count, vector_bits *heads) {
     for (int k = 0; k < count; k++)
         for (int i = 0; i < LANES; i++) heads[k][i] = (real_bits)((element + k * (int64_t)LANES + i) / width % LANES);
 }
 
-/* Runs the pieces of elements first .. last - 1 of some rows. Within them y has the number `number`, if it has any;
-   width: of a head, where y has FEW_HEADS, else 0. */
+/* Runs the pieces of elements first .. last - 1 of some rows. There y has the column `number`, if it has numbers.
+   width: of a head, if y has FEW_HEADS, else 0. */
 static void run_pieces(const pass *p, rows_function *const sizes[5], int64_t begin, int64_t end, int64_t first,
                        int64_t last, int64_t number, int64_t width) {
     vector_bits heads[PIECE] = {{0}};

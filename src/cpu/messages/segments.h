@@ -1,6 +1,7 @@
 /*
- * Segments: a row's values go by as vectors, whose lanes are heads (heads last) or entries of one head (heads first, or
- * a single head). Moves each value once from memory; a longer row than the caches hold, three times for a softmax.
+ * Segment reductions: a row's values are processed as vectors, whose lanes are heads (heads last) or entries of one
+ * head (heads first, or a single head). Moves each value once from memory; for a softmax three times, if the caches do
+ * not hold the row.
  */
 #ifndef TAMIS_CPU_MESSAGES_SEGMENTS_H
 #define TAMIS_CPU_MESSAGES_SEGMENTS_H
@@ -16,7 +17,7 @@ enum { ITEMS = 64 }; /* vectors of a row that are kept between the passes of a s
 typedef struct values {
     char *at;
     int64_t row, head;
-    int packed; /* a vector's lanes are neighbours in memory */
+    int packed; /* 1: a vector's lanes are contiguous */
 } values;
 
 typedef struct segments {
@@ -33,11 +34,11 @@ typedef struct segments {
 typedef struct segment_row {
     int64_t row, begin, count, items;
     int64_t head;
-    int heads; /* lanes that are heads */
+    int heads; /* lanes, if lanes are heads */
 } segment_row;
 
 static values values_of(const segments *s, tamis_segment_operand x, int of_entries) {
-    const int64_t between = s->across ? x.row : x.head; /* of two lanes */
+    const int64_t between = s->across ? x.row : x.head; /* stride between lanes */
     return (values){.at = pass_address(x.at),
                     .row = x.row * s->size,
                     .head = x.head * s->size,
@@ -63,7 +64,7 @@ static segments segments_of(const tamis_segment_job *job) {
 
 INLINE int64_t segment_place(const segments *s, int64_t t) { return s->places ? s->places[t] : t; }
 
-/* The lanes of item k of a row. */
+/* Valid lanes of item k of a row. */
 INLINE int item_lanes(const segment_row *r, int64_t k, int across) {
     const int64_t left = across ? r->count - k * LANES : r->heads;
     return left < LANES ? (int)left : LANES;
@@ -75,7 +76,7 @@ INLINE char *item_at(const segments *s, const values *v, const segment_row *r, i
     return v->at + segment_place(s, t) * v->row + (r->head + (across ? 0 : lane)) * v->head;
 }
 
-/* Item k; lanes after its last one are 0. */
+/* Loads item k, zero-padded. */
 INLINE vector item_load(const segments *s, const values *v, const segment_row *r, int64_t k, int across) {
     const int lanes = item_lanes(r, k, across);
     if (v->packed) return pass_load(item_at(s, v, r, k, 0, across), lanes < LANES ? lanes : 0);
@@ -93,14 +94,14 @@ INLINE void item_store(const segments *s, const values *v, const segment_row *r,
     for (int i = 0; i < lanes; i++) element_store(item_at(s, v, r, k, i, across), TYPE, x[i]);
 }
 
-/* Item k; where lanes are entries, -infinity in those after its last one. */
+/* Loads item k; if lanes are entries, padding is -infinity. */
 INLINE vector item_score(const segments *s, const segment_row *r, int64_t k, int across) {
     const vector x = item_load(s, &s->x, r, k, across);
     const int lanes = item_lanes(r, k, across);
     return across && lanes < LANES ? vector_first(x, lanes, vector_of(-(real)INFINITY)) : x;
 }
 
-/* The numbers of a matrix of rows that belong to the heads of a vector; in all lanes, if these are entries. */
+/* Loads a row's numbers for the heads of a vector; broadcast, if lanes are entries. */
 INLINE vector row_load(const segments *s, const values *v, const segment_row *r, int across) {
     const char *const at = v->at + r->row * v->row + r->head * v->head;
     if (across) return vector_of(element_load(at, TYPE));
@@ -178,7 +179,7 @@ static void store_argument(const segments *s, const segment_row *r, int lane, in
         *(int32_t *)(void *)segment_argument(s, r, lane) = (int32_t)entry;
 }
 
-/* Whether a value at one place counts before another: NaN before numbers, larger ones, of equal ones the first. */
+/* True if a value ranks before another: NaN first, then larger ones; of equal ones the first. */
 INLINE int counts_before(real x, int64_t place, real other, int64_t other_place) {
     if ((x != x) != (other != other)) return x != x;
     return x > other || (!(x < other) && place < other_place);

@@ -1,4 +1,4 @@
-/* How threads share the rows of an order. */
+/* Divides the rows of an order among threads. */
 #include "cpu/messages/shares.h"
 
 #include <stdatomic.h>
@@ -9,20 +9,20 @@
 #include "sparse/index.h"
 #include "sparse/structure.h"
 
-/* The elements that pay for one more thread; hubs that are cut; entries of the shortest hub and its part of a thread's
-   share; parts of a thread's share. */
+/* Elements that pay for one more thread; most hubs; entries of the shortest hub, and its least part of a thread's
+   share; parts of a share; most threads. */
 enum { THREAD_WORTH = 16384, HUBS = 64, HUB_LEAST = 1024, HUB_PART = 4, PARTS = 8, THREADS_MOST = 1024 };
 
 typedef struct parts {
     tamis_thread_body *body;
     void *context;
-    _Atomic int begun[THREADS_MOST]; /* parts of each share */
+    _Atomic int begun[THREADS_MOST]; /* number of parts begun, per share */
 } parts;
 
 typedef struct run {
     tamis_cpu_sharing what;
     int hub_count;
-    int64_t hubs[HUBS]; /* rows, rising */
+    int64_t hubs[HUBS]; /* rows, sorted */
 } run;
 
 static void take_parts(void *context, int share, int shares) {
@@ -84,7 +84,7 @@ static void find_hubs(run *r, int threads) {
         if (length_of(order, found->rows[i]) >= least) r->hubs[r->hub_count++] = found->rows[i];
 }
 
-/* The rows and entries before a row, without those of hubs. */
+/* Rows plus entries before a row, without hubs. */
 static int64_t work_before(const run *r, int64_t row) {
     int64_t work = offset(r->what.order, row) + row;
     for (int i = 0; i < r->hub_count && r->hubs[i] < row; i++)
@@ -92,7 +92,7 @@ static int64_t work_before(const run *r, int64_t row) {
     return work;
 }
 
-/* The first row of a share. */
+/* Binary search: the first row of a share. */
 static int64_t share_begin(const run *r, int share, int shares) {
     const int64_t wanted = tamis_partition_even(work_before(r, r->what.order->rows), shares, share);
     int64_t low = 0, high = r->what.order->rows;

@@ -1,4 +1,4 @@
-/* Host side of attention*.simt: how teams have the heads of rows, and the arguments of each pass. */
+/* Host side of attention*.simt: maps the heads of rows to teams, and passes the arguments of each launch. */
 #include "gpu/attention/attention.h"
 
 #include "base/status.h"
@@ -9,7 +9,7 @@
 
 enum { ARGUMENTS_MOST = 48, GROUP = 128 };
 
-/* A job, and how its kernel has the heads. */
+/* A job, and how its kernel maps heads to lanes. */
 typedef struct pass {
     const tamis_attention_job *job;
     tamis_gpu_device *device;
@@ -19,7 +19,7 @@ typedef struct pass {
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
-/* Whether rows of all matrices can be read in such units. */
+/* True if all matrices are aligned for vector loads of `unit` elements. */
 static bool fits_unit(const pass *p, int64_t unit) {
     const tamis_attention_job *const job = p->job;
     enum { COUNT = 10 };
@@ -33,7 +33,8 @@ static bool fits_unit(const pass *p, int64_t unit) {
     return true;
 }
 
-/* As few lanes as have a unit of the head each, of many two. Devices that are slow to compile for get few kernels. */
+/* Lanes of a head: the fewest that give each lane one unit, or two if there are many. Slow compilers get few
+   variants. */
 static void share_head(pass *p, bool quick) {
     enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4 };
     tamis_gpu_message_variant *const v = &p->variant;
@@ -50,7 +51,7 @@ static void share_head(pass *p, bool quick) {
     v->whole = quick ? p->job->width <= p->slice : 0;
 }
 
-/* Entries whose rows are under way: as many as registers hold. */
+/* Entries whose rows are loaded at once: as many as fit in registers. */
 static int32_t loads_of(const pass *p) {
     enum { REGISTERS = 64, MOST = 4 };
     const int64_t reals = p->variant.units * p->variant.unit,
@@ -92,7 +93,7 @@ typedef struct list {
 
 static void add(list *to, tamis_gpu_named argument) { to->of[to->count++] = argument; }
 
-/* OpenCL wants memory in the place of what is not there. */
+/* OpenCL needs a buffer for every argument, even an absent one. */
 static void add_place(const pass *p, list *to, const char *name, tamis_place place) {
     add(to, place.base ? tamis_gpu_place(name, place) : tamis_gpu_memory(name, p->job->order.offsets));
 }
@@ -159,7 +160,7 @@ static tamis_status check(const pass *p, int64_t slices) {
                       (long long)p->device->limits.groups_most[1], (long long)p->slice);
 }
 
-/* Without width the kernels read something of what is there, and use none of it: log_sums, which are aligned. */
+/* Without a width the kernels still load something, and ignore it: log_sums, which is aligned. */
 static tamis_attention_job without_width(const tamis_attention_job *job) {
     const tamis_message_operand any = {.at = job->log_sums.at}, none = {.at = {.base = NULL}};
     tamis_attention_job made = *job;
@@ -168,7 +169,7 @@ static tamis_attention_job without_width(const tamis_attention_job *job) {
     return made;
 }
 
-/* Without width there are only sums, and gradients of b. */
+/* Without a width there are only the sums and the gradients of b. */
 static bool writes(const tamis_attention_job *job) {
     if (job->width > 0) return true;
     return job->pass == TAMIS_ATTENTION_FORWARD ? job->log_sums.at.base != NULL

@@ -1,10 +1,10 @@
 /*
- * What the kernels of attention on graphs share: a team has a head of a row, and its lanes take units of the head in
- * turn; teams that follow one another have the heads of one row, and so read its entries' vectors side by side.
+ * Shared by the kernels of attention on graphs. A team computes one head of a row, and its lanes take units of the head
+ * in turn. Consecutive teams compute the heads of one row, so their reads of its entries' vectors are adjacent.
  *
- * Constants beside those of message_kernels.h:
+ * Constants in addition to message_kernels.h:
  *   WHOLE      1: one slice has all of a head, and what a score reads is what is summed
- *   HAS_E      whether there are vectors on edges; like PERMUTED, the kernel's argument where compiling is slow
+ *   HAS_E      1: there are vectors on edges; like PERMUTED, a kernel argument where compilation is slow
  */
 #include "message_kernels.h"
 
@@ -25,7 +25,7 @@ FUNCTION int64 row_of_task(int64 task, int32 heads) {
     return task <= 0x7fffffff ? (int64)((uint32)task / (uint32)heads) : task / heads;
 }
 
-/* The lane's part of <x, y + e> over a slice; `e` is not read unless has_e. */
+/* The lane's partial dot product <x, y + e> over a slice; `e` is not read unless has_e. */
 FUNCTION real slice_dot(const real *x, const real *y, const real *e, const int has_e, int lane, int32 left) {
     real sum = 0;
     UNROLL

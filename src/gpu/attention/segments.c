@@ -6,13 +6,13 @@
 #include "gpu/messages/variants.h"
 #include "gpu/method.h"
 
-/* OpenCL wants memory in the place of what is not there. */
+/* OpenCL needs a buffer for every argument, even an absent one. */
 static tamis_gpu_named place(const tamis_segment_job *job, const char *name, tamis_place at) {
     return at.base ? tamis_gpu_place(name, at) : tamis_gpu_memory(name, job->order.offsets);
 }
 
-/* Lanes along a row: as many as have about two values each, one where lanes that follow one another have heads, whose
-   values are neighbours, or where the order of the values counts. */
+/* Lanes of a row: about one for every two values. One lane if consecutive lanes have heads, whose values are adjacent,
+   or if the order of the values counts. */
 static int32_t team_of(const tamis_segment_job *job, bool quick) {
     enum { LANES_MOST = 32, SLOW_TEAM = 4, HEADS = 8 };
     int32_t team = 1;

@@ -1,4 +1,4 @@
-/* Measures a GPU's ceilings with the kernels of probe.simt, by device events, the best of three. */
+/* Measures a GPU's ceilings with the kernels of probe.simt: device events, best of three. */
 #include "gpu/ceilings/ceilings.h"
 
 #include "base/memory_source.h"
@@ -17,7 +17,7 @@ typedef struct probe {
 
 static tamis_gpu_kinds kinds_of(tamis_type type) { return (tamis_gpu_kinds){type, TAMIS_I32, TAMIS_I32}; }
 
-/* Seconds of the quickest of some launches, after one that warms up. */
+/* Seconds of the fastest launch, after a warm-up. */
 static tamis_status quickest(probe *p, const char *kernel, tamis_type type, const tamis_gpu_named *arguments,
                              double *best) {
     const tamis_gpu_runtime *const runtime = p->device->runtime;
@@ -33,7 +33,7 @@ static tamis_status quickest(probe *p, const char *kernel, tamis_type type, cons
     return *best > 0 ? TAMIS_OK : tamis_fail(TAMIS_ERROR_DEVICE, "%s: its events tell no time", p->device->limits.name);
 }
 
-/* GB/s of reading `bytes` over and over: shared by all groups, or (`own`) by each group for itself. */
+/* Read bandwidth in GB/s over `bytes`, read repeatedly: by all groups together, or (`own`) by each group separately. */
 static tamis_status read_rate(probe *p, int64_t bytes, bool own, double *rate) {
     const int64_t passes = own ? 64 : bytes < p->bytes / 4 ? p->bytes / bytes + 1 : 1;
     double seconds = 1;
@@ -70,7 +70,7 @@ static tamis_status multiply_rate(probe *p, tamis_type type, double *rate) {
 
 static tamis_status measure(probe *p, tamis_ceilings *c) {
     const tamis_gpu_limits *const l = &p->device->limits;
-    /* all that is read lies in the table, which some processors' last cache is larger than */
+    /* every read falls within the table, which may be smaller than some processors' last-level cache */
     const int64_t cache = l->cache_l2 >= 64 << 10 ? l->cache_l2 : 4 << 20,
                   l2 = cache < p->bytes / 8 ? cache : p->bytes / 8;
     const int64_t tables[TABLES] = {l2 / 16, l2 / 2, l2, 2 * l2, p->bytes / 2, p->bytes};
@@ -93,8 +93,8 @@ static tamis_status measure(probe *p, tamis_ceilings *c) {
     return TAMIS_OK;
 }
 
-/* The table is as large as the device has room for beside what others have: it is past the caches, but for some
-   processors' last one. */
+/* The table is as large as the free memory allows: larger than all caches, except the last-level cache of some
+   processors. */
 static tamis_status allocate_table(probe *p) {
     const tamis_gpu_limits *const l = &p->device->limits;
     const int64_t least = 1 << 20;
@@ -119,7 +119,7 @@ tamis_status tamis_gpu_measure_ceilings(const tamis_gpu_runtime *runtime, int nu
     probe p = {.device = NULL};
     TRY(runtime->open(number, &p.device));
     p.groups = (int64_t)p.device->limits.multiprocessors * (p.device->limits.is_cpu ? 1 : 8);
-    tamis_memory_source *const before = tamis_memory_source_enter(NULL); /* not the memory of the plan that asks */
+    tamis_memory_source *const before = tamis_memory_source_enter(NULL); /* not from the memory of the plan that asks */
     const tamis_status status = run(&p, ceilings);
     runtime->release_event(p.device, p.start);
     runtime->release_event(p.device, p.end);

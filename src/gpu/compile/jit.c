@@ -1,6 +1,6 @@
 /*
- * Compiles kernels on first use. Modules that plans hold are never unloaded; the others stay until there are many of
- * them. So a plan must outlive the graphs that were captured from its executions.
+ * Compiles kernels on first use. Modules in use by a plan are never unloaded; idle ones are evicted when there are
+ * many. So a plan must outlive the graphs that were captured from its executions.
  */
 #include "gpu/compile/jit.h"
 
@@ -44,7 +44,7 @@ static tamis_status append(expansion *to, const char *text, int64_t bytes) {
     return TAMIS_OK;
 }
 
-/* For the compiler's messages: what follows is line `line` of the file. */
+/* Adds a #line directive for the compiler's messages: line `line` of the file comes next. */
 static tamis_status append_place(expansion *to, const tamis_gpu_source *source, int line) {
     char text[256];
     const int bytes = snprintf(text, sizeof text, "#line %d \"%s\"\n", line, source->name);
@@ -88,7 +88,7 @@ static tamis_status expand(expansion *to, const char *name, size_t length) {
 
 tamis_status tamis_gpu_source_text(const char *name, char **text) {
     expansion to = {0};
-    tamis_status status = append(&to, "", 0); /* a text even of an empty file */
+    tamis_status status = append(&to, "", 0); /* an empty file gives an empty text, not NULL */
     if (status == TAMIS_OK) status = expand(&to, name, strlen(name));
     if (status != TAMIS_OK) {
         tamis_release(to.text);
@@ -117,7 +117,7 @@ void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name,
     define(definitions, name, value, strlen(value));
 }
 
-/* Each plan makes a few dozen of these: the C library's formatting would take longer than all the rest of it. */
+/* Each plan makes dozens of these. The C library's formatting would take longer than everything else. */
 void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value) {
     char digits[24], *at = digits + sizeof digits;
     uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -130,9 +130,9 @@ void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int6
 /* ------------------------------------------------------------------------------------------ code */
 
 /*
- * Compiled code of one file under one set of definitions, on one device. Kernels of it that plans hold are references;
- * without any it stays, for the plan that comes again, until there is too much of that. The table is outside the
- * counted memory, for it has no end of life.
+ * Compiled code of one file and set of definitions on one device. It is reference counted by the kernels that plans
+ * hold. Idle code stays for the next plan until there is too much of it. The table is not counted as memory, since it
+ * lives as long as the process.
  */
 typedef struct known_signature {
     struct known_signature *next;
@@ -145,12 +145,12 @@ typedef struct tamis_gpu_code {
     tamis_gpu_device *device;
     const tamis_gpu_source *source;
     char *definitions;
-    bool ready;     /* not ready: another thread compiles it */
-    bool compiling; /* else it waits for a device of the same kind, whose code it then reads from the disk */
+    bool ready;     /* false: a thread is compiling it */
+    bool compiling; /* false: it waits for a device of the same kind to compile, then reads that code from disk */
     tamis_gpu_module *module;
     tamis_gpu_kernel *kernels;
-    known_signature *signatures; /* of its kernels, for as long as it is there */
-    int64_t references, used;    /* when last, by `clock_now` */
+    known_signature *signatures; /* of its kernels, for the life of the code */
+    int64_t references, used;    /* `used`: time of the last use, by `clock_now` */
 } code;
 
 enum { BUCKETS = 1024, MODULES_USUAL = 256 };
@@ -159,7 +159,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int64_t clock_now;
 
-/* The same for all devices, which look for each other's code. */
+/* Independent of the device, so that devices find each other's code. */
 static code **bucket_of(const tamis_gpu_source *source, const char *definitions) {
     const uint64_t start = TAMIS_FNV_START + (uint64_t)(source - tamis_gpu_sources);
     return &buckets[tamis_fnv_bytes(start, definitions, strlen(definitions)) % BUCKETS];
@@ -174,7 +174,7 @@ static code *find_code(code *const *bucket, const tamis_gpu_device *device, cons
 
 /* --- on disk */
 
-/* Hashes a file's whole text, which stays the same as long as the process lives. */
+/* Hash of a file's text, which never changes while the process lives. */
 static uint64_t text_hash(const tamis_gpu_source *source, const char *text) {
     static _Atomic uint64_t known[SOURCES_MOST]; /* 0: not yet */
     _Atomic uint64_t *const own = &known[source - tamis_gpu_sources];
@@ -199,7 +199,7 @@ static tamis_status compile_and_load(code *c, const char *key, const char *text)
     if (tamis_program_cache_load(key, &binary)) {
         const tamis_status loaded = device->runtime->load(device, &binary, &c->module);
         tamis_release(binary.memory);
-        if (loaded == TAMIS_OK) return TAMIS_OK; /* else: whole, but not what this driver takes */
+        if (loaded == TAMIS_OK) return TAMIS_OK; /* otherwise it is whole, but this driver rejects it */
     }
     TRY(device->runtime->compile(device, c->source->name, text, c->definitions, &binary, &c->module));
     const tamis_status status = c->module ? TAMIS_OK : device->runtime->load(device, &binary, &c->module);
@@ -253,7 +253,7 @@ static int64_t count_idle(const tamis_gpu_device *device) {
     return count;
 }
 
-/* Takes the idle code that was used last the longest ago, and not after `before`, out of the table. */
+/* Removes the least recently used idle code from the table, unless it was used after `before`. */
 static code *take_oldest(const tamis_gpu_device *device, int64_t before) {
     code **oldest = NULL;
     for (int b = 0; b < BUCKETS; b++)
@@ -286,7 +286,8 @@ static void free_code(code *c) {
     free(c);
 }
 
-/* Kernels of it may still be running: this waits for the device, once for a quarter of all modules. */
+/* Waits for the device, since kernels may still be running. To do so seldom, it then evicts down to three quarters of
+   the limit. */
 void tamis_gpu_unload_idle(tamis_gpu_device *device) {
     pthread_mutex_lock(&lock);
     const int64_t most = modules_most(), before = clock_now;
@@ -326,7 +327,7 @@ static void remove_code(code **bucket, const code *c) {
     *bucket = c->next;
 }
 
-/* Whether a device of the same kind compiles the same. */
+/* True if another device of the same kind is compiling the same code. */
 static bool compiled_elsewhere(code *const *bucket, const code *mine) {
     const tamis_gpu_limits *const l = &mine->device->limits;
     for (const code *c = *bucket; c; c = c->next) {
@@ -339,8 +340,8 @@ static bool compiled_elsewhere(code *const *bucket, const code *mine) {
     return false;
 }
 
-/* The code, with one more reference. Who asks first for what is not there compiles it; who asks for the same meanwhile
-   waits for that, also on another device of the same kind, and for other code nobody waits. */
+/* Returns the code with a reference added. The first to ask compiles; others who ask for the same code wait for it,
+   even on another device of the same kind. Nobody waits for other code. */
 static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions,
                              code **found) {
     code **const bucket = bucket_of(source, definitions);
@@ -348,7 +349,7 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
     code *c = find_code(bucket, device, source, definitions);
     while (c && !c->ready) {
         pthread_cond_wait(&changed, &lock);
-        c = find_code(bucket, device, source, definitions); /* gone, where it failed: this thread's turn */
+        c = find_code(bucket, device, source, definitions); /* NULL if it failed: then this thread compiles */
     }
     if (c) {
         c->references++;
@@ -401,7 +402,7 @@ static void release_code(code *c) {
     pthread_mutex_unlock(&lock);
 }
 
-/* A kernel that nobody holds; and the most shared memory that any kernel of that name has been given. */
+/* An idle kernel of that name, and the most shared memory that any kernel of that name was given. */
 static tamis_gpu_kernel *idle_kernel(const code *c, const char *name, int64_t shared_bytes, int64_t *shared_most) {
     for (tamis_gpu_kernel *k = c->kernels; k; k = k->next) {
         if (strcmp(k->name, name) != 0) continue;
@@ -417,7 +418,7 @@ static known_signature *find_signature(const code *c, const char *name) {
     return k;
 }
 
-/* Another thread may have added it meanwhile; then that one is used. */
+/* Adds the signature, unless another thread has added it meanwhile; returns the one in use. */
 static tamis_gpu_signature *add_signature(code *c, known_signature *made) {
     pthread_mutex_lock(&lock);
     known_signature *const other = find_signature(c, made->name);
@@ -431,7 +432,7 @@ static tamis_gpu_signature *add_signature(code *c, known_signature *made) {
     return &other->signature;
 }
 
-/* Read once for all kernels of that name: it takes longer than all else that a plan does on the host. */
+/* Parsed once for all kernels of a name: parsing takes longer than the rest of a plan's work on the host. */
 static tamis_status get_signature(code *c, const char *name, tamis_gpu_signature **signature) {
     tamis_status status = TAMIS_OK;
     char *text = NULL;
@@ -460,7 +461,8 @@ failed:
 
 static tamis_status make_kernel(code *c, const char *name, int64_t shared_bytes, int64_t shared_most,
                                 tamis_gpu_kernel **made) {
-    const int64_t more = shared_bytes > shared_most ? shared_bytes : 0; /* a limit of all of that name */
+    const int64_t more =
+        shared_bytes > shared_most ? shared_bytes : 0; /* the limit applies to all kernels of that name */
     tamis_gpu_kernel *const kernel = calloc(1, sizeof *kernel);
     if (!kernel) return no_memory("a kernel");
     *kernel = (tamis_gpu_kernel){.code = c, .shared_bytes = shared_bytes, .held = true};

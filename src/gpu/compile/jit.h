@@ -1,4 +1,4 @@
-/* Kernels for exact constants, compiled on first use and kept for the process and on disk. */
+/* Kernels specialised by constants: compiled on first use, and cached in the process and on disk. */
 #ifndef TAMIS_GPU_COMPILE_JIT_H
 #define TAMIS_GPU_COMPILE_JIT_H
 
@@ -25,20 +25,21 @@ typedef struct tamis_gpu_definitions {
 void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value);
 void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name, const char *value);
 
-/* A kernel of a file under those definitions, compiled if need be; it is the caller's alone, and stays loaded, until it
-   is released. */
+/* Returns a kernel of a file under these definitions, compiled if needed. The caller has it alone, and it stays loaded
+   until released. */
 tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions,
                                   const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made);
 
-/* Whether that would not have to compile. */
+/* True if tamis_gpu_kernel_get would not compile. */
 bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions);
 void tamis_gpu_kernel_release(tamis_gpu_kernel *kernel); /* NULL is allowed */
 
-/* Unloads modules that nobody holds a kernel of until there are 256 (or TAMIS_MODULES), those used last, if there are
-   more since others came. It waits for the device, which spoils a capture: only plans, which none captures, ask. */
+/* Unloads the least recently used idle modules, if there are more than 256 (or TAMIS_MODULES) and new ones came since.
+   It waits for the device, which would break a graph capture: so only the making of plans, which is never captured,
+   calls it. */
 void tamis_gpu_unload_idle(tamis_gpu_device *device);
 
-/* Whether code of a file under those definitions is in the folder of compiled kernels. */
+/* Sets *found if the kernel cache on disk has code of a file under these definitions. */
 tamis_status tamis_gpu_is_on_disk(tamis_gpu_device *device, const char *name, const char *definitions, bool *found);
 
 #endif

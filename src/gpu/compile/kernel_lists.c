@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "gpu/compile/jit.h"
 
-/* For the life of the process, and so not counted. */
+/* Lives as long as the process, so it is not counted. */
 struct tamis_gpu_shared_kernel {
     tamis_gpu_shared_kernel *next;
     tamis_gpu_device *device;
@@ -26,7 +26,7 @@ tamis_gpu_shared_kernel *tamis_gpu_shared_find(tamis_gpu_shared_kernels *all, co
     return k;
 }
 
-/* Another thread may have added it meanwhile: then this thread releases its own. */
+/* Adds a kernel. If another thread has added it meanwhile, releases this one. */
 static tamis_gpu_shared_kernel *add(tamis_gpu_shared_kernels *all, tamis_gpu_shared_kernel *made) {
     tamis_gpu_shared_kernel **const list = list_of(all, made->device);
     pthread_mutex_lock(&all->lock);

@@ -1,6 +1,6 @@
 /*
- * Lists of kernels that plans and calls share: each compiled when it is first needed, kept for the process, and
- * launched by one thread at a time. A file that has such kernels has a list of its own, by a key of its own.
+ * Lists of kernels shared by plans and calls: each is compiled on first use, kept for the process, and launched by one
+ * thread at a time. Each file has its own list with its own key.
  */
 #ifndef TAMIS_GPU_COMPILE_KERNEL_LISTS_H
 #define TAMIS_GPU_COMPILE_KERNEL_LISTS_H
@@ -15,7 +15,7 @@ typedef struct tamis_gpu_shared_kernel tamis_gpu_shared_kernel;
 
 enum { TAMIS_GPU_SHARED_LISTS = 64 };
 
-/* Added to at the front, under the lock; read without it. A device's kernels are in one list. */
+/* Lock-free to read; entries are added at the front under the lock. A device's kernels are in one list. */
 typedef struct tamis_gpu_shared_kernels {
     size_t key_bytes;
     bool (*same)(const void *key, const void *other);
@@ -28,7 +28,7 @@ typedef struct tamis_gpu_shared_kernels {
         sizeof(key_type), same, PTHREAD_MUTEX_INITIALIZER, { NULL }                                                    \
     }
 
-/* NULL: there is none of that key yet. */
+/* Returns NULL if there is none of that key. */
 tamis_gpu_shared_kernel *tamis_gpu_shared_find(tamis_gpu_shared_kernels *all, const tamis_gpu_device *device,
                                                const void *key);
 
@@ -37,7 +37,7 @@ tamis_status tamis_gpu_shared_add(tamis_gpu_shared_kernels *all, tamis_gpu_devic
                                   const char *file, const char *name, const char *definitions,
                                   tamis_gpu_shared_kernel **found);
 
-/* arguments end with one without a name. */
+/* The list of arguments ends with one without a name. */
 tamis_status tamis_gpu_shared_launch(tamis_gpu_shared_kernel *kernel, void *stream, const tamis_gpu_launch *grid,
                                      const tamis_gpu_named *arguments);
 

@@ -61,7 +61,7 @@ bool tamis_program_cache_load(const char *key, tamis_gpu_binary *binary) {
     if (!file) return false;
     const bool good = read_entry(file, key, binary);
     fclose(file);
-    if (!good) tamis_cache_remove(below, name); /* damaged: it will be made again */
+    if (!good) tamis_cache_remove(below, name); /* damaged: it is made again */
     tamis_clear_error();
     return good;
 }
@@ -85,7 +85,7 @@ static bool weigh(void *context, const char *name, const struct stat *entry) {
     return false;
 }
 
-/* Removes the oldest entries until what is left fits; another process may be doing the same. */
+/* Removes the oldest entries until the rest fits; another process may be doing the same. */
 static void shrink(int64_t most) {
     for (int round = 0; round < 4096; round++) {
         survey s = {0};

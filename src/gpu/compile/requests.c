@@ -22,9 +22,9 @@ typedef struct request {
     char said[TAMIS_MESSAGE_MOST];
 } request;
 
-static _Thread_local request *under_way; /* requests of this thread, the last first */
+static _Thread_local request *under_way; /* requests of this thread, newest first */
 
-/* A plan's kernel; what plans before have left may go. */
+/* Gets a plan's kernel; may evict idle kernels of earlier plans. */
 static tamis_status get_kernel(tamis_gpu_device *device, const char *name, const char *definitions, const char *kernel,
                                int64_t shared_bytes, tamis_gpu_kernel **made) {
     TRY(tamis_gpu_kernel_get(device, name, definitions, kernel, shared_bytes, made));
@@ -41,7 +41,7 @@ static void *get(void *context) {
 
 static bool start(tamis_gpu_device *device, const char *name, const char *definitions, const char *kernel,
                   int64_t shared_bytes, tamis_gpu_kernel **made) {
-    request *const r = calloc(1, sizeof *r); /* not counted: it belongs to the process, as the kernel does */
+    request *const r = calloc(1, sizeof *r); /* not counted: it belongs to the process, like the kernel */
     char *const copy = malloc(strlen(definitions) + 1);
     if (r && copy) {
         memcpy(copy, definitions, strlen(definitions) + 1);
@@ -89,7 +89,7 @@ tamis_status tamis_gpu_await_requests(void) {
         if (r->status == TAMIS_OK)
             *r->made = r->kernel;
         else
-            status = tamis_fail(r->status, "%s", r->said); /* in the end that of the first request */
+            status = tamis_fail(r->status, "%s", r->said); /* after the loop: the first request's failure */
         forget(r);
     }
     return status;

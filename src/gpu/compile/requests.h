@@ -1,22 +1,21 @@
 /*
- * Requests for kernels that a plan needs and that are not compiled yet. Each is compiled in a thread of its own while
- * the plan is being made. The plan waits for all of them at its end, or before it launches one of its own.
+ * Asynchronous compilation: each kernel that a plan needs is compiled in its own thread while the plan is being made.
+ * The plan waits for all of them at its end, or before it launches one itself.
  */
 #ifndef TAMIS_GPU_COMPILE_REQUESTS_H
 #define TAMIS_GPU_COMPILE_REQUESTS_H
 
 #include "gpu/compile/jit.h"
 
-/* tamis_gpu_kernel_get, but *made may be set as late as by tamis_gpu_await_requests, which also tells what has failed.
- */
+/* As tamis_gpu_kernel_get, but *made may only be set by tamis_gpu_await_requests, which also reports failures. */
 tamis_status tamis_gpu_request_kernel(tamis_gpu_device *device, const char *name, const char *definitions,
                                       const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made);
 
 /* Waits for all requests of this thread. */
 tamis_status tamis_gpu_await_requests(void);
 
-/* Waits for the requests whose `made` lies within those bytes, which the caller is about to release, and releases their
- * kernels. */
+/* Waits for the requests whose `made` lies within these bytes, which the caller is about to release, and releases their
+   kernels. */
 void tamis_gpu_cancel_requests(const void *memory, size_t bytes);
 
 #endif

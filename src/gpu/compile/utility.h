@@ -1,6 +1,6 @@
 /*
- * The kernels that all plans share (structure, sorting, staging): compiled on first use and kept for the process. Each
- * is launched by one thread at a time, so that plans in several threads can use them. Groups have 256 work-items.
+ * Kernels shared by all plans (structure, sorting, staging): compiled on first use and kept for the process. Each is
+ * launched by one thread at a time, so plans in several threads can use them. Groups have 256 work-items.
  */
 #ifndef TAMIS_GPU_COMPILE_UTILITY_H
 #define TAMIS_GPU_COMPILE_UTILITY_H
@@ -14,20 +14,20 @@ enum { TAMIS_GPU_GROUP = 256 };
 tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const char *file, const char *kernel,
                                tamis_gpu_kinds kinds, int64_t groups, const tamis_gpu_named *arguments);
 
-/* Makes the kernel without launching it. */
+/* Compiles the kernel without launching it. */
 tamis_status tamis_gpu_utility_ready(tamis_gpu_device *device, const char *file, const char *kernel,
                                      tamis_gpu_kinds kinds);
 
-/* Whether a utility of that file needs no compiling: its code is loaded or, if that is asked, on disk. */
+/* Sets *known if a utility kernel of that file needs no compilation: it is loaded, or (on_disk) cached on disk. */
 tamis_status tamis_gpu_utility_known(tamis_gpu_device *device, const char *file, tamis_gpu_kinds kinds, bool on_disk,
                                      bool *known);
 
-/* Begins to compile one that is needed soon, while this thread goes on (requests.h). *early, set by
+/* Starts to compile a kernel that is needed soon, and returns at once (requests.h). *early, set by
    tamis_gpu_await_requests, is to be released after the kernel's first use. */
 tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file, const char *kernel,
                                      tamis_gpu_kinds kinds, tamis_gpu_kernel **early);
 
-/* Groups for `count` items, one a work-item, within what a launch may have; kernels stride over the rest. */
+/* Number of groups for `count` items, one per work-item, within the launch limit; kernels stride over the rest. */
 int64_t tamis_gpu_groups(int64_t count);
 
 #endif

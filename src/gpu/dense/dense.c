@@ -29,14 +29,14 @@ static tamis_status start(const tamis_dense_job *job, const char *file, const ch
                              arguments);
 }
 
-/* The logarithm of the work-items that share a row: a power of two that covers it, or `most`. */
+/* Log2 of the work-items that share a row: a power of two that covers it, or `most`. */
 static int32_t shift_of(int64_t cols, int32_t most) {
     int32_t shift = 0;
     while (shift < most && (int64_t)1 << shift < cols) shift++;
     return shift;
 }
 
-/* Groups such that each work-item has one place of its rows; the kernels stride over what is beyond a launch. */
+/* Number of groups that gives each work-item one element of its rows; kernels stride over what exceeds a launch. */
 static int64_t row_groups(const tamis_dense_job *job, int32_t shift) {
     const int64_t at_once = TAMIS_GPU_GROUP >> shift;
     return (job->rows + at_once - 1) / at_once;

@@ -1,7 +1,7 @@
 /*
  * Edge operations: they combine a sample x = <A_i, B_j> and the stored value s. EDGE is a number of tamis_edge, and
- * HAS_VALUES says whether S has values (without them, s is 1). On GPUs both are constants; where compiling is slow they
- * are the kernel's arguments (edge_kind, has_values). So neither may stand in an #if.
+ * HAS_VALUES says whether S has values (without them, s is 1). On GPUs both are constants; where compilation is slow
+ * they are kernel arguments (edge_kind, has_values). So neither may be used in an #if.
  */
 
 #include "edge_rows.h"
@@ -15,7 +15,7 @@ enum { TAMIS_EDGES(ROW) };
 #define EXPONENTIAL(z)                     (has_e = 1, z)
 #define NONE                               0
 
-/* For softmax the score: normalising it is the row's business. */
+/* The edge's value; for softmax the score, which the row normalises later. */
 FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, real slope, real epsilon) {
     const real y = scale * x;
     real e = 0;
@@ -27,7 +27,7 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
 #undef ROW
     default: break;
     }
-    if (has_e) e = exp(e); /* one call for all edges: it is long */
+    if (has_e) e = exp(e); /* one inlined call for all edges, since exp is long */
     if (!has_values) s = 1;
     switch (edge) {
 #define ROW(NAME, number, name, entry, shape, e_is, f_is, gradient_e, gradient_f, df_dx)                               \
@@ -41,14 +41,14 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
     }
 }
 
-/* The scalars that every kernel with an edge operation takes, and the same handed on. */
+/* Scalar parameters of every kernel with an edge operation, and the same as arguments. */
 #define EDGE_PARAMETERS                                                                                                \
     real edge_scale, real edge_slope, real edge_epsilon, int32 edge_kind, int32 has_values, real alpha, real beta
 #define EDGE_ARGUMENTS edge_scale, edge_slope, edge_epsilon, edge_kind, has_values, alpha, beta
 
 /*
- * KEEP_SOFTMAX: 1 where executions may ask for each row's largest score and sum of exponentials (softmax_rows of
- * tamis_execution). Such kernels use `pairs`, 0 where these are not asked for; the others do not look at it.
+ * KEEP_SOFTMAX: 1 if executions may ask for each row's largest score and sum of exponentials (softmax_rows of
+ * tamis_execution). Such kernels write `pairs`, which is NULL if nobody asked for them; other kernels ignore it.
  */
 #define KEEP_PARAMETERS OUT(real, pairs), int64 pairs_batch_stride, int32 keeps
 #if KEEP_SOFTMAX
@@ -71,12 +71,12 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
 #endif
 
 /*
- * Where samples go: P in its storage type, or, for a softmax to come or sums under way, scratch in `real`
- * (SAMPLES_REAL). out[t] = alpha * y + beta * out[t]; beta = 0 does not read.
+ * Output of samples: P in its storage type; or scratch in `real` (SAMPLES_REAL), for a later softmax or for partial
+ * sums. out[t] = alpha * y + beta * out[t]; with beta = 0 it does not read out.
  */
 #if SAMPLES_REAL
 typedef real sample;
-FUNCTION sample sample_of(real y, real alpha) { return y; } /* what is stored with beta = 0 */
+FUNCTION sample sample_of(real y, real alpha) { return y; } /* the value that is stored if beta = 0 */
 FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real beta) { out[t] = y; }
 #else
 typedef output sample;
@@ -86,8 +86,8 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
 }
 #endif
 
-/* What every SDDMM kernel begins with. `wide` has bit 0 where rows of A and B allow units (simt.h), bit 1 where columns
-   allow 16 bytes. */
+/* Common parameters of SDDMM kernels. `wide`: bit 0 if rows of A and B allow vector loads of units (simt.h), bit 1 if
+   columns allow 16-byte loads. */
 #define SDDMM_PARAMETERS                                                                                               \
     int64 rows, int64 cols, int64 nnz, IN(offset, offsets), IN(index, columns), IN(element, values), IN(element, a),   \
         int64 a_stride, IN(element, b), int64 b_stride, int64 inner, OUT(sample, out), EDGE_PARAMETERS, int wide
@@ -99,20 +99,20 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
     TAKE(element, b);                                                                                                  \
     TAKE_OUT(sample, out)
 
-/* In a batch, the member's (BATCH_PARAMETERS). */
+/* Moves the pointers to the batch member (BATCH_PARAMETERS). */
 #define SDDMM_MEMBER                                                                                                   \
     MEMBER(values, values_batch_stride);                                                                               \
     MEMBER(a, a_batch_stride);                                                                                         \
     MEMBER(b, b_batch_stride);                                                                                         \
     MEMBER(out, out_batch_stride)
 
-/* The number that S has at nonzero t, where the edge asks for it: value_at(EDGE, HAS_VALUES, values, t). */
+/* The value of S at nonzero t, if the edge reads it: value_at(EDGE, HAS_VALUES, values, t). */
 FUNCTION element value_at(int edge, int has_values, GLOBAL const element *values, int64 t) {
     return has_values && edge != EDGE_MASK ? values[t] : (element)0;
 }
 
-/* The sample of nonzero t, where S has `value`, finished and stored. Kernels that store several read their values
-   before the first, since the compiler moves no load over a store. */
+/* Applies the edge to nonzero t, whose value in S is `value`, and stores the sample. Kernels that store several samples
+   read all values first, since the compiler moves no load across a store. */
 FUNCTION void finish_value(GLOBAL sample *out, element value, int64 t, real x, EDGE_PARAMETERS) {
     const real s = HAS_VALUES ? real_of(value) : (real)1;
     store_sample(out, t, edge_value(EDGE, HAS_VALUES, x, s, edge_scale, edge_slope, edge_epsilon), alpha, beta);
@@ -123,8 +123,8 @@ FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, in
 }
 
 /*
- * K in slices, a launch each (SLICED; see gpu/slices.h): `sums` holds what the launches before have summed. `stage`
- * has bit 0 in the first, bit 1 in the last.
+ * K in slices, one launch each (SLICED; see gpu/slices.h): `sums` holds the partial sums of earlier launches. `stage`:
+ * bit 0 in the first launch, bit 1 in the last.
  */
 #define SLICE_PARAMETERS OUT(real, sums), int32 stage
 #if defined(SLICED)

@@ -1,13 +1,13 @@
 /*
- * Features of compute capability 9.0 that CUDA C++ has no names for: copies of whole tiles by one thread, and products
- * of a group of four warps with operands in shared memory. In the PTX ISA: cp.async.bulk, wgmma, setmaxnreg. A kernel
- * that is compiled with this file is compiled for that chip alone (COMPILE_FOR_CHIP). Included by tensor_cores.h.
+ * PTX of compute capability 9.0: bulk copies of whole tiles by one thread (cp.async.bulk), products of a warpgroup with
+ * operands in shared memory (wgmma), and register reallocation (setmaxnreg). A kernel compiled with this file runs on
+ * that chip only (COMPILE_FOR_CHIP). Included by tensor_cores.h.
  */
 #define COMPILE_FOR_CHIP 1 /* sm_90a, not sm_90 */
 
 /* ------------------------------------------------------------------------------------------ barriers and copies */
 
-#define BULK 1 /* one thread copies what lies together */
+#define BULK 1 /* one thread copies contiguous bytes */
 
 FUNCTION void gate_arrive(uint32 gate) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(gate) : "memory");
@@ -22,53 +22,54 @@ FUNCTION void gate_wait(uint32 gate, uint32 turn) {
                  : "memory");
 }
 
-/* So many bytes more must come before it opens. */
+/* Adds to the bytes that must arrive before the gate opens. */
 FUNCTION void gate_expect(uint32 gate, uint32 bytes) {
     asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(gate), "r"(bytes) : "memory");
 }
 
-/* One thread brings whole pieces of 16 bytes, which the gate expects. */
+/* One thread copies whole pieces of 16 bytes and signals the gate. */
 FUNCTION void copy_bulk(uint32 to, const void *from, uint32 bytes, uint32 gate) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(from), "r"(bytes), "r"(gate)
                  : "memory");
 }
 
-/* The same, called by `copiers` threads, of which this is `item`. */
+/* The same, called by `copiers` threads; this thread is number `item`. */
 FUNCTION void copy_together(uint32 to, const void *from, uint32 bytes, uint32 gate, int item, int copiers) {
     (void)copiers;
     if (item == 0) copy_bulk(to, from, bytes, gate);
 }
 
-/* Products and bulk copies go another way to shared memory than threads do: what threads and their copies wrote there,
-   and a gate made known, they see after this. It waits for what the thread reads and writes. */
+/* Proxy fence. wgmma and bulk copies use the async proxy, threads the generic one: this makes the thread's earlier
+   writes, its finished copies and its initialised gates visible to the async proxy. It waits for the thread's
+   outstanding reads and writes. */
 FUNCTION void proxies_meet(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* ------------------------------------------------------------------------------------------ products */
 
-/* Rows of 128 bytes in groups of eight, whose 16-byte pieces are exchanged: piece q of row r lies at q ^ (r & 7). The
-   address of the first row is a multiple of 1024; one within that row, of 32, begins later in K. */
+/* Descriptor of a K-major operand with the 128-byte swizzle: rows of 128 bytes in groups of eight, piece q (16 bytes)
+   of row r at q ^ (r & 7). The first row's address is a multiple of 1024; adding 32 bytes steps along K. */
 FUNCTION uint64 operand_of(uint32 address) {
     return (uint64)(address >> 4 & 0x3fff) | (uint64)1 << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
 }
 
-/* The other way round: K from row to row, 64 numbers of the other side in a row of 128 bytes, whose pieces are
-   exchanged as above; the next 64 of these lie `step` bytes further. 16 of K are 2048 bytes. */
+/* Descriptor of an MN-major operand: rows run along K, each with 64 numbers of the other side in 128 bytes, swizzled as
+   above; the next 64 lie `step` bytes further. 16 of K are 2048 bytes. */
 FUNCTION uint64 operand_across(uint32 address, int step) {
     return (uint64)(address >> 4 & 0x3fff) | (uint64)(step >> 4) << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
 }
 
-#define PRODUCTS_AT_ONCE 0 /* they go on while the threads do */
+#define PRODUCTS_AT_ONCE 0 /* products are asynchronous */
 FUNCTION void products_begin(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-/* Waits for all but the `pending` last commits: d of the others may be read. */
+/* Waits for all but the `pending` latest commit groups; the sums d of the others may then be read. */
 #define PRODUCTS_WAIT(pending) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory")
 
-/* Keeps the compiler from moving what touches d over this point. */
+/* Keeps the compiler from moving accesses to d across this point. */
 #define PRODUCTS_PIN(d, count) _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
 
-/* The operands of products into 16, 32 and 64 registers of each thread. */
+/* Operand lists of 16, 32 and 64 registers per thread. */
 #define NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_32                                                                                                       \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                           \
@@ -81,8 +82,8 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
         "+f"(d[i + 7])
 #define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
 
-/* d = a b' of 64 rows of a, 128 or 64 of b and 16 of K, fp16, or d += it where `add`. A thread of the four warps has of
-   d, at i = 0 .. 63, row 16 warp + lane / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (lane % 4) + i % 2. */
+/* d = a b' for 64 rows of a, 128 or 64 of b and 16 of K; d += a b' if `add`. Accumulator layout of a thread of the four
+   warps: d[i], i = 0 .. 63, is row 16 warp + lane / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (lane % 4) + i % 2. */
 FUNCTION void multiply_64x128(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;}"
@@ -104,7 +105,7 @@ FUNCTION void multiply_64x32(float *d, uint64 a, uint64 b, int add) {
                  : "l"(a), "l"(b), "r"(add));
 }
 
-/* The same with b across: 16 rows of K, 128 or 64 columns. */
+/* The same with b MN-major (across): 16 rows of K, 128 or 64 columns. */
 FUNCTION void multiply_64x128_across(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 1;}"
@@ -118,8 +119,8 @@ FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
                  : "l"(a), "l"(b), "r"(add));
 }
 
-/* The same with a in registers: four words of two numbers, as d has rows and columns: words 2 j, 2 j + 1 what is at i =
-   4 j, 4 j + 2. */
+/* The same with a in registers: four words of two numbers, laid out as d is: words 2 j and 2 j + 1 hold what is at i =
+   4 j and 4 j + 2. */
 FUNCTION void multiply_64x64_across_held(float *d, const uint32 *a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %37, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32
@@ -128,6 +129,6 @@ FUNCTION void multiply_64x64_across_held(float *d, const uint32 *a, uint64 b, in
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
-/* Registers of a thread: the warps that copy need few, those that multiply many. */
+/* Registers per thread: the copying warps give some up to the multiplying warps. */
 #define REGISTERS_LESS(count) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count))
 #define REGISTERS_MORE(count) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count))

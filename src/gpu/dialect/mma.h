@@ -1,14 +1,13 @@
 /*
- * The tiles and products of tensor_cores.h with what compute capability 8.0 and all later ones have: in the PTX ISA
- * ldmatrix, mma.sync.m16n8k16 and cp.async. A warp of each four multiplies its 16 of 64 rows; it holds the sums that it
- * would hold in the form of hopper.h, so kernels need not know. A product is done when the function returns; what
- * begins products, commits and awaits them does nothing here, but that a warp waits for its lanes before it says that
- * a tile is free. What lies together is copied by all threads that copy, 16 bytes each.
+ * The tiles and products of tensor_cores.h for compute capability 8.0 and later: ldmatrix, mma.sync.m16n8k16 and
+ * cp.async. Each of four warps multiplies 16 of the 64 rows. Its accumulators have the same layout as in hopper.h, so
+ * kernels need not know. Products are synchronous; beginning, committing and awaiting them does nothing, except that a
+ * warp synchronises its lanes before it frees a tile. All copying threads share a contiguous copy, 16 bytes each.
  *
  * A warp reads 16 x 16 numbers of its rows and all of the other tile: 2.5 KiB for eight products of 16 x 8 x 16, which
  * takes 20 cycles of a multiprocessor's shared memory and, on sm_80, 16 of its tensor cores.
  */
-#define BULK 0 /* all threads copy what lies together */
+#define BULK 0 /* all threads share a contiguous copy */
 
 /* ------------------------------------------------------------------------------------------ barriers and copies */
 
@@ -16,7 +15,7 @@ FUNCTION void gate_arrive(uint32 gate) {
     asm volatile("{.reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0];}" ::"r"(gate) : "memory");
 }
 
-/* Waits until the gate has opened `turn` + 1 times, counted modulo 2: asleep, where a chip can. */
+/* Waits until the gate has opened `turn` + 1 times, counted modulo 2; the thread sleeps if the chip supports it. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define GATE_TRY "mbarrier.test_wait.parity"
 #else
@@ -30,13 +29,13 @@ FUNCTION void gate_wait(uint32 gate, uint32 turn) {
                  : "memory");
 }
 
-/* Copies arrive by gate_arrive_with_copies: no bytes are expected. */
+/* Copies arrive by gate_arrive_with_copies, so no bytes are expected. */
 FUNCTION void gate_expect(uint32 gate, uint32 bytes) {
     (void)gate;
     (void)bytes;
 }
 
-/* Whole pieces of 16 bytes, by `copiers` threads, of which this is `item`. */
+/* Copies whole pieces of 16 bytes; called by `copiers` threads, this one is number `item`. */
 FUNCTION void copy_together(uint32 to, const void *from, uint32 bytes, uint32 gate, int item, int copiers) {
     (void)gate;
 #pragma unroll 4
@@ -48,20 +47,20 @@ FUNCTION void proxies_meet(void) {}
 
 /* ------------------------------------------------------------------------------------------ products */
 
-/* Operands count addresses in pieces of 16 bytes, as those of hopper.h do. Rows of 128 bytes in groups of eight, whose
-   pieces are exchanged: piece q of row r lies at q ^ (r & 7). Across: the next 64 columns lie `step` bytes further. */
+/* Operands are addresses in units of 16 bytes, as in hopper.h. Rows of 128 bytes are swizzled in groups of eight: piece
+   q of row r lies at q ^ (r & 7). Across: the next 64 columns lie `step` bytes further. */
 FUNCTION uint64 operand_of(uint32 address) { return address >> 4; }
 FUNCTION uint64 operand_across(uint32 address, int step) { return (uint64)(address >> 4) | (uint64)(step >> 4) << 32; }
 
 FUNCTION void products_begin(void) {}
 FUNCTION void products_commit(void) {}
-#define PRODUCTS_AT_ONCE       1 /* they are done where they begin: better late than early, for the sake of registers */
+#define PRODUCTS_AT_ONCE       1 /* products are synchronous; kernels begin them late, to save registers */
 #define PRODUCTS_WAIT(pending) __syncwarp()
 #define PRODUCTS_PIN(d, count) (void)0
 #define REGISTERS_LESS(count)  (void)0
 #define REGISTERS_MORE(count)  (void)0
 
-/* Four matrices of 8 x 8, whose rows of 16 bytes are where lanes 0 - 7, 8 - 15, .. say; or these turned. */
+/* Loads four 8 x 8 matrices. Lanes 0 - 7, 8 - 15, .. give the addresses of their 16-byte rows. `turned`: transposed. */
 FUNCTION void load_matrices(uint32 *to, uint32 at) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -75,7 +74,7 @@ FUNCTION void load_matrices_turned(uint32 *to, uint32 at) {
                  : "memory");
 }
 
-/* Of 16 rows and 8 columns, four sums of a thread. */
+/* Product of 16 rows and 8 columns; a thread has four of the sums. */
 FUNCTION void multiply_16x8(float *d, const uint32 *a, const uint32 *b, int add) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32." FACTORS ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
@@ -84,12 +83,12 @@ FUNCTION void multiply_16x8(float *d, const uint32 *a, const uint32 *b, int add)
           "f"(add ? d[2] : 0), "f"(add ? d[3] : 0));
 }
 
-/* Where a lane's row of four matrices is: of row `row` of a tile, and its piece 0 or 1 from the operand on. */
+/* Address for ldmatrix: piece 0 or 1 of row `row` of a tile, counted from the operand's start. */
 FUNCTION uint32 piece_at(uint64 operand, int row, int piece) {
     return ((uint32)operand << 4 ^ (uint32)((piece ^ row) & 7) << 4) + (uint32)row * 128;
 }
 
-/* The warp's 16 of 64 rows, 16 numbers of each. */
+/* Loads the warp's 16 of 64 rows, 16 numbers each. */
 FUNCTION void load_own(uint32 *to, uint64 a) {
     const int lane = LOCAL_ID % 32;
     load_matrices(to, piece_at(a, LOCAL_ID / 32 % 4 * 16 + lane % 16, lane / 16));
@@ -107,7 +106,7 @@ FUNCTION void multiply_held(float *d, const uint32 *a, uint64 b, int columns, in
     }
 }
 
-/* 16 rows of K and columns 16 j to 16 j + 15 of the 64 across. */
+/* Loads 16 rows of K and columns 16 j .. 16 j + 15 of 64 (MN-major). */
 FUNCTION void load_across(uint32 *to, uint64 b, int j) {
     const int lane = LOCAL_ID % 32;
     load_matrices_turned(to, piece_at(b, lane % 16, lane / 16) ^ (uint32)j << 5);
@@ -123,7 +122,7 @@ FUNCTION void multiply_across_held(float *d, const uint32 *a, uint64 b, int colu
     }
 }
 
-/* Of numbers that are highs and lows: high x low and low x high, and high x high, from what is loaded once. */
+/* Products of split numbers: crossed = high x low + low x high, whole = high x high. Each fragment is loaded once. */
 FUNCTION void multiply_halves_64x64(float *crossed, float *whole, uint64 x, uint64 x_low, uint64 y, uint64 y_low,
                                     int add_crossed, int add_whole) {
     const int lane = LOCAL_ID % 32;
@@ -144,7 +143,7 @@ FUNCTION void multiply_halves_64x64(float *crossed, float *whole, uint64 x, uint
     }
 }
 
-/* The products of hopper.h. */
+/* The products of hopper.h, with the same names. */
 FUNCTION void multiply_64x128(float *d, uint64 a, uint64 b, int add) {
     uint32 own[4];
     load_own(own, a);

@@ -5,30 +5,27 @@
  *   GROUP       work-items of a group, a power of two
  *   TEAM        lanes of a team, a power of two of at most 32 that divides GROUP
  *   ELEMENT     storage of values and dense operands: 32, 64 (floats), 16 (fp16), 116 (bf16)
- *   VALUE, OUTPUT  those of S's values and of the output, as ELEMENT, which they are unless told otherwise; or 32 where
- *               that has 16 bits
+ *   VALUE, OUTPUT  storage of S's values and of the output: ELEMENT by default, or 32 if ELEMENT has 16 bits
  *   INDEX       bits of column and row indices: 32 or 64
  *   OFFSET      bits of row offsets: 32 or 64
- *   GROUPS      (by a kernel, if at all) groups that shall share a multiprocessor
+ *   GROUPS      (optional, by a kernel) wanted resident groups of a multiprocessor
  *   BATCHED     1: the grid's z is the member of a batch; 0: there is one
- *   TEAMS_TOGETHER (by a kernel, if at all) 1: all lanes of a warp reach each collective together, so that no warp is
- *               split for it
- *   SIMT_SUBGROUP  OpenCL: lanes that shuffle, of a subgroup that has them or a multiple; 0: teams exchange through
- *               shared memory and the group's barrier
- *   SIMT_KHRONOS   they shuffle by cl_khr_subgroup_shuffle, in which lanes of a team may take part alone; 0: by Intel's
- *               extension. SIMT_REQUIRED: lanes of a subgroup that kernels ask for; 0: they cannot
+ *   TEAMS_TOGETHER (optional, by a kernel) 1: all lanes of a warp reach each collective together, so no warp diverges
+ *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; a subgroup has as many or a multiple; 0: teams exchange through shared
+ *               memory and the group's barrier
+ *   SIMT_KHRONOS   1: they use cl_khr_subgroup_shuffle, in which a team alone may take part; 0: Intel's extension
+ *   SIMT_REQUIRED  subgroup size that kernels request; 0: they cannot
  *
- * warp_barrier() is between 32 consecutive work-items, of which all reach it; elsewhere than on CUDA it is the group's.
+ * warp_barrier() synchronises 32 consecutive work-items, which must all reach it; without CUDA it is a group barrier.
  *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
- * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0
- * (the host says so by ONE_TEAM): where there are no shuffles a collective is a barrier of the group. A branch with
- * collectives that all work-items take has a constant for its condition, or ends with one or with group_barrier():
- * what follows the last one in it PoCL does for all work-items as the first one decides (3.1 if it optimises, 6.0
- * always).
+ * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0 (the
+ * host says so by ONE_TEAM): where there are no shuffles a collective is a barrier of the group. A branch with
+ * collectives that all work-items take must have a constant condition, or end with a collective or group_barrier():
+ * PoCL executes the code after the last one as the first work-item decides, for all (3.1 if it optimises, 6.0 always).
  *
  * A kernel's pointers are IN(type, name), OUT(type, name) in its parameters and TAKE(type, name) / TAKE_OUT(type, name)
- * as its first statements. `real` is what sums are kept in, `element` what memory holds, `piece` 16 bytes of it.
+ * as its first statements. `real` is the accumulator type, `element` the storage type, `piece` 16 bytes of elements.
  */
 
 #if defined(SIMT_OPENCL) /* ------------------------------------------------------------------ OpenCL C */
@@ -55,7 +52,7 @@
 #define GROUPS_X           ((long)get_num_groups(0))
 #define LOCAL_ID           ((int)get_local_id(0))
 #if SIMT_CPU
-#define UNROLL      _Pragma("nounroll") /* unrolled, compilers for processors take seconds over a kernel, and minutes */
+#define UNROLL      _Pragma("nounroll") /* unrolled, compilers for processors take seconds to minutes per kernel */
 #define UNROLL_BY_4 UNROLL
 #else
 #define UNROLL      _Pragma("unroll")
@@ -85,7 +82,7 @@ FUNCTION int bits_set(uint32 x) { return (int)popcount(x); }
 
 #else /* -------------------------------------------------------------------------------------------- CUDA */
 
-#if defined(GROUPS) /* registers such that so many groups share a multiprocessor */
+#if defined(GROUPS) /* limits registers so that GROUPS groups fit a multiprocessor */
 #define KERNEL extern "C" __global__ void __launch_bounds__(GROUP, GROUPS)
 #else
 #define KERNEL extern "C" __global__ void __launch_bounds__(GROUP)
@@ -140,7 +137,7 @@ FUNCTION int bits_set(uint32 x) { return __popc(x); }
 
 #endif
 
-/* Spreads numbers that lie close together over all 32 bits. */
+/* Hashes numbers that are close together over all 32 bits. */
 FUNCTION uint32 mixed(uint64 x) {
     uint32 y = (uint32)(x ^ (x >> 32));
     y = (y ^ (y >> 16)) * 0x7feb352du;
@@ -148,12 +145,12 @@ FUNCTION uint32 mixed(uint64 x) {
     return y ^ (y >> 16);
 }
 
-/* The work-items take the numbers 0 .. count - 1 in turn, whatever the grid. */
+/* Grid-stride loop over 0 .. count - 1. */
 #define FOR_EACH(i, count) for (int64 i = GROUP_X * GROUP + LOCAL_ID; i < (count); i += GROUPS_X * GROUP)
 
 /*
- * Batches: how far the arrays of one member lie from those of the next, in elements, sums in scratch in reals. MEMBER
- * moves what has been taken to the member of the group; compiled for one member alone it costs nothing.
+ * Batches: strides between the arrays of successive members, in elements (scratch: in reals). MEMBER advances a pointer
+ * to the member of the group (the grid's z); without BATCHED it costs nothing.
  */
 #define BATCH_PARAMETERS                                                                                               \
     int64 values_batch_stride, int64 a_batch_stride, int64 b_batch_stride, int64 d_batch_stride,                       \
@@ -164,13 +161,13 @@ FUNCTION uint32 mixed(uint64 x) {
 #define MEMBER(name, batch_stride)
 #endif
 
-/* Whether rows can be read in units (below): on CUDA a constant of the kernel, which is compiled for either, since a
-   test costs a branch a load; elsewhere a bit of the argument `wide`. */
+/* 1 if rows allow vector loads of units (below). On CUDA a constant, with a kernel compiled for each, since a test
+   would cost a branch per load; elsewhere a bit of the argument `wide`. */
 #ifndef WIDE
 #define WIDE (wide & 1)
 #endif
 
-/* 1: one kernel has both widths and decides at run time, because the compiler then uses fewer registers. */
+/* 1: one kernel serves both cases and decides at run time, because the compiler then uses fewer registers. */
 #ifndef BOTH_WIDTHS
 #define BOTH_WIDTHS 0
 #endif
@@ -221,8 +218,8 @@ FUNCTION real real_of(element x) { return x; }
 FUNCTION element element_of(real x) { return x; }
 #endif
 
-/* What a row's scores are relative to, and what their exponentials are divided by. If all scores are -infinity, which
-   masks the row, the exponentials are zeros, and stay zeros; NaN stays NaN. */
+/* The shift of a row's scores before exp, and the divisor of the exponentials. If all scores are -infinity (a masked
+   row), the exponentials are zeros, and stay zeros; NaN stays NaN. */
 #define SHIFT(most)  ((most) == -INFINITY ? (real)0 : (most))
 #define DIVISOR(sum) ((sum) == 0 ? (real)1 : (sum))
 
@@ -250,7 +247,7 @@ FUNCTION output output_of(real x) { return x; }
 #endif
 
 #if ELEMENT == 16 || ELEMENT == 116
-/* Two elements of 16 bits in a word, the first one low. */
+/* Two 16-bit elements in a word, the first one low. */
 FUNCTION void unpack_pair(real *to, uint32 x) {
     to[0] = real_of((ushort)(x & 0xffffu)), to[1] = real_of((ushort)(x >> 16));
 }
@@ -304,9 +301,9 @@ FUNCTION void store_piece(GLOBAL element *to, const real *from) {
 }
 
 /*
- * A unit: elements that a lane loads at once. UNIT is the largest power of two, of 16 bytes at most, that divides the
- * widths (devices that are slow to compile for: 16 bytes, whatever the widths): `wide` promises that rows begin at
- * multiples of it. WHOLE_UNITS: 1 where a kernel relies on it that of a unit there is all or nothing.
+ * A unit: the elements of a lane's vector load. UNIT is the largest power of two, up to 16 bytes, that divides the
+ * widths (slow compilers: always 16 bytes). `wide` promises that rows begin at multiples of it. WHOLE_UNITS: 1 if a
+ * kernel relies on units being entirely inside or outside a row.
  */
 #ifndef UNIT
 #define UNIT PIECE
@@ -314,7 +311,7 @@ FUNCTION void store_piece(GLOBAL element *to, const real *from) {
 #ifndef WHOLE_UNITS
 #define WHOLE_UNITS 0
 #endif
-#if UNIT < PIECE /* its bits */
+#if UNIT < PIECE /* the word type of a unit */
 #if UNIT == 4 || (UNIT == 2 && ELEMENT == 32)
 typedef uint2 unit_word;
 #elif UNIT == 2
@@ -346,7 +343,7 @@ FUNCTION void load_unit(real *to, GLOBAL const element *from, int wide) {
     for (int i = 0; i < UNIT; i++) to[i] = real_of(from[i]);
 }
 
-/* Stores a unit at an address that a unit may have. */
+/* Stores a unit at an address that is aligned to it. */
 FUNCTION void store_unit(GLOBAL element *to, const real *from) {
 #if UNIT == PIECE
     store_piece(to, from);
@@ -366,7 +363,7 @@ FUNCTION void store_unit(GLOBAL element *to, const real *from) {
 #endif
 }
 
-/* A unit's worth of outputs: to an address that it may have, or, of longer ones, 16 bytes. */
+/* Stores a unit's worth of outputs at an aligned address, in vectors of up to 16 bytes. */
 FUNCTION void store_output_unit(GLOBAL output *to, const real *from) {
 #if OUTPUT == ELEMENT
     store_unit(to, from);
@@ -386,7 +383,7 @@ FUNCTION void store_output_unit(GLOBAL output *to, const real *from) {
 #endif
 }
 
-/* A unit of which `left` elements are there; zeros follow. */
+/* Loads a unit, zero-padded after the first `left` elements. */
 FUNCTION void load_unit_left(real *to, GLOBAL const element *from, int64 left, int wide) {
     if (WHOLE_UNITS ? left > 0 : wide && left >= UNIT) {
         load_unit(to, from, wide);
@@ -396,20 +393,20 @@ FUNCTION void load_unit_left(real *to, GLOBAL const element *from, int64 left, i
     }
 }
 
-/* A piece that is all there. */
+/* Loads a whole piece by units. */
 FUNCTION void load_units(real *to, GLOBAL const element *from, int wide) {
     UNROLL
     for (int i = 0; i < PIECE; i += UNIT) load_unit(to + i, from + i, wide);
 }
 
-/* A piece of which `left` elements are there; zeros follow. */
+/* Loads a piece, zero-padded after the first `left` elements. */
 FUNCTION void load_piece_left(real *to, GLOBAL const element *from, int64 left, int wide) {
     UNROLL
     for (int i = 0; i < PIECE; i += UNIT) load_unit_left(to + i, from + i, left - i, wide);
 }
 
 #if defined(PIECES) && defined(EXACT)
-/* The lane's PIECES pieces of a row from `from` on, `row` the address of its first; zeros past the end. */
+/* Loads the lane's PIECES pieces of a row from `from` on; `row` is the address of its first piece. Zero-padded. */
 FUNCTION void load_pieces(const int wide, real *to, GLOBAL const element *row, int lane, int64 from, int64 inner) {
     UNROLL
     for (int p = 0; p < PIECES; p++) {
@@ -422,12 +419,12 @@ FUNCTION void load_pieces(const int wide, real *to, GLOBAL const element *row, i
 }
 #endif
 
-/* Elements at .. at + PIECE of a row of `count`; `wide` promises alignment of the row. Beyond the row: zeros. */
+/* Loads elements at .. at + PIECE - 1 of a row of `count`, zero-padded; `wide` promises alignment of the row. */
 FUNCTION void load_row_piece(real *to, GLOBAL const element *row, int64 at, int64 count, int wide) {
     load_piece_left(to, row + at, count - at, wide);
 }
 
-/* The same from shared memory, always aligned. */
+/* Loads a piece from shared memory, which is always aligned. */
 FUNCTION void load_piece_shared(real *to, LOCAL const element *from) {
 #if ELEMENT == 64
     const double2 x = *(LOCAL const double2 *)from;
@@ -441,13 +438,13 @@ FUNCTION void load_piece_shared(real *to, LOCAL const element *from) {
 #endif
 }
 
-/* Where the piece that a lane reads at step p of `pieces` begins in a row of shared memory, which a team reads side by
-   side. Teams that read in the same cycle begin with different pieces (`turn`), and so meet different banks. */
+/* Where the piece that a lane reads at step p of `pieces` begins in a row of shared memory, which a team reads
+   contiguously. Teams that read in the same cycle start with different pieces (`turn`), to avoid bank conflicts. */
 FUNCTION int turned_piece(int lane, int turn, int p, int pieces) {
     return ((int)((uint32)(p + turn) % (uint32)pieces) * TEAM + lane) * PIECE;
 }
 
-/* One piece as it is from memory to shared memory: `left` elements are there, zeros follow. */
+/* Copies a piece to shared memory unchanged, zero-padded after the first `left` elements. */
 FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, int64 left, int wide) {
 #if UNIT == PIECE
     if (wide && (WHOLE_UNITS ? left > 0 : left >= PIECE)) {
@@ -470,7 +467,7 @@ FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, i
     for (int i = 0; i < PIECE; i++) to[i] = i < left ? from[i] : (element)0;
 }
 
-/* `count` (4 or 8) consecutive indices; `aligned` promises a 16-byte aligned address */
+/* Loads `count` (4 or 8) consecutive indices; `aligned` promises a 16-byte aligned address. */
 FUNCTION void load_indices(index *to, GLOBAL const index *from, int count, int aligned) {
 #if INDEX == 32
     if (aligned) {
@@ -490,8 +487,9 @@ FUNCTION void load_indices(index *to, GLOBAL const index *from, int count, int a
     for (int i = 0; i < count; i++) to[i] = from[i];
 }
 
-/* Row number `at` of a matrix. `wide` also promises that a row's distance in bytes fits 31 bits: one instruction.
-   PLAIN_ROWS: 1 where it is that in C, too, and rows are read through the read-only path; fused is slower by it. */
+/* Address of row `at` of a matrix. `wide` also promises that a row's byte stride fits 31 bits, so one instruction
+   computes it. PLAIN_ROWS: 1: plain C is also one instruction, and loads use the read-only path; fused gets slower by
+   it. */
 #ifndef PLAIN_ROWS
 #define PLAIN_ROWS 0
 #endif
@@ -504,14 +502,14 @@ FUNCTION GLOBAL const element *row_at(GLOBAL const element *base, index at, int6
         asm("mad.wide.s32 %0, %1, %2, %3;"
             : "=l"(row)
             : "r"(at), "r"((int32)(stride * (int64)sizeof(element))), "l"(base));
-        __builtin_assume(__isGlobal(row)); /* the assembler's result has lost that */
+        __builtin_assume(__isGlobal(row)); /* the asm result has lost the address space */
         return row;
     }
 #endif
     return base + (int64)at * stride;
 }
 
-/* `count` (4 or 8) consecutive words at a 16-byte aligned address */
+/* Loads `count` (4 or 8) consecutive words at a 16-byte aligned address. */
 FUNCTION void load_words(uint32 *to, GLOBAL const uint32 *from, int count) {
     UNROLL
     for (int i = 0; i < count; i += 4) {
@@ -528,7 +526,7 @@ FUNCTION int64 max64(int64 x, int64 y) { return x > y ? x : y; }
 /* ---------------------------------------------------------------------------------------------- teams */
 
 /*
- * TEAM_SETUP(team) among a kernel's first declarations makes the handle that collectives take. Lanes are consecutive
+ * TEAM_SETUP(team), among a kernel's first declarations, makes the handle that collectives take. Lanes are consecutive
  * work-items. All lanes of a team get the result of a collective.
  */
 #ifndef TEAMS_TOGETHER
@@ -539,7 +537,7 @@ typedef struct simt_team {
 #if SIMT_SUBGROUP == 0 && TEAM > 1
     LOCAL real *memory; /* GROUP reals */
 #elif !defined(SIMT_OPENCL)
-    unsigned mask; /* of the lanes of this team in its warp */
+    unsigned mask; /* lanes of this team in its warp */
 #endif
 } simt_team;
 
@@ -563,9 +561,8 @@ typedef struct simt_team {
 #endif
 
 #if defined(SIMT_OPENCL) && TEAM == 1
-/* Nothing that others take part in, for it may stand in a loop that a work-item leaves by itself. It would never be
-   reached, but compilers that do not optimise (PoCL's, Intel's) take such a loop for one that the group walks
-   together. */
+/* Without barriers, for it may be in a loop that a work-item leaves alone. The barrier would never be reached, but
+   compilers that do not optimise (PoCL's, Intel's) take such a loop for one that the group runs together. */
 #define TEAM_SETUP(name)                                                                                               \
     simt_team name;                                                                                                    \
     name.lane = 0
@@ -608,11 +605,11 @@ FUNCTION real team_xor(simt_team team, real x, int mask) { return __shfl_xor_syn
 FUNCTION real team_get(simt_team team, real x, int lane) { return __shfl_sync(team.mask, x, lane, TEAM); }
 #endif
 
-/* Between the lanes of a subgroup, whatever the team; all of them take part. */
+/* Subgroup-wide operations, whatever the team; all lanes take part. */
 #if SIMT_SUBGROUP > 0
 #if defined(SIMT_OPENCL)
 FUNCTION real subgroup_xor(real x, int mask) { return SHUFFLE_XOR(x, (uint)mask); }
-FUNCTION int32 subgroup_max(int32 x) { return sub_group_reduce_max(x); } /* of a wave of 64, too */
+FUNCTION int32 subgroup_max(int32 x) { return sub_group_reduce_max(x); } /* also for a wave of 64 */
 #else
 FUNCTION real subgroup_xor(real x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 FUNCTION int32 subgroup_max(int32 x) { return __reduce_max_sync(0xffffffffu, x); }
@@ -635,9 +632,9 @@ FUNCTION real team_max(simt_team team, real x) {
 }
 
 /*
- * The sums over the team of BATCH values a lane, by a tree that halves the values as it halves the team: about BATCH
- * exchanges in place of BATCH log2(TEAM). BATCH is a power of two. With BATCH <= TEAM, lane l ends with sum number
- * l / (TEAM / BATCH) in x[0]; with BATCH > TEAM, with the sums l * BATCH / TEAM and following.
+ * Reduces BATCH values per lane over the team, by a butterfly (recursive halving) that halves the values as it halves
+ * the team: about BATCH exchanges instead of BATCH log2(TEAM). BATCH is a power of two. With BATCH <= TEAM, lane l ends
+ * with sum number l / (TEAM / BATCH) in x[0]; with BATCH > TEAM, with the sums l * BATCH / TEAM and following.
  */
 #if defined(BATCH)
 FUNCTION void team_sums(simt_team team, real *x) {
@@ -661,20 +658,20 @@ FUNCTION void team_sums(simt_team team, real *x) {
 #define LANES_A_SUM (BATCH < TEAM ? TEAM / BATCH : 1)
 #define SUMS_A_LANE (BATCH > TEAM ? BATCH / TEAM : 1)
 
-/* Afterwards: the number of a lane's sum x[k], k < SUMS_A_LANE, and whether it is this lane that stores it. */
+/* Afterwards: the number of a lane's sum x[k], k < SUMS_A_LANE, and whether this lane stores it. */
 FUNCTION int sum_number(simt_team team, int k) { return team.lane / LANES_A_SUM * SUMS_A_LANE + k; }
 FUNCTION int stores_sums(simt_team team) { return team.lane % LANES_A_SUM == 0; }
 #endif
 
 /* ---------------------------------------------------------------------------------------------- atomics */
 
-/* Adds to a sum in memory; the order is whatever it happens to be. */
+/* Atomic add to memory; the order, and thus the rounding, varies. */
 FUNCTION void atomic_add_real(GLOBAL real *to, real x) {
 #if !defined(SIMT_OPENCL)
     atomicAdd(to, x);
 #elif ELEMENT == 64
     volatile GLOBAL ulong *const bits = (volatile GLOBAL ulong *)to;
-    ulong seen = 0, before; /* a first guess: only atomic reads are defined beside atomic writes */
+    ulong seen = 0, before; /* a first guess: only atomic reads may race with atomic writes */
     do {
         before = seen;
         seen = atom_cmpxchg(bits, before, as_ulong(as_double(before) + x));
@@ -691,7 +688,7 @@ FUNCTION void atomic_add_real(GLOBAL real *to, real x) {
 
 /* ---------------------------------------------------------------------------------------------- searching */
 
-/* The row of nonzero t, given that it is in [low, high): the last row whose offset is not above t. */
+/* Binary search for the row of nonzero t within [low, high): the last row whose offset is <= t. */
 FUNCTION int64 row_of(GLOBAL const offset *offsets, int64 low, int64 high, int64 t) {
     while (high - low > 1) {
         const int64 middle = low + (high - low) / 2;

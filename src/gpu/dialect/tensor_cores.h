@@ -1,14 +1,15 @@
 /*
- * Tiles of rows in shared memory, barriers there that count arrivals, copies that signal such a barrier, and products
- * of tiles on tensor cores, in two forms with the same names, the same tiles and the same registers:
+ * Tiles of rows in shared memory; gates, which are mbarriers (arrival-counting barriers) there; asynchronous copies
+ * that signal a gate; and products of tiles on tensor cores. Two forms have the same names, tile layouts and
+ * accumulator registers:
  *
- *   hopper.h  compute capability 9.0: products of four warps together, of operands in shared memory (wgmma)
+ *   hopper.h  compute capability 9.0: a warpgroup multiplies operands in shared memory (wgmma)
  *   mma.h     8.0 and up (MMA = 1): each warp multiplies its own 16 rows (ldmatrix, mma.sync)
  *
  * So a kernel is written once. The host side chooses the form (tensor/form.h).
  */
 
-/* A function that is called, not inlined: seldom run, compiled once. */
+/* Not inlined: rarely executed code, compiled once. */
 #define NOINLINE static __device__ __noinline__
 
 FUNCTION uint32 shared_address(const void *p) { return (uint32)__cvta_generic_to_shared(p); }
@@ -19,12 +20,12 @@ FUNCTION void gate_make(uint32 gate, int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gate), "r"(arrivals) : "memory");
 }
 
-/* Arrives when the copies that this thread has begun are done. */
+/* Arrives when this thread's copies so far have finished. */
 FUNCTION void gate_arrive_with_copies(uint32 gate) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(gate) : "memory");
 }
 
-/* The place in a ring of `size`, and how often it has been passed, modulo 2. */
+/* A position in a ring buffer of `size`, and the parity of its passes. */
 typedef struct turn {
     int place;
     uint32 passed;
@@ -42,7 +43,7 @@ FUNCTION void copy_16(uint32 to, const void *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-/* The first `bytes` of 16, none to all, and zeros. */
+/* Copies the first `bytes` of 16 (0 to 16), zero-padded. */
 FUNCTION void copy_16_or_less(uint32 to, const void *from, int bytes) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
@@ -55,18 +56,18 @@ FUNCTION void copy_4(uint32 to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
 
-/* Copies that a thread has begun make a group; what is begun is there when at most `pending` later groups are not. */
+/* Commits this thread's copies as a group. COPIES_WAIT: waits until at most `pending` later groups are unfinished. */
 FUNCTION void copies_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 #define COPIES_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
 
-/* Waits for `count` threads, whole warps, that come to barrier `number` of 1 to 15: some of the group. */
+/* Named barrier: waits for `count` threads, whole warps, at barrier `number` of 1 to 15. */
 FUNCTION void some_meet(int number, int count) {
     asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(count) : "memory");
 }
 
 /* ------------------------------------------------------------------------------------------ the two forms */
 
-/* The type of both factors of products: fp16, or bf16 where a kernel says so. */
+/* The type of both factors of products: fp16, or bf16 if a kernel defines FACTORS_BF16. */
 #if defined(FACTORS_BF16) && FACTORS_BF16
 #define FACTORS "bf16.bf16"
 #else

@@ -11,10 +11,10 @@
 #define STRETCH 2048 /* and PARTS: as backend/edge.h has them */
 #define PARTS   3
 
-/* An element for each nonzero. `kind` has bits: */
-#define THERE     1 /* it is there, or wanted */
+/* An element for each nonzero. Bits of `kind`: */
+#define THERE     1 /* the array is present, or wanted */
 #define REALS     2 /* elements are `real` */
-#define SCATTERED 4 /* in the caller's order of entries, by the permutation */
+#define SCATTERED 4 /* in the caller's order of entries, through the permutation */
 
 FUNCTION real read_array(GLOBAL element *array, int64 begin, int kind, int64 t, int64 scattered) {
     const int64 at = begin + (kind & SCATTERED ? scattered : t);
@@ -30,7 +30,7 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
         array[at] = element_of(keep == 0 ? x : x + keep * real_of(array[at]));
 }
 
-/* Outputs may lie where inputs lie: none is taken as if it were alone. `kinds` has four bits for each array. */
+/* Outputs may alias inputs, so no pointer is restrict. `kinds` has four bits for each array. */
 #define JOB_PARAMETERS                                                                                                 \
     int64 nnz, int64 batch, IN(int64, permutation), OUT(element, values), int64 values_batch_stride, OUT(element, x),  \
         int64 x_batch_stride, OUT(element, dp), int64 dp_batch_stride, OUT(element, p), int64 p_batch_stride,          \
@@ -57,7 +57,7 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
 #define WRITE(name, kind, what, keep)                                                                                  \
     if ((kind)&THERE) write_array(name, member *name##_batch_stride, kind, t, u, what, keep)
 
-/* The stretches of all members, one after another; no memory holds 2^32 of them. */
+/* Loops over the stretches of all members; no memory holds 2^32 of them. */
 #define FOR_STRETCHES                                                                                                  \
     const uint32 stretches = (uint32)((nnz + STRETCH - 1) / STRETCH), items = stretches * (uint32)batch;               \
     for (uint32 item = (uint32)GROUP_X; item < items; item += (uint32)GROUPS_X)
@@ -68,10 +68,10 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
 
 /* ---------------------------------------------------------------------------------------------- softmax */
 
-/* Where row i meets the stretch; nowhere where there is no such row. */
+/* The part of row i within the stretch; empty if there is no such row. */
 typedef struct piece {
-    int64 begin, end;  /* of its nonzeros within the stretch */
-    int before, after; /* whether it has nonzeros outside */
+    int64 begin, end;  /* its nonzeros within the stretch */
+    int before, after; /* true if it has nonzeros outside */
 } piece;
 
 FUNCTION piece piece_of(GLOBAL const offset *offsets, int64 i, int64 rows, int64 first, int64 last) {
@@ -90,7 +90,7 @@ FUNCTION void write_part(GLOBAL real *part, real most, real sum, real weighted) 
     part[2] = weighted;
 }
 
-/* Stretches that a row which begins in stretch `number` of its member goes on into. */
+/* Number of later stretches that a row beginning in stretch `number` continues into. */
 FUNCTION int64 stretches_after(GLOBAL const offset *offsets, int64 rows, int64 nnz, int64 number) {
     const int64 first = number * STRETCH, last = min64(first + STRETCH, nnz), i = row_of(offsets, 0, rows, last - 1);
     return (int64)offsets[i] >= first ? ((int64)offsets[i + 1] - 1) / STRETCH - number : 0;

@@ -5,12 +5,12 @@
 #include "gpu/compile/utility.h"
 
 enum { ARGUMENTS_MOST = 36, LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
-enum { THERE = 1, REALS = 2, SCATTERED = 4 }; /* of an array, as the kernels have them */
+enum { THERE = 1, REALS = 2, SCATTERED = 4 }; /* bits of an array's kind, as in the kernels */
 
 static const char *const file = "edge_gradient.simt";
 static const char *const all = "edge_gradient", *const rows = "edge_softmax_rows", *const merge = "edge_softmax_merge",
                          *const cut = "edge_softmax_cut";
-/* with softmax_rows, in place of rows and merge */
+/* with softmax_rows, instead of the usual kernels */
 static const char *const kept_file = "edge_kept.simt";
 static const char *const kept_rows = "edge_kept_rows", *const kept_merge = "edge_kept_merge";
 
@@ -32,7 +32,7 @@ static int32_t kind_of(const tamis_edge_job *job, const tamis_edge_array *a) {
     return THERE | (a->type != job->type ? REALS : 0) | (a->scattered ? SCATTERED : 0);
 }
 
-/* The arguments that JOB_PARAMETERS of edge_job_kernels.h names. */
+/* Fills the arguments that JOB_PARAMETERS of edge_job_kernels.h names. */
 static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     static const char *const names[][2] = {{"values", "values_batch_stride"}, {"x", "x_batch_stride"},
                                            {"dp", "dp_batch_stride"},         {"p", "p_batch_stride"},
@@ -61,7 +61,7 @@ static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     to[count] = (tamis_gpu_named){.name = NULL};
 }
 
-/* The kernels stride over what is beyond a launch. */
+/* Launches a kernel; it strides over what exceeds the launch limit. */
 static tamis_status start(const tamis_edge_job *job, const char *from, const char *kernel, tamis_index_type offset_type,
                           int64_t groups, const tamis_gpu_named *arguments) {
     const tamis_gpu_kinds kinds = {job->type, TAMIS_I32, offset_type};
@@ -80,8 +80,8 @@ static tamis_status softmax(const tamis_edge_job *job, int64_t stretches) {
     if (kept) taken[count++] = tamis_gpu_place("pairs", job->softmax_rows);
     add_job(job, taken + count);
     TRY(start(job, kept ? kept_file : file, kept ? kept_rows : rows, job->offset_type, stretches, taken));
-    if (tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* nothing is cut */
-    if (kept && !job->dp.at.base) return TAMIS_OK;            /* nor is there anything to bring together */
+    if (tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* no row is cut */
+    if (kept && !job->dp.at.base) return TAMIS_OK;            /* nothing to merge */
     TRY(start(job, kept ? kept_file : file, kept ? kept_merge : merge, job->offset_type,
               (stretches + TEAMS - 1) / TEAMS,
               TAMIS_GPU_ARGUMENTS(taken[0], taken[1], taken[2], tamis_gpu_integer("nnz", job->nnz),

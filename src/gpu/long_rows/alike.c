@@ -1,4 +1,5 @@
-/* Which rows have the same columns: those of one length and hash, which the device then compares entry by entry. */
+/* Finds rows with the same columns: candidates have equal length and hash; the device then compares them entry by
+   entry. */
 #include "gpu/long_rows/alike.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 /* ------------------------------------------------------------------------------------------ on the device */
 
-/* Launches a kernel that takes the numbers `to`, `count` of them from 0 on, and brings these back. */
+/* Launches a kernel that fills `to` with `count` numbers, cleared before, and reads them back. */
 static tamis_status ask(const tamis_prepared *p, const char *kernel, const tamis_gpu_named *own, const char *to,
                         int64_t count, int32_t *numbers) {
     enum { ENTRIES = 16 * TAMIS_GPU_GROUP /* of a group */, GROUPS_MOST = 65535 };
@@ -35,7 +36,7 @@ done:
     return status;
 }
 
-/* The columns of each row against those of the first one that is said to be alike: *differ is 1 where some are not. */
+/* Compares each row's columns with the first row of its set; *differ is 1 if any differ. */
 static tamis_status compare(const tamis_prepared *p, const int64_t *leaders, int32_t *differ) {
     tamis_status status = TAMIS_OK;
     const size_t bytes = tamis_bytes(p->problem.rows, sizeof *leaders);
@@ -49,7 +50,7 @@ done:
     return status;
 }
 
-/* The lengths and hashes of all rows. */
+/* Gets the lengths and hashes of all rows. */
 static tamis_status describe(const tamis_prepared *p, tamis_gpu_alike_row *rows) {
     tamis_status status = TAMIS_OK;
     const int64_t count = p->problem.rows;
@@ -77,7 +78,7 @@ done:
 
 static int order_of(int64_t x, int64_t y) { return x < y ? -1 : x > y; }
 
-/* Longer rows first, since the last groups of a launch are waited for; then by hash, then as they come. */
+/* Orders rows by falling length, since the last groups of a launch determine its end; then by hash, then by number. */
 static int compare_rows(const void *first, const void *second) {
     const tamis_gpu_alike_row *const x = first, *const y = second;
     if (x->length != y->length) return order_of(y->length, x->length);
@@ -89,7 +90,7 @@ static bool starts_set(const tamis_gpu_alike_row *rows, int64_t i, bool alone) {
     return alone || i == 0 || rows[i].length != rows[i - 1].length || rows[i].hash != rows[i - 1].hash;
 }
 
-/* Numbers the sets; `alone`: every row is one of its own. Returns the rows of the largest. */
+/* Numbers the sets of alike rows; `alone`: each row is its own set. Returns the size of the largest set. */
 static int64_t number_sets(tamis_gpu_alike_row *rows, int64_t count, bool alone) {
     int64_t most = 0, here = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -118,7 +119,7 @@ tamis_status tamis_gpu_alike_rows(const tamis_prepared *p, tamis_gpu_alike_row *
         leaders[rows[i].row] = leader;
     }
     if (*most > 1) TRY_GOTO(failed, compare(p, leaders, &differ));
-    if (differ) *most = number_sets(rows, count, true); /* hashes that are equal by chance */
+    if (differ) *most = number_sets(rows, count, true); /* hash collisions */
     tamis_release(leaders);
     *made = rows;
     return TAMIS_OK;

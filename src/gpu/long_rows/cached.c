@@ -1,4 +1,4 @@
-/* Host side of cached.simt: its form, and how caches are cut. */
+/* Host side of cached.simt: chooses its form, and how caches are cut into parts. */
 #include "gpu/long_rows/cached.h"
 
 #include <string.h>
@@ -10,16 +10,16 @@
 #include "gpu/long_rows/form.h"
 #include "gpu/runtime/memory.h"
 
-enum { TASK_SUMS = 1, TASK_MERGE }; /* of cached.simt */
+enum { TASK_SUMS = 1, TASK_MERGE }; /* tasks of cached.simt */
 enum { MERGE_COLUMNS = 64, MERGE_GROUP = 256 };
 
-/* A job as it is launched. */
+/* A job with its launch configuration. */
 typedef struct call {
     const tamis_cached_job *job;
     tamis_gpu_device *device;
     tamis_long_rows_form form;
     bool quick, wide;
-    int64_t shared, blocks_each, parts; /* query heads of a key head, and in how many blocks; of each cache */
+    int64_t shared, blocks_each, parts; /* query heads of a key head, and their blocks; parts of each cache */
     tamis_place partials;
 } call;
 
@@ -63,16 +63,16 @@ static tamis_status check(const call *c) {
 
 /* ------------------------------------------------------------------------------------------ kernels */
 
-/* What a kernel is compiled for: nothing but int64. */
+/* The constants that a kernel is compiled for. All int64, without padding, so that memcmp compares them. */
 typedef struct variant {
-    tamis_long_rows_form form; /* of cached_merge the group alone */
+    tamis_long_rows_form form; /* cached_merge uses the group alone */
     int64_t task, type, output_type, table_type, length_type;
     int64_t inner, width, quick, wide, paged; /* of cached_sums */
 } variant;
 
 static bool same(const void *key, const void *other) { return memcmp(key, other, sizeof(variant)) == 0; }
 
-/* Kept for the process, since no plan holds them: graphs that were captured from calls go on launching them. */
+/* Kept as long as the process: no plan holds them, and captured graphs keep launching them. */
 static tamis_gpu_shared_kernels kernels = TAMIS_GPU_SHARED_KERNELS(variant, same);
 
 static variant variant_of(const call *c, int task, tamis_long_rows_form form) {
@@ -130,7 +130,7 @@ static tamis_status launch(const call *c, const variant *v, tamis_gpu_launch gri
     return tamis_gpu_shared_launch(kernel, c->job->stream, &grid, arguments);
 }
 
-/* OpenCL wants memory in the place of what is not there. */
+/* OpenCL needs a buffer for every argument, even an absent one. */
 static tamis_place there(const call *c, tamis_place place) { return place.base ? place : c->job->q.at; }
 
 static int shift_of(int64_t page) {

@@ -1,9 +1,9 @@
-/* Forms and parts of long_rows_kernels.h. */
+/* Compile-time forms of long_rows_kernels.h, and the number of parts. */
 #include "gpu/long_rows/form.h"
 
 enum { LANES_LEAST = 4, LANES_MOST = 32, POSITIONS_USUAL = 4 };
 
-/* Reals of a lane's part of one row, and of all rows that share columns, that registers hold. */
+/* Most reals of a lane that registers hold: of one row, and of all rows that share columns. */
 static int64_t reals_most(tamis_type type) { return type == TAMIS_F64 ? 8 : 16; }
 static int64_t all_most(tamis_type type) { return type == TAMIS_F64 ? 16 : 32; }
 static int64_t rows_most(tamis_type type) { return type == TAMIS_F64 ? 4 : 8; }
@@ -14,19 +14,19 @@ bool tamis_gpu_long_rows_fits(tamis_type type, int64_t inner, int64_t width) {
     return larger(inner, width) <= LANES_MOST * reals_most(type);
 }
 
-/* Reals that each of `team` lanes has of a row. */
+/* Reals of a row for each of `team` lanes. */
 static int64_t reals_of(int64_t length, int64_t team, int64_t unit) {
     return larger(tamis_gpu_ceiling(length, team * unit), 1) * unit;
 }
 
-/* Rows that are taken together: all that have the same columns, if they are not too many. */
+/* Rows of a block: all that have the same columns, up to a limit. */
 static int64_t rows_of(tamis_type type, int64_t alike) {
     int64_t rows = 1;
     while (rows < rows_most(type) && rows < alike) rows *= 2;
     return rows;
 }
 
-/* Registers of a work-item, of 32 bits. Rows of 16-bit numbers wait as they are. */
+/* Estimate of a work-item's 32-bit registers. Rows of 16-bit numbers wait unconverted. */
 static int64_t registers_of(const tamis_long_rows_form *form, tamis_type type) {
     enum { BESIDE = 44 };
     const int64_t both = form->inner_reals + form->width_reals, size = (int64_t)tamis_type_size(type);
@@ -35,7 +35,7 @@ static int64_t registers_of(const tamis_long_rows_form *form, tamis_type type) {
            BESIDE;
 }
 
-/* Groups at once on a multiprocessor. */
+/* Resident groups of a multiprocessor. */
 static int64_t groups_at_once(const tamis_gpu_device *device, const tamis_long_rows_form *form, tamis_type type) {
     enum { REGISTERS = 65536, MOST = 16 };
     if (device->limits.is_cpu) return 1;
@@ -45,7 +45,7 @@ static int64_t groups_at_once(const tamis_gpu_device *device, const tamis_long_r
 
 void tamis_gpu_long_rows_form(const tamis_gpu_device *device, tamis_type type, int64_t inner, int64_t width,
                               int64_t unit, int64_t alike, tamis_long_rows_form *form) {
-    enum { SHARED = 40 << 10 /* of 48 KiB that a kernel may declare */ };
+    enum { SHARED = 40 << 10 /* of the 48 KiB that a kernel may declare */ };
     const int64_t longer = larger(inner, width), real = (int64_t)tamis_gpu_real_size(type);
     const int64_t shared = tamis_gpu_min(device->limits.shared_most * 3 / 4, SHARED);
     int64_t team = LANES_LEAST;
@@ -56,7 +56,7 @@ void tamis_gpu_long_rows_form(const tamis_gpu_device *device, tamis_type type, i
         form->rows /= 2;
     while (unit > 1 && form->rows * unit > all_most(type)) unit /= 2;
     while (team < LANES_MOST && team * unit < longer) team *= 2;
-    if (team < form->team) team = form->team; /* what was named, if that is enough */
+    if (team < form->team) team = form->team; /* a named value that is large enough is kept */
     while (form->rows > 1 && (form->rows > team || form->rows * reals_of(longer, team, unit) > all_most(type)))
         form->rows /= 2;
     while (form->positions > 1 && form->positions * reals_of(longer, team, unit) > all_most(type)) form->positions /= 2;

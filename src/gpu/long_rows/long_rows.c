@@ -11,7 +11,7 @@
 
 enum { TEAM_LANES, ROWS, POSITIONS, GROUP, PARTS };
 enum { SUMS, MERGE };               /* kernels */
-enum { TASK_SUMS = 1, TASK_MERGE }; /* of long_rows.simt */
+enum { TASK_SUMS = 1, TASK_MERGE }; /* tasks of long_rows.simt */
 enum { MERGE_COLUMNS = 64, MERGE_GROUP = 256 };
 
 typedef struct long_rows_state {
@@ -38,7 +38,7 @@ static bool also(const tamis_problem *problem, char *reason, size_t bytes) {
     return !why;
 }
 
-/* Whether rows have about as many nonzeros. */
+/* True if all rows have about the same number of nonzeros. */
 static bool is_even(const tamis_profile *profile) { return (double)profile->max < 1.1 * profile->mean; }
 
 static int merge_group(const tamis_gpu_device *device) {
@@ -47,11 +47,11 @@ static int merge_group(const tamis_gpu_device *device) {
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     (void)problem;
-    v[TEAM_LANES] = v[ROWS] = v[POSITIONS] = v[PARTS] = 0; /* see form_of */
+    v[TEAM_LANES] = v[ROWS] = v[POSITIONS] = v[PARTS] = 0; /* 0: form_of chooses */
     v[GROUP] = device->limits.is_cpu ? 64 : TAMIS_LONG_ROWS_GROUP;
 }
 
-/* What was not named; `alike`: how many rows have the same columns. */
+/* Chooses the parameters that the user did not name; `alike`: number of rows with the same columns. */
 static tamis_long_rows_form form_of(tamis_prepared *p, int64_t alike) {
     int64_t *const v = p->parameters;
     tamis_long_rows_form form = {.team = v[TEAM_LANES], .rows = v[ROWS], .positions = v[POSITIONS], .group = v[GROUP]};
@@ -149,16 +149,16 @@ static const tamis_gpu_method method = {
 
 /* ------------------------------------------------------------------------------------------ the table's row */
 
-/* How many rows have the same columns, as far as the profile tells. Columns that rows have in common beside others, as
-   those of a window, do not count: rows share what is read only where all are the same. */
+/* Estimated number of rows with the same columns. Partial overlap, as in a window, does not count: rows share reads
+   only if all their columns are equal. */
 static double alike_of(const tamis_problem *p) {
     const double fresh = p->evidence->row_fresh;
     return fresh > 0 && fresh < 1 ? 1 / fresh : 1;
 }
 
-/* Of all members together, which fill the device, and then a member's share: rows of B and D once for the rows that
-   share them, from memory, or the instructions where these take longer; at least the steps of the longest part, one
-   after another; what parts leave, and a launch that adds it. The first launch is one alone, see tamis_gpu_predict. */
+/* All members together fill the device, so their time is computed at once, then a member's share: reading the rows of B
+   and D once for each set of rows, or the instructions if these take longer; at least the steps of the longest part, in
+   sequence; then storing and merging the parts. The first launch is counted alone, see tamis_gpu_predict. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const tamis_profile *const profile = &p->evidence->profile;
@@ -166,7 +166,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const int64_t unit = 16 / (int64_t)tamis_type_size(p->type);
     tamis_long_rows_form form = {.group = TAMIS_LONG_ROWS_GROUP};
     tamis_gpu_long_rows_form(p->device, p->type, p->inner, p->width, unit, (int64_t)(same + 0.5), &form);
-    const double alike = fmin(same, (double)form.rows); /* that share what is read */
+    const double alike = fmin(same, (double)form.rows); /* rows that share reads */
     const int64_t blocks = (int64_t)ceil((double)p->rows / alike);
     const int64_t parts = tamis_gpu_long_rows_parts(p->device, &form, p->type, tamis_gpu_max(blocks, 1) * p->batch,
                                                     profile->max, is_even(profile));
@@ -174,7 +174,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double bytes = columns * (numbers * (double)tamis_type_size(p->type) + 4);
     const double issue = tamis_gpu_issue(p, nonzeros * tamis_gpu_cost_of(f->long_rows.row, numbers) +
                                                 columns * tamis_gpu_cost_of(f->long_rows.column, numbers));
-    const int64_t at_once = (int64_t)form.group / form.team * form.positions; /* of a group, in a step */
+    const int64_t at_once = (int64_t)form.group / form.team * form.positions; /* columns of a group's step */
     const double steps = (double)profile->max / (double)parts / (double)at_once;
     const double left = parts > 1 ? 2 * (double)(p->rows * p->batch * parts) * (double)(p->width + 2) * 4 : 0;
     const double reading = fmax(f->long_rows.memory * tamis_gpu_streamed(p, bytes), issue);

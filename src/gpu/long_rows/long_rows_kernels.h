@@ -1,9 +1,9 @@
 /*
- * Softmax attention of few rows with many columns each: what a group of work-items does with a piece of the columns of
- * up to ROWS rows that share them.
+ * Softmax attention of few rows with many columns each (online softmax): the work of one group, a piece of the columns
+ * of up to ROWS rows that share them.
  *
- * A team has the ROWS rows of A in registers. Its lanes read the rows of B and of D of POSITIONS columns at once, and
- * use each for all ROWS rows: memory is read once, whatever ROWS is. The teams of a group take the columns in turn. The
+ * A team keeps ROWS rows of A in registers. Its lanes read the rows of B and D of POSITIONS columns at once, and use
+ * each for all ROWS rows: memory is read once, whatever ROWS is. The teams of a group take the columns in turn. The
  * ROWS * POSITIONS dot products are reduced together (BATCH), so that each lane ends with the scores of one of the
  * rows, and keeps that row's largest score and its sum of exponentials. The sums are rescaled when the largest score
  * rises. All loops have the same trip count for the whole group. At the end the teams' sums are added in their order
@@ -22,7 +22,7 @@ typedef struct source {
     int64 b_stride, d_stride;
 } source;
 
-/* What is known of a position before its rows are read. */
+/* The address information of a position, loaded before its rows. */
 typedef index located;
 
 FUNCTION located locate(source from, int32 position) { return from.columns[position]; }
@@ -32,12 +32,12 @@ FUNCTION GLOBAL const element *key_of(const int wide, source from, located at) {
 FUNCTION GLOBAL const element *entry_of(const int wide, source from, located at) {
     return row_at(from.d, at, from.d_stride, wide);
 }
-#else /* positions follow one another in pages, of which PAGED has a table */
+#else /* positions are consecutive in pages; PAGED: through a page table */
 typedef struct source {
     GLOBAL const index *table;
     GLOBAL const element *b, *d;
     int64 b_page, b_position, d_page, d_position, last_page;
-    int32 page, shift; /* the only one, and positions of one as a power of two */
+    int32 page, shift; /* the only page; log2 of a page's positions */
 } source;
 
 typedef struct located {
@@ -61,17 +61,18 @@ FUNCTION GLOBAL const element *entry_of(const int wide, source from, located at)
 }
 #endif
 
-/* What a lane has: its reals of the sums of all rows; of the row of its scores the largest one, and the sum of
+/* State of a lane: its reals of the sums of all rows; for the row of its scores, the largest score and the sum of
    exponentials relative to it. */
 typedef struct held {
     real sum[ROWS * WIDTH_REALS], most, total;
 } held;
 
-/* The weights of a lane's scores, in their place; what is held becomes relative to the new largest score. */
+/* Turns the lane's scores into weights, in place, and rescales the state to the new largest score (online softmax). */
 FUNCTION void weigh(simt_team team, real *score, held *h) {
     real top = -INFINITY, shrink = 1;
     UNROLL
-    for (int s = 0; s < SUMS_A_LANE; s++) top = score[s] > top ? score[s] : top; /* no NaN, which exp brings back */
+    for (int s = 0; s < SUMS_A_LANE; s++)
+        top = score[s] > top ? score[s] : top; /* ignores NaN, which exp brings back */
     UNROLL
     for (int mask = LANES_A_SUM; mask < SHARE; mask *= 2) {
         const real other = team_xor(team, top, mask);
@@ -101,14 +102,14 @@ FUNCTION void weigh(simt_team team, real *score, held *h) {
     }
 }
 
-/* Of `length` positions, those of each part but the last: whole steps of the group. */
+/* Positions of each part but the last, rounded up to whole steps of the group. */
 FUNCTION int32 positions_of_part(int32 length, int32 parts) {
     const int32 step = TEAMS * POSITIONS;
     return ((length + parts - 1) / parts + step - 1) / step * step;
 }
 
-/* Positions begin .. end - 1: every POSITIONS that are TEAMS * POSITIONS apart are this team's. `values`: of the row of
-   the lane's scores, NULL where there are none. */
+/* Processes positions begin .. end - 1. This team takes POSITIONS of every TEAMS * POSITIONS. `values`: S's values in
+   the row of the lane's scores, or NULL. */
 FUNCTION void walk(const int wide, simt_team team, int own, int32 begin, int32 end, source from, const real *x,
                    int32 inner, int32 width, int has_values, GLOBAL const value *restrict values, real scale, held *h) {
     const int32 last = end > begin ? end - 1 : begin,
@@ -160,7 +161,7 @@ FUNCTION void walk(const int wide, simt_team team, int own, int32 begin, int32 e
             weight[n] = team_get(team, mine[n % SUMS_A_LANE], n / SUMS_A_LANE * LANES_A_SUM);
         UNROLL
         for (int i = 0; i < POSITIONS; i++)
-            if (at + i < end) { /* others' rows are read, but not added: there may be a NaN */
+            if (at + i < end) { /* rows past the end are read, but not added: they may hold a NaN */
                 UNROLL
                 for (int r = 0; r < ROWS; r++) UNROLL
                 for (int k = 0; k < WIDTH_REALS; k++)
@@ -171,7 +172,8 @@ FUNCTION void walk(const int wide, simt_team team, int own, int32 begin, int32 e
     for (int mask = LANES_A_SUM; mask < SHARE; mask *= 2) h->total += team_xor(team, h->total, mask);
 }
 
-/* What the group has of a row: how much of each team's part counts, the largest score and the sum of exponentials. */
+/* Combines the teams' softmax states of a row: the factor of each team's part, the largest score and the sum of
+   exponentials. */
 FUNCTION void weigh_teams(LOCAL real *numbers, int r) {
     LOCAL real *const of_row = numbers + r * 2, *const factors = numbers + 2 * ROWS * TEAMS + r;
     real most = -INFINITY, total = 0;
@@ -181,12 +183,12 @@ FUNCTION void weigh_teams(LOCAL real *numbers, int r) {
         factors[t * ROWS] = factor;
         total += of_row[t * 2 * ROWS + 1] * factor;
     }
-    of_row[0] = most; /* of the first team, whose own are used up */
+    of_row[0] = most; /* the first team's own numbers are no longer needed */
     of_row[1] = total;
 }
 
-/* The teams' sums into `parts`, theirs of scores into `numbers`, weighed: then row r of the group is what
-   group_sum gives, and numbers[2 r], numbers[2 r + 1] are its largest score and its sum. */
+/* Stores the teams' sums in `parts` and their softmax states in `numbers`, and weighs them. Then group_sum gives row r
+   of the group; numbers[2 r] and numbers[2 r + 1] are its largest score and its sum of exponentials. */
 FUNCTION void share_sums(simt_team team, int own, const held *h, LOCAL real *parts, LOCAL real *numbers) {
     UNROLL
     for (int r = 0; r < ROWS; r++) UNROLL
@@ -209,7 +211,7 @@ FUNCTION real group_sum(LOCAL const real *parts, LOCAL const real *numbers, int 
     return sum;
 }
 
-/* What a part leaves of row r, for merge_parts: its largest score, its sum of exponentials and its sums. */
+/* Stores the partial result of row r for merge_parts: largest score, sum of exponentials, sums. */
 FUNCTION void leave_part(GLOBAL real *partial, LOCAL const real *sums, LOCAL const real *numbers, int r, int64 width) {
     if (LOCAL_ID == 0) {
         partial[0] = numbers[2 * r];

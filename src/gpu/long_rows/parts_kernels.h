@@ -1,12 +1,12 @@
 /*
- * The parts of a row's softmax, added in their order: each has its largest score, its sum of exponentials, then `width`
- * sums, `apart` numbers after those of the part before. A group has COLUMNS columns; for each SLICES work-items take
- * the parts in turn. PARTS_MOST: of a row. Shared memory: two numbers for each of these, and one for each work-item.
+ * Merges the parts of a row's softmax in order. A part has its largest score, its sum of exponentials and `width` sums;
+ * parts are `apart` numbers apart. A group merges COLUMNS columns; SLICES work-items take the parts of each column in
+ * turn. PARTS_MOST: most parts of a row. Shared memory: two numbers per part and one per work-item.
  */
 #define SLICES (GROUP / COLUMNS)
 
 typedef struct merged {
-    real most, total, sum; /* the sum in the first COLUMNS work-items */
+    real most, total, sum; /* `sum`: in the first COLUMNS work-items */
 } merged;
 
 FUNCTION merged merge_parts(GLOBAL const real *restrict first, int64 apart, int32 parts, int32 column, int32 width,

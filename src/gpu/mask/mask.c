@@ -9,7 +9,7 @@
 
 static const char *const file = "mask.simt";
 
-/* How many work-items go through a row together: as many as have a word of 32 columns to look at. */
+/* Work-items per row: about one for each 32-column word that may have kept columns. */
 static int64_t lanes_of(const tamis_mask *m) {
     const int64_t right = m->causal ? 0 : m->right, near = m->left + right + m->globals;
     const bool window = m->left >= 0 && right >= 0 && !m->every && !m->global_count && !m->blocks;
@@ -21,7 +21,7 @@ static int64_t lanes_of(const tamis_mask *m) {
 
 static bool wide(tamis_index_type type) { return type == TAMIS_I64; }
 
-/* `any`: memory in the place of arrays that the mask has not. */
+/* `any`: a buffer in place of arrays that the mask does not have. */
 static tamis_status launch(tamis_gpu_device *device, void *stream, const tamis_mask *m, tamis_gpu_kinds kinds,
                            bool fill, void *counts, const void *offsets, void *columns, const void *any) {
     const tamis_sparse *const blocks = m->blocks;
@@ -55,14 +55,14 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, const tamis_m
                             tamis_gpu_memory("offsets", offsets), tamis_gpu_memory("columns", columns)));
 }
 
-/* Counts in `sums`, which become offsets. */
+/* Turns the counts in `sums` into offsets (prefix sum). */
 static tamis_status add_up(tamis_gpu_device *device, void *stream, const tamis_mask *m, void *sums) {
     tamis_status status = TAMIS_OK;
     const int64_t count = m->members * m->rows + 1;
     const tamis_gpu_kinds kinds = {TAMIS_F32, TAMIS_I32, TAMIS_I32};
     void *scratch = NULL;
     TRY(tamis_gpu_allocate(device, stream, tamis_gpu_scan_scratch(count), "the offsets of a mask", &scratch));
-    if (m->rows == 0 || m->members == 0) /* no row: the kernel divides by their number */
+    if (m->rows == 0 || m->members == 0) /* no row: the kernel would divide by zero */
         TRY_GOTO(done, device->runtime->write(device, stream, (tamis_place){sums, 0}, &(int64_t){0}, 8));
     else
         TRY_GOTO(done, launch(device, stream, m, kinds, false, sums, scratch, scratch, scratch));
@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-/* Reads the last offset. */
+/* Reads the last offset, the number of nonzeros. */
 static tamis_status tell(tamis_gpu_device *device, void *stream, const tamis_mask *m, tamis_index_type offset_type,
                          void *sums, int64_t *nnz) {
     const tamis_place last = {sums, m->members * m->rows * (int64_t)sizeof *nnz};

@@ -1,5 +1,5 @@
-/* The patterns of masks (tamis/mask.h), made in device memory: see mask_offsets and mask_columns in backend/backend.h.
- */
+/* Builds the patterns of masks (tamis/mask.h) in device memory: see mask_offsets and mask_columns in
+   backend/backend.h. */
 #ifndef TAMIS_GPU_MASK_MASK_H
 #define TAMIS_GPU_MASK_MASK_H
 

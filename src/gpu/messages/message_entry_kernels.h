@@ -1,7 +1,7 @@
-/* What message_vectors.simt and message_numbers.simt share. */
+/* Shared by message_vectors.simt and message_numbers.simt. */
 
-/* What an entry makes of an element of z and x, and with TERM_GATE of y, which the entry has. With `taken` it is 0
-   unless the element's argument, `from`, is the entry. */
+/* The entry's term of elements z and x, and with TERM_GATE of y, the entry's own. With `taken` it is 0 unless the entry
+   is the element's argument, `from`. */
 FUNCTION real entry_element(const int term, const int taken, real z, real x, real y, real sign, taken_entry from,
                             int64 entry) {
     const real of = term == TERM_X      ? z

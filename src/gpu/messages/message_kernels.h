@@ -1,15 +1,15 @@
 /*
- * What the kernels of message passing share: how the lanes of a team have a row, and what an entry brings.
+ * Shared by the kernels of message passing: how the lanes of a team divide a row, and the terms of an entry.
  *
- * Constants beside those of simt.h:
- *   UNITS      units that a lane has of a slice of a row; the lanes take units in turn
- *   FULL       1: all lanes have all of them, so that nobody looks where the row ends
- *   LOADS      entries whose rows are under way at once
- *   NEAR       1: rows lie less than 2^31 bytes apart
+ * Constants in addition to simt.h:
+ *   UNITS      units per lane of a row's slice; the lanes take units in turn
+ *   FULL       1: all lanes have all UNITS, so the row's end is not tested
+ *   LOADS      entries whose rows are loaded at once
+ *   NEAR       1: row strides are less than 2^31 bytes
  *   OTHER      bits of the offsets at the other end
  *   ARGUMENT   bits of the arguments of max and min
- * TERM, NUMBERS, TAKEN, PERMUTED, WEIGHTED and MEAN are what a job says, or, where compiling is slow, the kernel's
- * arguments. All rows begin at multiples of a unit, and so does a head of them where something is a number a head.
+ * TERM, NUMBERS, TAKEN, PERMUTED, WEIGHTED and MEAN come from the job, or are kernel arguments where compilation is
+ * slow. All rows begin at multiples of a unit; so do heads, if there is a number per head.
  */
 #define LANES TEAM
 #include "lane_kernels.h"
@@ -21,7 +21,7 @@
 #define TERM_GATE 4
 #define TERM_RELU 5
 
-#define REALS (UNITS * UNIT) /* of a lane */
+#define REALS (UNITS * UNIT) /* per lane */
 
 #if OTHER == 64
 typedef int64 other_offset;
@@ -34,13 +34,14 @@ typedef int64 taken_entry;
 typedef int32 taken_entry;
 #endif
 
-/* Where a lane's unit begins in a slice of `left` elements: past its end the last unit again, which nobody writes. */
+/* Start of a lane's unit in a slice of `left` elements. Past its end it is the last unit again, which is not
+   written. */
 FUNCTION int32 unit_in(int lane, int u, int32 left) {
     return FULL ? unit_at(lane, u) : min32(unit_at(lane, u), left - UNIT);
 }
 FUNCTION int has_unit(int lane, int u, int32 left) { return FULL || unit_at(lane, u) < left; }
 
-/* A unit that nobody reads again soon: it leaves the caches first. */
+/* Loads a unit that is not needed again soon: the caches evict it first. */
 #ifndef ONCE
 #define ONCE 0
 #endif
@@ -72,7 +73,7 @@ FUNCTION void store_slice(GLOBAL element *row, const real *from, int lane, int32
         if (has_unit(lane, u, left)) store_unit(row + unit_in(lane, u, left), from + u * UNIT);
 }
 
-/* Arguments lie at addresses that four of them may have, or a unit of them if that is less. */
+/* Arguments are aligned to four of them, or to a unit if that is less. */
 FUNCTION void load_arguments(taken_entry *to, GLOBAL const taken_entry *row, int lane, int32 left) {
     UNROLL
     for (int u = 0; u < UNITS; u++) {
@@ -109,14 +110,14 @@ FUNCTION void store_arguments(GLOBAL taken_entry *row, const taken_entry *from, 
     }
 }
 
-/* The heads of the lane's units, if edges have a number for each (`numbers` = 2). */
+/* The heads of the lane's units, if edges have a number per head (`numbers` = 2). */
 FUNCTION void find_heads(int32 *heads, const int numbers, int32 first, int lane, int32 left, int32 width) {
     UNROLL
     for (int u = 0; u < UNITS; u++)
         heads[u] = numbers == 2 ? (int32)((uint32)(first + unit_in(lane, u, left)) / (uint32)width) : 0;
 }
 
-/* What an edge has for a lane's elements. `numbers`: 0, a vector; 1, a number; 2, a number for each head. */
+/* Loads the edge data of a lane's elements. `numbers`: 0: a vector; 1: a number; 2: a number per head. */
 FUNCTION void load_edge(real *to, GLOBAL const element *e, const int numbers, const int32 *heads, int32 first, int lane,
                         int32 left) {
     if (numbers) {
@@ -134,17 +135,17 @@ FUNCTION void load_edge(real *to, GLOBAL const element *e, const int numbers, co
 
 FUNCTION real unless_below(real x, real sum) { return sum <= 0 ? (real)0 : x; }
 
-/* z: what the row at this end has, of TERM_GATE. */
+/* z: with TERM_GATE, the row at this end. */
 FUNCTION real term_of(const int term, real x, real y, real z, real sign) {
     if (term == TERM_GATE) return unless_below(x, z + y);
     if (term == TERM_RELU) return unless_below(x + y, x + y);
     return term == TERM_X ? x : term == TERM_ADD ? x + sign * y : term == TERM_MUL ? x * y : y;
 }
 
-/* Whether a number takes the place of the best so far: a larger one, or the first NaN. */
+/* True if a number replaces the best so far: a larger one, or the first NaN. */
 FUNCTION int takes(real next, real best) { return !(next <= best) && best == best; }
 
-/* Entries `at` and following of a row that ends at `end`: past it the last one again. */
+/* Loads entries `at` and following of a row that ends at `end`; past the end the last entry is repeated. */
 FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *columns, GLOBAL const int64 *entries,
                          const int has_column, const int permuted, int64 at, int64 end) {
     UNROLL
@@ -167,7 +168,7 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
     TAKE(index, columns);                                                                                              \
     TAKE(int64, entries)
 
-/* Tasks are pieces of rows that are cut, then rows (lane_kernels.h). */
+/* Tasks: first the pieces of cut rows, then the whole rows (lane_kernels.h). */
 #define FOR_EACH_TASK(task, count)                                                                                     \
     for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (count); task += GROUPS_X * (GROUP / TEAM))
 #define TASK_OF(task) find_task(task, pieces, limit, cuts, piece_cut, 0, cuts, offsets)

@@ -1,6 +1,6 @@
 /*
- * Host side of message_*.simt. A team has a row of the pattern; rows of more than LIMIT entries are cut, by the lists
- * of rows.simt, which are made once for each order of a graph.
+ * Host side of message_*.simt. A team computes a row of the pattern. Rows of more than LIMIT entries are cut by the
+ * lists of rows.simt, which are built once per order of a graph.
  */
 #include "gpu/messages/messages.h"
 
@@ -35,7 +35,7 @@ static tamis_status prepare(void *device, void *stream, const tamis_message_orde
                                          .index_type = order->column_type,
                                          .device = device,
                                          .stream = stream};
-    plan->base.profile.max = order->nnz; /* not known yet */
+    plan->base.profile.max = order->nnz; /* upper bound: not known yet */
     TRY_GOTO(failed, tamis_gpu_cuts_make(&plan->base, LIMIT, false, &plan->cuts));
     *made = plan;
     return TAMIS_OK;
@@ -51,17 +51,17 @@ static const tamis_gpu_cuts *cuts_of(const tamis_message_order *order) {
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
-/* A job, how its kernel has the rows, and what of it is cut. */
+/* A job, how its kernel divides rows, and its cut rows. */
 typedef struct pass {
     const tamis_message_job *job;
     tamis_gpu_device *device;
     tamis_gpu_message_variant variant;
-    int64_t all, span, slice; /* elements of a row, of what a team shares, and of what it takes at once */
+    int64_t all, span, slice; /* elements of a row, of what a team divides, and of what it takes at once */
     int64_t pieces, cut_count;
     tamis_place parts, places;
 } pass;
 
-/* What ENTRIES makes are numbers, so many for each entry, and not rows. */
+/* True if ENTRIES computes numbers, a few per entry, instead of rows. */
 static bool makes_numbers(const tamis_message_job *job) {
     return job->kind == TAMIS_PASS_ENTRIES && job->edge_data != TAMIS_E_VECTOR;
 }
@@ -89,7 +89,7 @@ static bool is_aligned(const pass *p, bool used, const tamis_message_operand *x,
     return !used || tamis_gpu_aligned(p->device, x->at, x->stride, 0, size, (size_t)unit * size);
 }
 
-/* Whether rows can be read in such units, and have a whole number of them. */
+/* True if all rows are aligned for vector loads of `unit` elements and have a multiple of them. */
 static bool fits_unit(const pass *p, int64_t unit) {
     const tamis_message_job *const job = p->job;
     const int64_t argument = unit * (int64_t)tamis_index_size(job->argument_type);
@@ -101,8 +101,8 @@ static bool fits_unit(const pass *p, int64_t unit) {
             tamis_gpu_aligned(p->device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
 }
 
-/* How the lanes share a row: as few as have a unit each, of many two. Devices that are slow to compile for get few
-   kernels: the lanes go through the row in slices. */
+/* Lanes of a row: the fewest that give each lane one unit, or two if there are many. Slow compilers get few variants,
+   whose lanes go through the row in slices. */
 static void share_row(pass *p, bool quick) {
     enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4, GROUP = 128 };
     tamis_gpu_message_variant *const v = &p->variant;
@@ -118,7 +118,7 @@ static void share_row(pass *p, bool quick) {
     v->full = quick && p->span % p->slice == 0;
 }
 
-/* Entries whose rows are under way: as many as registers hold. */
+/* Entries whose rows are loaded at once: as many as fit in registers. */
 static int32_t loads_of(const pass *p) {
     enum { REGISTERS = 64, MOST = 4 };
     const tamis_message_job *const job = p->job;
@@ -138,7 +138,7 @@ static tamis_gpu_message_kernel kernel_of(const tamis_message_job *job) {
 
 static int32_t bits_of(tamis_index_type type) { return type == TAMIS_I64 ? 64 : 32; }
 
-/* 0: y is a vector, or not read; 1: a number; 2: a number for each head. */
+/* 0: y is a vector, or not read; 1: a number; 2: a number per head. */
 static int32_t numbers_of(const tamis_message_job *job) {
     if (!reads_y(job) || job->edge_data == TAMIS_E_VECTOR) return 0;
     return job->edge_data == TAMIS_E_HEAD ? 2 : 1;
@@ -169,7 +169,7 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
-/* OpenCL wants memory in the place of what is not there. */
+/* OpenCL needs a buffer for every argument, even an absent one. */
 static tamis_place or_any(const pass *p, tamis_place place) {
     return place.base ? place : (tamis_place){(void *)(uintptr_t)p->job->order.offsets, 0};
 }
@@ -178,7 +178,7 @@ static tamis_gpu_named array(const pass *p, const char *name, const void *memory
     return tamis_gpu_place(name, or_any(p, (tamis_place){(void *)(uintptr_t)memory, 0}));
 }
 
-/* What JOB_PARAMETERS of message_kernels.h names, x and y. */
+/* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x and y. */
 static int add_job(const pass *p, tamis_gpu_named *to) {
     const tamis_message_job *const job = p->job;
     const tamis_gpu_cuts *const cuts = p->pieces ? cuts_of(&job->order) : NULL;
@@ -290,7 +290,7 @@ static tamis_status merge(const pass *p) {
                             tamis_gpu_integer("has_argument", largest && job->argument.base)));
 }
 
-/* Rows that are cut leave their parts in memory of this call. */
+/* Cut rows store their parts in memory allocated for this call. */
 static tamis_status run_with_parts(pass *p) {
     tamis_status status = TAMIS_OK;
     const int64_t count = tamis_times(p->pieces, p->all);

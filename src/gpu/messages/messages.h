@@ -5,9 +5,9 @@
 #include "backend/message.h"
 #include "gpu/rows/cuts.h"
 
-/* Of an order: its rows that are cut. */
+/* State of an order: its cut rows. */
 typedef struct tamis_gpu_message_plan {
-    tamis_prepared base; /* what keeps the lists */
+    tamis_prepared base; /* owns the lists */
     tamis_gpu_cuts cuts;
 } tamis_gpu_message_plan;
 

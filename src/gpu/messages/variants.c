@@ -1,4 +1,4 @@
-/* The table of these kernels: calls come often, and find theirs without making a text of its definitions. */
+/* Table of the kernels, keyed by variant: frequent calls find theirs without formatting its definitions. */
 #include "gpu/messages/variants.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct {
              [TAMIS_ATTENTION_COLUMNS_KERNEL] = {"attention_columns.simt", "graph_attention_columns"},
              [TAMIS_SEGMENTS_KERNEL] = {"segments.simt", "segments"}};
 
-/* Nothing but int32. */
+/* All int32, without padding, so memcmp compares keys. */
 static bool same(const void *key, const void *other) {
     return memcmp(key, other, sizeof(tamis_gpu_message_variant)) == 0;
 }

@@ -1,4 +1,4 @@
-/* The kernels of message passing by what they are compiled for: compiled on first use and kept for the process. */
+/* Variants of the message-passing kernels: compiled on first use and kept for the process. */
 #ifndef TAMIS_GPU_MESSAGES_VARIANTS_H
 #define TAMIS_GPU_MESSAGES_VARIANTS_H
 
@@ -16,7 +16,7 @@ typedef enum tamis_gpu_message_kernel {
     TAMIS_SEGMENTS_KERNEL
 } tamis_gpu_message_kernel;
 
-/* Its definitions (simt.h, message_kernels.h). A choice is -1 where the kernel's argument decides. */
+/* The constants of a kernel (simt.h, message_kernels.h). -1: the kernel's argument decides. */
 typedef struct tamis_gpu_message_variant {
     int32_t kernel; /* tamis_gpu_message_kernel */
     int32_t element, index, offset, other, argument;
@@ -26,7 +26,7 @@ typedef struct tamis_gpu_message_variant {
     int32_t op, back;     /* segments.simt */
 } tamis_gpu_message_variant;
 
-/* Launches it; arguments end with one without a name. */
+/* Launches the variant; the list of arguments ends with one without a name. */
 tamis_status tamis_gpu_message_launch(tamis_gpu_device *device, void *stream, const tamis_gpu_message_variant *variant,
                                       const int64_t groups[2], const tamis_gpu_named *arguments);
 

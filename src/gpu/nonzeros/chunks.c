@@ -1,4 +1,4 @@
-/* Host side of chunks.simt: SpMM and fused in equal shares; rows that are cut are merged in order. */
+/* Host side of chunks.simt: SpMM and fused in equal shares (merge path); rows that are cut are merged in order. */
 #include "gpu/nonzeros/chunks.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -6,15 +6,15 @@
 
 enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
 enum { MAIN, MERGE_SHORT, MERGE_LONG }; /* kernels */
-enum { TASK_SUMS, TASK_MERGE };         /* of chunks.simt */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LONG = 16 /* chunks that are worth a group */ };
+enum { TASK_SUMS, TASK_MERGE };         /* tasks of chunks.simt */
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LONG = 16 /* chunks that justify a whole group */ };
 enum { ITEMS_LEAST = 64, ITEMS_MOST = 1024 }; /* rows and nonzeros of a chunk */
 
 typedef struct chunks_state {
     int64_t chunks, short_chains, long_chains;
-    int64_t out_span; /* columns of the output that a team takes */
-    void *starts;     /* int64, chunks + 1: the row that each chunk begins in */
-    void *chains;     /* int64, three a chain: its first and last chunk, its row; short ones first */
+    int64_t out_span; /* output columns of a team */
+    void *starts;     /* int64, chunks + 1: the row in which each chunk begins */
+    void *chains;     /* int64, three per chain: first and last chunk, row; short chains first */
 } chunks_state;
 
 static bool is_fused(const tamis_prepared *p) { return p->problem.operation == TAMIS_OP_FUSED; }
@@ -24,8 +24,8 @@ static int64_t pieces_of(const tamis_problem *problem, int64_t elements) {
     return (elements + piece - 1) / piece;
 }
 
-/* As many lanes as the wider of the rows has pieces, up to a warp; chunks such that each multiprocessor has a few
-   hundred, long enough that their partial rows are little beside what they read. */
+/* Lanes: as many as the wider of the two rows has pieces, up to a warp. Chunks: a few hundred per multiprocessor, but
+   so long that partial rows are little traffic beside the inputs. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     const int64_t wider = problem->inner > problem->width ? problem->inner : problem->width;
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
@@ -40,8 +40,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     if (v[ITEMS] > ITEMS_MOST) v[ITEMS] = ITEMS_MOST;
 }
 
-/* WIDTH, WIDTH_PIECES and WIDTH_EXACT: the output's columns of a team, as K, PIECES and EXACT are for dot products, but
-   WIDTH only where it is exact. */
+/* Defines WIDTH, WIDTH_PIECES and WIDTH_EXACT, a team's output columns; the analogues of K, PIECES and EXACT for dot
+   products, except that WIDTH is only set if exact. */
 static void define_width(tamis_gpu_definitions *definitions, tamis_prepared *p, int team, int pieces_most) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type),
                   pieces = pieces_of(&p->problem, p->problem.width);
@@ -54,7 +54,7 @@ static void define_width(tamis_gpu_definitions *definitions, tamis_prepared *p, 
     ((chunks_state *)p->state)->out_span = team * lane * piece;
 }
 
-/* One module for what comes before and after the sums. */
+/* The kernels before and after the sums share one module. */
 static void define_merge(tamis_gpu_definitions *definitions, const tamis_prepared *p) {
     tamis_gpu_define_problem(definitions, p, MERGE_GROUP, MERGE_TEAM);
     tamis_gpu_define(definitions, "TASK", TASK_MERGE);
@@ -84,7 +84,7 @@ static tamis_status compile(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ the split */
 
-/* One of the kernels beside the sums, which only making a plan launches. */
+/* Launches a split kernel, which only the making of a plan needs. */
 static tamis_status launch_merge(const tamis_prepared *p, const char *name, int64_t items,
                                  const tamis_gpu_named *arguments) {
     tamis_gpu_definitions definitions = {.used = 0};
@@ -112,8 +112,8 @@ static tamis_status split(tamis_prepared *p) {
                             tamis_gpu_memory("offsets", p->problem.offsets), tamis_gpu_memory("starts", s->starts)));
 }
 
-/* Rows that several chunks share, found on the host from where the chunks begin: a chain is a row that is under way at
-   a boundary. Short ones stand first. */
+/* Finds chains on the host, from where the chunks begin: a chain is a row that is cut by chunk boundaries. Short chains
+   come first. */
 static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const int64_t *row_begins, int64_t *chains,
                            bool longer) {
     const int64_t chunks = ((const chunks_state *)p->state)->chunks, items = p->parameters[ITEMS];
@@ -121,7 +121,7 @@ static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const
     for (int64_t c = 0; c < chunks; c++) {
         const int64_t row = starts[c + 1], t0 = c * items - starts[c], t1 = (c + 1) * items - row;
         if (c + 1 == chunks || row_begins[c + 1] >= t1 || row_begins[c + 1] < t0)
-            continue; /* none begins and goes on */
+            continue; /* no row begins here and continues */
         int64_t last = c + 1;
         while (last + 1 < chunks && starts[last + 1] == row) last++;
         if ((last - c >= LONG) != longer) continue;
@@ -135,7 +135,7 @@ static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const
     return count;
 }
 
-/* row_begins[c]: offsets[starts[c]], or nnz past the last row */
+/* row_begins[c] = offsets[starts[c]], or nnz past the last row */
 static tamis_status read_begins(const tamis_prepared *p, const int64_t *starts, int64_t *begins) {
     tamis_status status = TAMIS_OK;
     const tamis_problem *const problem = &p->problem;
@@ -178,7 +178,7 @@ done:
     return status;
 }
 
-/* For one call: one place for each chunk in either list, filled on the device. */
+/* For a single call: both lists have a place for each chunk, filled on the device. */
 static tamis_status list_unseen(tamis_prepared *p) {
     chunks_state *const s = p->state;
     TRY(tamis_gpu_add_kept(p, &s->chains, 6 * s->chunks, 8, "rows that are cut"));
@@ -192,12 +192,12 @@ static tamis_status list_unseen(tamis_prepared *p) {
                             tamis_gpu_memory("chains", s->chains)));
 }
 
-/* Bytes of two partial rows for each chunk, with their softmax. */
+/* Bytes of two partial rows per chunk, with their softmax states. */
 static int64_t scratch_of(const tamis_problem *problem, int64_t chunks) {
     return tamis_times(2 * chunks * (int64_t)tamis_gpu_real_size(problem->type), problem->width + 2);
 }
 
-/* A single call allocates partial rows, a start and a place in both lists for each chunk. */
+/* A single call allocates, per chunk, partial rows, a start, and a place in both lists. */
 static tamis_call_bytes call_bytes(const tamis_problem *problem) {
     const int64_t item = (scratch_of(problem, 1) + 8 + 6 * 8 + ITEMS_LEAST - 1) / ITEMS_LEAST;
     return (tamis_call_bytes){.row = item, .entry = item};
@@ -214,7 +214,7 @@ static tamis_status prepare(tamis_prepared *p) {
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-nonzeros takes on %s: %lld",
                           (long long)p->problem.width, p->device->limits.name,
                           (long long)(p->device->limits.groups_most[1] * MERGE_TEAM));
-    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* ONE_TEAM of simt.h */
     s->chunks = (total + v[ITEMS] - 1) / v[ITEMS];
     p->scratch_bytes = (size_t)scratch_of(&p->problem, s->chunks);
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
@@ -256,7 +256,7 @@ static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_opera
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_operands y = *x;
-    if (!is_fused(p)) { /* what is summed: D in fused, B in SpMM */
+    if (!is_fused(p)) { /* the rows to sum: D for fused, B for SpMM */
         y.d = x->b;
         y.d_stride = x->b_stride;
         y.batch_stride.d = x->batch_stride.b;

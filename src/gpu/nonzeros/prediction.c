@@ -1,4 +1,4 @@
-/* The predicted time of gpu-nonzeros, to which the methods of papers are compared. */
+/* Predicted time of gpu-nonzeros, the baseline of the papers' methods. */
 #include "gpu/nonzeros/prediction.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 #include "gpu/model.h"
 #include "gpu/slices.h"
 
-/* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not, the
-   larger, since one hides the other; and its share of a row of A. */
+/* Seconds of a nonzero of SDDMM by gpu-nonzeros: the larger of its instructions and its L1 misses of B, which overlap;
+   plus its share of a row of A. */
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double fresh = p->evidence->fresh_share;
@@ -20,7 +20,7 @@ static double sddmm_each(const tamis_problem *p, double bytes, double table) {
     return tamis_gpu_issue(p, fmax(issue, rows) + a) + f->nonzeros.beyond_share * fresh * beyond;
 }
 
-/* Seconds a nonzero in all launches together. */
+/* Seconds of a nonzero in all launches together. */
 static double nonzeros_each(const tamis_problem *p, int64_t slice) {
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
     return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + tamis_gpu_sums_each(p, slices) +
@@ -39,13 +39,13 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
     const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : tamis_gpu_row_each(p, bytes);
     const double seconds = (double)p->nnz * each * f->nonzeros.times[p->operation];
-    /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
+    /* SpMM and fused: the chunks that each team walks through, then two merge kernels */
     const double walk =
         f->launch + fmax(seconds, fmin(f->nonzeros.sums, seconds * f->sparse_times + f->nonzeros.sums / 2));
     prediction->call_seconds = p->operation == TAMIS_OP_SDDMM
                                    ? f->nonzeros.begin + seconds + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1)
                                    : walk + f->nonzeros.merge;
-    if (p->once) return; /* no one reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "
              "%.3g TB/s",
@@ -56,7 +56,7 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
     tamis_gpu_predict_nonzeros(p, prediction);
     prediction->call_seconds *= relative;
-    if (p->once) return; /* no one reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason, "a method for comparison: about %.3g times gpu-nonzeros",
              relative);
 }

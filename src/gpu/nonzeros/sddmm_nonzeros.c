@@ -1,4 +1,4 @@
-/* Host side of sddmm_nonzeros.simt: our own method, equal shares of nonzeros for any rows. */
+/* Host side of sddmm_nonzeros.simt: our own method, equal shares of nonzeros whatever the rows. */
 #include "gpu/nonzeros/sddmm_nonzeros.h"
 #include "base/status.h"
 #include "gpu/nonzeros/prediction.h"
@@ -10,13 +10,13 @@ enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK, REGISTE
 enum { REGISTERS_ALL = 65536 /* of a multiprocessor */ };
 
 typedef struct nonzeros_state {
-    void *row_indices; /* index type: the row of each nonzero; NULL: it is searched for */
+    void *row_indices; /* index type: the row of each nonzero; NULL: found by binary search */
 } nonzeros_state;
 
 /*
- * Where no row of A stays: so many lanes a row of B that each has four pieces of it or fewer, all of which are under
- * way at once; of rows that eight lanes have a piece of each, eight rows. The limit on registers is above what the
- * compiler takes by itself: without one it loads two rows, waits for them, and loads the next two.
+ * Parameters without a resident row of A (WALK). Each lane has at most four pieces of a row of B, all in flight at
+ * once; of short rows (up to eight pieces) a batch of eight rows is in flight. The register limit is above what the
+ * compiler would choose: without it, it loads two rows, waits for them, and loads the next two.
  */
 static void walk(const tamis_problem *problem, int64_t pieces, int64_t *v) {
     const bool short_rows = pieces <= 8, halves = tamis_type_size(problem->type) == 2;
@@ -27,16 +27,15 @@ static void walk(const tamis_problem *problem, int64_t pieces, int64_t *v) {
     v[PIECES] = v[TEAM_LANES] > 8 ? 2 : 1;
     v[RUN] = 1;
     v[GROUP] = 128;
-    v[CHUNK] = 8; /* a round */
-    /* with eight rows at once, few warps have nonzeros of one row of A unless it is long */
+    v[CHUNK] = 8; /* one round of a team */
+    /* with eight rows at once, the nonzeros of a warp are rarely all in one row of A unless rows are long */
     v[WALK] = short_rows && problem->evidence->profile.mean < 32 ? 1 : 2;
     v[REGISTERS] = wide ? 128 : short_rows || v[TEAM_LANES] > 8 ? 96 : 80;
 }
 
 /*
- * Whether no row of A stays: where there are few nonzeros, and where rows of B that are new take most of the time
- * anyway or rows of A have few nonzeros. Otherwise, in meshes, groups that take many neighbouring nonzeros find rows of
- * B in L1.
+ * True if no row of A should stay in registers: if there are few nonzeros, or if L1 misses of B dominate anyway, or if
+ * rows of A have few nonzeros. Otherwise (meshes) groups that take many neighbouring nonzeros find rows of B in L1.
  */
 static bool walks(const tamis_problem *problem, int64_t pieces, int64_t multiprocessors) {
     enum { SOME = 3072, MANY = 16384 /* nonzeros of a multiprocessor */ };
@@ -47,8 +46,8 @@ static bool walks(const tamis_problem *problem, int64_t pieces, int64_t multipro
 }
 
 /*
- * A row of B is read by as many lanes as it has pieces, up to sixteen; where it has more than three for each of these
- * (fp64: more than one), by eight, two rows at once, step by step.
+ * Lanes of a row of B: as many as it has pieces, up to sixteen. If a lane then has more than three pieces (fp64: more
+ * than one), eight lanes read two rows at once, step by step.
  */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), slice = tamis_gpu_nonzeros_slice(problem);
@@ -64,13 +63,14 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     const bool in_steps = piece == 2 ? pieces > team : piece == 4 && pieces > 3 * team;
     const bool by_three = piece == 4 && pieces > 2 * team && pieces <= 3 * team;
     if (in_steps) team = 8;
-    if (piece == 4 && pieces == 16) team = 8; /* two pieces a lane at K = 64: meshes 1.08, graphs 0.98 times as fast */
+    if (piece == 4 && pieces == 16)
+        team = 8; /* two pieces per lane at K = 64: meshes 1.08, graphs 0.98 times as fast */
     const bool long_rows = pieces > 2 * team || pieces > 16;
     if (long_rows && by_three) {
         group = 256;
         chunk = 1024;
     } else if (long_rows) {
-        /* one group a multiprocessor: neighbouring rows of S find rows of B in L1; and whole rounds of them */
+        /* one large group per multiprocessor, in whole rounds: neighbouring rows of S find rows of B in L1 */
         const int64_t rounds = problem->nnz / multiprocessors / 8192 + 1;
         group = 1024;
         chunk = problem->nnz / multiprocessors / rounds + 1;
@@ -79,27 +79,27 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[TEAM_LANES] = team;
     parameters[BATCH] = 8;
     parameters[PIECES] = pieces <= 2 * team ? 2 : 4;
-    const bool several = in_steps && (piece == 4 || pieces <= 4 * team); /* rows of fp64 in one step */
+    const bool several = in_steps && (piece == 4 || pieces <= 4 * team); /* rows of fp64 take one step */
     const int64_t lane = tamis_gpu_lane_pieces(pieces, team, parameters[PIECES]) * piece;
     while (loads > 1 && loads * lane > (several ? 32 : 16)) loads /= 2;
-    if (piece == 8) loads = long_rows ? 1 : 2; /* as reals, rows take twice what is read */
+    if (piece == 8) loads = long_rows ? 1 : 2; /* converted to reals, rows take twice the registers */
     parameters[LOADS] = loads;
     parameters[GROUP] = device->limits.is_cpu ? 64 : group;
     parameters[CHUNK] = chunk;
     parameters[RUN] = long_rows || chunk / step < 4 ? 1 : 4;
 }
 
-/* Registers of a work-item, about: rows under way, sums, indices, and what goes with them. */
+/* Estimated registers of a work-item: rows in flight, sums, indices, and the rest. */
 static int64_t registers_of(const tamis_prepared *p) {
     const tamis_problem *const problem = &p->problem;
     const int64_t *const v = p->parameters;
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), real = problem->type == TAMIS_F64 ? 2 : 1;
     const int64_t index = problem->index_type == TAMIS_I64 ? 2 : 1;
     const int64_t lane = tamis_gpu_lane_pieces((v[SLICE] + piece - 1) / piece, v[TEAM_LANES], v[PIECES]) * piece;
-    /* 16-bit numbers on their way to 32 take as much as one more row under way, and so do loads of single elements */
+    /* unpacking 16-bit numbers takes as much as one more row in flight, and so do loads of single elements */
     const int64_t rows = v[LOADS] + 1 + (piece == 8 || p->unit == 1);
     return real * (rows * lane + v[BATCH]) + 2 * index * v[BATCH] + 24 +
-           (problem->once ? 8 : 0); /* rows that are searched for */
+           (problem->once ? 8 : 0); /* rows found by search */
 }
 
 static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
@@ -119,14 +119,14 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     return tamis_gpu_add_split_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
 }
 
-/* Sums between slices, which only long rows have. */
+/* Partial sums between slices; only long rows have them. */
 static tamis_call_bytes call_bytes(const tamis_problem *problem) {
     const bool long_rows = problem->inner * (int64_t)tamis_type_size(problem->type) > TAMIS_GPU_NONZEROS_WIDEST;
     return (tamis_call_bytes){.entry = long_rows ? (int64_t)tamis_gpu_real_size(problem->type) : 0};
 }
 
 static tamis_status prepare(tamis_prepared *p) {
-    enum { OVER = 8 }; /* so many registers more than it has a compiler saves */
+    enum { OVER = 8 }; /* registers that the compiler can save beyond the estimate */
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
     TRY(tamis_gpu_check_powers(p, GROUP, GROUP));
@@ -136,13 +136,13 @@ static tamis_status prepare(tamis_prepared *p) {
     const int64_t needs = registers_of(p);
     while (v[GROUP] > 128 && needs > REGISTERS_ALL / v[GROUP] + OVER) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
-    const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
-    const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1; /* no more groups than a launch has */
+    const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* nonzeros that a group takes in a round */
+    const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1; /* the launch limit on groups */
     v[CHUNK] = ((v[CHUNK] > least ? v[CHUNK] : least) + whole - 1) / whole * whole;
     p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
     if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
-    if (p->problem.once) return TAMIS_OK; /* rows are searched for */
+    if (p->problem.once) return TAMIS_OK; /* rows are found by search */
     nonzeros_state *const state = p->state;
     TRY(tamis_gpu_add_kept(p, &state->row_indices, p->problem.nnz, tamis_index_size(p->problem.index_type),
                            "rows of the nonzeros"));

@@ -1,4 +1,4 @@
-/* Host side of one_pass.simt: fused where D is B, each row of B read once. */
+/* Host side of one_pass.simt: fused with D = B; each row of B is read once. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,8 +10,8 @@
 
 enum { TEAM_LANES, BATCH, GROUP, LIMIT, ORDERED };
 enum { SUMS, MERGE }; /* kernels */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's part of a row */ };
-enum { TASK_SUMS = 1, TASK_MERGE }; /* of one_pass.simt */
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* a lane's part of a row */ };
+enum { TASK_SUMS = 1, TASK_MERGE }; /* tasks of one_pass.simt */
 
 typedef struct one_pass_state {
     tamis_gpu_cuts cuts;
@@ -19,7 +19,7 @@ typedef struct one_pass_state {
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
-/* Pieces of 16 bytes that a lane may have of a row: registers hold BATCH + 2 of them. */
+/* Most pieces of 16 bytes per lane of a row: registers hold BATCH + 2 of them. */
 static int64_t pieces_most_of(const tamis_problem *problem) {
     return (problem->type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece_of(problem);
 }
@@ -28,8 +28,8 @@ static int64_t widest(const tamis_problem *problem) { return LANES_MOST * pieces
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
-/* Lanes of a row: a piece each up to sixteen lanes, two each up to twice as many, since what is handed round then
-   serves two loads; a warp where rows are longer. */
+/* Lanes of a row: one piece each up to sixteen lanes, two each up to twice as many pieces, since an exchanged value
+   then serves two loads; a full warp for longer rows. */
 static int64_t usual_team(const tamis_problem *problem) {
     enum { LANES_USUAL = 16, PIECES_USUAL = 2 };
     const int64_t across = tamis_gpu_ceiling(problem->inner, piece_of(problem));
@@ -38,7 +38,7 @@ static int64_t usual_team(const tamis_problem *problem) {
     return across > PIECES_USUAL * team ? LANES_MOST : team;
 }
 
-/* Pieces that a lane has; for all widths one of two numbers where compiling is slow. */
+/* Pieces per lane; rounded to one of two numbers if compilation is slow. */
 static int64_t lane_pieces(const tamis_prepared *p) {
     enum { FEW = 2 };
     const tamis_problem *const problem = &p->problem;
@@ -54,7 +54,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[TEAM_LANES] = usual_team(problem);
     const int64_t lane =
         tamis_gpu_ceiling(tamis_gpu_ceiling(problem->inner, piece_of(problem)), v[TEAM_LANES]) * piece_of(problem);
-    /* rows of B under way take 32 registers of a work-item, or 64 where they are long */
+    /* rows of B in flight take 32 registers of a work-item, or 64 if they are long */
     v[BATCH] = lane > REALS_FEW || v[TEAM_LANES] < 8 || problem->evidence->profile.mean < SHORT ? 4 : 8;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     v[LIMIT] = tamis_gpu_cuts_limit(problem, v[TEAM_LANES]);
@@ -82,7 +82,7 @@ static tamis_status check(tamis_prepared *p) {
         v[TEAM_LANES] *= 2;
     if (v[BATCH] > v[TEAM_LANES]) v[BATCH] = v[TEAM_LANES];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* ONE_TEAM of simt.h */
     return TAMIS_OK;
 }
 
@@ -121,13 +121,13 @@ static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     one_pass_state *const s = p->state;
     const bool cuts = tamis_gpu_cuts_any(p, v[LIMIT]);
-    if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
+    if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: no row is cut */
     TRY(check(p));
     if (cuts)
         p->scratch_bytes = tamis_bytes(tamis_times(tamis_gpu_cuts_pieces_most(p, v[LIMIT]), p->problem.inner + 2),
                                        tamis_gpu_real_size(p->problem.type));
     if (p->problem.rows == 0 || p->problem.inner == 0) return TAMIS_OK;
-    TRY(compile_sums(p)); /* while the lists are made */
+    TRY(compile_sums(p)); /* compiles while the lists are built */
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], &s->cuts));
     return s->cuts.count > 0 ? compile_merge(p) : TAMIS_OK;
 }
@@ -185,7 +185,7 @@ static const tamis_gpu_method method = {
 
 /* ------------------------------------------------------------------------------------------ the table's row */
 
-/* Predicted as gpu-rows is, with the fitted cost of a nonzero of its own. */
+/* Predicted as gpu-rows, with its own fitted cost of a nonzero. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double bytes = (double)p->inner * (double)tamis_type_size(p->type);
@@ -201,7 +201,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     prediction->call_seconds = fmax(tamis_gpu_filling(p, seconds), tamis_gpu_chain(p, longest, bytes)) +
                                (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds = cuts || ordered ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
-    if (p->once) return; /* no one reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(
         prediction->reason, sizeof prediction->reason,
         "D is B: one row of %.3g bytes a nonzero for both products; rows of more than %.0f nonzeros in pieces: the "

@@ -1,4 +1,5 @@
-/* Host side of panels.simt: the index of panels (structure/panel_index.h) packed as kernels read it, in parts. */
+/* Host side of panels.simt: packs the index of panels (structure/panel_index.h) for the kernels, and cuts cells into
+   parts. */
 #include "gpu/panels/panels_build.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@
 
 static const char *const file = "panels.simt";
 
-/* sums[c], sums[cells + 1 + c]: entries and parts of the cells before cell c, the latter on top of all entries. */
+/* Prefix sums: sums[c] and sums[cells + 1 + c] are the entries and parts before cell c; the latter include all
+   entries. */
 static tamis_status count_entries(const tamis_prepared *p, const tamis_gpu_index *index, int64_t part_most, void *sums,
                                   int64_t *entries, int64_t *parts) {
     tamis_status status = TAMIS_OK;
@@ -26,7 +28,7 @@ static tamis_status count_entries(const tamis_prepared *p, const tamis_gpu_index
                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cells", cells), tamis_gpu_integer("most", part_most),
                                      tamis_gpu_memory("begins", index->begins), tamis_gpu_memory("counts", sums))));
     TRY_GOTO(done, tamis_gpu_scan(p->device, stream, sums, count, (tamis_place){scratch, 0}));
-    /* beside each other, so that one copy brings both */
+    /* adjacent, so that one copy reads both */
     TRY_GOTO(done, runtime->copy(p->device, stream, (tamis_place){sums, count * 8}, (tamis_place){sums, cells * 8}, 8));
     TRY_GOTO(done, runtime->read(p->device, stream, totals, (tamis_place){sums, (count - 1) * 8}, sizeof totals));
     *entries = totals[1];
@@ -44,7 +46,7 @@ static tamis_status pack_entries(tamis_prepared *p, const tamis_gpu_index *index
     TRY(tamis_gpu_add_kept(p, &made->entry, entries, 4, "entries of the cells"));
     TRY(tamis_gpu_add_kept(p, &made->position, entries, size, "places of the entries"));
     TRY(tamis_gpu_add_kept(p, &made->parts, made->part_count, 3 * 8, "the parts"));
-    /* what fills cells up: row 0, place 0, and -1 for where to put the sample */
+    /* padding entries: row 0, place 0, and position -1 */
     TRY(runtime->fill(p->device, stream, (tamis_place){made->entry, 0}, 0, (size_t)entries * 4));
     TRY(runtime->fill(p->device, stream, (tamis_place){made->position, 0}, 0xff, (size_t)entries * size));
     TRY(tamis_gpu_index_run(
@@ -61,7 +63,7 @@ static tamis_status pack_entries(tamis_prepared *p, const tamis_gpu_index *index
                                                    tamis_gpu_memory("parts", made->parts)));
 }
 
-/* Places of nonzeros are kept as column indices are. Long rows come in slices that fit shared memory. */
+/* Places of nonzeros are stored as column indices. Long rows are sliced to fit shared memory. */
 bool tamis_gpu_cells_accept(const tamis_problem *problem, char *reason, size_t bytes) {
     if (tamis_index_spans(problem->index_type, problem->nnz)) return true;
     snprintf(reason, bytes, "its %lld nonzeros are more than 32-bit indices count: int64 columns would do",

@@ -1,4 +1,4 @@
-/* gpu-panels, the host side of sddmm_panels.simt: our own method, in which the rows of a panel share rows of B. */
+/* Host side of sddmm_panels.simt (gpu-panels): our own method, in which the rows of a panel share rows of B. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,12 +10,12 @@
 #include "gpu/slices.h"
 
 enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN, SLICE };
-enum { SHARED_TARGET = 64 << 10, NARROW = 512 /* bytes of a row that a team holds */ };
+enum { SHARED_TARGET = 64 << 10, NARROW = 512 /* bytes of a row in a team's registers */ };
 
 typedef struct panels_state {
     tamis_gpu_cells cells;
     int64_t shared_bytes;
-    bool padded; /* rows of B in shared memory have as many pieces as the lanes take */
+    bool padded; /* rows of B in shared memory are padded to the pieces that the lanes read */
 } panels_state;
 
 static int64_t power_below(double x, int64_t lowest, int64_t highest) {
@@ -27,11 +27,11 @@ static int64_t power_below(double x, int64_t lowest, int64_t highest) {
 /* ------------------------------------------------------------------------------------------ the cost model */
 
 /*
- * A panel's height in rows, for cells of up to `columns` columns, and the share of its nonzeros whose column it has not
- * seen. A cell of few nonzeros gathers rows of B for little, so that panels are made higher where that helps: where
- * twice the height has far fewer such columns, and rows that are neighbours have few in common (meshes gain nothing:
- * the columns of a band grow with its rows, which two heights alone do not show). Measured on rows of random columns,
- * slices of 512 bytes: cells of 819, 1638 and 3277 nonzeros take 64, 51 and 42 ps a nonzero, of 4915 and 9830 both 32.
+ * Height of a panel in rows, for cells of up to `columns` columns; *fresh: the share of its nonzeros whose column is
+ * new to the panel. In a cell of few nonzeros, gathering rows of B hardly pays. So panels grow if that helps: if twice
+ * the height has far fewer new columns, and neighbouring rows have few in common. (Meshes gain nothing: the columns of
+ * a band grow with its rows, which two heights alone do not show.) Measured on rows of random columns, slices of 512
+ * bytes: cells of 819, 1638 and 3277 nonzeros take 64, 51 and 42 ps per nonzero, of 4915 and 9830 both 32.
  */
 static int64_t height_of(const tamis_problem *p, double columns, double *fresh) {
     enum { LOWEST = 256, HIGHEST = 2048, ENOUGH = 6000, PANELS = 4 /* at least */ };
@@ -47,7 +47,7 @@ static int64_t height_of(const tamis_problem *p, double columns, double *fresh) 
     return height;
 }
 
-/* Bytes of a row of B that the lanes of a team of gpu-panels take, whether the row has them or not. */
+/* Bytes of a row of B that the lanes of a gpu-panels team process, padding included. */
 static double taken(double bytes) {
     enum { TEAM = 8, PIECES_MOST = 4, PIECE = 16 };
     double team = 1;
@@ -57,7 +57,7 @@ static double taken(double bytes) {
     return at_once * ceil(bytes / at_once);
 }
 
-/* Columns of a cell: what fills the shared memory of a group. */
+/* Columns of a cell: as many as fill a group's shared memory. */
 static double columns_of(double bytes) {
     enum { SHARED = 64 << 10, MOST = 256 };
     return fmax(1, fmin(SHARED / fmax(bytes, 1), MOST));
@@ -69,10 +69,10 @@ static int64_t usual_height(const tamis_problem *p, int64_t slice) {
 }
 
 /*
- * Seconds a nonzero of gpu-panels in all its launches. A row of A is read for each cell, and serves as many nonzeros as
- * the row has there. The wider a slice, the fewer columns a cell has, and the fewer nonzeros: a group takes 512 at a
- * time, and what a cell has less leaves teams idle. That alone explains what rows of 8 to 32 KB took without slices; of
- * more than 512 bytes a row passes in several steps, which takes half as long again.
+ * Seconds of a nonzero of gpu-panels in all its launches. A row of A is read once per cell, and serves all its nonzeros
+ * there. The wider a slice, the fewer columns and nonzeros a cell has. A group takes 512 nonzeros at a time, so a cell
+ * with fewer leaves teams idle. That alone explains the times of rows of 8 to 32 KB without slices. Rows of more than
+ * 512 bytes take several steps, half as long again.
  */
 static double panels_each(const tamis_problem *p, int64_t slice) {
     enum { AT_ONCE = 512 };
@@ -82,11 +82,10 @@ static double panels_each(const tamis_problem *p, int64_t slice) {
     const int64_t height = height_of(p, columns, &fresh);
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE));
-    const double of_a_row = fmax(1, nonzeros / (double)height); /* in a cell */
+    const double of_a_row = fmax(1, nonzeros / (double)height); /* nonzeros of a row in a cell */
     const double once = tamis_gpu_nonzero_ps(p, f->panels.issue, taken(bytes)) +
                         f->panels.gather_byte_ps * bytes * fresh + f->panels.a_byte_ps * bytes / of_a_row;
-    const double idle =
-        bytes > NARROW ? fmax(1, f->panels.busy / busy) : 1; /* up to there it is part of what was fitted */
+    const double idle = bytes > NARROW ? fmax(1, f->panels.busy / busy) : 1; /* shorter rows: included in the fit */
     const double value = tamis_gpu_value_ps(p, f->panels.value_ps);
     return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1) + value) +
            tamis_gpu_sums_each(p, slices);
@@ -98,8 +97,8 @@ static int64_t usual_slice(const tamis_problem *p) {
     return tamis_gpu_cheapest_slice(p, WIDEST, device ? device->limits.shared_most - 16 : INT64_MAX, panels_each);
 }
 
-/* Nonzeros that a part should have: few enough for two or three rounds of parts on every multiprocessor, and enough to
-   be worth gathering their rows of B. */
+/* Nonzeros of a part: few enough for two or three waves of parts on all multiprocessors, and enough to pay for
+   gathering their rows of B. */
 static int64_t usual_part(int64_t nnz, int multiprocessors) {
     return nnz < (int64_t)multiprocessors * 20480 ? 4096 : 8192;
 }
@@ -111,18 +110,18 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
     double fresh;
     const int64_t height = height_of(p, columns_of(bytes), &fresh);
-    /* few parts fill the last round of groups badly; short rows give it little to do meanwhile */
+    /* few parts fill the last wave of groups badly; short rows have little other work to overlap */
     const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
     const double parts = fmax(1, nnz / (double)usual_part(p->nnz, multiprocessors));
     const double narrow = 128 / fmax(bytes, 128);
     const double uneven = 1 + f->panels.uneven * narrow * narrow * multiprocessors / parts;
     const double each = panels_each(p, slice);
-    /* a multiprocessor's only group, whose rows pass in several steps, waits for each of them */
+    /* a multiprocessor's only group waits for each step of its rows */
     const double alone = bytes > NARROW ? f->panels.waits * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
     prediction->call_seconds =
         tamis_gpu_filling(p, fmax(nnz * each * uneven, alone)) + f->panels.begin + tamis_gpu_launches(p, slices - 1);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
-    if (p->once) return; /* no one reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
              (long long)height, 1 / fresh, slices);
@@ -130,8 +129,8 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* Pieces of a row of B in shared memory, or of its slice; `padded`: as many as the lanes have, so that no
-   bound is tested. */
+/* Pieces of a row of B, or of its slice, in shared memory; `padded`: as many as the lanes read, so that no bound is
+   tested. */
 static int64_t pieces_of(const tamis_prepared *p, int64_t slice, bool padded) {
     const int64_t *const v = p->parameters;
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type),
@@ -140,13 +139,13 @@ static int64_t pieces_of(const tamis_prepared *p, int64_t slice, bool padded) {
     return padded ? (pieces + at_once - 1) / at_once * at_once : pieces;
 }
 
-/* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that what is
-   gathered serves many, and the panel's rows of A still come from the caches. */
+/* Columns: as many as fit shared memory while several groups share a multiprocessor. Rows: enough for each gathered row
+   to serve many nonzeros, but with the panel's rows of A still in the caches. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     const int64_t slice = usual_slice(problem);
     const int64_t row_bytes = slice * (int64_t)tamis_type_size(problem->type);
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
-    v[COLUMNS] = 0; /* by the slice in force */
+    v[COLUMNS] = 0; /* 0: chosen by the slice */
     v[PANEL] = usual_height(problem, slice);
     v[PART] = usual_part(problem->nnz, device->limits.multiprocessors);
     v[TEAM_LANES] = power_below((double)slice / (double)piece, 2, 8);
@@ -169,7 +168,7 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     tamis_gpu_define(&definitions, "PITCH", pieces_of(p, inner, s->padded) * piece);
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
-    /* 16-bit rows take 8 to 22 per cent longer in two kernels (an H200) */
+    /* 16-bit rows: 8 to 22 % slower as two kernels (H200) */
     const bool both = tamis_gpu_compiles_fast(p) && tamis_type_size(p->problem.type) == 2;
     tamis_gpu_define(&definitions, "BOTH_WIDTHS", both);
     return (both ? tamis_gpu_add_kernel : tamis_gpu_add_split_kernel)(p, kernel, "sddmm_panels.simt", "sddmm_panels",
@@ -184,7 +183,7 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, BATCH));
     TRY(tamis_gpu_check_powers(p, GROUP, GROUP));
     v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], usual_slice(&p->problem));
-    /* padded where that is less than a third more, and fits */
+    /* pads if that costs less than a third and fits */
     const int64_t bare = pieces_of(p, v[SLICE], false), padded = pieces_of(p, v[SLICE], true);
     s->padded = 3 * padded <= 4 * bare && tamis_gpu_max(1, v[COLUMNS]) * padded * PIECE_BYTES <= shared_most;
     const int64_t row = (s->padded ? padded : bare) * PIECE_BYTES;

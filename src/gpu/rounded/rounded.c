@@ -1,6 +1,6 @@
 /*
- * gpu-rounded, our own method where math = tf32 allows it: rows of B are rounded to fp16, which has the eleven bits of
- * TF32 and half the bytes of fp32, and gathered in place of B. halves.simt tells how ranges are kept.
+ * gpu-rounded, our own method if math = tf32 allows it: it rounds rows of B to fp16, which has the eleven bits of TF32
+ * in half the bytes of fp32, and gathers those instead of B. halves.simt explains how the range is kept.
  */
 #include <stdio.h>
 
@@ -14,7 +14,10 @@
 #include "gpu/rounded/spmm_rounded.h"
 #include "gpu/structure/order.h"
 
-enum { EACH = 8 /* numbers in 16 bytes */, HEAD = 64 /* bytes of scratch before the rows: what undoes the scaling */ };
+enum {
+    EACH = 8 /* numbers in 16 bytes */,
+    HEAD = 64 /* bytes of scratch before the rows: the factor that undoes the scaling */
+};
 enum { HALVES, SAMPLES }; /* kernels */
 enum { HALVES_GROUP = 256, GROUP = 128 };
 
@@ -49,7 +52,7 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     return false;
 }
 
-/* B is read and written in half as many bytes by a launch of its own; then what rows of fp16 take. */
+/* A launch reads B and writes half as many bytes; then the method of rows of fp16 runs. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double rounding = f->rounded.begin + tamis_gpu_streamed(p, 6 * (double)p->cols * (double)stride_of(p));
@@ -60,7 +63,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         tamis_gpu_rows.predict(&half, prediction);
     prediction->call_seconds *= p->operation == TAMIS_OP_SDDMM ? f->rounded.sddmm : f->rounded.spmm;
     prediction->call_seconds += rounding;
-    if (p->once) return; /* no one reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero, of inputs rounded to TF32 and stored as fp16; rounding them takes %.3g ms",
              2 * (double)stride_of(p), 1e3 * rounding);
@@ -91,8 +94,8 @@ static tamis_status compile_samples(tamis_prepared *p, const rounded_state *s) {
     return tamis_gpu_add_split_kernel(p, SAMPLES, "sddmm_rounded.simt", "sddmm_rounded", &definitions, 0);
 }
 
-/* Four lanes a row, eight where it has more pieces; two pieces each where there are enough; groups short enough for
- * all. */
+/* Four lanes per row, eight if it has more pieces; two pieces per lane if there are enough. Chunks are short enough
+   that all groups have work. */
 static tamis_status prepare_sddmm(tamis_prepared *p) {
     rounded_state *const s = p->state;
     const int64_t pieces = stride_of(&p->problem) / EACH;
@@ -130,7 +133,7 @@ static tamis_status prepare(tamis_prepared *p) {
 /* ------------------------------------------------------------------------------------------ executing */
 
 static tamis_status write_halves(const tamis_prepared *p, void *stream, const tamis_operands *x, tamis_place halves) {
-    enum { SHARING = 8 /* groups of a multiprocessor */, WIDE_B = 8 };
+    enum { SHARING = 8 /* groups per multiprocessor */, WIDE_B = 8 };
     const int64_t items = p->problem.cols * (stride_of(&p->problem) / EACH);
     const int64_t most = p->device->limits.multiprocessors * SHARING;
     const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(tamis_gpu_ceiling(items, HALVES_GROUP), most), 1},

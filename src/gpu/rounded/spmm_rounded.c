@@ -6,9 +6,14 @@
 #include "gpu/rows/cuts.h"
 #include "gpu/rows/lanes.h"
 
-enum { GROUP = TAMIS_LANES_GROUP, TEAM_LANES = TAMIS_LANES_TEAM, LIMIT = TAMIS_LANES_OWN, ORDERED }; /* as gpu-rows */
-enum { SUMS, MERGE };                                                                                /* kernels */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, TASK_MERGE = 2 };                                         /* of rows.simt */
+enum {
+    GROUP = TAMIS_LANES_GROUP,
+    TEAM_LANES = TAMIS_LANES_TEAM,
+    LIMIT = TAMIS_LANES_OWN,
+    ORDERED
+};                                                           /* as in gpu-rows */
+enum { SUMS, MERGE };                                        /* kernels */
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, TASK_MERGE = 2 }; /* of rows.simt */
 
 typedef struct rounded_state {
     int64_t slices;
@@ -38,12 +43,12 @@ static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     rounded_state *const state = p->state;
     TRY(tamis_gpu_lanes_check(p, v[TAMIS_LANES_SLICE], &state->slices));
-    if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* ONE_TEAM of simt.h */
     if (tamis_gpu_cuts_any(p, v[LIMIT]))
         p->scratch_bytes =
             tamis_bytes(tamis_times(tamis_gpu_cuts_pieces_most(p, v[LIMIT]), p->problem.width), sizeof(float));
     if (p->problem.rows == 0) return TAMIS_OK;
-    TRY(compile_sums(p, state)); /* while the lists are made */
+    TRY(compile_sums(p, state)); /* compiles while the lists are built */
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], &state->cuts));
     return state->cuts.count > 0 ? compile_merge(p) : TAMIS_OK;
 }

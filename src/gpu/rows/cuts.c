@@ -1,4 +1,4 @@
-/* Host side of the lists of rows.simt, and the order of rows of gpu-rows, gpu-teams and gpu-one-pass. */
+/* Host side of the lists of rows.simt, and the row order of gpu-rows, gpu-teams and gpu-one-pass. */
 #include "gpu/rows/cuts.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
 
-enum { LEAST = 96 }; /* nonzeros from which a row may be cut */
+enum { LEAST = 96 }; /* the shortest row that may be cut */
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
-/* Teams that a device has under way where registers let half of its work-items be there at once. */
+/* Concurrent teams of a device, if registers allow half of the maximal occupancy. */
 static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
     const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
     const int64_t teams = device->limits.multiprocessors * threads / 2 / lanes;
@@ -20,7 +20,7 @@ static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
 }
 
 int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes) {
-    enum { MOST = 2048, FEWEST = 4 /* teams a row */, WARP = 32 };
+    enum { MOST = 2048, FEWEST = 4 /* teams per row */, WARP = 32 };
     const int64_t teams = problem->device ? teams_of(problem->device, lanes) : 1;
     const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->evidence->profile.mean;
     const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
@@ -48,23 +48,23 @@ static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total
                                     sizeof *total);
 }
 
-/* The most rows that can be cut. */
+/* Upper bound of the number of cut rows. */
 static int64_t cuts_most(const tamis_prepared *p, int64_t limit) {
     return p->problem.rows < p->problem.nnz / limit ? p->problem.rows : p->problem.nnz / limit;
 }
 
-/* A cut row has more than `limit` nonzeros, and one piece that may be short. */
+/* Upper bound of the number of pieces: full ones, and one short piece per cut row. */
 int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit) {
     return p->problem.nnz / limit + cuts_most(p, limit);
 }
 
-/* Marks and counts of rows, and the sums of their tiles; of LEAST nonzeros a cut row and two pieces. */
+/* Flags and counts of rows, and the sums of their tiles; a cut row has at least LEAST nonzeros and two pieces. */
 tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width) {
     const int64_t piece = width * (int64_t)tamis_gpu_real_size(problem->type) + 8;
     return (tamis_call_bytes){.row = 2 * 8 + 1, .entry = (2 * piece + 2 * 8 + LEAST - 1) / LEAST};
 }
 
-/* In `is_cut` and `pieces`, rows + 1 numbers each: what comes before each row. */
+/* Fills `is_cut` and `pieces`, rows + 1 numbers each, with prefix sums. */
 static tamis_status count_cuts(const tamis_prepared *p, int64_t limit, void *is_cut, void *pieces) {
     tamis_status status = TAMIS_OK;
     const int64_t rows = p->problem.rows;
@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-/* Lists the rows that are cut, and the cut row of each piece. */
+/* Lists the cut rows, and the cut row of each piece. */
 static tamis_status fill_lists(tamis_prepared *p, tamis_gpu_cuts *s, const void *is_cut, const void *pieces) {
     TRY(tamis_gpu_add_kept(p, &s->rows, 2 * s->count, 8, "rows that are cut"));
     TRY(tamis_gpu_add_kept(p, &s->piece_cut, s->pieces, 8, "pieces of rows"));
@@ -97,7 +97,8 @@ bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit) {
     return p->problem.once && tamis_gpu_cuts_any(p, limit) && cuts_most(p, limit) > 0;
 }
 
-/* One call does not wait for the counts: the lists have room for the most, and kernels read the counts. */
+/* For a single call, which does not wait for the counts: the lists have room for the maximum, and kernels read the
+   counts on the device. */
 static tamis_status list_unseen(tamis_prepared *p, tamis_gpu_cuts *s) {
     s->count = cuts_most(p, s->limit);
     s->pieces = tamis_gpu_cuts_pieces_most(p, s->limit);
@@ -141,7 +142,7 @@ done:
     return status;
 }
 
-/* Orders the rows by falling length. */
+/* Sorts the rows by falling length. */
 static tamis_status list_order(tamis_prepared *p, tamis_gpu_cuts *s) {
     enum { CLASSES = 64 };
     const int64_t rows = p->problem.rows;

@@ -1,7 +1,7 @@
 /*
  * Tasks for kernels that give each team a row. Rows of more than `limit` nonzeros are cut into pieces, which come
- * first; the other rows follow, if asked for by decreasing length. rows.simt makes the lists on the device. Two numbers
- * are copied to the host; for a one-shot call none, since it would have to wait for them.
+ * first; the other rows follow, optionally sorted by decreasing length. rows.simt builds the lists on the device. Two
+ * numbers are copied to the host; none for a single call, which would have to wait for them.
  */
 #ifndef TAMIS_GPU_ROWS_CUTS_H
 #define TAMIS_GPU_ROWS_CUTS_H
@@ -10,39 +10,40 @@
 
 typedef struct tamis_gpu_cuts {
     int64_t limit;
-    int64_t count, pieces;       /* of cut rows; for one call: as many as there could be */
-    void *rows;                  /* int64, two a cut row: it, and its first piece */
+    int64_t count, pieces;       /* of cut rows; for a single call, upper bounds */
+    void *rows;                  /* int64, two per cut row: the row, and its first piece */
     void *piece_cut;             /* int64: the cut row of each piece */
-    void *order;                 /* int64: rows by falling length; NULL: as they come */
-    void *cut_sums, *piece_sums; /* for one call: where the counts lie, behind rows numbers */
+    void *order;                 /* int64: rows by falling length; NULL: natural order */
+    void *cut_sums, *piece_sums; /* single call: the prefix sums, whose last entries are the counts */
 } tamis_gpu_cuts;
 
-/* A row is cut where it is longer than a team's part of the whole; the usual rows are not, unless they are so few that
-   their number leaves teams of `lanes` without any. A multiple of 32. */
+/* The length above which rows are cut: a team's share of all nonzeros. Rows of usual length are not cut, unless there
+   are too few of them to give all teams of `lanes` work. A multiple of 32. */
 int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes);
 
-/* Whether rows by falling length are worth more than neighbours are: not where these share rows of B. */
+/* True if sorting rows by length gains more than keeping neighbours together; it does not if neighbours share rows of
+   B. */
 bool tamis_gpu_cuts_ordered(const tamis_problem *problem);
 
-/* Whether some row is cut, as far as is known; and whether the device alone knows how many (the kernels' COUNTED). */
+/* True if some row is cut, as far as is known; true if only the device knows how many (COUNTED in the kernels). */
 bool tamis_gpu_cuts_any(const tamis_prepared *p, int64_t limit);
 bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit);
 
-/* Pieces that there could be: for scratch. */
+/* Upper bound of the number of pieces, for scratch. */
 int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit);
 
-/* Bytes that a single call allocates for cut rows whose pieces have `width` sums each. */
+/* Bytes that a single call allocates for cut rows; their pieces have `width` sums each. */
 tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width);
 
-/* Rows in the order of their classes, numbers below `classes`, which kernel `name` of that file writes to its argument
-   `keys`: arguments[0]. *order: int64, of stream `kept`. */
+/* Sorts rows by class, a number below `classes`, which kernel `name` of that file writes to its argument `keys`:
+   arguments[0]. *order: int64, allocated on stream `kept`. */
 tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
                                  tamis_gpu_named *arguments, void **order, void *kept);
 
-/* Makes the lists of cut rows if there are any, and the order. */
+/* Builds the lists of cut rows, if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 
-/* Arguments of kernels: where the device has counted cut rows and pieces. */
+/* Arguments of COUNTED kernels: where the device has the numbers of cut rows and pieces. */
 tamis_place tamis_gpu_cuts_counted_rows(const tamis_prepared *p, const tamis_gpu_cuts *cuts);
 tamis_place tamis_gpu_cuts_counted_pieces(const tamis_prepared *p, const tamis_gpu_cuts *cuts);
 

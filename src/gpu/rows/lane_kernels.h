@@ -1,10 +1,10 @@
 /*
- * What rows.simt, teams.simt, fused_teams.simt and one_pass.simt share: the lanes of a team, which exchange a block of
+ * Shared by rows.simt, teams.simt, fused_teams.simt and one_pass.simt: the lanes of a team, which exchange a block of
  * columns and take the units of a row in turn, and the tasks of rows that may be cut. The kernels define LANES, and
- * UNITS of a lane's sums.
+ * UNITS, the units of a lane's sums.
  */
 
-/* Numbers of nonzeros: 32 bits where a kernel says that they suffice. */
+/* Index type of nonzeros: 32 bits if a kernel says that they suffice. */
 #if PLACES == 32
 typedef int32 place;
 #else
@@ -12,7 +12,7 @@ typedef int64 place;
 #endif
 FUNCTION place first_of(place x, place y) { return x < y ? x : y; }
 
-/* Entry j of a block, which lane j holds. Without shuffles it is read again: from the cache of a processor. */
+/* Entry j of a block, which lane j holds. Without shuffles it is read again, from cache. */
 FUNCTION index block_column(simt_team team, index own, GLOBAL const index *columns, place at, int j) {
 #if SIMT_SUBGROUP == 0
     return columns[at + j];
@@ -23,7 +23,7 @@ FUNCTION index block_column(simt_team team, index own, GLOBAL const index *colum
 #endif
 }
 
-/* The same of a block of values. */
+/* The same for a block of values. */
 FUNCTION real block_value(simt_team team, real own, GLOBAL const value *values, int has_values, place at, int j) {
 #if SIMT_SUBGROUP == 0
     return has_values ? real_of_value(values[has_values ? at + j : 0]) : (real)1;
@@ -32,11 +32,11 @@ FUNCTION real block_value(simt_team team, real own, GLOBAL const value *values, 
 #endif
 }
 
-/* Column of the slice that is first of a lane's unit `u`: the lanes take units in turn. */
+/* First column of the lane's unit `u` in the slice: lanes take units in turn. */
 FUNCTION int32 unit_at(int lane, int u) { return (u * LANES + lane) * UNIT; }
 
-/* The lane's `units` of a row, `row` the address of the first, zeros past its end; of these `full` are there in all
- * lanes. */
+/* Loads the lane's `units` of a row, zero-padded; `row` is the address of its first unit. All lanes have the first
+   `full` units. */
 FUNCTION void load_row(const int wide, real *to, GLOBAL const element *row, int lane, int32 across, const int units,
                        const int full) {
     UNROLL
@@ -72,15 +72,15 @@ FUNCTION void write_lane(GLOBAL output *row, const real *sum, int lane, int32 le
     }
 }
 
-/* A row, or a piece of one that is cut, with `limit` nonzeros at most. `passed`: a cut row among the whole ones, which
-   goes on without work, since collectives are for all. */
+/* A row, or a piece of a cut row, of at most `limit` nonzeros. `passed`: a cut row among the whole ones; its team
+   continues without work, since all must reach the collectives. */
 typedef struct row_task {
     int64 row, begin, end;
     int passed;
 } row_task;
 
-/* Tasks are the pieces of cut rows, then all rows. cuts[2 c]: a cut row, cuts[2 c + 1]: its first piece; piece_cut: the
-   cut of each piece. */
+/* Finds a task: first the pieces of cut rows, then all rows. cuts[2 c]: a cut row, cuts[2 c + 1]: its first piece;
+   piece_cut: the cut of each piece. */
 FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const int64 *cuts,
                             GLOBAL const int64 *piece_cut, int ordered, GLOBAL const int64 *order,
                             GLOBAL const offset *offsets) {

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "gpu/model.h"
 
-enum { LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
+enum { LANES_MOST = 32, REALS_MOST = 16 /* a lane's sums */ };
 
 int64_t tamis_gpu_lanes_piece(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
@@ -19,7 +19,7 @@ int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes) {
     const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
     const int64_t piece = tamis_gpu_lanes_piece(problem),
                   widest = LANES_MOST * tamis_gpu_lanes_pieces_most(problem) * piece;
-    /* one that is half as long again is no worse than two */
+    /* half as long again is no worse than two slices */
     const int64_t count = tamis_gpu_max((row + bytes / 2 - 1) / bytes, tamis_gpu_ceiling(problem->width, widest));
     if (count <= 1) return tamis_gpu_max(1, tamis_gpu_ceiling(problem->width, piece)) * piece;
     return tamis_gpu_ceiling(tamis_gpu_ceiling(problem->width, count), LINE / size) * (LINE / size);
@@ -51,7 +51,7 @@ double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes) {
            f->rows.new_share * tamis_gpu_new_rows(problem) * (from_l2 + f->rows.beyond_share * beyond);
 }
 
-/* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
+/* Pieces per lane of a row of C: enough for the slice; the same for all widths if compilation is slow. */
 static int64_t lane_pieces(const tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const int64_t lanes = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT];
@@ -68,7 +68,7 @@ int64_t tamis_gpu_lanes_registers(const tamis_prepared *p) {
     return v[TAMIS_LANES_LOADS] * (sums + ADDRESS + column + real) + sums;
 }
 
-/* Whether a work-item has registers for all that. BESIDE: so many more that no instance of test_compile spills. */
+/* True if a work-item has enough registers. BESIDE: a margin with which no instance of test_compile spills. */
 static bool registers_suffice(const tamis_prepared *p) {
     enum { REGISTERS = 65536, BESIDE = 44 };
     return tamis_gpu_lanes_registers(p) + BESIDE < REGISTERS / p->parameters[TAMIS_LANES_GROUP];
@@ -91,7 +91,7 @@ tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64
     while (v[TAMIS_LANES_LOADS] > LOADS_USUAL && !registers_suffice(p)) v[TAMIS_LANES_LOADS] /= 2;
     while (v[TAMIS_LANES_GROUP] > GROUP_USUAL && !registers_suffice(p)) v[TAMIS_LANES_GROUP] /= 2;
     if (v[TAMIS_LANES_GROUP] < v[TAMIS_LANES_TEAM]) v[TAMIS_LANES_GROUP] = v[TAMIS_LANES_TEAM];
-    const int64_t taken = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * lane_pieces(p) * piece; /* at once */
+    const int64_t taken = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * lane_pieces(p) * piece; /* columns of a step */
     v[TAMIS_LANES_SLICE] = tamis_gpu_min(tamis_gpu_ceiling(v[TAMIS_LANES_SLICE], piece) * piece, taken);
     *slices = tamis_gpu_ceiling(p->problem.width, v[TAMIS_LANES_SLICE]);
     return TAMIS_OK;

@@ -1,5 +1,4 @@
-/* How teams of lanes share a row of C, in numbers that sum_kernels.h is compiled for: what gpu-rows and gpu-teams have
- * in common. */
+/* How the lanes of a team divide a row of C: the constants of sum_kernels.h, shared by gpu-rows and gpu-teams. */
 #ifndef TAMIS_GPU_ROWS_LANES_H
 #define TAMIS_GPU_ROWS_LANES_H
 
@@ -8,35 +7,34 @@
 /* The first parameters of both methods. */
 enum { TAMIS_LANES_TEAM, TAMIS_LANES_SPLIT, TAMIS_LANES_GROUP, TAMIS_LANES_LOADS, TAMIS_LANES_SLICE, TAMIS_LANES_OWN };
 
-/* Elements in 16 bytes; pieces of 16 bytes of a row of C that a lane may have. */
+/* Elements in 16 bytes; most pieces of 16 bytes per lane of a row of C. */
 int64_t tamis_gpu_lanes_piece(const tamis_problem *problem);
 int64_t tamis_gpu_lanes_pieces_most(const tamis_problem *problem);
 
-/* Columns of C in even slices of whole cache lines, of about so many bytes and no wider than a team takes. */
+/* Columns of C per slice: even slices of whole cache lines, of about `bytes` and no wider than a team. */
 int64_t tamis_gpu_lanes_slice(const tamis_problem *problem, int64_t bytes);
 
-/* Lanes that share a slice of a row of C, and the pieces that each of them has: two where there are many, so that what
-   is handed round serves two loads. */
+/* Lanes that divide a slice of a row of C, and the pieces of each: two if there are many, since an exchanged value then
+   serves two loads. */
 int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64_t *pieces);
 
-/* Share of the rows of B that L1 does not have. Rows of S at work on a multiprocessor at the same time pass through the
-   columns at about the same pace, so that they find what a panel has in common; those of different length less of it.
- */
+/* L1 miss rate of rows of B. Rows of S that run on a multiprocessor at the same time pass through the columns at about
+   the same pace, so they share the columns that a panel has in common; rows of different length share less. */
 double tamis_gpu_new_rows(const tamis_problem *problem);
 
-/* Predicted seconds of a nonzero, whose part of a row of B has so many bytes. */
+/* Predicted seconds of a nonzero whose part of a row of B has this many bytes. */
 double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes);
 
-/* Registers that a work-item's sums take, with the elements, address, column and weight of each row under way. */
+/* Registers of a work-item for its sums, and for the elements, address, column and weight of each row in flight. */
 int64_t tamis_gpu_lanes_registers(const tamis_prepared *p);
 
-/* Makes the parameters fit the problem and the device, and counts the slices. A slice of 0 becomes `usual_slice`. */
+/* Adjusts the parameters to the problem and the device, and counts the slices. A slice of 0 becomes `usual_slice`. */
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices);
 
 /* Defines the constants of sum_kernels.h. */
 void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t slices);
 
-/* Bit 2 of `wide`: units of C can be written at once. Bit 3: columns and values can be read 16 bytes at a time. */
+/* Further bits of `wide`. Bit 2: units of C can be stored as vectors. Bit 3: columns and values allow 16-byte loads. */
 int tamis_gpu_lanes_whole(const tamis_prepared *p, const tamis_operands *x);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * SpMM by whole rows, or pieces of those that are cut, which rows.simt and spmm_rounded.simt share: what a team sums
- * and leaves. sum_kernels.h has the constants.
+ * SpMM by whole rows or pieces of cut rows, shared by rows.simt and spmm_rounded.simt: a team's sums and how they are
+ * stored. sum_kernels.h has the constants.
  */
 #include "sum_kernels.h"
 
@@ -29,7 +29,7 @@ FUNCTION void body(const int wide, simt_team team, place begin, place end, GLOBA
             index column[LOADS];
             real weight[LOADS], y[LOADS * LANE_REALS];
             UNROLL
-            for (int i = 0; i < LOADS; i++) { /* past the end the last one again, which is not added */
+            for (int i = 0; i < LOADS; i++) { /* past the end the last row is repeated, but not added */
                 const int j = s + i * SPLIT + part, last = count - 1, held = j < last ? j : last;
                 column[i] = block_column(team, own, columns, at, held);
                 weight[i] = block_value(team, own_value, values, has_values, at, held);

@@ -13,7 +13,7 @@
 enum { TEAM_LANES, SPLIT, GROUP, LOADS, SLICE, LIMIT = TAMIS_LANES_OWN, ORDERED };
 enum { SUMS, MERGE }; /* kernels */
 enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32 };
-enum { TASK_SUMS = 1, TASK_MERGE };              /* of rows.simt */
+enum { TASK_SUMS = 1, TASK_MERGE };              /* tasks of rows.simt */
 enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
 
 typedef struct rows_state {
@@ -24,9 +24,9 @@ typedef struct rows_state {
 /* ------------------------------------------------------------------------------------------ choosing */
 
 /*
- * Columns of C in even slices of whole cache lines: about 512 bytes, which leave L1 room for the rows of B that rows of
- * S have in common, and half of that where long rows differ and it divides them; more where these are near anyway
- * (meshes), or rows are so short that going to each several times costs more.
+ * Columns of C per slice: even slices of whole cache lines, of about 512 bytes, which leave L1 room for the rows of B
+ * that rows of S share. Half of that if long rows differ and it divides them. Wider if the columns are close together
+ * anyway (meshes), or rows are so short that visiting each several times costs more.
  */
 static int64_t usual_slice(const tamis_problem *problem) {
     const int64_t row = problem->width * (int64_t)tamis_type_size(problem->type);
@@ -36,8 +36,8 @@ static int64_t usual_slice(const tamis_problem *problem) {
     return tamis_gpu_lanes_slice(problem, mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512);
 }
 
-/* Lanes of a team, and those of them that a row of C has: two pieces each where there are many, so that what is handed
-   round serves two loads. Long rows have a warp each, whose lanes beyond those take nonzeros side by side. */
+/* Lanes of a team, and those that one row of C uses: two pieces each if there are many, since an exchanged value then
+   serves two loads. A long row has a whole warp, whose further lanes take nonzeros side by side. */
 static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pieces) {
     enum { LANES_FEWEST = 4 };
     *lanes = tamis_gpu_lanes_usual(problem, usual_slice(problem), pieces);
@@ -54,7 +54,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[TEAM_LANES] = team_of(problem, &lanes, &pieces);
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
-    /* past the end of a row the last one is loaded again; more under way helps in between alone */
+    /* past a row's end the last nonzero is loaded again, so more loads in flight pay off only if rows are not short */
     v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->evidence->profile.mean >= SHORT) ? 4 : 2;
     v[LIMIT] = tamis_gpu_cuts_limit(problem, v[TEAM_LANES]);
     v[SLICE] = usual_slice(problem);
@@ -64,7 +64,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 static tamis_status check(tamis_prepared *p) {
     int64_t *const v = p->parameters, *const slices = &((rows_state *)p->state)->slices;
     TRY(tamis_gpu_lanes_check(p, usual_slice(&p->problem), slices));
-    if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* ONE_TEAM of simt.h */
     const int64_t highest = p->device->limits.groups_most[1], lines = tamis_gpu_ceiling(p->problem.width, MERGE_TEAM);
     if (tamis_gpu_max(*slices, lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
@@ -99,13 +99,13 @@ static tamis_call_bytes call_bytes(const tamis_problem *problem) {
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     const bool cuts = tamis_gpu_cuts_any(p, v[LIMIT]);
-    if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
+    if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: no row is cut */
     TRY(check(p));
     if (cuts)
         p->scratch_bytes = tamis_bytes(tamis_times(tamis_gpu_cuts_pieces_most(p, v[LIMIT]), p->problem.width),
                                        tamis_gpu_real_size(p->problem.type));
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
-    TRY(compile_sums(p)); /* while the lists are made */
+    TRY(compile_sums(p)); /* compiles while the lists are built */
     tamis_gpu_cuts *const lists = &((rows_state *)p->state)->cuts;
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], lists));
     return lists->count > 0 ? compile_merge(p) : TAMIS_OK;
@@ -134,7 +134,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     const int64_t groups = tamis_gpu_ceiling(s->cuts.pieces + p->problem.rows, teams);
     const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]), s->slices},
                                      .group_size = (int)p->parameters[GROUP]};
-    /* how many pieces there are, where the device alone knows: behind their sums */
+    /* the number of pieces, if only the device knows it: after their prefix sums */
     const tamis_gpu_named counted = tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, &s->cuts));
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
     common.wide |= tamis_gpu_lanes_whole(p, x);
@@ -169,8 +169,8 @@ static const tamis_gpu_method method = {
 /* ------------------------------------------------------------------------------------------ the table's row */
 
 /*
- * Rows by teams, long ones cut, which start first and are waited for only where they take longer than all the rest;
- * what pieces sum is written and read again. Of each slice of C a row costs beside its nonzeros.
+ * Rows by teams. Cut rows start first, so a piece only adds to the time if it takes longer than all the rest; its
+ * partial sums are written and read again. Each row also costs a fixed time per slice of C.
  */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double size = (double)tamis_type_size(p->type), limit = (double)tamis_gpu_cuts_limit(p, usual_team(p));
@@ -187,7 +187,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         fmax(tamis_gpu_filling(p, seconds), tail) + (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds =
         cuts || p->evidence->profile.variation > 0.5 ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
-    if (p->once) return; /* no one reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
              limit, (long long)p->evidence->profile.max);

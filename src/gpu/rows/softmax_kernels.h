@@ -1,10 +1,9 @@
-/* Softmax along a row that a team walks, whose LANE_REALS sums a lane has: what one_pass.simt and fused_teams.simt
- * share.
- */
+/* Online softmax along a row, LANE_REALS sums per lane; shared by one_pass.simt and fused_teams.simt. */
 
-/* The weight of a lane's score; the sums so far, of exponentials and of rows, become relative to the new maximum. */
+/* Returns the weight of a lane's score, and rescales the sums so far, of exponentials and of rows, to the new
+   maximum. */
 FUNCTION real softmax_weight(simt_team team, real score, real *most, real *total, real *sum) {
-    const real known = score > -INFINITY ? score : -INFINITY; /* no NaN, which the exponential brings back */
+    const real known = score > -INFINITY ? score : -INFINITY; /* ignores NaN, which the exponential brings back */
     const real batch_most = team_max(team, known);
     if (batch_most > *most) {
         const real shrink = *most == -INFINITY ? (real)0 : exp(*most - batch_most);

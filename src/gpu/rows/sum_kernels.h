@@ -1,23 +1,22 @@
 /*
- * SpMM by teams of lanes, which rows.simt and teams.simt share: a team adds S_ij B_j over consecutive nonzeros of a
- * row.
+ * SpMM by teams of lanes, shared by rows.simt and teams.simt: a team adds S_ij B_j over consecutive nonzeros of a row.
  *
  * The lanes of a team read a block of TEAM columns and values side by side and exchange them; LOADS rows of B are in
  * flight at once; the sums stay in registers. SPLIT nonzeros are taken side by side, each by TEAM / SPLIT lanes, whose
- * sums are added at the end. WIDTH_PIECES: pieces of 16 bytes that a lane has of a row of C. UNITS_FULL: of their
- * units, those that all lanes have in every slice. Registers: (1 + LOADS) * WIDTH_PIECES * PIECE reals, 2 LOADS for the
- * exchange, one for each unit that is not full.
+ * sums are added at the end. WIDTH_PIECES: pieces of 16 bytes per lane of a row of C. UNITS_FULL: the units that all
+ * lanes have in every slice. Registers: (1 + LOADS) * WIDTH_PIECES * PIECE reals, 2 LOADS for the exchange, one for
+ * each unit that is not full.
  */
-#define LANES      (TEAM / SPLIT) /* of a row of B */
+#define LANES      (TEAM / SPLIT) /* for a row of B */
 #define LANE_REALS (WIDTH_PIECES * PIECE)
 #define UNITS      (LANE_REALS / UNIT)
-#define STEP       (SPLIT * LOADS) /* nonzeros under way */
+#define STEP       (SPLIT * LOADS) /* nonzeros in flight */
 
 #include "lane_kernels.h"
 
 /*
- * `row`: its address for the lane's first unit. Past the end of the row the last unit again, which nobody writes: no
- * lane has a branch. `left`: columns of the slice.
+ * Loads the lane's units of a row of B; `row`: the address of its first unit. Past the slice's end the last unit is
+ * loaded again and not written, so no lane branches. `left`: columns of the slice.
  */
 FUNCTION void load_lane(const int wide, real *to, GLOBAL const element *row, int lane, int32 left) {
     UNROLL
@@ -32,7 +31,7 @@ FUNCTION void load_lane(const int wide, real *to, GLOBAL const element *row, int
     }
 }
 
-/* The sums of nonzeros that are taken side by side; all lanes get them. */
+/* Adds the sums of the nonzeros taken side by side; all lanes get the result. */
 FUNCTION void add_split(simt_team team, real *sum) {
 #if SPLIT > 1
     UNROLL

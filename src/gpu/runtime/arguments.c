@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-/* The fields of tamis_gpu_common that kernels take. */
+/* The fields of tamis_gpu_common that kernels can take by name. */
 static const struct {
     const char *name;
     int kind; /* of tamis_gpu_named */
@@ -50,7 +50,7 @@ static const struct {
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-/* What kernels may take such a thing as. */
+/* True if an argument of this kind can be passed for a parameter of that kind. */
 static bool goes_with(int given, tamis_gpu_kind taken) {
     return given == (taken == TAMIS_GPU_PLACE                               ? TAMIS_GPU_IS_PLACE
                      : taken == TAMIS_GPU_INT32 || taken == TAMIS_GPU_INT64 ? TAMIS_GPU_IS_INTEGER
@@ -66,7 +66,7 @@ void tamis_gpu_signature_common(tamis_gpu_signature *s) {
     }
 }
 
-/* The value as the kernel takes it; false where that has too few bits. */
+/* Converts a value to the kernel's type; false if it does not fit. */
 static bool convert(const void *from, tamis_gpu_kind kind, tamis_gpu_argument *to) {
     to->kind = kind;
     switch (kind) {
@@ -92,7 +92,7 @@ static tamis_status wrong_kind(const tamis_gpu_kernel *kernel, const tamis_gpu_n
                       kinds[taken], kinds[from->kind]);
 }
 
-/* Lists are in the kernel's order, as a rule: `next` is tried first. */
+/* Lists are usually in the kernel's order, so `next` is tried first. */
 static const tamis_gpu_named *find(tamis_gpu_signature *s, int i, const tamis_gpu_named *own,
                                    const tamis_gpu_named *next) {
     if (!own) return NULL;

@@ -1,6 +1,6 @@
 /*
- * CUDA through the driver API and NVRTC. Each device's primary context is used, pushed around every verb, so that
- * pointers and streams of PyTorch, CuPy and the CUDA runtime work in place.
+ * CUDA through the driver API and NVRTC. Every verb pushes the device's primary context, so pointers and streams of
+ * PyTorch, CuPy and the CUDA runtime can be used directly.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -20,11 +20,11 @@ typedef struct cuda_device {
     tamis_gpu_device shared; /* first: verbs get a pointer to it */
     cu_device handle;
     cu_context context;
-    cu_pool pool; /* NULL: memory of a stream is memory of them all */
+    cu_pool pool; /* NULL: there are no pools; a stream's memory is that of all streams */
     int architecture;
-    bool reads_host; /* whatever the host can read */
+    bool reads_host; /* can read pageable host memory */
     bool opened;
-    uint64_t asked; /* a bit for each device whose memory it has asked for access to */
+    uint64_t asked; /* one bit per device that it has asked for peer access */
 } cuda_device;
 
 static cuda_api api;
@@ -66,8 +66,8 @@ static void leave(void) {
 tamis_status tamis_cuda_enter(tamis_gpu_device *device) { return enter(device); }
 void tamis_cuda_leave(void) { leave(); }
 
-/* The same for what a capture in progress forbids to its thread, or to all, though it is no part of it: memory, loading
-   code. `mode` holds the thread's own until the end. */
+/* As enter, for calls that a capture in progress forbids to its thread or to all threads, although they are not
+   captured: allocation, module loading. `mode` saves the thread's own mode. */
 static tamis_status enter_relaxed(tamis_gpu_device *device, int *mode) {
     TRY(enter(device));
     *mode = CU_CAPTURE_MODE_RELAXED;
@@ -166,7 +166,7 @@ static int64_t attribute(cu_device handle, int which) {
     return api.device_attribute(&value, which, handle) == CU_SUCCESS ? value : 0;
 }
 
-/* The L1 data cache shares its memory with shared memory; what is not a group's serves as cache. */
+/* L1 and shared memory are one memory; what groups do not use as shared memory serves as L1. */
 static void read_limits(cuda_device *device) {
     tamis_gpu_limits *const l = &device->shared.limits;
     const cu_device handle = device->handle;
@@ -198,8 +198,8 @@ static void read_limits(cuda_device *device) {
     l->groups_most[2] = attribute(handle, CU_MAX_GRID_DIM_Z);
 }
 
-/* Tamis's own, so that the program's default one stays as it is: what plans need while they are made comes and goes
-   without the system, and without waiting for the device. */
+/* A pool of our own, so that the program's default pool keeps its settings. Memory for making plans is reused without
+   system calls, and without waiting for the device. */
 static void make_pool(cuda_device *device) {
     cu_pool_properties properties = {.allocation_type = CU_ALLOCATION_PINNED,
                                      .location_type = CU_LOCATION_DEVICE,
@@ -209,7 +209,7 @@ static void make_pool(cuda_device *device) {
         !attribute(device->handle, CU_MEMORY_POOLS_SUPPORTED) || api.context_push(device->context) != CU_SUCCESS)
         return;
     if (api.pool_create(&device->pool, &properties) != CU_SUCCESS)
-        device->pool = NULL; /* plain memory serves too */
+        device->pool = NULL; /* falls back to plain allocations */
     else
         api.pool_set(device->pool, CU_POOL_RELEASE_THRESHOLD, &keep);
     leave();
@@ -329,12 +329,12 @@ static tamis_status find_function(tamis_gpu_device *device, tamis_gpu_module *mo
 
 static void release_function(tamis_gpu_device *device, void *function) {
     (void)device;
-    (void)function; /* its module's */
+    (void)function; /* the module owns it */
 }
 
 static unsigned members_of(const tamis_gpu_launch *grid) { return grid->members > 1 ? (unsigned)grid->members : 1; }
 
-/* Chips from 9.0 on can; drivers from 12.3 on keep it in captured graphs, too. */
+/* Programmatic dependent launch needs compute capability 9.0; drivers from 12.3 on also keep it in captured graphs. */
 static bool launches_early(const tamis_gpu_device *device) {
     return api.launch_with && driver >= 12030 && ((const cuda_device *)device)->architecture >= 90;
 }
@@ -393,13 +393,13 @@ static bool is_captured(void *stream) {
            status != CU_CAPTURE_STATUS_NONE;
 }
 
-/* Of a pool a graph has memory of its own; other memory would be released before the graph runs. */
+/* A pool allocation becomes part of a captured graph; other memory might be released before the graph runs. */
 static cu_result take(const cuda_device *device, void *stream, size_t bytes, cu_pointer *pointer) {
     if (is_pooled(&device->shared, stream)) return api.pool_allocate(pointer, bytes, device->pool, stream);
     if (is_captured(stream)) return CU_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     cu_result result = api.memory_allocate(pointer, bytes);
     if (result != CU_ERROR_OUT_OF_MEMORY || !device->pool) return result;
-    api.pool_trim(device->pool, 0); /* what the pool holds back may be what is missing */
+    api.pool_trim(device->pool, 0); /* the pool may hold the memory that is missing */
     return api.memory_allocate(pointer, bytes);
 }
 
@@ -418,7 +418,8 @@ static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t byte
     return TAMIS_OK;
 }
 
-/* An error that no capture is the reason of is one of the context, with which its memory goes. */
+/* Returns false only if a capture prevented the release. Any other error is one of the context, and the memory is lost
+   with it. */
 static bool release(tamis_gpu_device *device, void *stream, void *memory) {
     int mode = CU_CAPTURE_MODE_RELAXED;
     if (!memory || api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return true;
@@ -452,8 +453,8 @@ static tamis_status check_stream(tamis_gpu_device *device, void *stream) {
     return check(device, result, "looking at a stream");
 }
 
-/* A kernel that reads where it cannot ends its context, and with it all that the program has on the device. Pinned host
-   memory is mapped, managed memory is everywhere. */
+/* A kernel that reads an invalid address destroys its context, and all that the program has on the device. Pinned host
+   memory is mapped, managed memory is accessible everywhere. */
 static tamis_status check_place(tamis_gpu_device *device, const void *pointer, const char *name) {
     unsigned type = 0, managed = 0;
     int ordinal = -1, attributes[3] = {CU_POINTER_MEMORY_TYPE, CU_POINTER_IS_MANAGED, CU_POINTER_DEVICE_ORDINAL};
@@ -479,7 +480,7 @@ static tamis_status write_memory(tamis_gpu_device *device, void *stream, tamis_p
     if (bytes == 0) return TAMIS_OK;
     TRY(enter(device));
     cu_result result = api.copy_in(pointer_of(to), from, bytes, stream);
-    if (result == CU_SUCCESS) result = api.stream_synchronize(stream); /* `from` is the caller's again */
+    if (result == CU_SUCCESS) result = api.stream_synchronize(stream); /* then `from` may be reused by the caller */
     leave();
     return check(device, result, "copying to the device");
 }
@@ -519,13 +520,13 @@ static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to,
     return check(device, result, "copying from the device");
 }
 
-/* With access to the other's memory a copy takes the link between them, without it a detour over the host. Devices that
-   have no link refuse, and the program may have asked before: neither is an error of the copy. In the device's context.
- */
+/* Enables peer access, with which a copy uses the link between the devices; without it, the copy goes through the host.
+   Devices without a link refuse, and the program may have enabled it before: neither is an error of the copy. Called in
+   the device's context. */
 static void ask_for_access(cuda_device *device, const cuda_device *other) {
     const uint64_t bit = (uint64_t)1 << other->shared.number;
     if (device == other || !api.peer_access || __atomic_fetch_or(&device->asked, bit, __ATOMIC_RELAXED) & bit) return;
-    pthread_mutex_lock(&lock); /* the other device may be asking for this one's */
+    pthread_mutex_lock(&lock); /* the other device may be asking for access to this one */
     (void)api.peer_access(other->context, 0);
     pthread_mutex_unlock(&lock);
 }
@@ -618,7 +619,7 @@ static tamis_status record(tamis_gpu_device *device, void *stream, void **event)
     return check(device, result, "recording an event");
 }
 
-/* Looking at an event and waiting for one are unsafe beside a capture, too. */
+/* Querying an event and waiting for one are unsafe during a capture, too. */
 static tamis_status elapsed(tamis_gpu_device *device, void *start, void *end, double *seconds) {
     float milliseconds = 0;
     int mode;

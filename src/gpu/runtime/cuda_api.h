@@ -25,7 +25,7 @@ enum {
     CU_ERROR_NO_DEVICE = 100,
     CU_ERROR_NO_BINARY_FOR_GPU = 209,
     CU_ERROR_UNSUPPORTED_PTX_VERSION = 222,
-    CU_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900, /* the first of those that a capture is the reason of ... */
+    CU_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900, /* the first of the errors due to a capture ... */
     CU_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908 /* ... and the last */
 };
 
@@ -52,11 +52,11 @@ enum { CU_CAPTURE_MODE_RELAXED = 2 };
 enum { CU_CAPTURE_STATUS_NONE = 0 };
 enum { CU_ALLOCATION_PINNED = 1, CU_LOCATION_DEVICE = 1, CU_POOL_RELEASE_THRESHOLD = 4 };
 enum { CU_POINTER_MEMORY_TYPE = 2, CU_POINTER_IS_MANAGED = 8, CU_POINTER_DEVICE_ORDINAL = 9 };
-enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 }; /* 0: none that the driver knows */
+enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 }; /* 0: unknown to the driver */
 enum { CU_LINK_INPUT_CUBIN = 0, CU_LINK_INPUT_LIBRARY = 4 };
 enum { CU_LINK_ERROR_LOG_BUFFER = 5, CU_LINK_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 
-/* CUlaunchAttribute, of those whose value is a number, and CUlaunchConfig */
+/* CUlaunchAttribute (attributes with a numeric value only) and CUlaunchConfig */
 enum { CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
 typedef struct cu_launch_attribute {
     int id, unused, value, others[15];
@@ -68,12 +68,12 @@ typedef struct cu_launch_config {
     unsigned attribute_count;
 } cu_launch_config;
 
-/* CUmemPoolProps, of which older drivers know the first four fields */
+/* CUmemPoolProps; older drivers know only the first four fields */
 typedef struct cu_pool_properties {
     int allocation_type, handle_types;
     int location_type, location_number;
     void *security_attributes;
-    unsigned char others[64]; /* zeros: the defaults */
+    unsigned char others[64]; /* zeros: defaults */
 } cu_pool_properties;
 
 typedef struct cuda_api {
@@ -91,13 +91,13 @@ typedef struct cuda_api {
     cu_result (*error_string)(cu_result error, const char **text);
     cu_result (*memory_allocate)(cu_pointer *pointer, size_t bytes);
     cu_result (*memory_free)(cu_pointer pointer);
-    /* these may be missing: of CUDA 11.2, 10.1 and 7.0 */
+    /* optional, in this order: from CUDA 11.2, 10.1 and 7.0 */
     cu_result (*pool_create)(cu_pool *pool, const cu_pool_properties *properties);
     cu_result (*pool_set)(cu_pool pool, int attribute, void *value);
     cu_result (*pool_trim)(cu_pool pool, size_t bytes_to_keep);
     cu_result (*pool_allocate)(cu_pointer *pointer, size_t bytes, cu_pool pool, cu_stream stream);
     cu_result (*pool_free)(cu_pointer pointer, cu_stream stream);
-    cu_result (*capture_mode)(int *mode); /* exchanges the thread's */
+    cu_result (*capture_mode)(int *mode); /* exchanges the thread's mode */
     cu_result (*stream_capturing)(cu_stream stream, int *status);
     cu_result (*pointer_attributes)(unsigned count, int *attributes, void **values, cu_pointer pointer);
     cu_result (*memory_info)(size_t *free_bytes, size_t *total);
@@ -106,7 +106,7 @@ typedef struct cuda_api {
     cu_result (*copy_within)(cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream);
     cu_result (*copy_peer)(cu_pointer to, cu_context to_context, cu_pointer from, cu_context from_context, size_t bytes,
                            cu_stream stream);
-    cu_result (*peer_access)(cu_context other, unsigned flags); /* NULL: a driver without */
+    cu_result (*peer_access)(cu_context other, unsigned flags); /* NULL: too old a driver */
     cu_result (*host_allocate)(void **memory, size_t bytes, unsigned flags);
     cu_result (*host_free)(void *memory);
     cu_result (*stream_create)(cu_stream *stream, unsigned flags, int priority);

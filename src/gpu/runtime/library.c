@@ -36,10 +36,9 @@ static bool take(const char *file, const tamis_symbol *symbols, char *why, size_
 
 int tamis_library_open(const char *variable, const char *const *candidates, const tamis_symbol *symbols, char *why,
                        size_t bytes) {
-    const char *const named =
-        secure_getenv(variable); /* not in a setuid process: who starts it is not who it runs as */
+    const char *const named = secure_getenv(variable); /* ignored in a setuid process, whose caller has other rights */
     why[0] = 0;
-    if (named && named[0]) { /* what the user names is taken or nothing is */
+    if (named && named[0]) { /* a file that the user names is the only candidate */
         if (take(named, symbols, why, bytes)) return 1;
         note(why, bytes, variable, "names that file");
         return 0;

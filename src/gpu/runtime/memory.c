@@ -1,4 +1,4 @@
-/* Memory of a device, counted, including what the platform refused to release. */
+/* Device memory, counted, including memory that the platform refused to release. */
 #include "gpu/runtime/memory.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "base/memory_source.h"
 #include "base/status.h"
 
-/* Memory whose release was refused: a graph is being captured somewhere. */
+/* Memory whose release was refused because a graph is being captured somewhere. */
 typedef struct refused {
     struct refused *next;
     tamis_gpu_device *device;
@@ -17,7 +17,7 @@ typedef struct refused {
 
 static refused *list;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int waiting; /* entries of the list, read without the lock */
+static int waiting; /* length of the list, read without the lock */
 
 static void keep(refused *entry) {
     pthread_mutex_lock(&lock);
@@ -38,8 +38,8 @@ static refused *take_one(const tamis_gpu_device *device) {
     return found;
 }
 
-/* Waits for all streams, which a capture in any of them forbids, and which would spoil it. The default stream says
-   whether a stream that it waits for is being captured. The caller's message stays. */
+/* Waits for all streams, unless one is being captured: a capture forbids that and would be invalidated. The default
+   stream reports whether a stream that it synchronises with is being captured. Keeps the caller's error message. */
 static bool finish_all(tamis_gpu_device *device) {
     tamis_message said;
     tamis_message_keep(&said);
@@ -49,14 +49,14 @@ static bool finish_all(tamis_gpu_device *device) {
     return finished;
 }
 
-/* The stream of then may be gone: what was of one waits for all of them. */
+/* Retries a release. The original stream may no longer exist, so memory of a single stream waits for all streams. */
 static bool try_again(const refused *entry) {
     tamis_gpu_device *const device = entry->device;
     if (entry->stream != TAMIS_ALL_STREAMS && !finish_all(device)) return false;
     return device->runtime->release(device, TAMIS_ALL_STREAMS, entry->memory);
 }
 
-/* Until the first that is refused again. */
+/* Retries refused releases; stops at the first that fails again. */
 static void release_refused(tamis_gpu_device *device) {
     while (__atomic_load_n(&waiting, __ATOMIC_RELAXED) > 0) {
         refused *const entry = take_one(device);
@@ -91,8 +91,8 @@ void tamis_gpu_release(tamis_gpu_device *device, void *stream, void *memory) {
         release_refused(device);
         return;
     }
-    refused *const entry = malloc(sizeof *entry); /* not counted, for it stands for what is */
-    if (!entry) return;                           /* lost, and counted so */
+    refused *const entry = malloc(sizeof *entry); /* not counted: it stands for memory that is */
+    if (!entry) return;                           /* leaked, and still counted */
     *entry = (refused){.device = device, .stream = stream, .memory = memory};
     keep(entry);
 }

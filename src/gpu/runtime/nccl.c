@@ -1,6 +1,6 @@
 /*
- * NCCL, opened at run time: a dozen C functions, declared here with the types of its header. It is searched for where
- * the loader looks and in pip's packages.
+ * NCCL, opened at run time: a dozen C functions, declared here with the types of its header. It is searched in the
+ * loader's path and in pip's packages.
  */
 #include "gpu/runtime/nccl.h"
 
@@ -43,7 +43,7 @@ static char failure[768];
 
 enum { PLACES = 8 };
 
-/* Where pip puts it: the first file that each pattern finds. */
+/* pip's folders: the first file that matches each pattern. */
 static void find_packages(char files[PLACES][512], int *count) {
     static const char *const roots[] = {"%s/lib/python3*/site-packages/nvidia/nccl/lib/libnccl.so.2",
                                         "/usr/local/lib/python3*/*-packages/nvidia/nccl/lib/libnccl.so.2",
@@ -126,7 +126,7 @@ static tamis_status join(void *device, const char meeting[TAMIS_MEETING_BYTES], 
     return check(device, NULL, result, "joining the other ranks");
 }
 
-/* All of them in one group: in any order, and at once. */
+/* All of them in one NCCL group, so they may be in any order and run concurrently. */
 static int put_all(void *communicator, void *stream, const tamis_messages *m) {
     for (int i = 1; i < m->ranks; i++) {
         const int to = (m->rank + i) % m->ranks, from = (m->rank + m->ranks - i) % m->ranks;

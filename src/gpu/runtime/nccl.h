@@ -1,4 +1,4 @@
-/* NVIDIA's library for messages between GPUs. */
+/* NCCL: NVIDIA's library for messages between GPUs. */
 #ifndef TAMIS_GPU_RUNTIME_NCCL_H
 #define TAMIS_GPU_RUNTIME_NCCL_H
 

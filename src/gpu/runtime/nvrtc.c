@@ -65,12 +65,12 @@ bool tamis_nvrtc_knows(int architecture) {
     return false;
 }
 
-/* Every compilation has these options; they are part of the keys under which code is kept. */
+/* Options of every compilation; they are part of the keys of cached code. */
 static const char *const usual_options[] = {"--std=c++17", "--device-as-default-execution-space",
                                             "--diag-suppress=177" /* a kernel uses some of the dialect */};
-/* What saves time: the declarations of textures and of CUDA's runtime left out; and, for code that is hardly ever run,
-   the costliest of the optimisations. A compiler that is too old refuses what it does not know, the last one first, and
-   is not asked again. */
+/* Options that save compile time: without the declarations of textures and of CUDA's runtime; and, for code that hardly
+   ever runs, without the most expensive optimisations. An older compiler rejects an unknown option: options are then
+   dropped from the last on, and not tried again. */
 static const char *const sparing_options[] = {"--minimal", "--Ofast-compile=min"};
 enum {
     USUAL_OPTIONS = sizeof usual_options / sizeof usual_options[0],
@@ -105,7 +105,7 @@ void tamis_nvrtc_build(char *text, size_t bytes) {
     snprintf(text + used, bytes - used, "%.100s of %lld bytes", slash ? slash + 1 : whole, (long long)file.st_size);
 }
 
-/* "-D A=1 -D B=2" as separate options */
+/* Splits "-D A=1 -D B=2" into separate options. */
 enum { OPTIONS_MOST = 96 };
 
 static int split(char *text, const char **options, int count) {
@@ -137,7 +137,7 @@ static tamis_status compiled(nvrtc_program program, nvrtc_result result, const c
     return TAMIS_OK;
 }
 
-/* The program, compiled with those options and so many of those that save time. */
+/* Compiles the program with these options and the first `sparing` of those that save time. */
 static tamis_status run(nvrtc_program *program, const char *source, const char *name, const char **options, int count,
                         int sparing, nvrtc_result *result) {
     const int known = __atomic_load_n(&sparing_known, __ATOMIC_RELAXED);
@@ -148,7 +148,7 @@ static tamis_status run(nvrtc_program *program, const char *source, const char *
     for (int i = 0; i < sparing && i < SPARING_OPTIONS; i++) options[count + i] = sparing_options[i];
     *result = api.compile(*program, count + sparing, options);
     if (*result != NVRTC_ERROR_INVALID_OPTION || sparing == 0) return TAMIS_OK;
-    for (int now = known; now >= sparing;) /* another thread may have found out more */
+    for (int now = known; now >= sparing;) /* another thread may have lowered it further */
         if (__atomic_compare_exchange_n(&sparing_known, &now, sparing - 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             break;
     api.destroy(program);
@@ -156,14 +156,14 @@ static tamis_status run(nvrtc_program *program, const char *source, const char *
     return run(program, source, name, options, count, sparing - 1, result);
 }
 
-/* Kernels that launch kernels need CUDA's runtime; those for operands that lie at odd places are hardly ever run. */
+/* Kernels that launch kernels need CUDA's runtime declarations; those for unaligned operands hardly ever run. */
 static int sparing_of(const char *definitions, bool relocatable) {
     return relocatable ? 0 : strstr(definitions, "-D WIDE=0 ") ? 2 : 1;
 }
 
 bool tamis_nvrtc_launches(const char *source) { return strstr(source, "#define LAUNCHES_KERNELS 1") != NULL; }
 
-/* Whether a kernel uses what one chip has and its successors have not: hopper.h, in whose place MMA has mma.h. */
+/* True if a kernel uses features of one chip only: it includes hopper.h, unless MMA selects mma.h instead. */
 static bool for_chip(const char *source, const char *definitions) {
     return strstr(source, "#define COMPILE_FOR_CHIP 1") != NULL && strstr(definitions, "-D MMA=1 ") == NULL;
 }
@@ -185,7 +185,7 @@ tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char 
              for_chip(source, definitions) ? "a" : "");
     options[count++] = target;
     for (int i = 0; i < USUAL_OPTIONS; i++) options[count++] = usual_options[i];
-    if (log) options[count++] = "--ptxas-options=-v"; /* the same code */
+    if (log) options[count++] = "--ptxas-options=-v"; /* does not change the code */
     if (relocatable) options[count++] = "--relocatable-device-code=true";
     count = split(text, options, count);
     TRY_GOTO(done, run(&program, source, name, options, count, sparing_of(definitions, relocatable), &result));
@@ -210,7 +210,7 @@ bool tamis_nvrtc_device_library(char *path, size_t bytes) {
     if (named && named[0]) return snprintf(path, bytes, "%s", named) < (int)bytes && access(path, R_OK) == 0;
     if (tamis_nvrtc_open(&version) != TAMIS_OK) return false;
     const char *const library = library_path(), *const slash = strrchr(library, '/');
-    const int length = slash ? (int)(slash - library) : 0; /* beside the compiler, as PyPI's packages lie */
+    const int length = slash ? (int)(slash - library) : 0; /* next to the compiler, as in PyPI's packages */
     if (slash && snprintf(path, bytes, "%.*s/libcudadevrt.a", length, library) < (int)bytes && access(path, R_OK) == 0)
         return true;
     for (int i = 0; places[i]; i++)

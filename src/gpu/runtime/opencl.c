@@ -22,9 +22,9 @@ typedef struct opencl_device {
     ocl_platform platform;
     ocl_context context;
     ocl_queue queue;
-    char options[256]; /* of every build */
-    bool caches;       /* its platform keeps compiled code */
-    bool looks;        /* at each kernel's subgroups, whose size nobody promised */
+    char options[256]; /* compiler options of every build */
+    bool caches;       /* its platform caches compiled code */
+    bool looks;        /* tests each kernel's subgroups, since their size is not guaranteed */
     bool opened;
 } opencl_device;
 
@@ -118,7 +118,7 @@ static int count(const char **why) {
 }
 
 static uint64_t number_of(ocl_device handle, uint32_t what) {
-    uint64_t value = 0; /* little-endian: narrower answers fill its low bytes */
+    uint64_t value = 0; /* little-endian: narrower values fill the low bytes */
     return api.device_information(handle, what, sizeof value, &value, NULL) == OCL_SUCCESS ? value : 0;
 }
 
@@ -135,8 +135,8 @@ static void text_of(ocl_device handle, uint32_t what, char *text, size_t bytes) 
 }
 
 /*
- * How lanes shuffle. Teams have up to LANES lanes; a subgroup of that size or of a multiple (AMD's waves of 64) has all
- * lanes of its teams. `required`: the size that kernels ask for, 0 where they cannot.
+ * How lanes shuffle. Teams have up to LANES lanes. A subgroup of LANES lanes or a multiple (AMD's waves of 64) contains
+ * whole teams. `required`: the subgroup size that kernels request, 0 if they cannot.
  */
 enum { LANES = 32, WAVE = 64 };
 typedef struct shuffles {
@@ -154,7 +154,7 @@ static bool has_size(ocl_device handle, const char *extensions, size_t size) {
     return false;
 }
 
-/* Whether a kernel's subgroups have all lanes of its teams; *size: theirs, 0 where the device does not say. */
+/* True if a kernel's subgroups contain whole teams; *size: the subgroup size, 0 if the device does not say. */
 static bool has_teams(const opencl_device *device, ocl_kernel kernel, size_t *size) {
     size_t group[3] = {0, 0, 0};
     *size = 0;
@@ -167,7 +167,7 @@ static bool has_teams(const opencl_device *device, ocl_kernel kernel, size_t *si
     return *size > 0 && (*size % LANES == 0 || *size >= group[0]);
 }
 
-/* Where nobody says beforehand what subgroups a device makes, a small kernel shows it. */
+/* Tests the subgroups with a small kernel, for devices that do not report their size beforehand. */
 static bool shows_teams(const opencl_device *device, const char *standard) {
     const char *source =
         "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
@@ -191,8 +191,8 @@ static bool shows_teams(const opencl_device *device, const char *standard) {
     return shown;
 }
 
-/* TAMIS_OPENCL_SHUFFLES=khronos: by that extension, and in waves of 64, where there is a choice. PoCL 6.0 names
-   subgroups, but our kernels stop its compiler or get wrong sums: there teams exchange through local memory. */
+/* TAMIS_OPENCL_SHUFFLES=khronos: prefers that extension and waves of 64, if there is a choice. PoCL 6.0 reports
+   subgroups, but our kernels crash its compiler or get wrong sums: so teams exchange through local memory there. */
 static shuffles shuffles_of(const opencl_device *device, bool is_pocl, const char *extensions, const char *standard) {
     const char *const wish = getenv("TAMIS_OPENCL_SHUFFLES");
     if (is_pocl && !wish) return (shuffles){.any = false};
@@ -204,7 +204,7 @@ static shuffles shuffles_of(const opencl_device *device, bool is_pocl, const cha
     return (shuffles){.any = required || shows_teams(device, standard), .khronos = true, .required = required};
 }
 
-/* Whether the compiler takes OpenCL C 2.0, which a device of 3.0 need not. */
+/* True if the compiler supports OpenCL C 2.0, which is optional for a device of 3.0. */
 static bool takes_2(ocl_device handle, const char *version) {
     enum { MOST = 32 };
     ocl_name_version all[MOST];
@@ -239,15 +239,15 @@ static void read_limits(opencl_device *device) {
     l->multiprocessors = (int)within(number_of(handle, OCL_DEVICE_MAX_COMPUTE_UNITS), 1, 1 << 16);
     l->group_most = (int)within(number_of(handle, OCL_DEVICE_MAX_WORK_GROUP_SIZE), 1, 1024);
     l->shared_most = (int64_t)number_of(handle, OCL_DEVICE_LOCAL_MEM_SIZE);
-    if (l->shared_most > 48 << 10) l->shared_most = 48 << 10; /* on a processor it is only its cache */
+    if (l->shared_most > 48 << 10) l->shared_most = 48 << 10;                    /* on a processor it is only cache */
     if (!l->subgroup) l->shared_most -= l->group_most * (int64_t)sizeof(double); /* teams exchange through it */
     l->threads_most = l->is_cpu ? l->group_most : 2048;
     l->cache_l2 = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     l->memory = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_SIZE);
     l->memory_most = (int64_t)number_of(handle, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
     l->groups_most[0] = l->groups_most[1] = l->groups_most[2] = INT32_MAX / 1024;
-    /* PoCL has a cache of its own, and compiles each kernel once more for whoever asks for a program's binary; set to
-       another value than 1, the variable brings ours back */
+    /* PoCL has its own cache, and recompiles each kernel when asked for a program's binary; setting the variable to
+       another value than 1 enables our cache */
     const char *const own_cache = getenv("POCL_KERNEL_CACHE");
     device->caches = is_pocl && (!own_cache || strcmp(own_cache, "1") == 0);
     const char *const more = secure_getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
@@ -259,12 +259,13 @@ static void read_limits(opencl_device *device) {
         : by.khronos || !takes_2(handle, version) ? standard
                                                   : "CL2.0",
         more ? more : "");
-    snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler with %s", device->options); /* in the cache's keys */
+    snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler with %s",
+             device->options); /* part of the cache's keys */
 }
 
-/* Some implementations take themselves apart at exit while threads of theirs still work: they have nothing left to do
-   when this, registered after they were loaded, runs before. */
-static unsigned opened_in; /* tamis_fork_count() then: a child has none of their threads, and would wait for ever */
+/* Some implementations shut down at exit while their threads still work. This handler, registered after they were
+   loaded, runs before, and waits until the threads are idle. */
+static unsigned opened_in; /* fork count at that time: a child has none of their threads, and would wait for ever */
 static bool is_child(void) { return tamis_fork_count() != __atomic_load_n(&opened_in, __ATOMIC_RELAXED); }
 
 static void leave_quiet(void) {
@@ -305,7 +306,7 @@ static tamis_status open_device(int number, tamis_gpu_device **device) {
 
 static opencl_device *own(tamis_gpu_device *device) { return (opencl_device *)device; }
 
-/* Queues of the caller's are not known: of all streams, the default one. `finish` knows more of them. */
+/* The caller's queues are unknown, so all streams means the default one here; `finish` also knows the made ones. */
 static ocl_queue queue_of(tamis_gpu_device *device, void *stream) {
     return stream && stream != TAMIS_ALL_STREAMS ? stream : own(device)->queue;
 }
@@ -314,7 +315,7 @@ static ocl_queue queue_of(tamis_gpu_device *device, void *stream) {
 
 static tamis_status build(tamis_gpu_device *device, ocl_program program, const char *name, const char *options) {
     if (api.program_build(program, 1, &own(device)->handle, options, NULL, NULL) == OCL_SUCCESS) return TAMIS_OK;
-    size_t bytes = 0; /* a log is given whole or not at all */
+    size_t bytes = 0; /* a log is returned whole or not at all */
     char *log = NULL;
     api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
     TRY(tamis_allocate_zeroed((int64_t)bytes + 1, 1, "a compiler's log", (void **)&log));
@@ -384,7 +385,7 @@ static tamis_status find_function(tamis_gpu_device *device, tamis_gpu_module *mo
                                   int64_t shared_bytes, void **function) {
     int32_t error = OCL_SUCCESS;
     size_t size;
-    (void)shared_bytes; /* part of the kernel's own declarations */
+    (void)shared_bytes; /* it is declared in the kernel */
     *function = api.kernel_create((ocl_program)module, name, &error);
     TRY(check(device, error, name));
     if (!own(device)->looks || has_teams(own(device), *function, &size)) return TAMIS_OK;
@@ -421,7 +422,7 @@ static int32_t set_arguments(ocl_kernel kernel, const tamis_gpu_argument *argume
     return result;
 }
 
-/* Arguments are the kernel's own state until it is launched, and threads share kernels. */
+/* Arguments are part of the kernel object until launch, and threads share kernels: hence the lock. */
 static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
     static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
@@ -455,7 +456,7 @@ static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t byte
     return TAMIS_OK;
 }
 
-/* Commands in any queue keep the memory that they use. */
+/* Pending commands keep a reference to the memory that they use. */
 static bool release(tamis_gpu_device *device, void *stream, void *memory) {
     (void)device;
     (void)stream;
@@ -503,7 +504,8 @@ static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to,
                  "copying from the device");
 }
 
-/* Devices have a context each, across which no command copies: bytes pass through the host, which waits for both. */
+/* Each device has its own context, and no command copies between contexts: the bytes pass through the host, which waits
+   for both. */
 static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
                               tamis_place from, size_t bytes) {
     void *passing = NULL;
@@ -533,7 +535,7 @@ static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to,
                  "filling memory");
 }
 
-/* Queues that stream_create has made, the latest first: all streams are these and the device's own. */
+/* Queues made by stream_create, newest first. These and the device's own queue are all streams. */
 typedef struct made_queue {
     struct made_queue *next;
     const tamis_gpu_device *device;
@@ -542,7 +544,7 @@ typedef struct made_queue {
 } made_queue;
 
 static made_queue *made_queues;
-static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER; /* not taken by a child */
+static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER; /* a child does not take it */
 
 static tamis_status note_queue(const tamis_gpu_device *device, ocl_queue queue) {
     static int64_t number;
@@ -567,7 +569,7 @@ static void forget_queue(ocl_queue queue) {
     tamis_release(found_one);
 }
 
-/* The latest queue of the device with a smaller number, retained: another thread may destroy it. NULL: none. */
+/* The newest queue of the device with a smaller number, retained, since another thread may destroy it. NULL: none. */
 static ocl_queue queue_before(const tamis_gpu_device *device, int64_t *number) {
     pthread_mutex_lock(&queues_lock);
     const made_queue *at = made_queues;
@@ -581,7 +583,7 @@ static ocl_queue queue_before(const tamis_gpu_device *device, int64_t *number) {
     return queue;
 }
 
-/* Nobody holds the lock meanwhile: streams come and go while others are waited for. */
+/* Does not hold the lock while waiting: streams may come and go meanwhile. */
 static int32_t finish_made_queues(const tamis_gpu_device *device) {
     int32_t result = OCL_SUCCESS;
     int64_t number = INT64_MAX;
@@ -614,7 +616,7 @@ static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
 /* ------------------------------------------------------------------------------------------ streams, events */
 
 static tamis_status stream_create(tamis_gpu_device *device, bool urgent, void **stream) {
-    (void)urgent; /* priorities of queues are an extension */
+    (void)urgent; /* queue priorities are an extension */
     int32_t error = OCL_SUCCESS;
     ocl_queue queue = api.queue_create(own(device)->context, own(device)->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
     TRY(check(device, error, "making a command queue"));
@@ -627,7 +629,7 @@ static tamis_status stream_create(tamis_gpu_device *device, bool urgent, void **
     return TAMIS_OK;
 }
 
-/* A child of fork() leaves the parent's queue alone: it would wait for ever. */
+/* A child of fork() does not touch the parent's queue: it would wait for ever. */
 static void stream_destroy(tamis_gpu_device *device, void *stream) {
     (void)device;
     if (is_child()) return;
@@ -636,7 +638,7 @@ static void stream_destroy(tamis_gpu_device *device, void *stream) {
     api.queue_release(stream);
 }
 
-/* Only the host can wait for events of another context. */
+/* Only the host can wait for an event of another context. */
 static tamis_status stream_wait(tamis_gpu_device *device, void *stream, void *event) {
     const ocl_event events[1] = {event};
     int32_t result = api.barrier(queue_of(device, stream), 1, events, NULL);

@@ -17,7 +17,7 @@ typedef struct _cl_kernel *ocl_kernel;
 typedef struct _cl_mem *ocl_memory;
 typedef struct _cl_event *ocl_event;
 typedef struct ocl_name_version {
-    uint32_t version; /* from the highest bit: 10 of the major, 10 of the minor number */
+    uint32_t version; /* version bits, highest first: 10 of the major, 10 of the minor number */
     char name[64];
 } ocl_name_version;
 
@@ -46,7 +46,7 @@ enum {
     OCL_DEVICE_EXTENSIONS = 0x1030,
     OCL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
     OCL_DEVICE_OPENCL_C_VERSION = 0x103D,
-    OCL_DEVICE_OPENCL_C_ALL_VERSIONS = 0x1066, /* of ocl_name_version; since OpenCL 3.0 */
+    OCL_DEVICE_OPENCL_C_ALL_VERSIONS = 0x1066, /* array of ocl_name_version; since OpenCL 3.0 */
     OCL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108,
     OCL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
     OCL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE = 0x2033,
@@ -108,7 +108,7 @@ typedef struct opencl_api {
     int32_t (*event_release)(ocl_event event);
     int32_t (*group_information)(ocl_kernel kernel, ocl_device device, uint32_t what, size_t bytes, void *value,
                                  size_t *needed);
-    /* of OpenCL 2.1; NULL: a loader that is older */
+    /* since OpenCL 2.1; NULL: an older loader */
     int32_t (*subgroup_information)(ocl_kernel kernel, ocl_device device, uint32_t what, size_t given_bytes,
                                     const void *given, size_t bytes, void *value, size_t *needed);
 } opencl_api;

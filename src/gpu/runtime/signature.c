@@ -1,4 +1,4 @@
-/* Reading a kernel's parameter list. The dialect keeps it simple: IN(type, name), OUT(type, name), `type name`, and
+/* Parser of a kernel's parameter list. The dialect keeps it simple: IN(type, name), OUT(type, name), `type name`, and
    macros for lists that several kernels share. */
 #include "gpu/runtime/signature.h"
 
@@ -50,7 +50,7 @@ static tamis_status add(const reader *r, span name, tamis_gpu_kind kind) {
     return TAMIS_OK;
 }
 
-/* What follows `#define name ` up to the end of the line, and of lines that go on. */
+/* Finds the body of `#define name `, including continuation lines. */
 static tamis_status find_macro(const reader *r, span name, span *body) {
     char define[TAMIS_GPU_NAME_MOST + 32];
     const int bytes = snprintf(define, sizeof define, "#define %.*s", (int)(name.end - name.begin), name.begin);
@@ -87,7 +87,7 @@ static tamis_status read_number(const reader *r, span s) {
     return not_understood(r, s);
 }
 
-/* The macros that stand for lists have no arguments, and hold none of their kind but at most one level further down. */
+/* List macros have no arguments; they may nest up to DEEPEST levels. */
 static tamis_status read_list(const reader *r, span list, int depth);
 
 static tamis_status read_one(const reader *r, span s, int depth) {
@@ -103,7 +103,8 @@ static tamis_status read_one(const reader *r, span s, int depth) {
         const size_t bytes = (size_t)(word.end - word.begin);
         if (bytes < sizeof ending - 1 || memcmp(word.end - sizeof ending + 1, ending, sizeof ending - 1) != 0) continue;
         if (depth == DEEPEST) return not_understood(r, s);
-        TRY(read_one(r, (span){s.begin, word.begin}, depth)); /* `int wide KEEP_PARAMETERS`, which has its own comma */
+        TRY(read_one(r, (span){s.begin, word.begin},
+                     depth)); /* `int wide KEEP_PARAMETERS`: that macro has its own comma */
         TRY(find_macro(r, word, &body));
         return read_list(r, body, depth + 1);
     }

@@ -1,4 +1,4 @@
-/* A kernel's parameters: their names and kinds, as its own text declares them. The host binds arguments by them. */
+/* A kernel's parameters: names and kinds, parsed from its source text. The host binds arguments by name. */
 #ifndef TAMIS_GPU_RUNTIME_SIGNATURE_H
 #define TAMIS_GPU_RUNTIME_SIGNATURE_H
 
@@ -6,7 +6,7 @@
 
 enum { TAMIS_GPU_PARAMETERS_MOST = 48, TAMIS_GPU_NAME_MOST = 32 };
 
-/* A place is one pointer to a CUDA kernel, a buffer and a byte offset to an OpenCL one. */
+/* A place is a pointer to a CUDA kernel, and a buffer and a byte offset to an OpenCL kernel. */
 typedef enum tamis_gpu_kind {
     TAMIS_GPU_PLACE,
     TAMIS_GPU_INT32,
@@ -20,13 +20,13 @@ typedef struct tamis_gpu_signature {
     struct {
         char name[TAMIS_GPU_NAME_MOST];
         tamis_gpu_kind kind;
-        int common; /* where it lies in tamis_gpu_common (arguments.h), which has one of that name and kind, or -1 */
-        const char *seen; /* the launch's own name for it, which is a constant: told by its address the next time */
+        int common; /* its index in tamis_gpu_common (arguments.h), if there is one of that name and kind, or -1 */
+        const char *seen; /* the launch's string literal for it: the next launch compares the address */
     } parameters[TAMIS_GPU_PARAMETERS_MOST];
 } tamis_gpu_signature;
 
-/* Reads `KERNEL name(...)` in the text of a kernel file, its #includes resolved. Macros whose names end in PARAMETERS
-   stand for the parameters that they are defined as; `real_is_double` says which kind `real` is. */
+/* Parses `KERNEL name(...)` in the text of a kernel file, whose #includes are resolved. Macros with names ending in
+   PARAMETERS are expanded; `real_is_double` gives the kind of `real`. */
 tamis_status tamis_gpu_signature_read(const char *text, const char *kernel, bool real_is_double,
                                       tamis_gpu_signature *signature);
 

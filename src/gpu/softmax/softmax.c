@@ -1,4 +1,4 @@
-/* Host side of softmax.simt. Scratch: nnz reals of scores, then two (largest, sum) pairs a stretch. */
+/* Host side of softmax.simt. Scratch: nnz reals of scores, then two (largest, sum) pairs per stretch. */
 #include "gpu/softmax/softmax.h"
 
 #include "base/status.h"
@@ -27,7 +27,7 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
 }
 
 int64_t tamis_gpu_softmax_entry_bytes(const tamis_problem *problem) {
-    return (int64_t)tamis_gpu_real_size(problem->type) + 1; /* its score; four reals for STRETCH of them */
+    return (int64_t)tamis_gpu_real_size(problem->type) + 1; /* its score; and four reals per STRETCH nonzeros */
 }
 
 tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
@@ -35,14 +35,14 @@ tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, co
     const tamis_gpu_named parts = tamis_gpu_place("parts", tamis_gpu_after(x->scratch, score_bytes(p))),
                           scores = tamis_gpu_place("scores", x->scratch);
     const tamis_gpu_named own[] = {parts, scores, {.name = NULL}}, merging[] = {parts, {.name = NULL}};
-    /* without nonzeros one, for the rows that are to be kept */
+    /* one stretch even without nonzeros, to write softmax_rows */
     const int64_t stretches = p->problem.nnz > 0 ? stretches_of(p) : 1, teams = group_of(p) / TEAM;
     tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
     for (int i = 0; i < 3; i++) {
         const tamis_gpu_launch grid = {.groups = {i == 1 ? (stretches + teams - 1) / teams : stretches, 1},
                                        .group_size = group_of(p),
                                        .members = x->batch};
-        if (i > 0 && stretches == 1) break; /* nothing is cut */
+        if (i > 0 && stretches == 1) break; /* no row is cut */
         TRY(tamis_gpu_bind(p->softmax[i], &common, i == 1 ? merging : own, values));
         TRY(p->device->runtime->launch(p->device, stream, p->softmax[i], &grid, values,
                                        p->softmax[i]->signature->count));

@@ -35,8 +35,8 @@ tamis_status tamis_gpu_permute(void *device, void *stream, const tamis_permutati
                                                  tamis_gpu_integer("out", x->out)));
 }
 
-/* Rows move in pieces of 8 bytes where all of them begin and end on such: a mover of twice the width needs half the
-   instructions, and fp64 keeps all bits. */
+/* Treats rows as 8-byte elements if all are aligned to that: it halves the instructions, and fp64 moves preserve all
+   bits. */
 static tamis_gathering in_wide_pieces(const tamis_gpu_device *device, const tamis_gathering *x) {
     tamis_gathering wide = *x;
     const int64_t per = 8 / (int64_t)tamis_type_size(x->type);

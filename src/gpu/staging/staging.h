@@ -1,4 +1,4 @@
-/* Operands converted to the kernels' order and back, in device memory. */
+/* Converts operands to the kernels' layout and back, in device memory. */
 #ifndef TAMIS_GPU_STAGING_STAGING_H
 #define TAMIS_GPU_STAGING_STAGING_H
 
@@ -9,6 +9,6 @@ tamis_status tamis_gpu_transpose(void *device, void *stream, const tamis_transpo
 tamis_status tamis_gpu_permute(void *device, void *stream, const tamis_permutation *permutation);
 tamis_status tamis_gpu_gather(void *device, void *stream, const tamis_gathering *gathering);
 tamis_status tamis_gpu_add_rows(void *device, void *stream, const tamis_row_sum *sum);
-tamis_status tamis_gpu_add_rows_ready(void *device, tamis_type type); /* makes its kernel */
+tamis_status tamis_gpu_add_rows_ready(void *device, tamis_type type); /* compiles its kernel */
 
 #endif

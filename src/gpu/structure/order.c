@@ -1,6 +1,6 @@
 /*
- * The CSR that a plan computes on, from what the caller has: COO in any order, a slice of rows, the transpose of
- * either; by the kernels of order.simt, expand.simt and sort.simt.
+ * Builds the CSR that a plan computes on from the caller's format: COO in any order, a slice of rows, or the transpose
+ * of either. Uses the kernels of order.simt, expand.simt and sort.simt.
  */
 #include "gpu/structure/order.h"
 
@@ -28,7 +28,7 @@ static tamis_status rebase_offsets(tamis_gpu_device *device, void *stream, const
                             tamis_gpu_memory("from", S->offsets), tamis_gpu_memory("to", offsets)));
 }
 
-/* A pointer can begin anywhere; a buffer of OpenCL is copied from where the slice begins. */
+/* A pointer may begin anywhere; an OpenCL buffer must be copied from where the slice begins. */
 static tamis_status rebase_columns(tamis_gpu_device *device, void *stream, void *kept, const tamis_sparse *S,
                                    tamis_gpu_rebased *to) {
     const int64_t size = (int64_t)tamis_index_size(S->index_type), first = S->offset_base * size;
@@ -68,9 +68,9 @@ failed:
 
 /* ------------------------------------------------------------------------------------------ COO and CSR */
 
-/* What brings entries into the order of rows. */
+/* Result of sorting entries by row. */
 typedef struct entry_sort {
-    tamis_index_type order_type, row_type; /* row_type: TAMIS_I32 where all rows fit it, whatever S has */
+    tamis_index_type order_type, row_type; /* row_type: TAMIS_I32 if all rows fit it, whatever S has */
     void *order, *rows;
 } entry_sort;
 
@@ -93,7 +93,7 @@ static tamis_status count_offsets(const tamis_problem *p, const tamis_sparse *S,
                                                  tamis_gpu_memory("offsets", order->offsets)));
 }
 
-/* Stably. Rows that fit 32 bits are what is sorted by, and come with the order. */
+/* Sorts stably. Rows that fit 32 bits are themselves the sort keys, and are returned with the order. */
 static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, entry_sort *sorted) {
     tamis_gpu_sorting what = {.count = S->nnz,
                               .of = S->row_indices,
@@ -107,7 +107,7 @@ static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, ent
     return tamis_gpu_sort(p->device, p->stream, &what, &sorted->order, p->stream);
 }
 
-/* The COO view of S^T, its rows being S's columns. The rows of a CSR are written out into *rows. */
+/* The COO view of S^T, whose rows are S's columns. Expands the rows of a CSR into *rows. */
 static tamis_status turn(const tamis_problem *p, const tamis_sparse *S, tamis_sparse *turned, void **rows) {
     *turned = *S;
     turned->format = TAMIS_COO;
@@ -135,7 +135,7 @@ static void forget(const tamis_problem *p, tamis_row_order *order) {
     *order = (tamis_row_order){.offset_type = order->offset_type};
 }
 
-/* The CSR of a COO view whose entries are in any order. */
+/* Builds the CSR of a COO view with unordered entries. */
 static tamis_status order_entries(const tamis_problem *p, const tamis_sparse *S, tamis_row_order *order) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_device *const device = p->device;
@@ -158,7 +158,7 @@ done:
     return status;
 }
 
-/* The CSR of a COO view. Entries that are in row order already only need offsets. */
+/* Builds the CSR of a COO view. Entries that are already in row order only need offsets. */
 static tamis_status make_csr(const tamis_problem *p, const tamis_sparse *S, bool in_order, tamis_row_order *order) {
     TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(p),
                            tamis_bytes(S->rows + 1, tamis_index_size(order->offset_type)),

@@ -9,7 +9,7 @@
 static const char *const file = "panel_index.simt";
 enum { PLACES_OF_WINDOW = 32 * 2048, CELLS_OF_PASS = 256 }; /* as in panel_index.simt */
 
-/* What lives while an index is made. `limit`: places that there are; `reach`: of which a panel could have as many. */
+/* State while an index is built. `limit`: number of places; `reach`: upper bound of the places that one panel spans. */
 typedef struct build {
     tamis_prepared *p;
     const tamis_gpu_tiling *tiling;
@@ -55,7 +55,7 @@ static tamis_status need_rows(build *b) {
     return tamis_gpu_expand_rows(b->p->device, p->stream, p, b->made->row_indices);
 }
 
-/* The indices along which panels lie, and those along which places do. */
+/* The indices along which panels lie (rows, or columns if columns_first), and those along which places lie. */
 static const void *panels_along(const build *b) {
     return b->tiling->columns_first ? b->p->problem.columns : b->made->row_indices;
 }
@@ -63,7 +63,7 @@ static const void *places_along(const build *b) {
     return b->tiling->columns_first ? b->made->row_indices : b->p->problem.columns;
 }
 
-/* Sorts by of[t] / by, after what `order` has been sorted by; with `in_panels` each panel of rows by itself. */
+/* Sorts stably by of[t] / by, after the existing `order`; with `in_panels` each panel of rows separately. */
 static tamis_status sort_by(build *b, const void *of, int64_t by, int64_t limit, bool in_panels) {
     const tamis_problem *const p = &b->p->problem;
     const tamis_gpu_sorting what = {.count = p->nnz,
@@ -81,9 +81,9 @@ static tamis_status sort_by(build *b, const void *of, int64_t by, int64_t limit,
 /* ------------------------------------------------------------------------------------------ places */
 
 /*
- * Bitmaps look at every word of every panel, and at every nonzero once a window; a sort moves it four times or so. So
- * many windows or words take about as long as a sort does (PoCL). A group has one panel: few panels of very many
- * nonzeros are for a sort, too.
+ * Bitmaps read every word of every panel, and every nonzero once per window; a sort moves each nonzero about four
+ * times. With the maximal numbers of windows or words both take about as long (PoCL). A panel is one group's work: few
+ * panels with very many nonzeros are sorted, too.
  */
 static bool sorts(const build *b) {
     enum { WINDOWS_MOST = 16, WORDS_OF_NONZERO = 16, NONZEROS_OF_GROUP = 1 << 18 };
@@ -93,12 +93,12 @@ static bool sorts(const build *b) {
            (panels < b->p->device->limits.multiprocessors && nnz / panels > NONZEROS_OF_GROUP);
 }
 
-/* How far the places of a panel can lie apart, where the columns rise; else it is not known. */
+/* Bounds the span of a panel's places; needs sorted columns and a known bandwidth. */
 static void find_reach(build *b) {
     const tamis_profile *const profile = &b->p->profile;
     const bool known =
         profile->sorted && profile->nnz == b->p->problem.nnz && profile->bandwidth < b->p->problem.cols / 2;
-    b->bandwidth = b->p->problem.rows; /* every panel begins at place 0 */
+    b->bandwidth = b->p->problem.rows; /* unknown: every panel begins at place 0 */
     b->reach = b->limit;
     if (!known) return;
     const int64_t reach = (b->tiling->x_tile + 2 * profile->bandwidth) / b->tiling->y_tile + 2;
@@ -107,7 +107,7 @@ static void find_reach(build *b) {
     b->bandwidth = profile->bandwidth;
 }
 
-/* A launch of one group for each window of each panel. */
+/* Launches one group for each window of each panel. */
 static tamis_status run_windows(const build *b, const char *kernel, const tamis_gpu_named *own) {
     const tamis_problem *const p = &b->p->problem;
     const tamis_gpu_kinds kinds = {TAMIS_F32, p->index_type, p->offset_type};
@@ -135,7 +135,7 @@ static tamis_status run_sorted(const build *b, const char *kernel, int64_t items
     return tamis_gpu_index_run(b->p, file, kernel, items, all);
 }
 
-/* Rows rise already: panels of columns need no sort by places. */
+/* Panels of columns need no sort by places, since the rows of CSR are sorted already. */
 static tamis_status sort_places(build *b) {
     const int64_t nnz = b->p->problem.nnz, panels = b->made->panels;
     TRY(need_rows(b));
@@ -149,7 +149,7 @@ static tamis_status sort_places(build *b) {
                                           tamis_gpu_memory("sums", b->sums)));
 }
 
-/* Counts places and cells, and brings what the host needs of that: the last of the first cells, what stands behind. */
+/* Counts places and cells, and reads the totals, which follow the first cells' array. */
 static tamis_status count(build *b) {
     tamis_gpu_index *const made = b->made;
     const tamis_gpu_runtime *const runtime = b->p->device->runtime;
@@ -198,8 +198,8 @@ static tamis_status list(build *b) {
 
 /* ------------------------------------------------------------------------------------------ cells */
 
-/* Panels of few nonzeros are not worth counts of their own. A sort for the places has put panels of columns in the
-   order of cells, too, and cells of one place. */
+/* Panels of few nonzeros are not sorted separately, since each has its own histogram. Sorting the places has already
+   ordered the cells of panels of columns, and cells of one place. */
 static tamis_status sort_cells(build *b) {
     enum { NONZEROS_LEAST = 32 };
     const tamis_gpu_tiling *const tiling = b->tiling;

@@ -1,4 +1,4 @@
-/* Profiles patterns: host side of profile.simt and profile_panels.simt, and of the check of entries in order.simt. */
+/* Profiles patterns: host side of profile.simt and profile_panels.simt, and of the entry check in order.simt. */
 #include "gpu/structure/profile.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static tamis_place place_of(const void *memory) { return (tamis_place){(void *)(
 
 /* ------------------------------------------------------------------------------------------ checking */
 
-/* Something is wrong with S: the host's check of a copy says what, in the same words for every device. */
+/* S is invalid. Checks a copy on the host, to report the error in the same words for every device. */
 static tamis_status say_what(tamis_gpu_device *device, void *stream, const tamis_sparse *S) {
     tamis_status status = TAMIS_OK;
     void *offsets = NULL, *rows = NULL, *columns = NULL;
@@ -103,7 +103,8 @@ static void add_up(tamis_evidence *evidence, const int64_t *facts, int64_t group
 
 /* ------------------------------------------------------------------------------------------ columns */
 
-/* Distinct columns of some nonzeros, from the slots of a table that they hit: so many are hit twice on average. */
+/* Estimates the number of distinct columns from the hit slots of a hash table (linear counting: this many columns
+   collide). */
 static double distinct_of(int64_t hit, int64_t slots, int64_t count) {
     const double all = (double)slots;
     const double distinct = hit < slots ? -all * log1p(-(double)hit / all) : (double)count;
@@ -120,8 +121,8 @@ static double fresh_share_of(const tamis_problem *p, const int64_t *facts) {
     return seen ? fresh / (double)seen : 1;
 }
 
-/* Distinct columns of `count` nonzeros, of which `read` have `distinct`: as many as would show so many, if each had as
-   many nonzeros. */
+/* Estimates the distinct columns of `count` nonzeros, given that a sample of `read` has `distinct`; assumes that all
+   columns have equally many nonzeros. */
 static double distinct_of_all(double distinct, int64_t read, int64_t count, int64_t cols) {
     double low = distinct, high = (double)(count < cols ? count : cols);
     if (read == count) return distinct;
@@ -132,8 +133,8 @@ static double distinct_of_all(double distinct, int64_t read, int64_t count, int6
     return high;
 }
 
-/* How far rows near each other share columns, from some panels spread over the matrix; `ends`: where they begin and
-   end, of 128 rows, then of 256, and behind that what the columns hit of those of their nonzeros that are read. */
+/* Estimates how much neighbouring rows share columns, from a few panels spread over the matrix. `ends`: begin and end
+   of panels of 128 and of 256 rows, then the table hits of the nonzeros that were read. */
 static void compare_panels(const tamis_problem *p, const int64_t *ends, tamis_evidence *evidence) {
     double total[2] = {0, 0}, distinct[2] = {0, 0};
     for (int i = 0; i < 2 * PANELS; i++) {
@@ -150,8 +151,8 @@ static void compare_panels(const tamis_problem *p, const int64_t *ends, tamis_ev
 
 /* ------------------------------------------------------------------------------------------ all of it */
 
-/* By the sizes alone. Few nonzeros are taken to be spread over the rows: what that costs where it is not so is bounded
-   by their number. Of many all might be in one row, and what is chosen must not mind. */
+/* Guesses from the sizes alone. Few nonzeros are assumed to be spread over the rows: if they are not, the loss is
+   bounded by their number. With many, all might be in one row, and the chosen method must tolerate that. */
 static void guess(const tamis_problem *p, tamis_evidence *evidence) {
     tamis_profile *const profile = &evidence->profile;
     enum { FEW = 1 << 14 };
@@ -160,14 +161,14 @@ static void guess(const tamis_problem *p, tamis_evidence *evidence) {
     profile->bandwidth = p->cols;
     profile->mean_span = (double)p->cols;
     profile->variation = 0.5;
-    profile->sorted = false; /* for all that is known */
+    profile->sorted = false; /* unknown */
     evidence->fresh_share = 0.5;
 }
 
 /* Only plans prepare panels. */
 static bool profiles_panels(const tamis_problem *p) { return !p->once && p->nnz > 0 && p->rows > 0; }
 
-/* Derives the evidence from the facts of so many groups. */
+/* Derives the evidence from the facts of `groups` groups. */
 static tamis_status conclude(const tamis_problem *p, const int64_t *facts, int64_t groups, tamis_evidence *evidence) {
     bool wrong = facts[7] != 0;
     if (p->rows > 0) add_up(evidence, facts, groups, &wrong);
@@ -204,7 +205,7 @@ static tamis_status launch_panels(const tamis_problem *p, int64_t ends, const ta
                             tamis_gpu_place("hit", (tamis_place){workspace->memory, (ends + 4 * PANELS) * 8})));
 }
 
-/* Launches both kernels; where neither is compiled, they are compiled at the same time. */
+/* Launches both kernels; compiles them in parallel if neither is compiled. */
 static tamis_status launch_both(const tamis_problem *p, int64_t groups, const tamis_gpu_workspace *workspace) {
     tamis_gpu_kernel *early = NULL;
     TRY(tamis_gpu_utility_early(p->device, panels_file, panels_kernel, kinds_of(p), &early));
@@ -255,8 +256,9 @@ done:
 }
 
 /*
- * A plan whose kernels for the profile are neither compiled nor on disk has the host profile a copy of S, until that
- * has taken about as long as compiling them. A single call never: it is to wait for one copy alone.
+ * True if the host should profile a copy of S: a plan whose profile kernels are neither compiled nor cached on disk,
+ * until such profiling has taken about as long as the compilation. Never for a single call, which waits for one copy
+ * only.
  */
 static tamis_status host_profiles(const tamis_problem *p, bool *host) {
     enum { ONE_MOST = 1 << 23, ALL_MOST = 1 << 24 }; /* rows and nonzeros, at 2 ns each and a copy */
@@ -265,7 +267,7 @@ static tamis_status host_profiles(const tamis_problem *p, bool *host) {
     bool known = false;
     *host = false;
     if (p->once || p->rows > ONE_MOST || p->nnz > ONE_MOST - p->rows || seen > ALL_MOST) return TAMIS_OK;
-    /* the disk is asked once */
+    /* the disk is only asked once */
     TRY(tamis_gpu_utility_known(device, rows_file, kinds_of(p), seen == 0, &known));
     if (known && profiles_panels(p)) TRY(tamis_gpu_utility_known(device, panels_file, kinds_of(p), seen == 0, &known));
     if (known) return TAMIS_OK;

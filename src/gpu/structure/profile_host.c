@@ -14,12 +14,12 @@ static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
 static int64_t offset(const tamis_problem *p, int64_t i) { return tamis_index_load(p->offsets, p->offset_type, i); }
 static int64_t column(const tamis_problem *p, int64_t t) { return tamis_index_load(p->columns, p->index_type, t); }
 
-/* The distance of any two numbers: what should be a column may be anything. */
+/* The distance of any two numbers without overflow: an invalid column may be anything. */
 static int64_t distance(int64_t x, int64_t y) {
     return x > y ? (int64_t)((uint64_t)x - (uint64_t)y) : (int64_t)((uint64_t)y - (uint64_t)x);
 }
 
-/* `mixed` of dialect/simt.h */
+/* `mixed` of dialect/simt.h. */
 static uint32_t mixed(uint64_t x) {
     uint32_t y = (uint32_t)(x ^ (x >> 32));
     y = (y ^ (y >> 16)) * 0x7feb352du;
@@ -56,7 +56,7 @@ static void profile_rows(const tamis_problem *p, int64_t *facts) {
     }
 }
 
-/* alike_nonzeros of profile.simt, of a row. */
+/* alike_nonzeros of profile.simt for a row. */
 static int64_t alike_nonzeros(const tamis_problem *p, int64_t before, int64_t begin, int64_t end) {
     const int64_t length = end - begin;
     int64_t alike = length;
@@ -73,7 +73,7 @@ static void compare_rows(const tamis_problem *p, int64_t *facts) {
     }
 }
 
-/* Compiled for either type: most of the time goes here. */
+/* Compiled for each index type, since most of the time is spent here. */
 TAMIS_INLINE void profile_entries(const tamis_problem *p, tamis_index_type type, int64_t *facts) {
     int64_t before = -1, falls = 0, repeats = 0, wrong = 0;
     for (int64_t t = 0; t < p->nnz; t++) {
@@ -90,7 +90,7 @@ TAMIS_INLINE void profile_entries(const tamis_problem *p, tamis_index_type type,
 
 /* ------------------------------------------------------------------------------------------ columns */
 
-/* The table's slots that a window's columns hit, in the place of the spans. */
+/* Counts the table slots that a window's columns hit; stored in place of the spans. */
 static void profile_windows(const tamis_problem *p, int64_t *facts) {
     int64_t begin, end;
     for (int w = 0; tamis_fresh_window(p->nnz, TAMIS_LOCALITY_MOST, w, &begin, &end); w++) {

@@ -44,7 +44,7 @@ static tamis_status scan(tamis_gpu_device *device, void *stream, tamis_place val
     int64_t size[SCAN_LEVELS + 1] = {count};
     int levels = 0;
     if (count <= 0) return TAMIS_OK;
-    for (; levels < SCAN_LEVELS; levels++) { /* sums of tiles, of tiles of tiles, ... */
+    for (; levels < SCAN_LEVELS; levels++) { /* up: sums of tiles, of tiles of tiles, ... */
         const int64_t tiles = (size[levels] + SCAN_TILE - 1) / SCAN_TILE;
         level[levels + 1] = scratch;
         size[levels + 1] = tiles;
@@ -52,7 +52,7 @@ static tamis_status scan(tamis_gpu_device *device, void *stream, tamis_place val
         TRY(scan_stretches(device, stream, level[levels], size[levels], SCAN_TILE, level[levels + 1]));
         if (tiles == 1) break;
     }
-    for (int i = levels - 1; i >= 0; i--) { /* and back down */
+    for (int i = levels - 1; i >= 0; i--) { /* and down */
         TRY(tamis_gpu_utility(device, stream, sort_file, "scan_add", kinds, size[i + 1],
                               TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", size[i]), tamis_gpu_place("x", level[i]),
                                                   tamis_gpu_place("before", level[i + 1]))));
@@ -64,18 +64,18 @@ tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values
     return scan(device, stream, place_of(values), count, scratch);
 }
 
-/* How a sort is launched: its items in chunks, none across the bounds of segments. */
+/* Launch data of a sort. Its items are divided into chunks, which do not cross the boundaries of segments. */
 typedef struct sorting {
     tamis_gpu_device *device;
     void *stream;
     const tamis_gpu_sorting *what;
     int64_t segments, groups;
     int passes;
-    void *memory; /* of all that follows; keys[p % 2]: what pass p sorts by */
+    void *memory; /* one allocation for all that follows; keys[p % 2]: keys of pass p */
     tamis_place keys[2], order, counts, sums, chunks;
 } sorting;
 
-/* `own`: up to seven arguments, ended. */
+/* `own`: up to seven arguments, terminated. */
 static tamis_status launch(const sorting *s, const char *kernel, tamis_place order, const tamis_gpu_named *own) {
     const tamis_gpu_sorting *const x = s->what;
     tamis_gpu_named all[16] = {
@@ -88,8 +88,8 @@ static tamis_status launch(const sorting *s, const char *kernel, tamis_place ord
                              all);
 }
 
-/* The first pass looks keys up, and that after the 32 bits which are kept of them. The last one keeps none, unless they
-   are asked for. */
+/* Runs a radix pass. The first pass looks up keys, and so does each pass after the 32 bits that are stored of them. The
+   last pass stores no keys, unless asked to. */
 static tamis_status sort_pass(const sorting *s, int pass, tamis_place from, tamis_place to) {
     const tamis_gpu_sorting *const x = s->what;
     const bool last = pass == s->passes - 1, looked_up = pass % PASSES_OF_KEYS == 0;
@@ -111,14 +111,14 @@ static tamis_status sort_pass(const sorting *s, int pass, tamis_place from, tami
                                       tamis_gpu_place("new_keys", new_keys), tamis_gpu_place("new_order", to)));
 }
 
-/* A place behind those that take the first *bytes. */
+/* Reserves a place after the first *bytes. */
 static tamis_place behind(int64_t *bytes, int64_t more) {
     const tamis_place place = {NULL, *bytes};
     *bytes += (more + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return place;
 }
 
-/* All memory but that of the result, in one piece. */
+/* Allocates all memory except the result, in one piece. */
 static tamis_status allocate(sorting *s, bool needs_order) {
     const tamis_gpu_sorting *const x = s->what;
     tamis_place *const places[] = {&s->keys[0], &s->keys[1], &s->order, &s->counts, &s->sums, &s->chunks};
@@ -134,7 +134,8 @@ static tamis_status allocate(sorting *s, bool needs_order) {
     return TAMIS_OK;
 }
 
-/* Where the chunks of each segment begin. There are at most `groups` chunks: how many does not come to the host. */
+/* Computes where the chunks of each segment begin. There are at most `groups` chunks; the exact number stays on the
+   device. */
 static tamis_status cut(const sorting *s) {
     const tamis_gpu_sorting *const x = s->what;
     if (s->segments == 0) return TAMIS_OK;
@@ -147,8 +148,7 @@ static tamis_status cut(const sorting *s) {
     return scan(s->device, s->stream, s->chunks, s->segments + 1, s->sums);
 }
 
-/* Passes alternate between where the last one writes and another order: that given, or one that goes when the sort is
-   done. */
+/* Passes alternate between the result and another order: the one given, or a temporary one. */
 tamis_status tamis_gpu_sort(tamis_gpu_device *device, void *stream, const tamis_gpu_sorting *what, void **order,
                             void *kept) {
     tamis_status status = TAMIS_OK;
@@ -159,7 +159,7 @@ tamis_status tamis_gpu_sort(tamis_gpu_device *device, void *stream, const tamis_
     s.segments = what->offsets ? (what->rows + what->height - 1) / what->height : 0;
     s.groups = (what->count + SORT_CHUNK - 1) / SORT_CHUNK + s.segments;
     while (s.passes < 8 && (uint64_t)(what->limit - 1) >> (s.passes * DIGIT_BITS)) s.passes++;
-    const bool stays = *order && s.passes % 2 == 0; /* the result where the order given was */
+    const bool stays = *order && s.passes % 2 == 0; /* the result is where the given order was */
     TRY(allocate(&s, *order ? stays : s.passes > 1));
     if (!stays)
         TRY_GOTO(done, tamis_gpu_allocate(device, kept, tamis_bytes(what->count, tamis_index_size(what->order_type)),

@@ -1,4 +1,4 @@
-/* Checks a pattern on the device, for calls that want nothing else. */
+/* Checks a pattern on the device, for calls that need nothing else. */
 #include "gpu/structure/validate.h"
 
 #include "base/status.h"

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-static tamis_gpu_workspace *idle; /* for the life of the process, and so not counted */
+static tamis_gpu_workspace *idle; /* lives as long as the process, so it is not counted */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Allocates the buffers that are still missing. */
@@ -45,11 +45,11 @@ tamis_status tamis_gpu_workspace_acquire(tamis_gpu_device *device, tamis_gpu_wor
     if (status == TAMIS_OK)
         *workspace = taken;
     else
-        put_back(taken); /* what it has serves whoever tries again */
+        put_back(taken); /* keeps the buffers that it has for the next attempt */
     return status;
 }
 
-/* After an error, work in the stream may still write to the workspace: it must end before the next user gets it. */
+/* After an error, work in the stream may still write to the workspace: waits for it before anyone else can use it. */
 void tamis_gpu_workspace_release(tamis_gpu_workspace *workspace, void *stream, tamis_status status) {
     if (!workspace) return;
     if (status != TAMIS_OK) {
@@ -57,7 +57,7 @@ void tamis_gpu_workspace_release(tamis_gpu_workspace *workspace, void *stream, t
         tamis_message_keep(&said);
         const tamis_status waited = workspace->device->runtime->finish(workspace->device, stream);
         tamis_message_restore(&said);
-        if (waited != TAMIS_OK) return; /* lost, as the device is */
+        if (waited != TAMIS_OK) return; /* leaked: the device is lost */
     }
     put_back(workspace);
 }

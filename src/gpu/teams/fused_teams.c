@@ -1,4 +1,4 @@
-/* Host side of fused_teams.simt: fused in one launch, long rows by several teams. */
+/* Host side of fused_teams.simt: fused in one launch; long rows are divided among several teams. */
 #include "gpu/teams/fused_teams.h"
 
 #include <math.h>
@@ -11,11 +11,11 @@
 
 enum { TEAM_LANES, BATCH, GROUP, SHARE, ORDER, APART };
 enum { SUMS }; /* kernels */
-enum { LANES_MOST = 32, REALS_MOST = 16 /* of a lane's part of a row */, BATCH_USUAL = 4 };
+enum { LANES_MOST = 32, REALS_MOST = 16 /* a lane's part of a row */, BATCH_USUAL = 4 };
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
-/* Pieces of 16 bytes that a lane may have of a row: registers hold BATCH + 1 of B's and D's. */
+/* Most pieces of 16 bytes per lane of a row: registers hold BATCH + 1 of B's and D's. */
 static int64_t pieces_most_of(const tamis_problem *problem) {
     return (problem->type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece_of(problem);
 }
@@ -34,7 +34,7 @@ static int64_t usual_team(const tamis_problem *problem) {
     return across > PIECES_USUAL * team ? LANES_MOST : team;
 }
 
-/* Nonzeros of a team: fewer where there are few, so that all multiprocessors are busy, and where rows differ much. */
+/* Nonzeros of a team: fewer if there are few, so that all multiprocessors are busy, and if row lengths vary much. */
 static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow, int64_t large) {
     enum { SOME = 1024 /* nonzeros of a multiprocessor */ };
     const double each = (double)problem->nnz / (double)multiprocessors;
@@ -44,8 +44,8 @@ static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors
     return each <= (narrow ? more : SOME) ? 32 : 64;
 }
 
-/* The best of 50 sets of parameters on an H100, on 29 matrices of 11 thousand to 11 million nonzeros and K = L of 32
-   and 128. */
+/* The best of 50 parameter sets on an H100, on 29 matrices of 11 thousand to 11 million nonzeros and K = L of 32 and
+   128. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     enum { MOST = 32 /* nonzeros of the longest row's teams */ };
     v[TEAM_LANES] = usual_team(problem);
@@ -66,7 +66,7 @@ bool tamis_gpu_fused_teams_takes(const tamis_problem *problem, char *reason, siz
     return false;
 }
 
-/* Pieces that a lane has of a row of `width` elements; one of two numbers where compiling is slow. */
+/* Pieces per lane of a row of `width` elements; rounded to one of two numbers if compilation is slow. */
 static int64_t lane_pieces(const tamis_prepared *p, int64_t width) {
     enum { FEW = 2 };
     const int64_t most = pieces_most_of(&p->problem);
@@ -75,18 +75,18 @@ static int64_t lane_pieces(const tamis_prepared *p, int64_t width) {
     return pieces <= FEW ? tamis_gpu_min(FEW, most) : most;
 }
 
-/* Whether all lanes have all units of a row of `width` elements. */
+/* True if all lanes have all units of a row of `width` elements. */
 static bool is_full(const tamis_prepared *p, int64_t width) {
     return width == lane_pieces(p, width) * p->parameters[TEAM_LANES] * piece_of(&p->problem);
 }
 
-/* Before compute capability 9.0 the assembler keeps more at once: the same instances would spill. */
+/* Before compute capability 9.0 the assembler keeps more values live: the same instances would spill. */
 static bool needs_room(const tamis_gpu_device *device) {
     const int capability = tamis_gpu_compute_capability(device);
     return capability > 0 && capability < 90;
 }
 
-/* Registers that a work-item takes: for its rows, and what is beside them. */
+/* Estimated registers of a work-item: for its rows, and the rest. */
 static int64_t registers_of(const tamis_prepared *p) {
     enum { BESIDE = 22, CALLS = 10 };
     const tamis_problem *const problem = &p->problem;
@@ -143,7 +143,7 @@ static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     TRY(check(p));
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
-    TRY(compile(p)); /* while the list is made */
+    TRY(compile(p)); /* compiles while the list is built */
     const tamis_gpu_split_rows split = tamis_gpu_tasks_split(v[GROUP], v[TEAM_LANES], v[SHARE], v[ORDER], v[APART]);
     return tamis_gpu_tasks_make(p, &split, p->state);
 }
@@ -184,8 +184,7 @@ const tamis_gpu_method tamis_gpu_fused_teams = {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Rows of B and D, those that L1 does not have longer; a row of A and one of E each; and the longest row's share by
-   itself. */
+/* Rows of B and D, longer if L1 misses them; a row of A and one of E per row; and the longest row's chain of loads. */
 double tamis_gpu_fused_teams_seconds(const tamis_problem *p, int64_t *teams) {
     enum { L2_TABLE = 8 << 20 };
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
@@ -207,7 +206,8 @@ double tamis_gpu_fused_teams_seconds(const tamis_problem *p, int64_t *teams) {
     const double times = (double)v[GROUP] > f->teams.group ? f->fused_teams.large : 1;
     const double rows = (double)p->rows * tamis_gpu_issue(p, f->fused_teams.row_byte_ps * both);
     const tamis_gpu_device *const device = p->device;
-    const bool hides = tamis_gpu_tasks_even(profile) && p->rows >= device->limits.multiprocessors; /* behind others */
+    const bool hides =
+        tamis_gpu_tasks_even(profile) && p->rows >= device->limits.multiprocessors; /* hidden behind other rows */
     const double chain =
         hides ? 0 : f->fused_teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
     return f->teams.begin + times * (double)p->nnz * each + rows + chain;

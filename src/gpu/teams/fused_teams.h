@@ -1,4 +1,4 @@
-/* Fused in one launch, long rows by several teams. */
+/* Fused in one launch; long rows are divided among several teams. */
 #ifndef TAMIS_GPU_TEAMS_FUSED_TEAMS_H
 #define TAMIS_GPU_TEAMS_FUSED_TEAMS_H
 
@@ -6,10 +6,10 @@
 
 extern const tamis_gpu_method tamis_gpu_fused_teams;
 
-/* Whether a team has registers for rows of A, B, D and E. */
+/* True if a team has registers for rows of A, B, D and E. */
 bool tamis_gpu_fused_teams_takes(const tamis_problem *problem, char *reason, size_t bytes);
 
-/* Predicted, and how many teams the longest row may get. */
+/* Predicted seconds, and the most teams that the longest row may get. */
 double tamis_gpu_fused_teams_seconds(const tamis_problem *problem, int64_t *teams);
 
 #endif

@@ -1,4 +1,4 @@
-/* Host side of teams.simt: SpMM in one launch, long rows by several teams. */
+/* Host side of teams.simt: SpMM in one launch; long rows are divided among several teams. */
 #include "gpu/teams/spmm_teams.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { TEAM_LANES, SPLIT, GROUP, LOADS, SLICE, SHARE = TAMIS_LANES_OWN, ORDER, APART };
 enum { SUMS };                  /* kernels */
-enum { TASK_SUMS = 1 };         /* of teams.simt */
+enum { TASK_SUMS = 1 };         /* tasks of teams.simt */
 enum { SHORT = 12, LONG = 64 }; /* nonzeros of a row */
 
 typedef struct teams_state {
@@ -25,8 +25,8 @@ static int64_t usual_slice(const tamis_problem *problem) {
     return tamis_gpu_lanes_slice(problem, BYTES);
 }
 
-/* Nonzeros of a team: of narrow rows fewer where there are few, so that all multiprocessors are busy. Where there are
-   many (`large`) and rows are even, a team has a whole row: L1 then has the rows of B of as few rows as will do. */
+/* Nonzeros of a team: of narrow rows, fewer if there are few, so that all multiprocessors are busy. If there are many
+   (`large`) and rows are even, a team has a whole row: fewest rows then compete for L1. */
 static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow, int64_t large) {
     enum { FEWEST = 16, MOST = 64, TEAMS = 64, ROWS = 32 /* of a multiprocessor */ };
     const tamis_profile *const profile = &problem->evidence->profile;
@@ -37,8 +37,8 @@ static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors
     return share;
 }
 
-/* The best of 60 sets of parameters on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and
-   128 columns. */
+/* The best of 60 parameter sets on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and 128
+   columns. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     enum { LANES_FEWEST = 4 };
     const int64_t slice = usual_slice(problem);
@@ -80,7 +80,8 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define(
         &definitions, "GROUPS",
         tamis_gpu_tasks_sharing(p, v[GROUP], v[TEAM_LANES], BESIDE + tamis_gpu_lanes_registers(p), ragged));
-    TRY(tamis_gpu_add_split_kernel(p, SUMS, "teams.simt", "teams_sums", &definitions, 0)); /* while the list is made */
+    TRY(tamis_gpu_add_split_kernel(p, SUMS, "teams.simt", "teams_sums", &definitions,
+                                   0)); /* compiles while the list is built */
     const tamis_gpu_split_rows split = tamis_gpu_tasks_split(v[GROUP], v[TEAM_LANES], v[SHARE], v[ORDER], v[APART]);
     return tamis_gpu_tasks_make(p, &split, &s->tasks);
 }
@@ -120,8 +121,8 @@ const tamis_gpu_method tamis_gpu_spmm_teams = {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* As gpu-rows without its second launch, and the longest row's share by itself. Rows that are sorted share fewer rows
-   of B that lie near; rows that are all long or all of about the same length gain nothing by it. */
+/* As gpu-rows without its second launch, plus the longest row's chain of loads. Sorting rows loses some sharing of
+   nearby rows of B; if all rows are long, or of similar length, sorting gains nothing. */
 double tamis_gpu_spmm_teams_seconds(const tamis_problem *p, int64_t *teams) {
     static const double NEAR = 0.35; /* share of new columns */
     const double size = (double)tamis_type_size(p->type), width = fmax((double)p->width, 1);

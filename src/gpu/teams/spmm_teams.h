@@ -1,4 +1,4 @@
-/* SpMM in one launch, long rows by several teams. */
+/* SpMM in one launch; long rows are divided among several teams. */
 #ifndef TAMIS_GPU_TEAMS_SPMM_TEAMS_H
 #define TAMIS_GPU_TEAMS_SPMM_TEAMS_H
 
@@ -6,7 +6,7 @@
 
 extern const tamis_gpu_method tamis_gpu_spmm_teams;
 
-/* Predicted, and how many teams the longest row may get. */
+/* Predicted seconds, and the most teams that the longest row may get. */
 double tamis_gpu_spmm_teams_seconds(const tamis_problem *problem, int64_t *teams);
 
 #endif

@@ -1,4 +1,4 @@
-/* Host side of the lists of teams.simt. */
+/* Host side of the task lists of teams.simt. */
 #include "gpu/teams/tasks.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { TASK_BYTES = 16 };
 /* ------------------------------------------------------------------------------------------ choosing */
 
 bool tamis_gpu_tasks_count(const tamis_problem *problem, char *reason, size_t bytes) {
-    enum { NUMBERS_MOST = 0x7fffffff - 1024 /* teams look so far ahead at most */ };
+    enum { NUMBERS_MOST = 0x7fffffff - 1024 /* the furthest that teams read ahead */ };
     if (problem->nnz <= NUMBERS_MOST && problem->rows <= NUMBERS_MOST) return true;
     snprintf(reason, bytes, "its tasks count rows and nonzeros in 32 bits");
     return false;
@@ -23,7 +23,7 @@ bool tamis_gpu_tasks_count(const tamis_problem *problem, char *reason, size_t by
 bool tamis_gpu_tasks_even(const tamis_profile *profile) { return (double)profile->max < 2 * profile->mean; }
 
 int64_t tamis_gpu_tasks_group(const tamis_problem *problem, int64_t lanes, int64_t most) {
-    enum { FEWEST = 128, MOST = 512 /* of more, work-items have too few registers */ };
+    enum { FEWEST = 128, MOST = 512 /* more work-items would have too few registers */ };
     const tamis_profile *const profile = &problem->evidence->profile;
     int64_t group = FEWEST;
     while (!tamis_gpu_tasks_even(profile) && group < MOST && profile->max * lanes > most * group) group *= 2;
@@ -36,7 +36,7 @@ bool tamis_gpu_tasks_level(const tamis_profile *profile) {
 }
 
 int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multiprocessors, int64_t lanes) {
-    enum { MANY = 8192 /* nonzeros of a multiprocessor */, LEAST = 128, ITEMS = 1024 /* of one */ };
+    enum { MANY = 8192 /* nonzeros of a multiprocessor */, LEAST = 128, ITEMS = 1024 /* of a multiprocessor */ };
     const double many = tamis_gpu_tasks_level(&problem->evidence->profile) ? MANY : 2 * MANY;
     const double each = (double)problem->nnz / (double)multiprocessors;
     const int64_t teams = ITEMS / lanes;
@@ -47,7 +47,7 @@ int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multip
 }
 
 int64_t tamis_gpu_tasks_sharing(const tamis_prepared *p, int64_t group, int64_t lanes, int64_t registers, bool ragged) {
-    enum { REGISTERS = 65536, MOST = 1024 /* work-items, of which more gain nothing */, LONG = 128 /* nonzeros */ };
+    enum { REGISTERS = 65536, MOST = 1024 /* work-items; more gain nothing */, LONG = 128 /* nonzeros */ };
     enum { OTHER_TYPE = 18, LONG_INDICES = 8, RAGGED = 10 }; /* registers */
     if (p->profile.max * lanes > LONG * group && !tamis_gpu_tasks_even(&p->profile)) return 1;
     registers += (p->problem.type == TAMIS_F32 ? 0 : OTHER_TYPE) + (ragged ? RAGGED : 0) +
@@ -64,7 +64,7 @@ static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t 
                              arguments);
 }
 
-/* Rows in the order in which they are given to teams. */
+/* Sorts the rows into the order in which teams take them. */
 static tamis_status sort_rows(const tamis_prepared *p, const tamis_gpu_split_rows *split, void **order) {
     enum { CLASSES = 256 };
     static const int64_t steps[TAMIS_TASKS_ORDERS] = {[TAMIS_TASKS_BY_LENGTH] = 1, [TAMIS_TASKS_BY_QUARTERS] = 4};

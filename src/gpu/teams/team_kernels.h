@@ -1,7 +1,7 @@
 /*
- * What teams.simt and fused_teams.simt share: the neighbouring teams of a group that have one row, and how what they
- * have summed is added: by shuffles within a warp, then through shared memory, in the order of the teams. So the bits
- * are the same every time. The kernels define LANES and LANE_REALS, what a team has of sums.
+ * Shared by teams.simt and fused_teams.simt: several neighbouring teams of a group divide one row, and their sums are
+ * reduced by shuffles within a warp, then through shared memory, in the order of the teams. So the result is
+ * deterministic. The kernels define LANES and LANE_REALS, the layout of a team's sums.
  */
 #define TEAMS (GROUP / TEAM)
 #if SIMT_SUBGROUP > TEAM
@@ -10,7 +10,7 @@
 #define HELD 1
 #endif
 #define HOLDERS (TEAMS < HELD ? 1 : TEAMS / HELD)
-#define NOTES   2 /* of softmax: the largest score and the sum of exponentials */
+#define NOTES   2 /* softmax: the largest score and the sum of exponentials */
 #define PART    (LANES * LANE_REALS + NOTES)
 
 #if TEAMS > HELD
@@ -19,8 +19,9 @@
 #define TEAM_PARTS(name) LOCAL real *const name = 0
 #endif
 
-/* From a team's block of TEAM nonzeros to its next one, and for how many nonzeros it goes on: with APART the `teams` of
-   a row take its blocks in turn, so that they are about the same columns at the same time. */
+/* The stride from a team's block of TEAM nonzeros to its next one, and the number of nonzeros for which it takes steps.
+   With APART the `teams` of a row take its blocks in turn, so that they read about the same columns at the same
+   time. */
 FUNCTION place task_stride(int teams) { return APART ? teams * TEAM : TEAM; }
 FUNCTION place task_length(place begin, place end, int teams) {
 #if APART
@@ -32,7 +33,7 @@ FUNCTION place task_length(place begin, place end, int teams) {
 #endif
 }
 
-/* The largest number of nonzeros that a team has of those which take their steps together. */
+/* The largest number of nonzeros among the teams that step together. */
 FUNCTION place longest_of(GLOBAL const int4 *tasks, int64 base, int64 tasks_count, place own) {
 #if SIMT_SUBGROUP > 0
     (void)tasks, (void)base, (void)tasks_count;
@@ -47,12 +48,12 @@ FUNCTION place longest_of(GLOBAL const int4 *tasks, int64 base, int64 tasks_coun
 #endif
 }
 
-/* What a team, or several, have of a row. */
+/* The partial result of a row, of one team or several. */
 typedef struct row_part {
-    real sum[LANE_REALS], most, total; /* of softmax: the largest score, and the sum of exponentials relative to it */
+    real sum[LANE_REALS], most, total; /* softmax: the largest score, and the sum of exponentials relative to it */
 } row_part;
 
-/* Factors of two parts that become relative to the higher of their largest scores. */
+/* Factors that rescale two parts to the higher of their largest scores. */
 typedef struct row_factors {
     real mine, theirs;
 } row_factors;
@@ -70,14 +71,14 @@ FUNCTION row_factors join_scores(const int softmax, row_part *part, real most, r
     return f;
 }
 
-/* The first team of each row gets what all of its `teams` have. `own`: the team's number in the group; `most`: teams of
-   the group's first row, which has the most. */
+/* Reduces the parts of each row's `teams` teams into the first of them. `own`: the team's number in the group; `most`:
+   teams of the group's first row, which has the most. */
 FUNCTION void add_teams(simt_team team, const int softmax, int own, int teams, int most, row_part *part,
                         LOCAL real *parts) {
 #if HELD > 1
     UNROLL
     for (int distance = 1; distance < HELD; distance *= 2)
-        if (distance < most) { /* the same for all of the group */
+        if (distance < most) { /* uniform over the group */
             row_factors f;
             f.mine = f.theirs = 1;
             if (softmax) {
@@ -93,7 +94,7 @@ FUNCTION void add_teams(simt_team team, const int softmax, int own, int teams, i
         }
 #endif
 #if TEAMS > HELD
-    const int always = SIMT_SUBGROUP == 0; /* PoCL does not see that it is the same for all of the group */
+    const int always = SIMT_SUBGROUP == 0; /* PoCL does not see that it is uniform over the group */
     if (most > HELD || always) {
         if (own % HELD == 0 && team.lane < LANES) {
             LOCAL real *const to = parts + own / HELD * PART;

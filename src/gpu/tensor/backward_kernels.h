@@ -1,12 +1,12 @@
 /*
  * Shared by the kernels of attention's gradient by cells (backward_narrow.cu, backward_wgmma.cu, backward_wide.cu):
- * what a call gives to each of them first, and how sums of a row come together. Included after cell_kernels.h and
- * row_sums, of which most has the largest scores of two rows, in units of log 2, total the sums of exponentials, and
- * delta those of exponentials times g.
+ * their common parameters, and the reduction of a row's sums. Included after cell_kernels.h and row_sums, whose members
+ * are: most, the largest scores of two rows, in units of log 2; total, the sums of exponentials; delta, the sums of
+ * exponentials times g.
  */
 
-/* a and e: own rows; b and d: those that come. first and second: the results of own rows; `writes`: which of both are
-   asked for, as bits. */
+/* a and e: own rows; b and d: the other rows, which come with the cells. first and second: the results of own rows;
+   bits of `writes`: the results that are wanted. */
 #define BACKWARD_PARAMETERS                                                                                            \
     int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,     \
         IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,                \
@@ -22,14 +22,14 @@
     MEMBER(second, second_batch_stride);                                                                               \
     MEMBER(partials, scratch_batch_stride);                                                                            \
     MEMBER(stats, scratch_batch_stride)
-/* Of those whose rows are split, too. */
+/* Further parameters of kernels on split rows. */
 #define SPLIT_MEMBERS                                                                                                  \
     MEMBER(own_scales, scratch_batch_stride);                                                                          \
     MEMBER(scales, scratch_batch_stride);                                                                              \
     MEMBER(own_split, 4 * scratch_batch_stride);                                                                       \
     MEMBER(split, 4 * scratch_batch_stride)
 
-/* Adds what others have of row i. */
+/* Merges another part of row i (most, total, delta) into this one. */
 FUNCTION void merge_row(row_sums &rows, int i, float most, float total, float delta) {
     float before, factor;
     take_larger(rows.most[i], most, before, factor);
@@ -37,7 +37,7 @@ FUNCTION void merge_row(row_sums &rows, int i, float most, float total, float de
     rows.delta[i] = fmaf(factor, delta, rows.delta[i] * before);
 }
 
-/* A row's four lanes come to know all of it. */
+/* Reduces a row's sums over the four lanes that share it; all four get the result. */
 FUNCTION void merge_lanes(row_sums &rows) {
 #pragma unroll
     for (int i = 0; i < 2; i++)

@@ -1,14 +1,14 @@
 /*
- * What the launches of backward_narrow.cu and backward_wide.cu need to know of each row of S, from what the forward call
- * has kept, in place of their launch over the cells: the logarithm of the sum of exponentials, from the largest score
- * and the sum; and delta_i = sum p g = <dE_i, E_i> / alpha from the result, as in FlashAttention (Dao, "FlashAttention-2",
- * section 3.1). Eight lanes take a row. Limited by memory: E and dE are read once.
+ * Statistics of each row of S for backward_narrow.cu and backward_wide.cu, from what the forward call has kept;
+ * replaces their SUMS pass over the cells. Computes the logarithm of the sum of exponentials, from the largest score
+ * and the sum; and delta_i = sum p g = <dE_i, E_i> / alpha, from the result, as in FlashAttention (Dao,
+ * "FlashAttention-2", section 3.1). Eight lanes take a row. Memory-bound: E and dE are read once.
  */
 #include "simt.h"
 #include "tensor_cores.h"
 #include "cell_kernels.h"
 
-#define EACH (16 / (int)sizeof(element)) /* numbers that a lane reads together */
+#define EACH (16 / (int)sizeof(element)) /* elements of a lane's load */
 
 KERNEL backward_known(int64 rows, int64 width, IN(element, e), int64 e_stride, int64 e_batch_stride, IN(element, result),
                              int64 result_stride, int64 result_batch_stride, IN(real, kept), int64 kept_batch_stride,

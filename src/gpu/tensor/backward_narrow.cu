@@ -1,8 +1,8 @@
 /*
- * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores, for operands of 16
- * bits: the backward pass of attention with any mask. Factors of products are 16-bit numbers of the operands' type, as
- * in FlashAttention (Dao, "FlashAttention-2", section 3.1): p and p (g - delta) are rounded once, sums are fp32.
- * Nothing that has an element per nonzero is in memory, and there are no atomic sums.
+ * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores, for operands of 16 bits: the backward pass of
+ * attention with any mask. Factors of products are 16-bit numbers of the operands' type, as in FlashAttention (Dao,
+ * "FlashAttention-2", section 3.1): p and p (g - delta) are rounded once, sums are fp32. No array has an element per
+ * nonzero, and there are no atomic sums.
  *
  * With x = scale <A_i, B_j>, g = <dE_i, D_j> and p the softmax of a row's x, three launches:
  *
@@ -10,29 +10,33 @@
  *   PASS = 1 (ROWS)     by rows: dA_i = scale sum p (g - delta_i) B_j
  *   PASS = 2 (COLUMNS)  by columns: dB_j = scale sum p (g - delta_i) A_i and dD_j = sum p dE_i
  *
- * Where K and L are long, two launches take the place of the last, since a thread has registers for one of its results:
+ * If K and L are long, two launches replace the last, since a thread has registers for only one of its results:
  *
  *   PASS = 3 (FIRST)    by columns: dB_j alone
  *   PASS = 4 (SECOND)   by columns: dD_j alone, without g
  *
- * backward_known.cu takes the place of the first where the forward call has kept the sums of exponentials and E.
+ * backward_known.cu replaces the first if the forward call has kept the sums of exponentials and E.
  *
- * Own rows are those of which a panel has 64: A and dE, or B and D. The others' rows come with the cells. Rows are read
- * where they are, in pieces of 16 bytes, in tiles of 64 rows and 64 numbers; what lies beyond K, L or the last row is
- * zeros there.
+ * A panel has 64 own rows: of A and dE, or of B and D. The other rows come with the cells. Rows are copied from the
+ * operands, in pieces of 16 bytes, into tiles of 64 rows and 64 numbers, zero-padded beyond K, L and the last row.
  *
- * A group of four warps takes a run of cells of a member; GROUPS of them share a multiprocessor, so that one multiplies
- * while others compute exponentials. A warp has 16 own rows. If several groups share a panel, each leaves partial sums,
- * and the last one adds them up in order. Results that are not finite are computed again in fp32: what a cell has beside
- * its nonzeros may be infinite.
+ *   all warps   copy the other rows of cell c + STAGES - 1 (cp.async)           -->  a stage of the ring
+ *               cell c:  x = A B'   -> mask, 2^(x - lse) = p ----------------->  second sums += p times other rows
+ *                        g = dE D'  -> p (g - delta) ------------------------->  first sums  += times other rows
+ *               end of a panel: (merge the groups' partial sums) -> scale -> result
  *
- * fp16 has few exponents. Shares are times 2^14, and what they are multiplied by is scaled by a power of two that the
- * largest |g| of the member gives, so that nothing overflows and what is lost is small beside that.
+ * A group of four warps takes a run of cells of a member; GROUPS groups share a multiprocessor, so that one multiplies
+ * while others compute exponentials. A warp has 16 own rows. If several groups share a panel, each stores partial sums,
+ * and the last one adds them up in order. Non-finite results are recomputed in fp32, since a cell's products outside
+ * the mask may be infinite.
  *
- * Each launch moves, for each cell, the 64 rows that come of two matrices and 512 bytes of masks; and for each panel its
- * own rows and results. The right choice for 16 bits where the forward call is fused_narrow.cu.
+ * fp16 has a small range. Shares p are scaled by 2^14, and their factors (g - delta) by a power of two derived from the
+ * largest |g| of the member, so that nothing overflows and underflow is negligible.
  *
- * INNER_STEPS, WIDTH_STEPS: of 16 numbers of K and L. STAGES: cells in shared memory.
+ * Each launch moves, for each cell, 64 other rows of two matrices and 512 bytes of masks; and for each panel its own
+ * rows and results. The right choice for 16 bits if the forward call is fused_narrow.cu.
+ *
+ * INNER_STEPS, WIDTH_STEPS: K and L in steps of 16 numbers. STAGES: cells in shared memory.
  */
 #include "simt.h"
 #define FACTORS_BF16 (ELEMENT == 116)
@@ -48,16 +52,16 @@
 
 #define BY_COLUMNS   (PASS >= COLUMNS)
 #define NEEDS_G      (PASS != SECOND)
-#define FIRST_TILES  (PASS == ROWS || PASS == COLUMNS || PASS == FIRST ? INNER_TILES : 0) /* of both results */
+#define FIRST_TILES  (PASS == ROWS || PASS == COLUMNS || PASS == FIRST ? INNER_TILES : 0) /* tiles of both results */
 #define SECOND_TILES (PASS == COLUMNS || PASS == SECOND ? WIDTH_TILES : 0)
 #define OWN_TILES    (INNER_TILES + NEEDS_G * WIDTH_TILES)
-#define OUTS     (PASS == SUMS ? 6 : 32 * (FIRST_TILES + SECOND_TILES)) /* of a thread */
-#define PART     (OUTS * THREADS) /* floats that a group leaves of a panel */
-#define COPIES_FIRST (TILES > 2) /* before a cell's products, since there are no registers for both; else while they go on */
-#define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what shares are times, as a power of two */
+#define OUTS     (PASS == SUMS ? 6 : 32 * (FIRST_TILES + SECOND_TILES)) /* sums of a thread */
+#define PART     (OUTS * THREADS) /* floats of a panel's partial sums */
+#define COPIES_FIRST (TILES > 2) /* copies before a cell's products, for lack of registers for both; else while they run */
+#define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* log2 of the scale of shares */
 
-/* What the kernels of a call share. a and e: own rows; b and d: those that come. stats: of all rows of S. Nonzeros are
-   read from the cells alone: those of the transpose are nowhere else. */
+/* Arguments shared by the kernels of a call. a and e: own rows; b and d: the other rows. stats: of all rows of S.
+   Nonzeros come from the cells alone: the transpose's are stored nowhere else. */
 typedef struct problem {
     int64 rows, others, inner, width;
     const cell_record *cells;
@@ -69,21 +73,21 @@ typedef struct problem {
     output *out[2];
     int64 out_strides[2];
     const float2 *stats;
-    float in_log2, by; /* scores in units of log 2; the power of two that differences are times */
+    float in_log2, by; /* scores in units of log 2; the power of two that scales differences */
     real factor[2], beta; /* of both results */
 } problem;
 
 /* ------------------------------------------------------------------------------------------ plainly */
 
-/* The other's row of an own row's place `j` in a cell; -1: the cell has no nonzero there (cell_masks of cell_entries.cu). */
+/* The other row at place `j` of an own row in a cell; -1: no nonzero there (cell_masks of cell_entries.cu). */
 FUNCTION int64 other_of(const problem &p, int64 c, int row_in, int j) {
     const int thread = row_in / 16 * 32 + row_in % 8 * 4 + j % 8 / 2, bit = j / 8 * 4 + row_in / 8 % 2 * 2 + j % 2;
     if (!(p.masks[c * THREADS + thread] >> bit & 1)) return -1;
     return p.together[c] >= 0 ? p.together[c] + j : (int64)p.lists[p.cells[c].list + j];
 }
 
-/* One number of a row of result `which`, as the tensor cores have it; by all lanes of a warp. `cell`: one of the row's
-   panel. */
+/* Computes one number of a row of result `which` in fp32, with the tensor cores' scaling; all lanes of a warp. `cell`:
+   any of the row's panel. */
 FUNCTION float plain_result(const problem &p, int which, int64 cell, int64 row, int64 column, int lane) {
     const int64 first = p.cells[cell].first_cell, end = p.cells[cell].end_cell;
     float result = 0;
@@ -112,7 +116,7 @@ FUNCTION void write_result(const problem &p, int which, int64 row, int64 column,
 
 /* ------------------------------------------------------------------------------------------ results */
 
-/* What a thread has of two rows of a tile of a result, one by one; what is not finite is computed again. */
+/* Writes a thread's part of two rows of a result's tile, one by one; recomputes non-finite numbers. */
 NOINLINE void write_each(const problem &p, int which, int64 cell, int tile, const float *sums, int64 row, int lane) {
     const int64 columns = which == 0 ? p.inner : p.width;
     uint64 again = 0;
@@ -135,7 +139,7 @@ NOINLINE void write_each(const problem &p, int which, int64 cell, int tile, cons
     }
 }
 
-/* The same in pairs, where nothing is unusual. */
+/* The same in pairs, for the usual case. */
 FUNCTION void write_rows(const problem &p, int which, int64 cell, const float *sums, int64 row, int lane) {
     const int count = 32 * (which == 0 ? FIRST_TILES : SECOND_TILES);
     const int64 stride = p.out_strides[which], columns = which == 0 ? p.inner : p.width;
@@ -153,7 +157,7 @@ FUNCTION void write_rows(const problem &p, int which, int64 cell, const float *s
     } else {
 #pragma unroll 1
         for (int tile = 0; tile < count / 32; tile++) {
-            float copy[32]; /* since the sums are to stay in registers */
+            float copy[32]; /* so that sums can stay in registers */
 #pragma unroll
             for (int i = 0; i < count; i++)
                 if (i / 32 == tile) copy[i % 32] = sums[i];
@@ -162,7 +166,7 @@ FUNCTION void write_rows(const problem &p, int which, int64 cell, const float *s
     }
 }
 
-/* Rows whose panels have no cell. */
+/* Writes the rows of panels without cells. */
 FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, int64 end_panel, int item) {
     for (int64 row = first_panel * SIDE + item; PASS == SUMS && row < end_panel * SIDE; row += THREADS) stats[row] = make_float2(INFINITY, 0);
     for (int which = !FIRST_TILES; PASS != SUMS && which < 1 + (SECOND_TILES > 0); which++)
@@ -173,7 +177,7 @@ FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, in
 
 /* ------------------------------------------------------------------------------------------ rows' sums */
 
-/* What a thread knows of its two rows: the sums (backward_kernels.h), and the largest |g|. */
+/* A thread's state of its two rows: the sums (backward_kernels.h), and the largest |g|. */
 typedef struct row_sums {
     float most[2], total[2], delta[2], largest;
 } row_sums;
@@ -184,8 +188,8 @@ FUNCTION void begin_rows(row_sums &rows) {
     for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = 0;
 }
 
-/* Adds a cell: scores, which in_log2 > 0 brings to units of log 2, -infinity where S has none; outer
-   products, there 0. */
+/* Adds a cell (online softmax). x: scores, -infinity outside S, to be scaled by in_log2 > 0 to units of log 2; g: outer
+   products, 0 outside S. */
 FUNCTION void add_cell(row_sums &rows, const float *x, const float *g, float in_log2) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -214,12 +218,12 @@ FUNCTION void add_cell(row_sums &rows, const float *x, const float *g, float in_
 
 /* ------------------------------------------------------------------------------------------ copying */
 
-/* The matrices of the own rows, and of those that come. */
+/* The matrices of the own rows, and of the other rows. */
 typedef struct sources {
     source a, e, b, d;
 } sources;
 
-/* Begins to copy a cell into its stage, and the numbers of its rows. */
+/* Starts to copy a cell into its stage, and the statistics of its rows. */
 FUNCTION void copy_cell(uint32 to, uint32 notes, const sources &from, const float2 *stats, const uint32 *rows, int item) {
     copy_rows(to, from.b, INNER_TILES, INNER_WHOLE, rows, item);
     copy_rows(to + INNER_TILES * TILE, from.d, WIDTH_TILES, WIDTH_WHOLE, rows, item);
@@ -229,7 +233,7 @@ FUNCTION void copy_cell(uint32 to, uint32 notes, const sources &from, const floa
     }
 }
 
-/* Begins to copy the own rows of a panel. */
+/* Starts to copy the own rows of a panel. */
 FUNCTION void copy_own(uint32 to, const sources &from, int64 panel, int64 count, int item) {
     uint32 rows[LINES];
     rows_of_panel(rows, panel, count, item);
@@ -237,13 +241,13 @@ FUNCTION void copy_own(uint32 to, const sources &from, int64 panel, int64 count,
     if (NEEDS_G) copy_rows(to + INNER_TILES * TILE, from.e, WIDTH_TILES, WIDTH_WHOLE, rows, item);
 }
 
-/* Shares and differences become factors. lse and delta: of rows of S. */
+/* Shares p and differences g - delta, scaled as factors. lse and delta: of rows of S. */
 FUNCTION float share_of(float x, float in_log2, float lse) { return power_of_two(fmaf(x, in_log2, -lse)); }
 FUNCTION float difference_of(float share, float g, float delta, float by) {
     return ELEMENT == 16 ? share * ((g - delta) * by) : share * (g - delta);
 }
 
-/* The power of two that differences are times, such that shares times these stay below 2^15; 1 of bf16. */
+/* The power of two that scales differences, such that shares times differences stay below 2^15; 1 for bf16. */
 FUNCTION float scale_of_differences(const uint32 *largest) {
     if (ELEMENT != 16) return 1;
     const int exponent = (int)(*largest >> 23);
@@ -277,7 +281,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
     uint32 coming[LINES]; /* rows of the cell that is copied next */
     copy_own(own, from, all[begin].panel, rows, item);
 #pragma unroll
-    for (int i = 0; i < STAGES; i++) { /* the last cell is not copied yet */
+    for (int i = 0; i < STAGES; i++) { /* the last cell is copied in the loop */
         if (begin + i < end) {
             load_mixed_record(record, records, together, begin + i);
             load_rows(coming, record, lists, others, item);
@@ -286,7 +290,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         if (i < STAGES - 1) copies_commit();
     }
     load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
-    int stage = 0, fresh = 1; /* a panel begins */
+    int stage = 0, fresh = 1; /* fresh: a panel begins */
     uint32 next_wanted = masks[(int64)begin * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
     float sums[OUTS], lse[2], delta[2];
@@ -309,7 +313,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         const uint32 wanted = next_wanted;
         COPIES_WAIT(STAGES - 2);
         proxies_meet();
-        __syncthreads(); /* all have their copies, and are done with the cell before, whose place the next one takes */
+        __syncthreads(); /* all copies have arrived, and the previous cell's stage is free */
         if (PASS == ROWS && fresh) {
 #pragma unroll
             for (int i = 0; i < 2; i++) {
@@ -335,7 +339,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         PRODUCTS_WAIT(NEEDS_G);
         PRODUCTS_PIN(x, 32);
 #if PASS == SUMS
-        if (!(p.in_log2 > 0)) { /* then the largest score is not that of the largest product */
+        if (!(p.in_log2 > 0)) { /* negative scale: the largest score is not that of the largest product */
 #pragma unroll
             for (int i = 0; i < 32; i++) x[i] *= p.in_log2;
         }
@@ -366,7 +370,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
                 for (int i = 4 * j; i < 4 * j + 4; i++) x[i] = share_of(x[i], p.in_log2, i % 2 ? two.z : two.x);
             }
         }
-        uint32 factors[2][16]; /* differences times shares, and shares: 0 where S has none, or NaN, if a g is infinite */
+        uint32 factors[2][16]; /* shares times differences, and shares: 0 outside S, or NaN if a g is infinite */
         if (!full) {
 #pragma unroll
             for (int i = 0; i < 32; i++)
@@ -404,7 +408,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         PRODUCTS_PIN(sums, OUTS);
 #endif
         if (fresh && c + 1 < end) {
-            __syncthreads(); /* all are done with the own rows */
+            __syncthreads(); /* the own rows are no longer needed */
             copy_own(own, from, next_panel, rows, item);
             copies_commit();
         }
@@ -414,7 +418,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         panel = next_panel;
         next_panel = after;
         if (!whole && c + 1 < end) continue;
-        int mine = 1; /* to write */
+        int mine = 1; /* 1: this warp writes the result */
 #if PASS == SUMS
         merge_lanes(of);
 #pragma unroll

@@ -1,9 +1,9 @@
 /*
- * Host side of backward_wgmma.cu and backward_narrow.cu: the cells of S and those of its transpose, and launches over
- * them. fp32: two, after the rows are split. 16 bits: three, four where K and L are long, of rows where they are.
- * Scratch of a member: numbers of each row of S; partial rows of panels that several groups share, for each launch; of
- * fp32 scales and split rows of A and dE, and of B and D. And the number of groups that have written theirs, of 16 bits
- * before the scratch of members.
+ * Host side of backward_wgmma.cu, backward_wide.cu and backward_narrow.cu: the cells of S and of its transpose, and the
+ * launches over them. fp32: two launches, after the rows are split (backward_wide.cu: up to four). 16 bits: three, or
+ * four if K and L are long, on unsplit rows. Scratch of a member: statistics of each row of S; partial sums of shared
+ * panels, for each launch; for fp32, scales and split rows of A and dE, and of B and D. Also counters of the groups
+ * that have stored their partial sums; for 16 bits these precede the members' scratch.
  */
 #include <math.h>
 #include <string.h>
@@ -23,13 +23,13 @@ enum { SIDE = 64, LINE = 128 /* bytes */, TILE = SIDE * LINE, GROUP = 128, MULTI
 
 /* A launch over cells. */
 typedef struct pass {
-    int64_t sharing, shared_bytes; /* groups on a multiprocessor; bytes of a group */
+    int64_t sharing, shared_bytes; /* resident groups of a multiprocessor; bytes of a group */
     int threads;                   /* of a group */
-    int64_t part;                  /* bytes that a group leaves of a panel */
-    int64_t groups;                /* that share the cells of a member */
+    int64_t part;                  /* bytes of a panel's partial sums */
+    int64_t groups;                /* groups that share the cells of a member */
 } pass;
 
-/* The cells of S, or of its transpose, and the launches over them, by their kernels' numbers. */
+/* The cells of S, or of its transpose, and the launches over them, by kernel number. */
 typedef struct back_state {
     tamis_gpu_tensor_cells cells;
     void *masks, *together;
@@ -43,7 +43,7 @@ struct tamis_prepared_backward {
 
 static bool is_narrow(const tamis_problem *p) { return tamis_type_size(p->type) == 2; }
 static bool is_wide(const tamis_problem *p) { return p->type == TAMIS_F32 && (p->inner > SIDE || p->width > SIDE); }
-/* Whether sums of rows come first, and then each way by itself; else both ways in one launch each. */
+/* True if the sums of rows are a launch of their own; else one launch per direction computes everything. */
 static bool in_launches(const tamis_problem *p) { return is_narrow(p) || is_wide(p); }
 static bool reads_known(const tamis_problem *p) { return p->type == TAMIS_BF16 || is_wide(p); }
 static bool lows(const tamis_problem *p) { return is_wide(p) || tamis_splits(p); }
@@ -53,7 +53,7 @@ static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : 1; }
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
-/* Places of entries have the type of indices; columns and rows of narrow cells 32 bits. */
+/* Places of entries have the index type; columns and rows of narrow cells have 32 bits. */
 static bool fits(const tamis_problem *p) {
     return tamis_index_spans(p->index_type, p->nnz) &&
            (!is_narrow(p) || (p->rows <= UINT32_MAX && p->cols <= UINT32_MAX));
@@ -68,8 +68,8 @@ static bool takes(const tamis_problem *p) {
            profile->duplicates == 0;
 }
 
-/* By rows and by columns, half of what both take, a member's share; of fp16 the rows' sums besides, which nothing has
-   kept. */
+/* Seconds of one direction (by rows or by columns) for a member: half of what both take; for fp16 also half of the sums
+   of rows, which it cannot take from the forward call. */
 static double narrow_seconds(const tamis_problem *p) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double members = fmax((double)p->batch, 1), launches = reads_known(p) ? 1 : 1.5;
@@ -105,7 +105,7 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
 static tamis_status compile(tamis_prepared *p, back_state *s, bool by_columns) {
     enum { SHARING = 2, NOTES = 7 * SIDE * 4 + TAMIS_GPU_CELL_RECORD + 16, GATES = 128 };
     const tamis_tensor_chip chip = tamis_tensor_of(p->device);
-    const int64_t tiles = 2 * parts(&p->problem) * TILE; /* of a cell, and of the own rows */
+    const int64_t tiles = 2 * parts(&p->problem) * TILE; /* tiles of a cell, and of the own rows */
     const int64_t two = 3 * tiles + 2 * NOTES + GATES;   /* with two stages */
     const int64_t sharing = tamis_tensor_group_bytes(chip, SHARING) < two ? 1 : SHARING;
     const int64_t stages = (tamis_tensor_group_bytes(chip, sharing) - GATES - tiles) / (tiles + NOTES);
@@ -123,10 +123,10 @@ static tamis_status compile(tamis_prepared *p, back_state *s, bool by_columns) {
                                 s->passes[BACK].shared_bytes);
 }
 
-/* What a launch of backward_narrow.cu computes. */
+/* Kinds of launches of backward_narrow.cu. */
 enum { BY_SUMS, BY_ROWS, BY_COLUMNS, BY_COLUMNS_FIRST, BY_COLUMNS_SECOND };
 
-/* Whether dB and dD have a launch each, since a thread has no registers for the sums of both. */
+/* True if dB and dD have a launch each, since a thread has too few registers for the sums of both. */
 static bool is_apart(const tamis_problem *p) { return is_wide(p) || tiles_of(p->inner) + tiles_of(p->width) > 4; }
 
 static tamis_status compile_known(tamis_prepared *p) {
@@ -144,7 +144,7 @@ static void define_narrow(const tamis_prepared *p, int kind, tamis_gpu_definitio
     tamis_gpu_define(definitions, "WIDTH_WHOLE", p->problem.width % SIDE == 0);
 }
 
-/* Groups on a multiprocessor: as many as registers allow, of which two stages fit. */
+/* Resident groups: as many as registers allow and have shared memory for two stages. */
 static tamis_status compile_narrow(tamis_prepared *p, back_state *s, int number, int kind) {
     enum { STAGES_MOST = 3, NOTES = 8 * SIDE };
     const tamis_tensor_chip chip = tamis_tensor_of(p->device);
@@ -166,7 +166,7 @@ static tamis_status compile_narrow(tamis_prepared *p, back_state *s, int number,
                                 s->passes[number].shared_bytes);
 }
 
-/* The same of backward_wide.cu: one group on a multiprocessor, of two halves. */
+/* The same for backward_wide.cu: one group per multiprocessor, in two halves. */
 static tamis_status compile_wide(tamis_prepared *p, back_state *s, int number, int kind) {
     enum { STAGES_MOST = 3, NOTES = (2 * 4 + 8) * SIDE, MERGED = 35 * 4 * GROUP };
     static const int passes[] = {[BY_SUMS] = 0, [BY_ROWS] = 1, [BY_COLUMNS_FIRST] = 2, [BY_COLUMNS_SECOND] = 3};
@@ -207,7 +207,7 @@ static tamis_status make_cells(tamis_prepared *p, back_state *s) {
 
 static tamis_status prepare_rows(tamis_prepared *p) {
     back_state *const s = p->state;
-    if (in_launches(&p->problem)) { /* while the cells are made */
+    if (in_launches(&p->problem)) { /* compiles while the cells are built */
         TRY(compile_launch(p, s, SUMS, BY_SUMS));
         TRY(compile_launch(p, s, BACK, BY_ROWS));
         if (reads_known(&p->problem)) TRY(compile_known(p));
@@ -238,10 +238,10 @@ static const tamis_gpu_method by_columns = {
 
 /* ------------------------------------------------------------------------------------------ scratch */
 
-/* Bytes from the beginning of a member's scratch; of `arrived` and `largest`, of 16 bits, from the beginning of a
-   member's counters, which together lie before the scratch of all members. */
+/* Byte offsets within a member's scratch. For 16 bits, `arrived` and `largest` are offsets within a member's counters;
+   the counters of all members precede the scratch. */
 typedef struct places {
-    int64_t scales[2], split[2]; /* of A and dE; of B and D */
+    int64_t scales[2], split[2]; /* by direction and kernel */
     int64_t stats, partials[2][2] /* by way and kernel */, arrived[2][2], largest, counters, member;
 } places;
 
@@ -254,7 +254,7 @@ static int64_t take(int64_t *total, int64_t bytes) {
 static places places_of(const tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const bool narrow = is_narrow(p);
-    const int64_t lines = parts(p) * (tiles_of(p->inner) + tiles_of(p->width)); /* of a row of both matrices */
+    const int64_t lines = parts(p) * (tiles_of(p->inner) + tiles_of(p->width)); /* lines per row of both matrices */
     const int64_t filled[2] = {tamis_gpu_round_up(p->rows, SIDE), tamis_gpu_round_up(p->cols, SIDE)};
     places at = {.member = 0};
     for (int i = 0; i < 2; i++) {
@@ -277,11 +277,11 @@ static places places_of(const tamis_prepared_backward *back) {
     return at;
 }
 
-/* Where the scratch of members begins, and what they need in all. */
+/* Bytes of all counters, after which the members' scratch begins, and of everything. */
 static int64_t counters_of(const places *at, int64_t members) { return tamis_gpu_round_up(members * at->counters, 64); }
 static int64_t bytes_of(const places *at, int64_t members) { return counters_of(at, members) + members * at->member; }
 
-/* The members of a batch that come in one call share the groups that the device has room for. */
+/* The members of a call share the resident groups of the device. At least two cells per group. */
 static void share_cells(tamis_prepared_backward *back) {
     const tamis_problem *const p = &back->ways[0]->problem;
     const int64_t multiprocessors = back->ways[0]->device->limits.multiprocessors;
@@ -293,7 +293,7 @@ static void share_cells(tamis_prepared_backward *back) {
             back_state *const s = back->ways[i / 2]->state;
             pass *const of = &s->passes[i % 2];
             if (of->sharing == 0) continue;
-            /* panels in parts must be brought together: two cells at least */
+            /* a group needs at least two cells, so that shared panels are few */
             of->groups = tamis_gpu_min(multiprocessors * of->sharing / back->at_once, s->cells.count / 2);
             if (of->groups < 1) of->groups = 1;
         }
@@ -331,7 +331,7 @@ failed:
     return status;
 }
 
-/* backward_narrow.cu finds all nonzeros in the cells. */
+/* backward_narrow.cu finds all nonzeros in the cells, so the transpose's arrays can be freed. */
 static bool spares_turned(tamis_prepared_backward *back) {
     tamis_problem *const turned = &back->ways[1]->problem;
     if (!is_narrow(turned)) return false;
@@ -341,14 +341,14 @@ static bool spares_turned(tamis_prepared_backward *back) {
 
 /* ------------------------------------------------------------------------------------------ executing */
 
-/* The launches over the cells of one order. `own` has the rows of their panels, `other` those that come with the cells.
- */
+/* The launches over the cells of one direction. `own`: the rows of its panels, `other`: the rows that come with
+   cells. */
 typedef struct way {
     int number;
     const tamis_backward_matrix *a, *e, *b, *d, *first, *second;
 } way;
 
-/* All of a call. */
+/* The arguments of a call. */
 typedef struct call {
     const tamis_prepared_backward *back;
     void *stream;
@@ -358,7 +358,7 @@ typedef struct call {
     tamis_place scratch; /* of the first member */
 } call;
 
-/* Arguments that all kernels of the gradient have. */
+/* Common arguments of the gradient's kernels. */
 #define WAY_ARGUMENTS(w, s, k)                                                                                         \
     tamis_gpu_place("e", (w)->e->at), tamis_gpu_integer("e_stride", (w)->e->stride),                                   \
         tamis_gpu_integer("e_batch_stride", (w)->e->batch_stride), tamis_gpu_place("first", (w)->first->at),           \
@@ -372,7 +372,7 @@ typedef struct call {
         tamis_gpu_memory("records", (s)->cells.records), tamis_gpu_memory("lists", (s)->cells.lists),                  \
         tamis_gpu_memory("together", (s)->together), tamis_gpu_memory("masks", (s)->masks)
 
-/* Of those whose rows are split, too. */
+/* Further arguments of kernels on split rows. */
 #define SPLIT_ARGUMENTS(c, p, own)                                                                                     \
     tamis_gpu_integer("own_filled", tamis_gpu_round_up((p)->problem.rows, SIDE)),                                      \
         tamis_gpu_integer("filled", tamis_gpu_round_up((p)->problem.cols, SIDE)),                                      \
@@ -399,7 +399,7 @@ static tamis_status launch(const call *c, const way *w, const tamis_gpu_common *
                             SPLIT_ARGUMENTS(c, p, own)));
 }
 
-/* Rows' numbers from what the forward call has kept, in place of the first launch. */
+/* True if the statistics of rows come from what the forward call has kept, instead of the first launch. */
 static bool are_known(const call *c) {
     return reads_known(&c->back->ways[0]->problem) && c->x->softmax_rows.base && c->x->result.at.base &&
            c->x->alpha != 0;
@@ -433,7 +433,7 @@ static tamis_status launch_wide(const call *c, const way *w, int kernel, const t
                             tamis_gpu_integer("counters", c->at.counters / 4), SPLIT_ARGUMENTS(c, p, own)));
 }
 
-/* All but the first may begin while the one before ends. */
+/* All launches but the first may begin while the previous one ends. */
 static tamis_status launch_part(const call *c, const way *w, int kernel, const tamis_gpu_common *common) {
     const tamis_prepared *const p = c->back->ways[w->number];
     const back_state *const s = p->state;
@@ -449,7 +449,7 @@ static tamis_status launch_part(const call *c, const way *w, int kernel, const t
                             tamis_gpu_place("stats", tamis_gpu_after(c->scratch, c->at.stats))));
 }
 
-/* `count` members, one of which has its own scratch. */
+/* `count` members, each with its own scratch. */
 static tamis_gpu_common common_of(const call *c, const way *w) {
     const tamis_operands operands = {
         .a = w->a->at,
@@ -505,7 +505,7 @@ static tamis_status execute_members(const call *c) {
         return (apart ? x->db.at.base != NULL : of_columns) ? launch_part(c, &columns, BACK, &by_column) : TAMIS_OK;
     }
     TRY(split_rows(c, &by_row));
-    TRY(launch(c, &rows, &by_row)); /* the other launch needs its rows' numbers */
+    TRY(launch(c, &rows, &by_row)); /* the other launch needs its statistics of rows */
     return of_columns ? launch(c, &columns, &by_column) : TAMIS_OK;
 }
 

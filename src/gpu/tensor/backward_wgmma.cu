@@ -1,25 +1,31 @@
 /*
- * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores, with the accuracy of
- * fp32: the backward pass of attention with any mask. Nothing that has an element per nonzero is in memory. The method
- * is that of FlashAttention's backward pass (Dao, "FlashAttention-2", section 3.1), on the cells of a sparse pattern,
- * without atomics: one launch goes by rows of S, the other by rows of its transpose.
+ * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores, with the accuracy of fp32: the backward pass
+ * of attention with any mask. No array has an element per nonzero. The method is FlashAttention's backward pass (Dao,
+ * "FlashAttention-2", section 3.1), on the cells of a sparse pattern, without atomics: one launch goes by rows of S,
+ * the other by rows of its transpose.
  *
  * With x = scale <A_i, B_j>, g = <dE_i, D_j> and p the softmax of a row's x:
  *
  *   BY_COLUMNS = 0   sums p g B_j and p B_j over a row's cells, with the largest x so far as in fused_wgmma.cu, then
- *                    delta_i = sum p g and dA_i = scale (sum p g B_j - delta_i sum p B_j). Leaves the row's largest x,
+ *                    delta_i = sum p g and dA_i = scale (sum p g B_j - delta_i sum p B_j). Stores the row's largest x,
  *                    the inverse of its sum of exponentials and delta_i for the other launch.
  *   BY_COLUMNS = 1   of a column j: dB_j = scale sum p (g - delta_i) A_i and dD_j = sum p dE_i.
  *
- * Own rows are those of which a panel has 64: A and dE, or B and D. The others' rows come with the cells. A, B, D and dE
- * have at most 64 columns; split_rows.cu has split them into lines of 64 highs and 64 lows. A tile of 64 lines serves as
- * an operand along its rows, for <A_i, B_j>, and across them, for the sums.
+ * A panel has 64 own rows: of A and dE, or of B and D. The other rows come with the cells. A, B, D and dE have at most
+ * 64 columns; split_rows.cu has split them into lines of 64 highs and 64 lows. A tile of 64 lines serves as an operand
+ * along its rows, for <A_i, B_j>, and across them, for the sums.
  *
- * A group takes a run of cells of a member, and two groups share a multiprocessor. Its four warps have 16 rows each, and
- * copy the cells that come together: with a warp of its own for that, threads would have too few registers. Factors of
- * rows are scaled by a power of two of each row's largest in a cell, so that two fp16 numbers hold 22 bits of them. If
- * several groups share a panel, each leaves partial sums, and the last one adds them up in order. What is not finite, or
- * too small for what fp16 keeps of rows with very small numbers, is computed again in fp32.
+ *   all warps   copy the other rows of cell c + STAGES - 1  -->  a stage of the ring
+ *               cell c:  x = A B', g = dE D'  -> scale, mask -> p = 2^(x - most)
+ *                        p                     -> split into highs and lows -> second sums += p times other rows
+ *                        p g or p (g - delta)  -> split into highs and lows -> first sums  += times other rows
+ *               end of a panel: (merge the groups' partial sums) -> scale -> results, statistics of rows
+ *
+ * A group takes a run of cells of a member, and two groups share a multiprocessor. Its four warps have 16 rows each,
+ * and all of them copy cells: with a separate copying warp, threads would have too few registers. Each row of factors
+ * is scaled by a power of two of its largest number in a cell, so that two fp16 numbers hold 22 bits of them. If
+ * several groups share a panel, each stores partial sums, and the last one adds them up in order. Results that are not
+ * finite, or so small that fp16 has lost their bits, are recomputed in fp32.
  *
  * PRODUCTS: 3 if numbers are two fp16 numbers each; 1 with math = tf32. STAGES: cells in shared memory.
  *
@@ -31,27 +37,27 @@
 
 #define MULTIPLIERS 4               /* warps */
 #define THREADS     (32 * MULTIPLIERS)
-#define LOWS        (PRODUCTS == 3) /* rows are highs and lows */
+#define LOWS        (PRODUCTS == 3) /* rows are split into highs and lows */
 #define PARTS       (1 + LOWS)      /* tiles of a matrix */
-#define OWN         (2 * PARTS)     /* that stay for a panel; and that come with a cell */
+#define OWN         (2 * PARTS)     /* tiles that stay for a panel, and tiles of a cell */
 #define OUTS        32              /* sums of a thread for each of both results */
-#define RESTS       11              /* and what belongs to them, of two rows */
-#define PART        ((2 * OUTS + RESTS) * THREADS) /* floats that a group leaves of a panel */
+#define RESTS       11              /* and their statistics, for two rows */
+#define PART        ((2 * OUTS + RESTS) * THREADS) /* floats of a panel's partial sums */
 
 #include "line_kernels.h"
 #include "split_kernels.h"
 
 typedef struct cell_notes {
-    float own[2][SIDE], scales[2][SIDE]; /* of the own rows, and of those that come */
-    float most[SIDE], inverse[SIDE], delta[SIDE]; /* BY_COLUMNS: of the rows that come */
+    float own[2][SIDE], scales[2][SIDE]; /* of the own rows, and of the other rows */
+    float most[SIDE], inverse[SIDE], delta[SIDE]; /* BY_COLUMNS: of the other rows */
     cell_record cell;
-    int32 gathered, unused[3]; /* its tiles: by the threads */
+    int32 gathered, unused[3]; /* 1: threads gathered its tiles */
 } cell_notes;
 
 #define FULL(i)  (gates + 8 * (i))
 #define OWN_FULL (gates + 8 * STAGES)
 
-/* What the kernels of a call share. a and e: own rows; b and d: those that come. */
+/* Arguments shared by the kernels of a call. a and e: own rows; b and d: the other rows. */
 typedef struct problem {
     int64 rows, inner, width;
     const offset *offsets;
@@ -64,8 +70,8 @@ typedef struct problem {
     real scale, factor[2], beta;         /* factor: of both results */
 } problem;
 
-/* What a thread knows of its two rows: the sums (backward_kernels.h), the largest factor of each product, and whether
-   numbers have lost bits. */
+/* A thread's state of its two rows: the sums (backward_kernels.h), the largest factor of each product, and 1 if numbers
+   have lost bits. */
 typedef struct row_sums {
     float most[2], total[2], delta[2], top[2][2];
     int lost;
@@ -88,7 +94,8 @@ FUNCTION float plain_outer(const problem &p, int64 row, int64 other) {
     return plain_dot(p.e + row * p.e_stride, p.d + other * p.d_stride, p.width);
 }
 
-/* One number of a row of result `which`; by all lanes of a warp. The last three: of the row, unless BY_COLUMNS. */
+/* Computes one number of a row of result `which` in fp32; all lanes of a warp. The last three: of the row, unless
+   BY_COLUMNS. */
 FUNCTION float plain_result(const problem &p, int which, int64 row, int64 column, int lane, float most, float inverse, float delta) {
     const int64 end = p.offsets[row + 1];
     float result = 0;
@@ -113,7 +120,7 @@ FUNCTION void write_result(const problem &p, int which, int64 row, int64 column,
 
 /* ------------------------------------------------------------------------------------------ results */
 
-/* Partial sums of groups of a panel, in order: as one group would have them that had all of its cells. */
+/* Adds the groups' partial sums of a panel in order, as if one group had had all its cells. */
 FUNCTION void gather_parts(float *sums, row_sums &rows, const float *parts, int first_group, int last_group) {
 #pragma unroll
     for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
@@ -146,8 +153,8 @@ FUNCTION void leave_part(float *to, const float *sums, const row_sums &rows) {
     for (int i = 0; i < 2 * OUTS + RESTS; i++) to[i * THREADS] = i < 2 * OUTS ? sums[i] : rest[i - 2 * OUTS];
 }
 
-/* What a thread has of two rows of a result, a copy, since the sums are to stay in registers. Results that are not finite, or
-   smaller than `doubt` of their row, are computed again with the numbers of the row. */
+/* Writes a thread's part of two rows of a result; sums is a copy, so that the sums can stay in registers. Recomputes
+   results that are not finite, or smaller than `doubt` of their row, with the row's statistics. */
 NOINLINE void write_rows(const problem &p, int which, int64 row, int lane, const float *sums, const float *doubt, const float *most,
                          const float *inverse, const float *delta) {
     const int column = lane % 4 * 2;
@@ -186,7 +193,7 @@ NOINLINE void write_rows(const problem &p, int which, int64 row, int lane, const
     }
 }
 
-/* Rows whose panels have no cell. */
+/* Writes the rows of panels without cells. */
 FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, int item, float *stats, int64 filled) {
     for (int64 row = first_panel * SIDE + item; !BY_COLUMNS && row < end_panel * SIDE; row += THREADS)
         for (int i = 0; i < 3; i++) stats[i * filled + row] = 0;
@@ -196,7 +203,7 @@ FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, 
                 write_result(p, which, row, column, 0);
 }
 
-/* The sums of a panel become results; and the numbers of its rows. */
+/* Turns the sums of a panel into results, and stores the statistics of its rows. */
 FUNCTION void write_panel(const problem &p, int64 row, int lane, float *sums, row_sums &rows, float *stats,
                           int64 filled) {
     float inverse[2], delta[2], doubt[2][2];
@@ -233,24 +240,24 @@ FUNCTION void write_panel(const problem &p, int64 row, int lane, float *sums, ro
 
 /* ------------------------------------------------------------------------------------------ the kernel */
 
-/* Where cells come from: their notes, their tiles, and the shared memory that they go to. */
+/* The source of cells (notes and tiles), and their destination in shared memory. */
 typedef struct source {
     const int64 *records;
     const index *lists;
     const int32 *together;
-    const float *own_scales, *scales, *stats; /* of both matrices; numbers of the rows */
+    const float *own_scales, *scales, *stats; /* of both matrices; statistics of the rows */
     const char *own_split, *split;
     int64 own_filled, filled;
-    uint32 stages, own; /* where tiles go */
+    uint32 stages, own; /* destination of tiles */
     cell_notes *notes;
     uint32 gates;
 } source;
 
-/* What a thread needs to know of a cell before it copies it: its columns are read one cell ahead, what these depend on two. */
+/* A thread's data about a cell, loaded ahead of its copies: columns one cell ahead, their addresses two cells ahead. */
 typedef struct ahead {
     int64 panel;
-    int32 start;                      /* the first of neighbouring columns; -1: gathered */
-    uint32 described, columns[LINES]; /* columns of this thread: to describe, and to copy */
+    int32 start;                      /* the first of contiguous columns; -1: gathered */
+    uint32 described, columns[LINES]; /* columns of this thread: for the notes, and to copy */
 } ahead;
 
 FUNCTION void load_columns(ahead &cell, const next_record &record, const source &from, int item) {
@@ -262,7 +269,7 @@ FUNCTION void load_columns(ahead &cell, const next_record &record, const source 
     for (int i = 0; i < LINES; i++) cell.columns[i] = (uint32)from.lists[record.list + min(item / 8 + AT_A_TIME * i, record.last)];
 }
 
-/* Begins to copy a cell; all threads. */
+/* Starts to copy a cell; called by all threads. */
 FUNCTION void copy_cell(const ahead &cell, const source &from, int c, int stage, int item) {
     cell_notes *const into = from.notes + stage;
     const uint32 gate = from.gates + 8 * stage, to = from.stages + stage * (OWN * TILE);
@@ -271,7 +278,7 @@ FUNCTION void copy_cell(const ahead &cell, const source &from, int c, int stage,
         into->gathered = gathered;
         gate_expect(gate, 2 * 4 * SIDE + sizeof(cell_record) + (gathered ? 0 : (2 + 3 * BY_COLUMNS) * 4 * SIDE + OWN * TILE));
     }
-    /* bulk copies are begun by one thread of each warp, so that none is much later than the others */
+    /* one thread of each warp starts bulk copies, so that no warp falls behind */
     copy_together(shared_address(&into->cell), from.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate, item, THREADS);
     for (int i = 0; i < 2; i++) {
         const int by = item ^ 32 * i;
@@ -303,7 +310,7 @@ FUNCTION void copy_cell(const ahead &cell, const source &from, int c, int stage,
     gate_arrive_with_copies(gate);
 }
 
-/* Begins to copy the own rows of a panel; all threads. */
+/* Starts to copy the own rows of a panel; called by all threads. */
 FUNCTION void copy_own(const source &from, int64 panel, int item) {
     const uint32 gate = from.gates + 8 * STAGES;
     if (BULK && item > 0) return;
@@ -314,7 +321,7 @@ FUNCTION void copy_own(const source &from, int64 panel, int item) {
     if (!BULK) gate_arrive_with_copies(gate);
 }
 
-/* Scores of the cell, or outer products, that are not finite or that fp16 has too few bits for, computed again. */
+/* Recomputes the cell's scores, or outer products, that are not finite or have too few bits in fp16. */
 NOINLINE void again_out_of_line(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
                             int row_in, int lane) {
     uint32 again = 0;
@@ -335,7 +342,7 @@ NOINLINE void again_out_of_line(float *x, const problem &p, int outer, uint32 wa
     }
 }
 
-/* The same with a copy, since scores are to stay in registers. */
+/* The same on a copy, so that scores can stay in registers. */
 FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
                             int row_in, int lane) {
     float copy[32];
@@ -387,7 +394,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
     if (begin + STAGES < end) load_mixed_record(record, from.records, from.together, begin + STAGES);
     turn stage = {0, 0};
     uint32 own_passed = 0;
-    int fresh = 1; /* a panel begins */
+    int fresh = 1; /* fresh: a panel begins */
     float sums[2 * OUTS];
     row_sums of;
     begin_rows(of);
@@ -396,7 +403,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
 #pragma unroll 1
     for (int c = begin; c < end; c++) {
         const uint32 wanted = masks[(int64)c * (2 * SIDE) + LOCAL_ID];
-        __syncthreads(); /* all are done with the cell before, whose place the next one takes */
+        __syncthreads(); /* the previous cell's stage is free */
         if (c + STAGES - 1 < end) {
             copy_cell(next, from, c + STAGES - 1, stage.place == 0 ? STAGES - 1 : stage.place - 1, LOCAL_ID);
             if (c + STAGES < end) load_columns(next, record, from, LOCAL_ID);
@@ -432,21 +439,21 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
         const int64 panel = noted->cell.panel, next_panel = noted->cell.next_panel;
         fresh = panel != next_panel;
         if (fresh && c + 1 < end) {
-            __syncthreads(); /* all are done with the own rows */
+            __syncthreads(); /* the own rows are no longer needed */
             copy_own(from, next_panel, LOCAL_ID);
         }
 
-        /* scores times the scale of their row, and outer products likewise */
+        /* scales the scores and outer products of each row */
         float row_factors[2], own_second[2];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            row_factors[i] = fmaxf(fabsf(noted->own[0][row_in + 8 * i]) * in_log2, 0x1p-120f); /* not 0, which infinity would be multiplied by */
+            row_factors[i] = fmaxf(fabsf(noted->own[0][row_in + 8 * i]) * in_log2, 0x1p-120f); /* not 0: 0 * infinity is NaN */
             own_second[i] = noted->own[1][row_in + 8 * i];
         }
         uint32 marks = 0;
         int lost = 0;
 #pragma unroll
-        for (int i = 0; i < 2; i++) { /* as bits what is negative, not a number or large is above 2^40 */
+        for (int i = 0; i < 2; i++) { /* compared as bits, negative numbers and NaN are above 2^40 */
             const float2 two = *(const float2 *)(noted->scales[i] + 2 * lane), own = *(const float2 *)(noted->own[i] + 2 * lane);
             marks = max(max(marks, max(bits_of_float(two.x), bits_of_float(two.y))), max(bits_of_float(own.x), bits_of_float(own.y)));
             lost |= bits_of_float(two.x) > 0x7f800000u || bits_of_float(two.y) > 0x7f800000u;
@@ -497,7 +504,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
         }
         split_factors(x, one, highs[1], lows[1], back[1], of.top[1]);
 #else
-        /* exponentials are 1 at most: the largest scale bounds the second product's factors */
+        /* exponentials are at most 1, so the largest scale bounds the second product's factors */
         float largest_by = fmaxf(fabsf(noted->scales[0][lane]), fabsf(noted->scales[0][lane + 32]));
         largest_by = float_of_bits(__reduce_max_sync(0xffffffffu, bits_of_float(largest_by)));
         const float by_halves = to_halves(largest_by, back[1][0]);
@@ -512,7 +519,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
             largest = fmaxf(of.most[half], largest * row_factors[half]);
             const float against = largest == -INFINITY ? 0 : largest, factor = power_of_two(of.most[half] - against);
             of.most[half] = largest;
-            if (__any_sync(0xffffffffu, factor != 1)) { /* seldom but in a row's first cells */
+            if (__any_sync(0xffffffffu, factor != 1)) { /* rare after a row's first cells */
                 of.total[half] *= factor;
                 of.delta[half] *= factor;
                 of.top[0][half] *= factor;
@@ -574,7 +581,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
                 of.total[i] += __shfl_xor_sync(0xffffffffu, of.total[i], other);
                 of.delta[i] += __shfl_xor_sync(0xffffffffu, of.delta[i], other);
             }
-        int mine = 1; /* to write */
+        int mine = 1; /* 1: this warp writes the result */
         if (BY_COLUMNS) of.most[0] = of.most[1] = 0;
         if (!whole || from_before) { /* groups share the panel */
             const int first_group = group_of_cell(panel_begins, each, more), last_group = group_of_cell(panel_ends, each, more);

@@ -1,23 +1,28 @@
 /*
  * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores of compute capability 9.0, with the accuracy of
- * fp32, for K or L of more than 64, up to 128: as backward_wgmma.cu computes them for shorter rows, from rows that
- * split_rows.cu has split into two fp16 numbers each, in the launches of backward_narrow.cu.
+ * fp32, for K or L of more than 64, up to 128. It has the arithmetic of backward_wgmma.cu, on rows that split_rows.cu
+ * has split into two fp16 numbers each, and the launches of backward_narrow.cu:
  *
  *   PASS = 0 (SUMS)     by rows: the logarithm of the sum of exponentials of each row, and delta_i = sum p g
  *   PASS = 1 (ROWS)     by rows: dA_i = scale sum p (g - delta_i) B_j
  *   PASS = 2 (FIRST)    by columns: dB_j = scale sum p (g - delta_i) A_i
  *   PASS = 3 (SECOND)   by columns: dD_j = sum p dE_i
  *
- * A cell and the own rows take all of a multiprocessor's shared memory but little, so that one group has it. It has two
- * halves of four warps. Both have all 64 own rows, and each half of the cell's columns; their sums are added up when a
- * panel ends. What is not finite, or too small for what fp16 keeps of rows with very small numbers, is computed again in
- * fp32.
+ *   all warps   copy the other rows of cell c + STAGES - 1 (cp.async)  -->  a stage of the ring
+ *   each half   cell c, 32 columns:  x = A B', g = dE D'  -> scale, mask
+ *                   SUMS:     online softmax -> most, total, delta
+ *                   others:   p (g - delta), or p  -> split into highs and lows -> sums += times other rows
+ *               end of a panel: add both halves -> (merge the groups' partial sums) -> scale -> result
  *
- * Each launch moves, for each cell, the 64 split rows that come of two matrices, 4 bytes a number, and 512 bytes of masks;
- * and for each panel its own split rows and results. The right choice for such K and L where the forward call goes by
- * cells: about one score in ten of them or more.
+ * A cell and the own rows take nearly all of a multiprocessor's shared memory, so one group is resident. It has two
+ * halves of four warps. Both have all 64 own rows, and each has half of the cell's columns; their sums are added at the
+ * end of a panel. Results that are not finite, or so small that fp16 has lost their bits, are recomputed in fp32.
  *
- * INNER_TILES, WIDTH_TILES: of 64 numbers of K and L. STAGES: cells in shared memory.
+ * Each launch moves, for each cell, 64 other rows of two matrices, split, 4 bytes per number, and 512 bytes of masks;
+ * and for each panel its own split rows and results. The right choice for such K and L if the forward call goes by
+ * cells: if about one score in ten of them or more is wanted.
+ *
+ * INNER_TILES, WIDTH_TILES: K and L in tiles of 64 numbers. STAGES: cells in shared memory.
  */
 #include "simt.h"
 #include "tensor_cores.h"
@@ -32,7 +37,7 @@
 #define WARPS   4 /* of a half */
 #define PER     (32 * WARPS)
 #define THREADS (2 * PER)
-#define WANTED  16                     /* numbers of a thread: of two rows of 32 columns */
+#define WANTED  16                     /* numbers of a thread: two rows of 32 columns */
 
 #define BY_COLUMNS (PASS >= FIRST)
 #define NEEDS_G    (PASS != SECOND)
@@ -40,21 +45,21 @@
 #define CELL_TILES (2 * (INNER_TILES + WIDTH_TILES))
 #define OWN_TILES  (2 * (INNER_TILES + NEEDS_G * WIDTH_TILES))
 #define OUT_TILES  (PASS == SUMS ? 0 : RESULT ? WIDTH_TILES : INNER_TILES)
-#define OUTS       (PASS == SUMS ? 6 : 32 * OUT_TILES) /* of a thread */
-#define RESTS      3                                   /* and what belongs to them: the largest factors, whether bits are lost */
-#define PART       ((OUTS + RESTS) * PER)              /* floats that a group leaves of a panel */
-#define MERGED     (32 + RESTS)                        /* that a thread of one half hands to the other at a time */
+#define OUTS       (PASS == SUMS ? 6 : 32 * OUT_TILES) /* sums of a thread */
+#define RESTS      3                                   /* and statistics: largest factors, 1 if bits are lost */
+#define PART       ((OUTS + RESTS) * PER)              /* floats of a panel's partial sums */
+#define MERGED     (32 + RESTS)                        /* floats that a thread hands to the other half */
 
 #include "line_kernels.h"
 #include "split_kernels.h"
 
-/* Of the rows that come. */
+/* Notes of the other rows of a cell. */
 typedef struct cell_notes {
     float scales[2][SIDE];
     float2 stats[SIDE]; /* BY_COLUMNS */
 } cell_notes;
 
-/* What the kernels of a call share. a and e: own rows; b and d: those that come. stats: of all rows of S. */
+/* Arguments shared by the kernels of a call. a and e: own rows; b and d: the other rows. stats: of all rows of S. */
 typedef struct problem {
     int64 rows, others, inner, width;
     const offset *offsets;
@@ -78,7 +83,7 @@ FUNCTION float plain_outer(const problem &p, int64 row, int64 other) {
     return plain_dot(p.e + row * p.e_stride, p.d + other * p.d_stride, p.width);
 }
 
-/* One number of a row's result; by all lanes of a warp. */
+/* Computes one number of a row's result in fp32; all lanes of a warp. */
 FUNCTION float plain_result(const problem &p, int64 row, int64 column, int lane) {
     const int64 end = p.offsets[row + 1];
     float result = 0;
@@ -101,7 +106,7 @@ FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
     *at = output_of(p.beta == 0 ? scaled : scaled + p.beta * real_of_output(*at));
 }
 
-/* Scores of half a cell, or outer products, that are not finite or that fp16 has too few bits for, computed again. */
+/* Recomputes scores of half a cell, or outer products, that are not finite or have too few bits in fp16. */
 NOINLINE void again_out_of_line(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists,
                                 int64 list, int last, int first_column, const float *own, int64 row, int lane) {
     uint32 again = 0;
@@ -122,7 +127,7 @@ NOINLINE void again_out_of_line(float *x, const problem &p, int outer, uint32 wa
     }
 }
 
-/* The same with copies, since scores are to stay in registers. */
+/* The same on copies, so that scores can stay in registers. */
 FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists,
                             int64 list, int last, int first_column, const float *own, int64 row, int lane) {
     float copy[WANTED];
@@ -136,8 +141,8 @@ FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted
 
 /* ------------------------------------------------------------------------------------------ results */
 
-/* What a thread has of two rows of a tile of the result. What is not finite, or smaller than `doubt` of its row, is
-   computed again. */
+/* Writes a thread's part of two rows of a result's tile. Recomputes numbers that are not finite, or smaller than
+   `doubt` of their row. */
 NOINLINE void write_tile(const problem &p, int tile, const float *sums, const float *doubt, int64 row, int lane) {
     const int64 columns = RESULT ? p.width : p.inner;
     uint32 again = 0;
@@ -162,7 +167,7 @@ NOINLINE void write_tile(const problem &p, int tile, const float *sums, const fl
     }
 }
 
-/* The same in pairs, where nothing is unusual. */
+/* The same in pairs, for the usual case. */
 FUNCTION void write_rows(const problem &p, const float *sums, const float *top, int lost, int64 row, int lane) {
     const int64 columns = RESULT ? p.width : p.inner;
     const uint64 pair = 2 * sizeof(output);
@@ -188,7 +193,7 @@ FUNCTION void write_rows(const problem &p, const float *sums, const float *top, 
     }
 }
 
-/* Rows whose panels have no cell. */
+/* Writes the rows of panels without cells. */
 FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, int64 end_panel, int item) {
     if (PASS == SUMS) {
         for (int64 row = first_panel * SIDE + item; row < end_panel * SIDE; row += THREADS) stats[row] = make_float2(INFINITY, 0);
@@ -200,7 +205,7 @@ FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, in
 
 /* ------------------------------------------------------------------------------------------ rows' sums */
 
-/* What a thread knows of its two rows: the sums (backward_kernels.h), the largest factor, and whether numbers have lost
+/* A thread's state of its two rows: the sums (backward_kernels.h), the largest factor, and 1 if numbers have lost
    bits. */
 typedef struct row_sums {
     float most[2], total[2], delta[2], top[2];
@@ -214,7 +219,7 @@ FUNCTION void begin_rows(row_sums &rows) {
     for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = rows.top[i] = 0;
 }
 
-/* Adds half a cell: scores, -infinity where S has none; outer products, there 0. */
+/* Adds half a cell (online softmax). x: scores, -infinity outside S; g: outer products, 0 outside S. */
 FUNCTION void add_cell(row_sums &rows, const float *x, const float *g) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -238,7 +243,7 @@ FUNCTION void add_cell(row_sums &rows, const float *x, const float *g) {
 
 /* ------------------------------------------------------------------------------------------ copying */
 
-/* Lines of split rows, one tile of all rows after another; and the rows' numbers. */
+/* A matrix of split rows, one tile of all rows after another; and the rows' statistics. */
 typedef struct source {
     const char *split;
     const float *scales;
@@ -246,9 +251,9 @@ typedef struct source {
     int64 filled;
 } source;
 
-#define ALL_ROWS ((int64)1 << 32) /* those beyond the last row are there, as zeros */
+#define ALL_ROWS ((int64)1 << 32) /* rows beyond the last exist, as zeros */
 
-/* Begins to copy a thread's lines, which are those of `rows`. */
+/* Starts to copy a thread's lines, of the given `rows`. */
 FUNCTION void copy_tiles(uint32 to, const source &from, int tiles, const uint32 *rows, int item) {
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
@@ -278,7 +283,7 @@ FUNCTION void copy_own(uint32 to, const source &from, int64 panel, int item) {
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
-/* 64 own rows by 32 that come, in tiles of highs and lows. */
+/* Multiplies 64 own rows by 32 other rows, in tiles of highs and lows. */
 FUNCTION void begin_dots(float *sum, float *crossed, uint64 own, uint64 other, int tiles) {
 #pragma unroll
     for (int tile = 0; tile < 2 * tiles; tile += 2)
@@ -299,7 +304,7 @@ FUNCTION void add_small(float *sum, float *crossed) {
     PRODUCTS_PIN(sum, WANTED);
 }
 
-/* Factors of 64 own rows and 32 that come, as two fp16 numbers each. */
+/* Splits the factors of 64 own rows and 32 other rows into two fp16 numbers each. */
 FUNCTION void split_half(const float *x, uint32 *highs, uint32 *lows, float *back, float *top) {
     float by[2];
 #pragma unroll
@@ -316,7 +321,7 @@ FUNCTION void split_half(const float *x, uint32 *highs, uint32 *lows, float *bac
     for (int i = 0; i < WANTED; i += 2) split_two(x[i] * by[i / 2 % 2], x[i + 1] * by[i / 2 % 2], highs[i / 2], lows[i / 2]);
 }
 
-/* Adds the factors times the tiles at y, the small products first. */
+/* Adds the factors times the tiles at y, small products first. */
 FUNCTION void add_products(float *sums, const uint32 *highs, const uint32 *lows, const float *back, uint64 y) {
 #pragma unroll
     for (int small = 1; small >= 0; small--) {
@@ -373,7 +378,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
     uint32 coming[LINES]; /* rows of the cell that is copied next */
     copy_own(own, own_rows, all[begin].panel, item);
 #pragma unroll
-    for (int i = 0; i < STAGES; i++) { /* the last cell is not copied yet */
+    for (int i = 0; i < STAGES; i++) { /* the last cell is copied in the loop */
         if (begin + i < end) {
             load_mixed_record(record, records, together, begin + i);
             load_rows(coming, record, lists, ALL_ROWS, item);
@@ -382,7 +387,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
         if (i < STAGES - 1) copies_commit();
     }
     if (begin + STAGES < end) load_mixed_record(record, records, together, begin + STAGES);
-    int stage = 0, fresh = 1; /* a panel begins */
+    int stage = 0, fresh = 1; /* fresh: a panel begins */
     float sums[OUTS], own_by[2][2], lse[2], delta[2];
     row_sums of;
     begin_rows(of);
@@ -397,7 +402,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
         else
             COPIES_WAIT(STAGES - 2);
         proxies_meet();
-        __syncthreads(); /* all have their copies, and are done with the cell before, whose place the next one takes */
+        __syncthreads(); /* all copies have arrived, and the previous cell's stage is free */
         if (c + STAGES - 1 < end) {
             const int place = stage == 0 ? STAGES - 1 : stage - 1;
             copy_cell(first_stage + place * (CELL_TILES * TILE), notes + place, from, coming, item);
@@ -434,12 +439,12 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
         }
         fresh = panel != next_panel;
         if (fresh && c + 1 < end) {
-            __syncthreads(); /* all are done with the own rows */
+            __syncthreads(); /* the own rows are no longer needed */
             copy_own(own, own_rows, next_panel, item);
             copies_commit();
         }
 
-        uint32 marks = 0; /* as bits what is negative, not a number or large is above 2^40 */
+        uint32 marks = 0; /* compared as bits, negative numbers and NaN are above 2^40 */
         int lost = 0;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -495,7 +500,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
         const int whole = fresh, from_before = panel == panel_before;
         stage = stage + 1 == STAGES ? 0 : stage + 1;
         if (!whole && c + 1 < end) continue;
-        /* the second half hands over what it has */
+        /* the second half hands its sums to the first */
 #if PASS == SUMS
         merge_lanes(of);
         if (second_half)
@@ -526,7 +531,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
         }
 #endif
         if (!second_half) {
-            int mine = PASS == SUMS || panel * SIDE + warp * 16 < rows; /* to write */
+            int mine = PASS == SUMS || panel * SIDE + warp * 16 < rows; /* 1: this warp writes the result */
             if (mine && (!whole || from_before)) { /* groups share the panel */
                 const int first_group = group_of_cell(all[c].first_cell, each, more), last_group = group_of_cell(all[c].end_cell - 1, each, more);
                 float *const to = partials + (int64)(2 * GROUP_X + !from_before) * PART + item;

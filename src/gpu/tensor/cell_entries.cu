@@ -1,7 +1,7 @@
 /*
- * Describes cells of `side` rows (128 or 64) and 128 or 64 columns (1 << `shift`) for sddmm_wgmma.cu and spmm_wgmma.cu:
- * a record; the entries row by row, 16 bits each; and for each row the offset from an entry's number in the cell to its
- * place in S, whose columns are sorted within rows.
+ * Builds the description of cells of `side` rows (128 or 64) and 128 or 64 columns (1 << `shift`) for sddmm_wgmma.cu
+ * and spmm_wgmma.cu: a record; the entries row by row, 16 bits each; and for each row the offset from an entry's number
+ * in the cell to its place in S, whose columns are sorted within rows.
  *
  * There are two kinds of cells. Gathered cells have columns that occur in a panel; they are made from the index of
  * panels. Aligned cells have neighbouring columns, for panels that use nearly all columns; they are made from S itself,
@@ -12,13 +12,13 @@
 
 #define SIDE_MOST 128
 
-/* An entry: row and column; of cells of 64 columns the byte in a tile of halves whose 16-byte pieces are exchanged as
-   products want them (operand_of in hopper.h). */
+/* Packs an entry: row and column. For cells of 64 columns it is the byte offset in a swizzled tile of halves, as
+   products read it (operand_of in hopper.h). */
 FUNCTION ushort entry_of(int row, int column, int shift) {
     return (ushort)(shift == 6 ? row << 7 | (column ^ (row & 7) << 3) << 1 : row << 7 | column);
 }
 
-/* Sums of what rows have, each with those before it. All of the group come here, after a barrier. */
+/* Inclusive prefix sum over the rows. All of the group call it, after a barrier. */
 FUNCTION void sum_up(LOCAL int32 *sums, int row, int side) {
     for (int step = 1; step < side; step *= 2) {
         const int32 other = row < side && row >= step ? sums[row - step] : 0;
@@ -28,7 +28,7 @@ FUNCTION void sum_up(LOCAL int32 *sums, int row, int side) {
     }
 }
 
-/* The row of a panel that has nonzero t. */
+/* Binary search: the row of a panel that has nonzero t. */
 FUNCTION int row_of(int64 t, const offset *offsets, int64 first_row, int64 rows, int side) {
     int low = 0, high = (int)min64(side, rows - first_row);
     while (low + 1 < high) {
@@ -41,7 +41,8 @@ FUNCTION int row_of(int64 t, const offset *offsets, int64 first_row, int64 rows,
     return low;
 }
 
-/* A group a cell of the index of panels (structure/panel_index.h), a work-item an entry. */
+/* Builds gathered cells from the index of panels (structure/panel_index.h): one group per cell, one work-item per
+   entry. */
 KERNEL gathered_records(IN(int64, cells), IN(int64, begins), IN(offset, order), IN(index, within), IN(int64, starts),
                         IN(offset, offsets), int64 rows, int32 side, int32 shift, OUT(int64, records), OUT(index, row_offsets),
                         OUT(ushort, entries)) {
@@ -68,8 +69,8 @@ KERNEL gathered_records(IN(int64, cells), IN(int64, begins), IN(offset, order), 
     }
 }
 
-/* begins[(panel * (tiles + 1) + tile) * side + row]: nonzeros of the row before the tile. A warp a row, those that fill
-   the last panel up included. */
+/* begins[(panel * (tiles + 1) + tile) * side + row]: nonzeros of the row before the tile. One warp per row, including
+   the rows that pad the last panel. */
 KERNEL tile_begins(int64 rows, int64 panels, int64 tiles, int32 side, int32 shift, IN(offset, offsets), IN(index, columns), OUT(int32, begins)) {
     for (int64 r = (GROUP_X * GROUP + LOCAL_ID) / 32; r < panels * side; r += GROUPS_X * GROUP / 32) {
         int32 *const to = begins + r / side * (tiles + 1) * side + r % side;
@@ -85,7 +86,8 @@ KERNEL tile_begins(int64 rows, int64 panels, int64 tiles, int32 side, int32 shif
     }
 }
 
-/* A group a cell, with a work-item a row. counts[cell]: entries; one more for the end of their sums. */
+/* Builds aligned cells: one group per cell, one work-item per row. counts[cell]: entries; one more for the prefix sum's
+   end. */
 KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 side, int32 shift, IN(offset, offsets), IN(int32, begins),
                     OUT(int64, records), OUT(index, row_offsets), OUT(int64, counts)) {
     SHARED(int32, sums, SIDE_MOST);
@@ -120,7 +122,7 @@ KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 sid
     }
 }
 
-/* A group a cell, its warps rows in turn. counts: summed up. */
+/* Fills the entries: one group per cell, whose warps take rows in turn. counts: prefix sums. */
 KERNEL tile_entries(int64 rows, int64 tiles, int32 side, int32 shift, IN(offset, offsets), IN(index, columns), IN(int32, begins),
                     IN(index, row_offsets), IN(int64, counts), OUT(int64, records), OUT(ushort, entries)) {
     const int64 c = GROUP_X, panel = c / tiles, tile = c % tiles;
@@ -134,10 +136,10 @@ KERNEL tile_entries(int64 rows, int64 tiles, int32 side, int32 shift, IN(offset,
     }
 }
 
-/* Cells of 64 rows and columns as bits. For each thread of the four warps that hold products of 64 x 64 (hopper.h) a word:
-   bit i that product i is wanted. For each row two words, that of column 0 the lowest bit, and where in S its first
-   entry is: both only if `by_rows`. together[cell]: the first of its columns, a multiple of eight, where these are neighbours within `filled`; else -1.
-   A group a cell. */
+/* Bit masks of cells of 64 x 64. For each thread of the four warps that hold the products (hopper.h), a word: bit i:
+   product i is wanted. If `by_rows`, also for each row two words (column 0 is the lowest bit), and the place in S of
+   its first entry. together[cell]: its first column, a multiple of eight, if its columns are contiguous within
+   `filled`; else -1. One group per cell. */
 #define MASKED 64
 KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 aligned, int64 filled,
                   OUT(uint32, masks), int32 by_rows, OUT(uint32, row_masks), OUT(index, firsts), OUT(int32, together)) {
@@ -145,7 +147,7 @@ KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets
     SHARED(uint32, words, MASKED * 2);
     SHARED(int32, sums, MASKED);
     const cell_record *const record = (const cell_record *)records + GROUP_X;
-    const int item = LOCAL_ID, first_row = item / 32 * 16 + item % 32 / 4; /* of a thread's products */
+    const int item = LOCAL_ID, first_row = item / 32 * 16 + item % 32 / 4; /* first row of a thread's products */
     int32 count = 0;
     uint32 mask = 0;
     const int64 start = aligned ? record->list : (int64)lists[record->list];
@@ -154,7 +156,7 @@ KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets
     group_barrier();
     if (!aligned && item <= record->last && (int64)lists[record->list + item] != start + item) scattered[0] = 1;
     for (int i = item; i < record->begins[8]; i += GROUP) {
-        const ushort entry = entries[record->entries + i]; /* row << 7, and a column as entry_of has it */
+        const ushort entry = entries[record->entries + i]; /* row << 7, and a column as packed by entry_of */
         const int row = entry >> 7, column = (entry >> 1 & 63) ^ (row & 7) << 3;
         atomic_or_shared(words + row * 2 + column / 32, (uint32)1 << column % 32);
     }

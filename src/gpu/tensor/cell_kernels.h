@@ -1,20 +1,19 @@
 /*
- * Shared by the kernels of cells: what cell_entries.cu writes for each cell, and how groups share
- * cells.
+ * Shared by the kernels of cells: the records that cell_entries.cu writes, and how groups share cells.
  */
 typedef struct cell_record {
-    int64 entries, list;        /* where its entries and its columns begin */
-    int64 panel, next_panel;    /* its panel, and that of the next cell */
-    int32 begins[8 + 1];        /* of the entries of 16 rows each, counted from `entries`; and the end */
-    int32 last;                 /* of its columns */
+    int64 entries, list;        /* begin of its entries and of its columns */
+    int64 panel, next_panel;    /* its panel, and the next cell's */
+    int32 begins[8 + 1];        /* of the entries of each 16 rows, relative to `entries`; and the end */
+    int32 last;                 /* the last of its columns */
     int32 first_cell, end_cell; /* of the panel */
 } cell_record;
 
-/* What a thread reads of a cell ahead of its copies: the cell's columns and rows depend on it. */
+/* A thread's data about a cell, loaded ahead of its copies: the addresses of columns and rows depend on it. */
 typedef struct next_record {
     int64 panel, list, entries;
-    int32 last, count; /* of its columns, the last; of its entries */
-    int32 start;       /* the first of neighbouring columns; -1: gathered */
+    int32 last, count; /* last column; number of entries */
+    int32 start;       /* the first of contiguous columns; -1: gathered */
 } next_record;
 
 FUNCTION void load_record(next_record &record, const int64 *records, int64 c) {
@@ -26,23 +25,23 @@ FUNCTION void load_record(next_record &record, const int64 *records, int64 c) {
     record.count = at->begins[8];
 }
 
-/* The same where cells of neighbouring columns and gathered ones are mixed. */
+/* The same for a mix of aligned and gathered cells. */
 FUNCTION void load_mixed_record(next_record &record, const int64 *records, const int32 *together, int64 c) {
     record.start = together[c];
     load_record(record, records, c);
 }
 
-/* The first cell of group g: all have `each`, and the first few one more. */
+/* The first cell of group g: each group has `each` cells, the first `more` groups one more. */
 FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, more); }
 
-/* The group that has a cell. */
+/* The group that has cell c. */
 FUNCTION int group_of_cell(int c, int each, int more) {
     const int larger = more * (each + 1);
     return c < larger ? c / (each + 1) : more + (c - larger) / each;
 }
 
-/* Where the cells of a group begin. Panels of no more cells than a group has are not shared: they go to the group that
-   has most of one. */
+/* First cell of a group. Panels of at most `each` cells are not shared: they belong to the group that has most of the
+   panel. */
 FUNCTION int begin_of(const cell_record *cells, int group, int each, int more) {
     const int at = first_cell(group, each, more);
     if (at == 0 || at == first_cell((int)GROUPS_X, each, more)) return at;
@@ -50,14 +49,14 @@ FUNCTION int begin_of(const cell_record *cells, int group, int each, int more) {
     return end - first > each ? at : at - first < end - at ? first : end;
 }
 
-/* A panel whose cells several groups have: group `first` the first of them, `last` the last. */
+/* A panel whose cells several groups have: groups `first` to `last`. */
 typedef struct panel_parts {
     int64 panel;
     int first, last;
 } panel_parts;
 
-/* That of the place where the cells of `group` end and those of the next begin; first = -1 where no panel goes over it,
-   or one that began in a group before. */
+/* The panel that crosses the boundary between `group` and the next; first = -1 if none does, or if it began before
+   `group`. */
 FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, int more) {
     const int before = first_cell(group, each, more), at = first_cell(group + 1, each, more);
     const int begin = cells[at].first_cell, end = cells[at].end_cell;
@@ -66,8 +65,8 @@ FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, i
     return parts;
 }
 
-/* The next number that all lanes of a warp compute again together: the first lane that has a bit in `again`, and
-   its lowest. lane = -1: none has. */
+/* The next number for all lanes of a warp to recompute together: the first lane with a bit in `again`, and its lowest
+   bit. lane = -1: none. */
 typedef struct asked {
     int lane, number;
 } asked;
@@ -87,7 +86,7 @@ FUNCTION float sum_of_warp(float x) {
     return x;
 }
 
-/* Two neighbours of the result, at an address that is a multiple of both. */
+/* Writes two adjacent results, at an address aligned to both. */
 FUNCTION void write_pair(output *at, float x, float y) {
 #if OUTPUT == 32
     *(float2 *)at = make_float2(x, y);
@@ -103,15 +102,15 @@ FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
 }
 
 #define LOG2_E     1.44269504f
-#define LOG2_E_LOW 1.92596303e-8f /* what LOG2_E lacks */
+#define LOG2_E_LOW 1.92596303e-8f /* LOG2_E minus its fp32 value */
 FUNCTION float power_of_two(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
-/* Sums of exponentials relative to `most` and to `other` come to be relative to the larger one, which `most` becomes:
-   what the former and the latter are then times. */
+/* Online softmax: replaces `most` by the larger of `most` and `other`, and returns the factors that rescale the sums
+   relative to each. */
 FUNCTION void take_larger(float &most, float other, float &before, float &factor) {
     const float largest = fmaxf(most, other), against = largest == -INFINITY ? 0 : largest;
     before = power_of_two(most - against);
@@ -119,30 +118,30 @@ FUNCTION void take_larger(float &most, float other, float &before, float &factor
     most = largest;
 }
 
-/* A kernel whose launch is `early` begins while the launch before it ends. Here it waits until that has ended, and from
-   here on it sees what that wrote. */
+/* Programmatic dependent launch: an `early` launch begins while the previous one ends. This waits until the previous
+   launch has ended and its writes are visible. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900 /* no launch is */
 FUNCTION void wait_for_last_launch(void) {}
 FUNCTION void let_next_launch_begin(void) {}
 #else
 FUNCTION void wait_for_last_launch(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-/* The next launch may begin, if it is `early`, when all groups have come here. */
+/* Lets an `early` next launch begin once all groups have come here. */
 FUNCTION void let_next_launch_begin(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 #endif
 
-/* Other threads of the device see what this thread has written before what it writes next. */
+/* Orders this thread's earlier writes before its later ones for the whole device. */
 FUNCTION void fence_of_device(void) { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-/* Times K: smaller products show what fp16 has not kept of rows with small numbers, whose scales are negative. */
+/* Times K: products below this may show the bits that fp16 has lost, in rows with small numbers (negative scales). */
 #define DOUBT (ELEMENT == 32 ? 8.0f : 0x1p14f)
 
-/* The operand of hopper.h so many bytes further. */
+/* The operand `bytes` further. */
 FUNCTION uint64 operand_after(uint64 first, int bytes) {
     return (first & 0xffffffff00000000u) | (uint32)((uint32)first + (bytes >> 4));
 }
 
-/* A warp has left its part of a panel that several groups share: whether it is the last of them, after `others`. If so,
-   it sees the parts of all. */
+/* Called by a warp that has stored its part of a shared panel. Returns 1 if it is the last one, after `others`; then it
+   sees all parts. */
 FUNCTION int arrives_last(int32 *arrived, int others, int lane) {
     int last = 0;
     fence_of_device();

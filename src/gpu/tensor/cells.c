@@ -46,7 +46,7 @@ static void release_masked(const tamis_prepared *p, tamis_gpu_tensor_cells *cell
     cells->row_offsets = cells->entries = NULL;
 }
 
-/* Cells of the columns that a panel has, some at a time. */
+/* Builds gathered cells: some of the columns that a panel has, at a time. */
 static tamis_status gather_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     tamis_status status = TAMIS_OK;
     const tamis_problem *const problem = &p->problem;
@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-/* Memory while aligned cells are made. */
+/* Temporary memory for building aligned cells. */
 typedef struct tiling {
     int64_t panels, tiles;
     void *begins, *counts, *scratch;
@@ -103,7 +103,7 @@ static tamis_status fill_tiles(tamis_prepared *p, tamis_gpu_tensor_cells *to, co
                             tamis_gpu_memory("records", to->records), tamis_gpu_memory("entries", to->entries)));
 }
 
-/* Cells of neighbouring columns: nothing comes to the host. */
+/* Builds aligned cells: nothing is copied to the host. */
 static tamis_status align_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     tamis_status status = TAMIS_OK;
     const tamis_problem *const problem = &p->problem;
@@ -127,13 +127,13 @@ done:
     return status;
 }
 
-/* A list of them would save little, and tiles that lie together are copied by the bulk. */
+/* True if panels use nearly all columns: a list would save little, and contiguous tiles are copied in bulk. */
 bool tamis_gpu_cells_align(const tamis_problem *problem) {
     const double cells = (double)panels_of(problem, 128) * (double)problem->cols;
     return problem->evidence->panel_fresh[0] * (double)problem->nnz > 0.8 * cells;
 }
 
-/* Cells of 64 rows: halves of panels have as much less in common as panels of 128 rows have beside those of 256. */
+/* For cells of 64 rows: assumes that halving panels of 128 rows loses as much sharing as halving panels of 256. */
 double tamis_gpu_cells_about(const tamis_problem *p, int64_t side) {
     const double *const fresh = p->evidence->panel_fresh;
     const double more = side == 64 && fresh[1] > 0 && fresh[1] < fresh[0] ? fmin(2, fresh[0] / fresh[1]) : 1;

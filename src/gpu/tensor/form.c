@@ -5,8 +5,8 @@
 
 #include "gpu/model.h"
 
-/* From a capability up to the next row's. Shared memory by the CUDA programming guide's table of compute capabilities.
- */
+/* A row holds from its capability up to the next row's. Shared memory from the CUDA programming guide's table of
+   compute capabilities. */
 static const struct {
     int architecture;
     tamis_tensor_chip chip;
@@ -31,7 +31,7 @@ tamis_tensor_chip tamis_tensor_of(const tamis_gpu_device *device) {
 }
 
 int64_t tamis_tensor_group_bytes(tamis_tensor_chip chip, int64_t groups) {
-    enum { RESERVED = 1 << 10 }; /* of each group */
+    enum { RESERVED = 1 << 10 }; /* per group */
     return chip.shared / groups - RESERVED;
 }
 

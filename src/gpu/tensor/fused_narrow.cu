@@ -1,18 +1,22 @@
 /*
  * E = softmax(scale <A, B>) D by cells on the tensor cores, for operands of 16 bits: attention with any mask, without
- * values of S. Exponentials are rounded to 16 bits before they are multiplied by D, as in
- * FlashAttention; their sums and those of products are fp32.
+ * values of S. Exponentials are rounded to 16 bits before they are multiplied by D, as in FlashAttention; their sums
+ * and those of products are fp32.
  *
- * A group of four warps takes a run of cells of a member; GROUPS of them share a multiprocessor, so that one multiplies
- * while others compute exponentials. A warp has 16 rows. Rows of A stay for a panel, those of B and D come with the cells:
- * they are read where they are (narrow_kernels.h). If several groups share a panel, each leaves partial sums, and the
- * last one combines them in order. Results that are not finite are computed again in fp32: what a cell has beside its
- * nonzeros may be infinite.
+ *   all warps   copy B and D of cell c + STAGES - 1 (cp.async)  -->  a stage of the ring
+ *               cell c:  A B' -> mask -> online softmax -> round to 16 bits -> sums += times D
+ *               end of a panel: (merge the groups' partial sums) -> divide by the sum of exponentials -> E
  *
- * Moves, for each cell, 64 rows of B and of D and 512 bytes of masks; and for each panel its rows of A and of the result.
- * The right choice for attention in 16 bits if cells are dense, from about one score in ten on.
+ * A group of four warps takes a run of cells of a member; GROUPS groups share a multiprocessor, so that one multiplies
+ * while others compute exponentials. A warp has 16 rows. Rows of A stay for a panel, rows of B and D come with the
+ * cells, copied directly from the operands (narrow_kernels.h). If several groups share a panel, each stores partial
+ * sums, and the last one merges them in order. Non-finite results are recomputed in fp32, since a cell's products
+ * outside the mask may be infinite.
  *
- * INNER_STEPS, WIDTH_STEPS: of 16 numbers of K and L. STAGES: cells in shared memory.
+ * Moves, for each cell, 64 rows of B and of D and 512 bytes of masks; and for each panel its rows of A and of the
+ * result. The right choice for attention in 16 bits if cells are dense: if about one score in ten or more is wanted.
+ *
+ * INNER_STEPS, WIDTH_STEPS: K and L in steps of 16 numbers. STAGES: cells in shared memory.
  */
 #include "simt.h"
 #include "edges.h"
@@ -21,10 +25,10 @@
 #include "cell_kernels.h"
 #include "narrow_kernels.h"
 
-#define OUTS (32 * WIDTH_TILES) /* of a thread */
-#define REST 4                  /* what belongs to them, of two rows */
-#define PART ((OUTS + REST) * THREADS) /* floats that a group leaves of a panel */
-#define POWERS_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* what exponentials are times, as a power of two: fp16 has few exponents */
+#define OUTS (32 * WIDTH_TILES) /* sums of a thread */
+#define REST 4                  /* and their softmax state, for two rows */
+#define PART ((OUTS + REST) * THREADS) /* floats of a panel's partial sums */
+#define POWERS_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* log2 of the scale of exponentials: fp16 has a small range */
 
 typedef struct problem {
     int64 rows, others, inner, width;
@@ -34,12 +38,12 @@ typedef struct problem {
     int64 a_stride, b_stride, d_stride;
     output *out;
     int64 out_stride;
-    real *pairs; /* 0: not asked for */
+    real *pairs; /* NULL: not wanted */
     float in_log2; /* scores in units of log 2 */
     real alpha, beta;
 } problem;
 
-/* Of a thread's two rows: the largest score, in units of log 2, which a row's lanes have in common, and its own sum of
+/* A thread's two rows: the largest score, in units of log 2, common to a row's lanes, and the lane's own sum of
    exponentials. */
 typedef struct row_state {
     float most[2], total[2];
@@ -59,7 +63,7 @@ FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
     *at = output_of(p.beta == 0 ? p.alpha * x : p.alpha * x + p.beta * real_of_output(*at));
 }
 
-/* One number of a row's result, from the row's largest score and sum; by all lanes of a warp. */
+/* Computes one number of a row's result in fp32, from the row's largest score and sum; all lanes of a warp. */
 FUNCTION float plain_result(const problem &p, int64 row, int64 column, float most, float sum, int lane) {
     const int64 end = p.offsets[row + 1];
     float result = 0;
@@ -72,7 +76,7 @@ FUNCTION float plain_result(const problem &p, int64 row, int64 column, float mos
     return sum_of_warp(result) / sum;
 }
 
-/* What a thread has of two rows of a tile, one by one; what is not finite is computed again with the row's largest score
+/* Writes a thread's part of two rows of a tile, one by one; recomputes non-finite numbers with the row's largest score
    and sum. */
 NOINLINE void write_each(const problem &p, int tile, const float *sums, int64 row, int lane, const float *most, const float *total) {
     uint64 again = 0;
@@ -97,7 +101,7 @@ NOINLINE void write_each(const problem &p, int tile, const float *sums, int64 ro
     }
 }
 
-/* The same in pairs, where nothing is unusual. */
+/* The same in pairs, for the usual case. */
 FUNCTION void write_rows(const problem &p, float *sums, int64 row, int lane, const row_state &rows) {
     const uint64 pair = 2 * sizeof(output);
     int usual = p.beta == 0 && p.width % 2 == 0 && row + 8 < p.rows && (uint64)p.out % pair == 0 && p.out_stride % 2 == 0;
@@ -120,7 +124,7 @@ FUNCTION void write_rows(const problem &p, float *sums, int64 row, int lane, con
         const float total[2] = {rows.total[0] / exp2f(POWERS_LOG), rows.total[1] / exp2f(POWERS_LOG)};
 #pragma unroll 1
         for (int tile = 0; tile < WIDTH_TILES; tile++) {
-            float copy[32]; /* since the sums are to stay in registers */
+            float copy[32]; /* so that sums can stay in registers */
 #pragma unroll
             for (int i = 0; i < OUTS; i++)
                 if (i / 32 == tile) copy[i % 32] = sums[i];
@@ -129,7 +133,7 @@ FUNCTION void write_rows(const problem &p, float *sums, int64 row, int lane, con
     }
 }
 
-/* A row's largest score in natural units, and its sum such that both belong together in spite of rounding. */
+/* Stores a row's largest score in natural units, and its sum of exponentials relative to that rounded score. */
 FUNCTION void keep_row(const problem &p, int when, int64 row, float most, float total) {
     real *const pairs = p.pairs;
     float natural = most, sum = total / exp2f(POWERS_LOG);
@@ -140,7 +144,7 @@ FUNCTION void keep_row(const problem &p, int when, int64 row, float most, float 
     KEEP_ROW(when && row < p.rows, row, natural, sum);
 }
 
-/* Rows whose panels have no cell. */
+/* Writes the rows of panels without cells. */
 FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, int item) {
     for (int64 row = first_panel * SIDE; row < min64(end_panel * SIDE, p.rows); row++) {
         for (int64 column = item; column < p.width; column += THREADS) write_result(p, row, column, 0);
@@ -150,7 +154,8 @@ FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, 
 
 /* ------------------------------------------------------------------------------------------ softmax */
 
-/* Scores become exponentials relative to the row's largest, rounded; what has been summed before is scaled. */
+/* Online softmax: turns scores into exponentials relative to the row's largest, rounded, and rescales the earlier
+   sums. */
 FUNCTION void exponentials(uint32 *factors, row_state &rows, float *sums, const float *x, float in_log2) {
     float largest[2];
 #pragma unroll
@@ -165,7 +170,7 @@ FUNCTION void exponentials(uint32 *factors, row_state &rows, float *sums, const 
         for (int half = 0; half < 2; half++) largest[half] = fmaxf(largest[half], __shfl_xor_sync(0xffffffffu, largest[half], other));
 #pragma unroll
     for (int half = 0; half < 2; half++) largest[half] = fmaxf(rows.most[half], largest[half] * in_log2);
-    if (__any_sync(0xffffffffu, largest[0] != rows.most[0] || largest[1] != rows.most[1])) { /* seldom but in a row's first cells */
+    if (__any_sync(0xffffffffu, largest[0] != rows.most[0] || largest[1] != rows.most[1])) { /* rare after a row's first cells */
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             const float factor = largest[half] == -INFINITY ? 1 : power_of_two(rows.most[half] - largest[half]);
@@ -189,7 +194,7 @@ FUNCTION void exponentials(uint32 *factors, row_state &rows, float *sums, const 
     }
 }
 
-/* Partial sums of groups of a panel, in order. */
+/* Adds the groups' partial sums of a panel in order. */
 FUNCTION void gather_parts(float *sums, row_state &rows, const float *parts, int first_group, int last_group) {
     begin_rows(rows, sums);
 #pragma unroll 1
@@ -209,7 +214,7 @@ FUNCTION void gather_parts(float *sums, row_state &rows, const float *parts, int
 
 /* ------------------------------------------------------------------------------------------ the kernels */
 
-/* Begins to copy a cell into its stage; and the rows of A of a panel. */
+/* Starts to copy a cell into its stage; and the rows of A of a panel. */
 FUNCTION void copy_cell(uint32 to, const source &b, const source &d, const uint32 *rows, int item) {
     copy_rows(to, b, INNER_TILES, INNER_WHOLE, rows, item);
     copy_rows(to + INNER_TILES * TILE, d, WIDTH_TILES, WIDTH_WHOLE, rows, item);
@@ -220,7 +225,7 @@ FUNCTION void copy_own(uint32 to, const source &a, int64 panel, int64 count, int
     copy_rows(to, a, INNER_TILES, INNER_WHOLE, rows, item);
 }
 
-/* Counters of groups that have left their parts become 0. */
+/* Clears the counters of groups that have stored their parts. */
 KERNEL fused_narrow_clear(OUT(int32, arrived), int64 scratch_batch_stride, int32 clears) {
     let_next_launch_begin();
     MEMBER(arrived, scratch_batch_stride);
@@ -250,7 +255,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
     if (GROUP_X == 0) write_empty(p, 0, all[0].panel, item);
     if (begin >= end) return;
     const uint64 own_first = operand_of(own), stage_first = operand_of(first_stage), stage_across = operand_across(first_stage, TILE);
-    const int rises = p.in_log2 > 0; /* with the product */
+    const int rises = p.in_log2 > 0; /* scores rise with the product */
     const float in_log2 = rises ? p.in_log2 : 1;
     const source from_a = source_of(a, a_stride, inner, INNER_TILES, item), from_b = source_of(b, b_stride, inner, INNER_TILES, item),
                  from_d = source_of(d, d_stride, width, WIDTH_TILES, item);
@@ -258,7 +263,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
     uint32 coming[LINES]; /* rows of the cell that is copied next */
     copy_own(own, from_a, all[begin].panel, rows, item);
 #pragma unroll
-    for (int i = 0; i < STAGES; i++) { /* the last cell is not copied yet */
+    for (int i = 0; i < STAGES; i++) { /* the last cell is copied in the loop */
         if (begin + i < end) {
             load_mixed_record(record, records, together, begin + i);
             load_rows(coming, record, lists, others, item);
@@ -267,7 +272,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
         if (i < STAGES - 1) copies_commit();
     }
     load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
-    int stage = 0, fresh = 1; /* a panel begins */
+    int stage = 0, fresh = 1; /* fresh: a panel begins */
     uint32 next_wanted = masks[(int64)begin * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
     float sums[OUTS];
@@ -278,11 +283,11 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
         const uint32 wanted = next_wanted;
         COPIES_WAIT(STAGES - 2);
         proxies_meet();
-        __syncthreads(); /* all have their copies, and are done with the cell before, whose place the next one takes */
+        __syncthreads(); /* all copies have arrived, and the previous cell's stage is free */
         const int tile = stage * TILES;
         float x[32];
         begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
-        if (c + STAGES - 1 < end) { /* while the products go on */
+        if (c + STAGES - 1 < end) { /* while the products run */
             const int place = stage == 0 ? STAGES - 1 : stage - 1;
             copy_cell(first_stage + place * (TILES * TILE), from_b, from_d, coming, item);
             load_rows(coming, record, lists, others, item);
@@ -299,7 +304,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
         PRODUCTS_WAIT(0);
         PRODUCTS_PIN(x, 32);
         if (fresh && c + 1 < end) {
-            __syncthreads(); /* all are done with the own rows */
+            __syncthreads(); /* the own rows are no longer needed */
             copy_own(own, from_a, next_panel, rows, item);
             copies_commit();
         }
@@ -327,7 +332,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
 #pragma unroll
         for (int i = 0; i < 2; i++)
             for (int other = 1; other < 4; other *= 2) state.total[i] += __shfl_xor_sync(0xffffffffu, state.total[i], other);
-        int mine = ended * SIDE + warp * 16 < rows; /* to write */
+        int mine = ended * SIDE + warp * 16 < rows; /* 1: this warp writes the result */
         if (mine && (!whole || from_before)) { /* groups share the panel */
             const int first_group = group_of_cell(all[c].first_cell, each, more), last_group = group_of_cell(all[c].end_cell - 1, each, more);
             float *const to = partials + (int64)(2 * GROUP_X + !from_before) * PART + item;

@@ -1,8 +1,7 @@
 /*
  * Host side of fused_wgmma.cu, and of fused_narrow.cu, which takes operands of 16 bits without values of S. Scratch of
- * both: partial rows of panels that several groups share, and the number of groups that have written theirs. Before
- * them, of the former: the scales of the rows of A and B, and these rows split; the scales of D's rows, and these
- * split.
+ * both: partial sums of shared panels, and counters of the groups that have stored theirs. fused_wgmma.cu has before
+ * them: the scales of the rows of A and B, and these rows split; the scales of D's rows, and these rows split.
  */
 #include <math.h>
 
@@ -17,15 +16,15 @@ enum { SIDE = 64, BLOCK = 64, LINE = 128 /* bytes */, TILE = SIDE * LINE, GROUP 
 
 typedef struct fused_state {
     tamis_gpu_tensor_cells cells;
-    void *masks, *row_masks, *firsts; /* twice 512 bytes a cell, and a place in S for each of its rows */
-    void *together;                   /* the first columns of cells whose columns are neighbours */
+    void *masks, *row_masks, *firsts; /* masks: 512 bytes per cell, twice; firsts: a place in S per row of a cell */
+    void *together;                   /* first columns of cells with contiguous columns */
     int64_t resident, blocks, slots, shared_bytes;
-    int64_t sharing; /* groups on a multiprocessor */
-    int64_t groups;  /* that share the cells of a member */
-    int64_t part;    /* bytes that a group leaves of a panel */
+    int64_t sharing; /* resident groups of a multiprocessor */
+    int64_t groups;  /* groups that share the cells of a member */
+    int64_t part;    /* bytes of a panel's partial sums */
 } fused_state;
 
-/* Operands of 16 bits are read where they are; values of S are fused_wgmma.cu's alone. */
+/* 16-bit operands without values of S are read unsplit, by fused_narrow.cu; fused_wgmma.cu takes the rest. */
 static bool is_narrow(const tamis_problem *p) { return tamis_type_size(p->type) == 2 && !p->has_values; }
 
 static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : p->type == TAMIS_F32 ? 1 : 2; }
@@ -33,7 +32,7 @@ static int64_t slice(const tamis_problem *p) {
     return tamis_splits(p) ? 32 : 64;
 } /* numbers of a row in a line of A or B */
 static int64_t d_lines(const tamis_problem *p, const fused_state *s) { return s->blocks * (1 + tamis_splits(p)); }
-static int64_t longest(const tamis_problem *p, const fused_state *s) { /* row, in whole lines */
+static int64_t longest(const tamis_problem *p, const fused_state *s) { /* row length in whole lines */
     const int64_t inner = s->resident * slice(p), width = s->blocks * BLOCK;
     return inner > width ? inner : width;
 }
@@ -62,7 +61,7 @@ static double narrow_seconds(const tamis_problem *p, double cells) {
     return tamis_gpu_filling(p, tamis_tensor_issue(p, cells * cell * gathered)) + f->fused_narrow.begin;
 }
 
-/* Rows of A, B and D are split in memory first: read, and written in as many bytes. */
+/* Splitting rows of A, B and D first: reads them, and writes as many bytes. */
 double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     *cells = tamis_fused_wgmma_cells(p);
@@ -102,7 +101,7 @@ static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
     const int64_t width_steps = tamis_gpu_ceiling(p->problem.width, 16);
     const int64_t own = s->resident * TILE, cell = own + s->blocks * TILE;
     tamis_gpu_definitions definitions = {.used = 0};
-    s->sharing = s->blocks == 1 ? 3 : 2; /* four have too few registers */
+    s->sharing = s->blocks == 1 ? 3 : 2; /* with four, threads have too few registers */
     while (s->sharing > 1 && tamis_tensor_group_bytes(chip, s->sharing) < own + 2 * cell) s->sharing--;
     const int64_t stages = tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(chip, s->sharing) - own) / cell);
     s->shared_bytes = own + stages * cell;
@@ -119,8 +118,8 @@ static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
     return tamis_gpu_add_kernel(p, CLEAR, "fused_narrow.cu", "fused_narrow_clear", &definitions, 0);
 }
 
-/* Three groups on a multiprocessor, whose threads have 136 registers, where results have 64 columns and products are
-   four warps'; else two, where enough of the ring fits. */
+/* Three groups per multiprocessor, with 136 registers per thread, if results have 64 columns and the form is wgmma;
+   else two, if enough of the ring fits. */
 static void choose_memory(tamis_tensor_chip chip, fused_state *s) {
     enum { NOTES = 3 * (3 * SIDE * 4 + TAMIS_GPU_CELL_RECORD + 16), GATES = 256, SLOTS_LEAST = 4 };
     const int64_t rest = s->resident * TILE + NOTES + GATES;
@@ -131,7 +130,7 @@ static void choose_memory(tamis_tensor_chip chip, fused_state *s) {
     s->part = (32 * s->blocks + 6) * MULTIPLIERS * 32 * 4;
 }
 
-/* Bytes, each a multiple of 16. */
+/* Bytes, multiples of 16. */
 static int64_t scales_bytes(const tamis_problem *p) { return (tiled_rows(p) + filled(p)) * 4; }
 static int64_t split_bytes(const tamis_problem *p, const fused_state *s) {
     return (tiled_rows(p) + filled(p)) * s->resident * LINE;
@@ -147,14 +146,14 @@ static size_t scratch_bytes(const tamis_problem *p, const fused_state *s) {
                     counters(s) * 4);
 }
 
-/* The members of a batch that come in one call share the groups that the device has room for. */
+/* The members of a call share the resident groups of the device. At least two cells per group. */
 static void share_cells(const tamis_prepared *p, fused_state *s) {
     const int64_t most = p->device->limits.multiprocessors * s->sharing;
     int64_t members = p->problem.batch, fit = members;
     do {
         members = fit;
         s->groups = most / members;
-        /* panels in parts must be brought together: two cells at least */
+        /* a group needs at least two cells, so that shared panels are few */
         if (s->groups > s->cells.count / 2) s->groups = s->cells.count / 2;
         if (s->groups < 1) s->groups = 1;
         const tamis_prepared_sizes sizes = {.scratch_bytes = scratch_bytes(&p->problem, s), .own_scratch = true};
@@ -172,7 +171,7 @@ static tamis_status prepare(tamis_prepared *p) {
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->resident = tamis_gpu_round_up(problem->inner, slice(problem)) / slice(problem);
     s->blocks = tamis_gpu_round_up(problem->width, BLOCK) / BLOCK;
-    if (is_narrow(problem)) { /* while the cells are made */
+    if (is_narrow(problem)) { /* compiles while the cells are built */
         TRY(compile_narrow(p, s));
     } else {
         choose_memory(tamis_tensor_of(p->device), s);

@@ -1,8 +1,14 @@
 /*
- * E = softmax(scale <A, B> + s) D by cells on the tensor cores, in one pass, with the
- * accuracy of fp32: attention with any mask. The scores of a cell of 64 rows and 64 columns never leave the registers.
+ * E = softmax(scale <A, B> + s) D by cells on the tensor cores, in one pass, with the accuracy of fp32: attention with
+ * any mask. The scores of a cell of 64 rows and 64 columns never leave the registers.
  *
- * A group takes a run of cells of a member. GROUPS of them share a multiprocessor, so that one multiplies while others
+ *   copying warp        tiles of A (per panel), B and D, notes  -->  ring of SLOTS tiles
+ *                                                                         |  FULL / EMPTY gates
+ *   multiplying warps   A B' <--------------------------------------------+
+ *                       -> scale, + S, mask -> online softmax -> split into highs and lows -> sums += times D
+ *                       end of a panel: (merge the groups' partial sums) -> divide by the sum of exponentials -> E
+ *
+ * A group takes a run of cells of a member. GROUPS groups share a multiprocessor, so that one multiplies while others
  * compute exponentials. One warp of a group copies split rows (split_rows.cu) in tiles of 8 KiB in the order in which
  * they are needed: of B, of A when the panel changes, and of D. Four warps have 16 rows each. They multiply, keep the
  * scores that the cell's mask names, track the largest score and the sum of exponentials of each row, and multiply the
@@ -12,14 +18,14 @@
  *
  * Scores are in units of log 2 until a row is finished. Exponentials are multiplied by the scale of their row of D, so
  * that the split rows of D can be used unchanged; the factor that brings them into fp16's range is common to the cell.
- * If several groups share a panel, each leaves partial sums, and the last one combines them in order. Results that are
+ * If several groups share a panel, each stores partial sums, and the last one merges them in order. Results that are
  * not finite, or so small that fp16 keeps too few of their bits, are recomputed in fp32.
  *
  * PRODUCTS: 3 if numbers and exponentials are two fp16 numbers each; 2 for fp16 and bf16, which one fp16 number holds;
- * 1 with math = tf32. RESIDENT: lines of 128 bytes of a row of A that stay for a panel. BLOCKS: of 64 columns of D.
- * SLOTS: tiles of the ring in shared memory.
+ * 1 with math = tf32. RESIDENT: lines of 128 bytes of a row of A, which stay for a panel. BLOCKS: blocks of 64 columns
+ * of D. SLOTS: tiles of the ring in shared memory.
  *
- * The right choice for softmax if cells are dense: attention, from about one score in ten on.
+ * The right choice for softmax if cells are dense: attention, if about one score in ten or more is wanted.
  */
 #include "simt.h"
 #include "edges.h"
@@ -30,21 +36,22 @@
 #define COPIERS 32 /* threads */
 #include "copy_kernels.h"
 
-#define CELLS       3                     /* that are described at once */
+#define CELLS       3                     /* cells whose notes are in shared memory */
 #define tile_of(first, tile) operand_after(first, (tile) * TILE)
 #define MULTIPLIERS 4                     /* warps */
-#define LOWS        (PRODUCTS == 3)       /* rows are highs and lows */
-#define STEPS       (LOWS ? 2 : 4)        /* of 16 numbers in a line's highs */
-#define AT_ONCE     (LOWS ? 2 : 1)        /* lines, until their products are added in registers */
-#define D_TILES     (BLOCKS * (1 + LOWS)) /* of a cell */
-#define OUTS        (32 * BLOCKS)         /* of a thread */
-#define PART        ((OUTS + 6) * 32 * MULTIPLIERS) /* floats that a group leaves of a panel */
+#define LOWS        (PRODUCTS == 3)       /* rows are split into highs and lows */
+#define STEPS       (LOWS ? 2 : 4)        /* steps of 16 numbers in a line's highs */
+#define AT_ONCE     (LOWS ? 2 : 1)        /* lines whose products are accumulated before they are added in registers */
+#define D_TILES     (BLOCKS * (1 + LOWS)) /* tiles of a cell */
+#define OUTS        (32 * BLOCKS)         /* sums of a thread */
+#define PART        ((OUTS + 6) * 32 * MULTIPLIERS) /* floats of a panel's partial sums */
 
 #include "fused_wgmma_kernels.h"
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
-/* What a line of 64 rows at x and of 64 at y adds: high x low and low x high, and high x high. */
+/* Adds the products of a line of 64 rows at x and of 64 at y: crossed += high x low + low x high, whole += high x
+   high. */
 FUNCTION void multiply_lines(float *crossed, float *whole, uint64 x, uint64 y, int first, int fresh) {
 #if PRODUCTS_AT_ONCE && PRODUCTS == 3
 #pragma unroll
@@ -62,8 +69,8 @@ FUNCTION void multiply_lines(float *crossed, float *whole, uint64 x, uint64 y, i
 #endif
 }
 
-/* What 64 columns of the cell add to 64 columns of the result, first high x low and low x high: y has the highs of D, z the
-   lows; `back` turns their scale back. */
+/* Adds the products of 64 columns of the cell to 64 columns of the result, crossed terms first. y has the highs of D, z
+   the lows; `back` undoes their scale. */
 FUNCTION void multiply_block(float *out, const uint32 *highs, const uint32 *lows, uint64 y, uint64 z, float back) {
     float d[32];
 #pragma unroll
@@ -88,12 +95,12 @@ FUNCTION void multiply_block(float *out, const uint32 *highs, const uint32 *lows
 /* ------------------------------------------------------------------------------------------ shared memory */
 
 typedef struct cell_notes {
-    float row_scales[SIDE], scales[SIDE], d_scales[SIDE]; /* of rows of A, B and D */
+    float row_scales[SIDE], scales[SIDE], d_scales[SIDE]; /* scales of rows of A, B and D */
     cell_record cell;
-    int32 gathered, unused[3]; /* its tiles: by the copying threads */
+    int32 gathered, unused[3]; /* 1: copying threads gathered its tiles */
 } cell_notes;
 
-/* The tiles of A, the ring of tiles of B and D, the notes of CELLS cells, and the gates. */
+/* Layout: tiles of A, the ring of tiles of B and D, the notes of CELLS cells, and the gates. */
 typedef struct shared_memory {
     uint32 a, ring, gates;
     cell_notes *notes;
@@ -104,7 +111,7 @@ typedef struct shared_memory {
 #define NOTED(i) (shared.gates + 8 * (2 * SLOTS + (i)))
 #define A_FREE   (shared.gates + 8 * (2 * SLOTS + CELLS))
 
-/* One thread initialises the gates, all wait for it. */
+/* One thread initialises the gates; all wait for it. */
 FUNCTION void make_gates(const shared_memory &shared) {
     if (LOCAL_ID == 0) {
         for (int i = 0; i < SLOTS; i++) {
@@ -120,8 +127,8 @@ FUNCTION void make_gates(const shared_memory &shared) {
 
 /* ------------------------------------------------------------------------------------------ the warp that copies */
 
-/* What the warp knows of cells ahead: columns of the one that it copies next, which begin at `start` or are gathered, and
-   the record of the one after. */
+/* The copying warp's data about cells ahead: columns of the cell that it copies next, contiguous from `start` or
+   gathered, and the record of the one after. */
 typedef struct cells_ahead {
     cell_ahead here;
     next_record record;
@@ -137,7 +144,7 @@ FUNCTION void load_first_cells(cells_ahead &ahead, const operands &p, int lane) 
     load_mixed_record(ahead.record, p.records, p.together, p.begin + 1 < p.end ? p.begin + 1 : p.begin);
 }
 
-/* From cell c to the next one. */
+/* Advances from cell c to the next one. */
 FUNCTION void load_next_cell(cells_ahead &ahead, const operands &p, int c, int lane) {
     if (c + 1 >= p.end) return;
     ahead.start = ahead.record.start;
@@ -147,7 +154,7 @@ FUNCTION void load_next_cell(cells_ahead &ahead, const operands &p, int c, int l
 
 #define NOTE_BYTES(start) (uint32)(((start) < 0 ? 1 : 3) * 4 * SIDE + sizeof(cell_record))
 
-/* What describes cell c, whose columns begin at `start` or are gathered. */
+/* Copies the notes of cell c, whose columns are contiguous from `start` or gathered. */
 FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, int64 panel, int32 start, uint32 gate, int lane) {
     if (lane == 0) into->gathered = start < 0;
     copy_together(shared_address(into->row_scales), p.scales + panel * SIDE, 4 * SIDE, gate, lane, COPIERS);
@@ -158,7 +165,7 @@ FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, int64 pan
     copy_together(shared_address(&into->cell), p.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate, lane, COPIERS);
 }
 
-/* The scales of gathered rows of B and D. */
+/* Copies the scales of gathered rows of B and D. */
 FUNCTION void gather_scales(cell_notes *into, const operands &p, const cell_ahead &here, int lane) {
 #pragma unroll
     for (int i = 0; i < DESCRIBED; i++) {
@@ -167,7 +174,7 @@ FUNCTION void gather_scales(cell_notes *into, const operands &p, const cell_ahea
     }
 }
 
-/* Tile s of cell c into the ring; with the first one the notes and, for a new panel, the rows of A. */
+/* Copies tile s of cell c into the ring; with the first one the notes and, for a new panel, the rows of A. */
 FUNCTION void copy_tile(const operands &p, const shared_memory &shared, const cells_ahead &ahead, cell_notes *into, int c, int s,
                         int changed, turn &slot, int lane) {
     const uint32 gate = FULL(slot.place), to = shared.ring + slot.place * TILE;
@@ -196,7 +203,7 @@ FUNCTION void copy_tile(const operands &p, const shared_memory &shared, const ce
     gate_arrive_with_copies(gate);
 }
 
-/* Copies the group's cells in the order in which they are multiplied; one warp. */
+/* Copies the group's cells in the order of multiplication; one warp. */
 FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int lane) {
     int64 panel = -1;
     uint32 a_passed = 1;
@@ -223,14 +230,14 @@ FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int lan
 
 /* ------------------------------------------------------------------------------------------ the warps that multiply */
 
-/* The products of `count` lines, from line s on, as soon as they are there. */
+/* Multiplies `count` lines from line s on, as soon as they arrive. */
 FUNCTION void multiply_step(float *crossed, float *whole, const shared_memory &shared, uint64 first_a, uint64 first_slot, int s,
                             int count, turn &slot, const turn &note, int lane) {
     turn tiles[AT_ONCE];
 #pragma unroll
     for (int i = 0; i < count; i++) {
         tiles[i] = slot;
-        gate_wait(FULL(slot.place), slot.passed); /* with the first of which the notes come */
+        gate_wait(FULL(slot.place), slot.passed); /* the notes come with the first one */
         next_turn(slot, SLOTS);
     }
     if (shared.notes[note.place].gathered) proxies_meet();
@@ -251,8 +258,8 @@ FUNCTION void multiply_step(float *crossed, float *whole, const shared_memory &s
     for (int i = 0; i < count && lane == 0; i++) gate_arrive(EMPTY(tiles[i].place));
 }
 
-/* Scores in units of log 2, but for the row factors where these can be applied later. What is doubtful becomes NaN: it
-   shall be computed again. */
+/* Scales scores to units of log 2, except for the row factors where these can be applied later. Doubtful scores become
+   NaN, to be recomputed. */
 FUNCTION void scale_scores(float *sum, const float *row_scales, const float *row_factors, int special, const operands &p,
                            const cell_notes *noted, int lane) {
     if (special) {
@@ -276,7 +283,7 @@ FUNCTION void scale_scores(float *sum, const float *row_scales, const float *row
     }
 }
 
-/* Scores that are not finite, in fp32. */
+/* Recomputes the scores that are not finite in fp32. */
 FUNCTION void compute_again(float *sum, const operands &p, uint32 wanted, const uint32 *row_masks, const index *firsts,
                             int64 panel, int row_in, int lane) {
     uint32 again = 0;
@@ -292,8 +299,8 @@ FUNCTION void compute_again(float *sum, const operands &p, uint32 wanted, const 
     }
 }
 
-/* The largest score of each row, which its four lanes have in common; scales what has been summed before. `against`: what
-   exponentials are relative to. */
+/* Online softmax: updates the largest score of each row over its four lanes, and rescales the earlier sums. `against`:
+   the shift of the exponentials. */
 FUNCTION void track_largest(row_state &rows, float *out_sums, float *against, const float *sum, const float *row_factors) {
     float factor[2], largest[2] = {-INFINITY, -INFINITY};
 #pragma unroll
@@ -311,14 +318,14 @@ FUNCTION void track_largest(row_state &rows, float *out_sums, float *against, co
     for (int i = 0; i < OUTS; i++) out_sums[i] *= factor[i / 2 % 2];
 }
 
-/* Exponentials, times the scales of their rows of D over the largest of these, as two halves each. Returns what turns the
-   scale of their products back. */
+/* Exponentials, times the scales of their rows of D over the largest of these, split into highs and lows. Returns the
+   factor that undoes the scale of their products. */
 FUNCTION float exponentials(uint32 *highs, uint32 *lows, row_state &rows, const float *sum, const float *row_factors,
                             const float *against, const cell_notes *noted, float2 d_two, int lane) {
     uint32 d_bits = __reduce_max_sync(0xffffffffu, max(bits_of_float(d_two.x), bits_of_float(d_two.y)));
-    const uint32 d_low = __reduce_min_sync(0xffffffffu, min((bits_of_float(d_two.x) & 0x7fffffffu) - 1, /* but 0 */
+    const uint32 d_low = __reduce_min_sync(0xffffffffu, min((bits_of_float(d_two.x) & 0x7fffffffu) - 1, /* ignores 0 */
                                                             (bits_of_float(d_two.y) & 0x7fffffffu) - 1));
-    if (d_bits > 0x7f800000u) { /* bits are lost of a row, or it is not finite: then all is computed again */
+    if (d_bits > 0x7f800000u) { /* a row has lost bits or is not finite: then recomputes everything */
         const float largest_d = fmaxf(fabsf(d_two.x), fabsf(d_two.y));
         rows.lost = 1;
         d_bits = __reduce_max_sync(0xffffffffu, bits_of_float(largest_d));
@@ -327,7 +334,7 @@ FUNCTION float exponentials(uint32 *highs, uint32 *lows, row_state &rows, const 
     rows.d_most = fmaxf(rows.d_most, float_of_bits(d_bits));
     if (d_low < 0x7f800000u) rows.d_least = fminf(rows.d_least, float_of_bits(d_low + 1));
     d_bits = max(d_bits, bits_of_float(0x1p-113f));
-    const float to_halves = float_of_bits(((127 + 13 + 127) << 23) - d_bits); /* 2^13 over it, a power of two */
+    const float to_halves = float_of_bits(((127 + 13 + 127) << 23) - d_bits); /* 2^13 / d, a power of two */
 #pragma unroll
     for (int i = 0; i < 32; i += 2) {
         const int half = i / 2 % 2;
@@ -345,7 +352,7 @@ FUNCTION float exponentials(uint32 *highs, uint32 *lows, row_state &rows, const 
     return float_of_bits(d_bits - (13 << 23));
 }
 
-/* Leaves this group's part of a panel's rows; true: it was the last part, and all have been gathered. */
+/* Stores this group's part of a panel's rows. Returns 1 if it was the last part, and all have been gathered. */
 FUNCTION int share_rows(row_state &rows, float *out_sums, const operands &p, int begins_here, int first_group, int last_group,
                         int warp, int lane) {
     float *const to = p.partials + (int64)(2 * GROUP_X + begins_here) * PART + LOCAL_ID;
@@ -367,7 +374,7 @@ FUNCTION void write_panel(row_state &rows, const float *out_sums, const operands
     for (int i = 0; i < 2; i++) keep_row(p, lane % 4 == 0, row + 8 * i, rows.most[i], rows.total[i]);
 }
 
-/* Multiplies the group's cells, 16 rows each warp, and writes the rows of panels that end here. */
+/* Multiplies the group's cells, 16 rows per warp, and writes the rows of panels that end here. */
 FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int warp, int lane) {
     wait_for_last_launch();
     const cell_record *const records = (const cell_record *)p.records;
@@ -406,11 +413,11 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             row_scales[i] = noted->row_scales[row_in + 8 * i];
-            row_factors[i] = fmaxf(fabsf(row_scales[i]) * in_log2, 0x1p-120f); /* not 0, which infinity would be multiplied by */
+            row_factors[i] = fmaxf(fabsf(row_scales[i]) * in_log2, 0x1p-120f); /* not 0: 0 * infinity is NaN */
         }
         const float2 scales_two = *(const float2 *)(noted->scales + 2 * lane);
         const float2 d_two = *(const float2 *)(noted->d_scales + 2 * lane);
-        /* as bits what is negative, not a number or large is above 2^40 */
+        /* compared as bits, negative numbers and NaN are above 2^40 */
         const uint32 marks = __reduce_max_sync(0xffffffffu, max(max(bits_of_float(scales_two.x), bits_of_float(scales_two.y)),
                                                                 max(bits_of_float(row_scales[0]), bits_of_float(row_scales[1]))));
         const int special = unusual || marks > bits_of_float(0x1p40f);
@@ -457,7 +464,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
             }
         }
 
-        /* 5. results, where a panel or the group's cells end */
+        /* 5. results, at the end of a panel or of the group's cells */
         const int whole = next_panel != panel, from_before = panel == panel_before;
         const int panel_begins = noted->cell.first_cell, panel_ends = noted->cell.end_cell - 1;
         __syncwarp();

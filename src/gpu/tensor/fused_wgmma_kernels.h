@@ -1,10 +1,10 @@
 /*
- * What fused_wgmma.cu works on, and what a thread does with its two rows: their state, the values of S, partial sums of
- * shared panels, and results, those that fp16 cannot give computed in fp32. fused_wgmma.cu defines PRODUCTS, OUTS, PART
+ * Operands of fused_wgmma.cu, and a thread's work on its two rows: their state, the values of S, partial sums of shared
+ * panels, and results; those that fp16 cannot give are recomputed in fp32. fused_wgmma.cu defines PRODUCTS, OUTS, PART
  * and the cells' sizes. Included after copy_kernels.h.
  */
 
-/* All that the kernel works on. */
+/* The kernel's operands. */
 typedef struct operands {
     int64 rows, inner, width;
     const offset *offsets;
@@ -14,9 +14,9 @@ typedef struct operands {
     int64 a_stride, b_stride, d_stride;
     output *out;
     int64 out_stride;
-    real *pairs; /* 0: not asked for */
+    real *pairs; /* NULL: not wanted */
     real scale, alpha, beta;
-    /* the cells: this group has begin .. end - 1, others likewise */
+    /* the cells: this group has begin .. end - 1, the others likewise */
     int begin, end, each, more;
     const int64 *records;
     const index *lists;
@@ -27,13 +27,13 @@ typedef struct operands {
     int64 tiled_rows, slice_bytes;
     const float *scales, *d_scales;
     const char *split, *d_split;
-    /* what groups leave of panels that they share, and how many have */
+    /* the groups' partial sums of shared panels, and counters of those stored */
     float *partials;
     int32 *arrived;
 } operands;
 
-/* What a thread knows of its two rows: the largest score, in units of log 2; the sum of exponentials; the largest and
-   the least scale of the rows of D, and whether these have lost bits. */
+/* A thread's state of its two rows: the largest score, in units of log 2; the sum of exponentials; the largest and
+   smallest scale of the rows of D, and 1 if these have lost bits. */
 typedef struct row_state {
     float most[2], total[2], d_most, d_least;
     int lost;
@@ -59,7 +59,7 @@ FUNCTION float plain_score(const operands &p, int64 row, int64 t) {
     return HAS_VALUES ? p.scale * sum + real_of_value(p.values[t]) : p.scale * sum;
 }
 
-/* One number of a row's result, from the row's largest score and sum; by all lanes of a warp. */
+/* Computes one number of a row's result in fp32, from the row's largest score and sum; all lanes of a warp. */
 FUNCTION float plain_result(const operands &p, int64 row, int64 column, float most, float sum, int lane) {
     const int64 end = p.offsets[row + 1];
     float result = 0;
@@ -77,7 +77,7 @@ FUNCTION void write_result(const operands &p, int64 row, int64 column, float x) 
 
 /* ------------------------------------------------------------------------------------------ softmax */
 
-/* A row's largest score in natural units, and its sum such that both belong together in spite of rounding. */
+/* Converts a row's largest score to natural units, and its sum to be relative to that rounded score. */
 FUNCTION float natural(float most, float &total) {
     if (!(fabsf(most) < INFINITY)) return most;
     const float x = most * 0.693147181f;
@@ -85,7 +85,7 @@ FUNCTION float natural(float most, float &total) {
     return x;
 }
 
-/* Partial sums of groups of a panel, in order: as one group would have them that had all of its cells. */
+/* Adds the groups' partial sums of a panel in order, as if one group had had all its cells. */
 FUNCTION void gather_parts(float *sums, row_state &rows, const float *parts, int first_group, int last_group) {
     float d_most = rows.d_most, d_least = rows.d_least;
     int lost = rows.lost;
@@ -113,7 +113,7 @@ FUNCTION void gather_parts(float *sums, row_state &rows, const float *parts, int
     rows.d_least = d_least;
 }
 
-/* Values of S that a thread's scores need: of its two rows those of its columns that the masks have. */
+/* Loads the values of S for a thread's scores: of its two rows the columns that the masks have. */
 FUNCTION void load_values(float *x, const operands &p, uint32 wanted, const uint32 *row_masks, const index *firsts,
                           int row_in, int lane) {
 #pragma unroll
@@ -140,15 +140,15 @@ FUNCTION int64 place_of(const uint32 *row_masks, const index *firsts, int row_in
 
 /* ------------------------------------------------------------------------------------------ results */
 
-/* Below it results are doubtful, where rows of D have scales from least to most, or lost bits (negative): exponentials
-   times numbers of D are kept to 2^-49 of the largest, which a thousand of them may hide in a result that is 2^-17 of
-   it. */
+/* Results below it are doubtful, if rows of D have scales from least to most, or have lost bits (negative).
+   Exponentials times numbers of D are kept to 2^-49 of the largest; a thousand of them may hide an error in a result
+   that is 2^-17 of it. */
 FUNCTION float doubt_of(float most, float least) {
     const int small = most < 0 || fabsf(most) > 4096 * least || !(fabsf(most) < INFINITY);
     return small ? 0x1p-4f * fabsf(most) : 0;
 }
 
-/* What a thread has of two rows, times `back`; what is not finite or doubtful is computed again with the row's largest
+/* Writes a thread's part of two rows, times `back`; recomputes what is not finite or doubtful with the row's largest
    score and sum. */
 FUNCTION void write_rows(const operands &p, int64 row, int lane, const float *sums, const float *back,
                          const float *most, const float *total, float doubt) {
@@ -205,7 +205,7 @@ FUNCTION void keep_row(const operands &p, int when, int64 row, float most, float
     KEEP_ROW(when && row < p.rows, row, most, sum);
 }
 
-/* Rows whose panels have no cell. */
+/* Writes the rows of panels without cells. */
 FUNCTION void write_empty(const operands &p, int64 first_panel, int64 end_panel, int item) {
     for (int64 row = first_panel * SIDE; row < min64(end_panel * SIDE, p.rows); row++) {
         for (int64 column = item; column < p.width; column += 32 * MULTIPLIERS) write_result(p, row, column, 0);

@@ -1,19 +1,18 @@
 /*
- * Shared by the kernels of attention and of its gradients whose threads all copy the cells that come: tiles of SIDE
- * rows, and the lines of these that a thread copies. The kernels define THREADS. Included after tensor_cores.h and
- * cell_kernels.h.
+ * Shared by the kernels of attention and of its gradients in which all threads copy cells: tiles of SIDE rows, and the
+ * lines that a thread copies. The kernels define THREADS. Included after tensor_cores.h and cell_kernels.h.
  */
 #define SIDE                 64                 /* rows and columns of a cell */
-#define TILE                 (SIDE * 128)       /* bytes: a line of each of SIDE rows */
-#define AT_A_TIME            (THREADS / 8)      /* lines, of eight copies each */
-#define LINES                (SIDE / AT_A_TIME) /* of a tile that a thread copies a piece of */
+#define TILE                 (SIDE * 128)       /* bytes: one line for each of SIDE rows */
+#define AT_A_TIME            (THREADS / 8)      /* lines at a time, eight copies each */
+#define LINES                (SIDE / AT_A_TIME) /* lines of a tile in which a thread copies a piece */
 #define tile_of(first, tile) operand_after(first, (tile)*TILE)
 
-/* Number i of a thread is in row + i / 2 % 2 * 8 and this column. */
+/* Column of a thread's number i; its row is row + i / 2 % 2 * 8. */
 FUNCTION int column_of(int i, int lane) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
 
-/* A number that has been loaded, by an instruction that waits for it here. Where it is used, in a loop, the wait would
-   be for what each round has begun to load since: the hardware does not tell them apart. */
+/* Waits here for a loaded number. Otherwise the wait would be in the loop that uses it, and would also cover each
+   round's newer loads, which the hardware does not distinguish. */
 FUNCTION float landed(float x) { return x + 0.0f; }
 
 NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
@@ -23,7 +22,8 @@ NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
     return sum;
 }
 
-/* The rows of a thread's lines of a cell, of `count`: what fills a cell up has the last one, and no nonzeros. */
+/* Loads the row numbers of a thread's lines of a cell, of `count` rows; padding repeats the last row, without
+   nonzeros. */
 FUNCTION void load_rows(uint32 *rows, const next_record &record, const index *lists, int64 count, int item) {
     if (record.start >= 0) {
 #pragma unroll
@@ -36,7 +36,7 @@ FUNCTION void load_rows(uint32 *rows, const next_record &record, const index *li
     }
 }
 
-/* And of the own rows of a panel. */
+/* The same for the own rows of a panel. */
 FUNCTION void rows_of_panel(uint32 *rows, int64 panel, int64 count, int item) {
 #pragma unroll
     for (int i = 0; i < LINES; i++) rows[i] = min((uint32)(panel * SIDE) + item / 8 + AT_A_TIME * i, (uint32)count - 1);

@@ -1,7 +1,7 @@
 /*
- * Shared by the kernels of attention for operands of 16 bits, backward_narrow.cu and
- * fused_narrow.cu: tiles of rows that are copied from where they are, and products of tiles. The kernels are compiled
- * with INNER_STEPS and WIDTH_STEPS, of 16 numbers of K and L. Included after tensor_cores.h and cell_kernels.h.
+ * Shared by the kernels of attention for operands of 16 bits, backward_narrow.cu and fused_narrow.cu: tiles of rows
+ * copied directly from the operands, and products of tiles. The kernels are compiled with INNER_STEPS and WIDTH_STEPS,
+ * K and L in steps of 16 numbers. Included after tensor_cores.h and cell_kernels.h.
  */
 #define THREADS     128
 #define WARPS       (THREADS / 32)
@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------------------------------ copying */
 
-/* A piece whose address is no multiple of 16, of `bytes` that are to be read. */
+/* Copies a piece at an unaligned address; `bytes` of it are to be read. */
 FUNCTION void copy_piece(uint32 to, const element *from, int bytes) {
     uint32 words[4];
 #pragma unroll
@@ -23,8 +23,8 @@ FUNCTION void copy_piece(uint32 to, const element *from, int bytes) {
                  : "memory");
 }
 
-/* Rows of a matrix as a thread copies them, a piece of each 64 numbers: the first one; bytes from row to row; bytes of
-   the pieces that are to be read, eight bits for each tile; whether pieces can be copied as they are. */
+/* A thread's view of a matrix's rows, one piece of each 64 numbers: the first one; bytes from row to row; bytes to be
+   read of the pieces, eight bits per tile; 1 if pieces can be copied by cp.async. */
 typedef struct source {
     const char *at;
     int64 stride;
@@ -42,15 +42,14 @@ FUNCTION source source_of(const element *from, int64 stride, int64 numbers, int 
     return x;
 }
 
-/* Spelled out, since the compiler adds a high word of 0 to each. */
+/* In assembly, since the compiler adds a high word of 0 to each. */
 FUNCTION const char *row_at(const char *at, uint32 row, uint32 stride) {
     uint64 address;
     asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(row), "r"(stride), "l"((uint64)at));
     return (const char *)address;
 }
 
-/* Begins to copy the pieces of a thread's lines, which are `rows` of the matrix, into tiles. `whole`: all have 16
- * bytes. */
+/* Starts to copy the pieces of a thread's lines, `rows` of the matrix, into tiles. `whole`: all have 16 bytes. */
 FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, const uint32 *rows, int item) {
     const uint32 place = to + item / 8 * 128 + ((item % 8 ^ item / 8 % 8) << 4);
     if (from.straight) {
@@ -79,7 +78,7 @@ FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, con
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
-/* d = 64 own rows by 64 that come. What is begun here ends after PRODUCTS_WAIT. */
+/* Starts d = 64 own rows times 64 other rows. It is done after PRODUCTS_WAIT. */
 FUNCTION void begin_dots(float *d, uint64 own, uint64 other, int steps) {
     PRODUCTS_PIN(d, 32);
     products_begin();
@@ -90,7 +89,7 @@ FUNCTION void begin_dots(float *d, uint64 own, uint64 other, int steps) {
     products_commit();
 }
 
-/* Adds factors of 64 own rows and 64 that come, times the latter's tiles. */
+/* Adds factors of 64 own rows and 64 other rows, times the latter's tiles. */
 FUNCTION void begin_sums(float *sums, const uint32 *factors, uint64 across, int tiles) {
     PRODUCTS_PIN(sums, 32 * tiles);
     products_begin();

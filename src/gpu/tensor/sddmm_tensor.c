@@ -1,7 +1,8 @@
 /*
  * gpu-tensor, our own method: panels on tensor cores with the accuracy of fp32, or rounded to TF32 if math allows it.
- * By cells with sddmm_wgmma.cu, spmm_wgmma.cu, fused_wgmma.cu and fused_narrow.cu, whose products are wgmma or mma.sync
- * (form.h). SDDMM in fp32 by mma.sync, or of columns that do not rise, uses sddmm_tensor.cu, whose host side is here.
+ * If columns are sorted, by cells with sddmm_wgmma.cu, spmm_wgmma.cu, fused_wgmma.cu and fused_narrow.cu, whose
+ * products are wgmma or mma.sync (form.h). SDDMM in fp32 with unsorted columns uses sddmm_tensor.cu, whose host side is
+ * here.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,8 +37,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     return false;
 }
 
-/* One product of TF32 in place of three: its share is derived, not measured, from a third of the products, two fifths
-   of the instructions and all of the copies. */
+/* With one product of TF32 instead of three, the time is derived, not measured: a third of the products, two fifths of
+   the instructions and all of the copies. */
 static double seconds_of(const tamis_problem *p, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double inner = (double)p->inner, share = p->math == TAMIS_MATH_TF32 ? f->tensor.tf32 : 1;
@@ -68,7 +69,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
         cells.seconds = seconds_of(p, cells.count);
     prediction->call_seconds = cells.seconds;
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
-    if (p->once) return; /* no one reads the reason */
+    if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of %d x %d %s%s, %.1f %% of them %s; the cells are sorted once", cells.count, cells.side,
              cells.side, spmm ? "numbers of S" : "products",
@@ -82,7 +83,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
 typedef struct tensor_state {
     bool by_wgmma;
     tamis_wgmma wgmma;
-    tamis_gpu_cells cells; /* without it */
+    tamis_gpu_cells cells; /* if not by_wgmma */
 } tensor_state;
 
 static tamis_status prepare(tamis_prepared *p) {

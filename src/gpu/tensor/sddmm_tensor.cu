@@ -2,12 +2,16 @@
  * SDDMM by panels on tensor cores, with the accuracy of fp32: it computes the whole product of a panel of 128 rows of A
  * and 128 rows of B, and picks the nonzeros from it.
  *
+ *   all warps   copy slice s + 1 of K of A and B (cp.async)  -->  the other stage
+ *               slice s:  split each number into high + low -> three mma.sync (TF32) -> add to fp32 registers
+ *               last slice: products -> shared memory -> pick the cell's entries -> edge -> P
+ *
  * The cells are those of sddmm_panels.simt with 128 rows and 128 columns. A group of eight warps computes a cell's 128
- * x 128 products from slices of 32 of K, which asynchronous copies bring into shared memory, two slices ahead; a warp
- * holds 64 x 32 products. Every fp32 number is split into two TF32 numbers, high and low. Three of the four products
- * are added, the small ones first (low x low is below the last place). The products then go to shared memory, from
- * where the cell's nonzeros take theirs. If one is not finite, the split itself may be the cause (infinity minus
- * infinity), so it is recomputed in fp32.
+ * x 128 products from slices of 32 of K, which asynchronous copies bring into shared memory, one slice ahead (double
+ * buffering); a warp holds 64 x 32 products. Every fp32 number is split into two TF32 numbers, high and low. Three of
+ * the four products are added, the small ones first (low x low is below the last place). The products then go to shared
+ * memory, from where the cell's nonzeros take theirs. If one is not finite, the split itself may be the cause (infinity
+ * minus infinity), so it is recomputed in fp32.
  *
  * Tensor cores truncate what they add to a sum: the error of a sum that stays there grows in proportion to K (measured
  * on an H200: 0.9e-6 at K = 128, 14e-6 at 2048). So each 8 of K begin at zero there, and the result is added in fp32
@@ -20,8 +24,9 @@
  * PRODUCTS: 3 as above; 1 with math = tf32: both operands are rounded to TF32 and multiplied once, and the sum stays in
  * the tensor cores, whose truncation is smaller than that rounding up to K of about ten thousand.
  *
- * Computes 128 x 128 products for any number of nonzeros in a cell: the right choice from about one in fifteen on, as
- * in meshes with a good order, attention patterns and matrices of some per cent density. CUDA only: tensor cores.
+ * Computes 128 x 128 products for any number of nonzeros in a cell: the right choice if about one product in fifteen or
+ * more is wanted, as in meshes with a good order, attention patterns and matrices of some per cent density. CUDA only:
+ * tensor cores.
  *
  * Shared memory: 2 stages of 2 x 128 rows of 36 floats, 72 KiB; the products reuse it. Registers: 64 for the products
  * of a thread, 16 for those of 8 of K, and 128 in all.
@@ -34,12 +39,12 @@
 #define SLICE 32      /* of the inner width */
 #define PITCH 36      /* floats from row to row in shared memory: fragments are read without bank conflicts */
 #define STAGE (2 * SIDE * PITCH)
-#define OUT_PITCH 132 /* of the products */
+#define OUT_PITCH 132 /* pitch of the products */
 #define STEPS (SLICE / 8)
 
 FUNCTION uint32 shared_address(const void *p) { return (uint32)__cvta_generic_to_shared(p); }
 
-/* Sixteen bytes from memory, or zeros where `left` says that nothing is there. */
+/* Copies sixteen bytes; zeros beyond `left` elements. */
 FUNCTION void copy_piece(float *to, const float *from, int64 left, int wide) {
     if (wide && left >= 4) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from));
@@ -49,11 +54,11 @@ FUNCTION void copy_piece(float *to, const float *from, int64 left, int wide) {
     }
 }
 
-/* One slice of the panel's rows of A and the cell's rows of B. */
+/* Starts to copy one slice of the panel's rows of A and the cell's rows of B. */
 FUNCTION void copy_slice(float *stage, const float *a, int64 a_stride, int height, const float *b, int64 b_stride,
                          const index *list, int width, int64 from, int64 inner, int wide) {
     int item = LOCAL_ID;
-    asm volatile("" : "+r"(item)); /* or every row's address is kept in registers, which the products need */
+    asm volatile("" : "+r"(item)); /* prevents hoisting every row's address into registers, which the products need */
 #pragma unroll 4
     for (int i = 0; i < 2 * SIDE * SLICE / 4 / GROUP; i++) {
         const int piece = i * GROUP + item, row = piece / (SLICE / 4) % SIDE, at = piece % (SLICE / 4) * 4;
@@ -68,7 +73,7 @@ FUNCTION void copy_slice(float *stage, const float *a, int64 a_stride, int heigh
 /* x = high + low, each with the eleven bits of TF32. High is rounded to nearest, which leaves low at most twelve bits;
    the last of them is cut off. A NaN may be lost in high, but not in low. */
 FUNCTION void split(float x, uint32 &high, uint32 &low) {
-    const uint32 kept = 0xffffe000u; /* what TF32 has of a float */
+    const uint32 kept = 0xffffe000u; /* the bits that TF32 keeps of a float */
     high = (bits_of_float(x) + 0x1000u) & kept;
     low = bits_of_float(x - float_of_bits(high)) & kept;
 }
@@ -80,7 +85,7 @@ FUNCTION uint32 rounded(float x) {
     return y;
 }
 
-/* to = a b + c, of 8 of K */
+/* to = a b + c, over 8 of K */
 FUNCTION void multiply_add(float *to, const uint32 *a, const uint32 *b, const float *c) {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
         : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -93,7 +98,7 @@ FUNCTION void multiply_add(float *to, const uint32 *a, const uint32 *b, const fl
 #define SPLIT(x, high, low) split(x, high, low)
 #endif
 
-/* The warp's 64 x 32 products over one slice. */
+/* Adds the warp's 64 x 32 products over one slice. */
 FUNCTION void multiply_slice(float (*c)[4][4], const float *stage, int warp_row, int warp_column, int lane) {
     const float *const a = stage + (warp_row * 64 + lane / 4) * PITCH + lane % 4;
     const float *const b = stage + (SIDE + warp_column * 32 + lane / 4) * PITCH + lane % 4;
@@ -114,7 +119,7 @@ FUNCTION void multiply_slice(float (*c)[4][4], const float *stage, int warp_row,
 #pragma unroll
             for (int n = 0; n < 4; n++) multiply_add(c[m][n], a_high, b_high[n], c[m][n]);
 #else
-            /* four sums side by side: each waits for its last product */
+            /* four independent sums, since each waits for its last product */
             const float zeros[4] = {0, 0, 0, 0};
             float sum[4][4];
 #pragma unroll
@@ -150,7 +155,7 @@ KERNEL sddmm_tensor(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 panel_rows, IN(int
     const int height = (int)min64(panel_rows, rows - first_row);
     const int lane = LOCAL_ID % 32, warp_row = LOCAL_ID / 32 / 4, warp_column = LOCAL_ID / 32 % 4;
     const int slices = (int)((inner + SLICE - 1) / SLICE);
-    /* rows begin at 16 bytes, whatever their width: more than `wide` says of it */
+    /* rows are aligned to 16 bytes, whatever their width: a weaker condition than `wide` */
     const uint64 ends = (uint64)a | (uint64)b | (uint64)(a_stride * 4) | (uint64)(b_stride * 4);
     const int aligned = ends % 16 == 0;
     const float *const a_panel = a + first_row * a_stride;
@@ -174,7 +179,7 @@ KERNEL sddmm_tensor(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 panel_rows, IN(int
         multiply_slice(c, stages + s % 2 * STAGE, warp_row, warp_column, lane);
         __syncthreads();
     }
-    float *const products = stages; /* the slices have been used */
+    float *const products = stages; /* the slices are no longer needed */
 #pragma unroll
     for (int m = 0; m < 4; m++)
 #pragma unroll
@@ -187,7 +192,7 @@ KERNEL sddmm_tensor(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 panel_rows, IN(int
         }
     __syncthreads();
     const int64 begin = parts[3 * GROUP_X + 1], end = parts[3 * GROUP_X + 2];
-    for (int64 j = begin + 4 * LOCAL_ID; j < end; j += 4 * GROUP) { /* cells are filled up to whole eights */
+    for (int64 j = begin + 4 * LOCAL_ID; j < end; j += 4 * GROUP) { /* cells are padded to multiples of eight */
         uint32 packed[4];
         index at[4];
         load_words(packed, entry + j, 4);

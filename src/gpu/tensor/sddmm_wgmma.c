@@ -10,10 +10,12 @@
 enum { LINE = 128 /* bytes */, LARGE = 128, SMALL = 64 /* rows and columns of a cell */ };
 
 static int64_t slice(const tamis_problem *p) { return tamis_splits(p) ? 32 : 64; } /* numbers of a row in a line */
-static int64_t tiled_rows(const tamis_problem *p) { return tamis_gpu_round_up(p->rows, LARGE); } /* of A in a slice */
+static int64_t tiled_rows(const tamis_problem *p) {
+    return tamis_gpu_round_up(p->rows, LARGE);
+} /* rows of A in a slice */
 static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + tamis_gpu_round_up(p->cols, LARGE); }
 
-/* Slices of K; if there are no more than these, the rows of A stay for a whole panel. */
+/* Slices of K; with up to RESIDENT_MOST slices, the rows of A stay for a whole panel. */
 enum { RESIDENT_MOST = 4 };
 static int64_t slices_of(const tamis_problem *p) { return tamis_gpu_round_up(p->inner, slice(p)) / slice(p); }
 
@@ -28,8 +30,8 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Rows are split in memory first: read, and written as lines, which of numbers that are not split hold twice as many.
- */
+/* Seconds with cells of `side`. Splitting rows first reads them and writes lines; of numbers that are not split, a line
+   holds twice as many. */
 static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
     const tamis_gpu_fitted_cells *const f = &tamis_gpu_fitted_for(p)->wgmma[side == SMALL];
     const double inner = (double)(slices_of(p) * slice(p));
@@ -43,8 +45,8 @@ static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
     return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) + f->begin;
 }
 
-/* Small cells fit patterns better whose panels of 128 rows share few more columns than those of 64. Cells of
-   neighbouring columns are full of them either way. */
+/* Chooses the cell size. Small cells suit patterns whose panels of 128 rows share few more columns than panels of 64.
+   Aligned cells are full either way. */
 tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *p) {
     tamis_wgmma_cells large = {.side = LARGE, .count = tamis_gpu_cells_about(p, LARGE)};
     tamis_wgmma_cells small = {.side = SMALL, .count = tamis_gpu_cells_about(p, SMALL)};
@@ -57,9 +59,9 @@ tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *p) {
 /* ------------------------------------------------------------------------------------------ the kernels */
 
 /*
- * How a kernel is built. Cells of 128: one group a multiprocessor, of twelve warps; or of twenty where K is so short
- * that writing takes most of the time. Cells of 64: groups of five warps, as many as registers and shared memory
- * allow. Registers of the warps that copy, and of those that multiply, must be at hand when the group begins.
+ * How a kernel is built. Cells of 128: one group per multiprocessor, of twelve warps; of twenty if K is so short that
+ * writing dominates. Cells of 64: groups of five warps, as many as registers and shared memory allow. All registers, of
+ * copying and of multiplying warps, must be free when the group begins.
  */
 typedef struct shape {
     int64_t resident, across, sharing, buffers, entries, slots, shared_bytes;
@@ -67,7 +69,7 @@ typedef struct shape {
     bool spare, late;
 } shape;
 
-/* Whether a cell of neighbouring columns has so many entries, on average, that more place for them pays off. */
+/* True if aligned cells have so many entries on average that a larger buffer for them pays off. */
 static bool is_crowded(const tamis_problem *p) {
     return (double)p->nnz >
            5000.0 / (LARGE * LARGE) * (double)tiled_rows(p) * (double)tamis_gpu_round_up(p->cols, LARGE);
@@ -79,7 +81,7 @@ static shape shape_of(const tamis_problem *p, int64_t side, bool aligned) {
            CELLS = 2,
            SLOTS_LEAST = 2,
            SLOTS_MOST = 8,
-           MMA_SHARING = 3, /* groups on a multiprocessor: more have too few registers */
+           MMA_SHARING = 3, /* resident groups: with more, threads have too few registers */
            LARGE_PITCH = 136
     };
     const int64_t slices = slices_of(p), resident = slices <= RESIDENT_MOST ? slices : 0, tile = side * LINE;
@@ -143,8 +145,8 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
                                               .aligned = state->cells.aligned});
 }
 
-/* Launches the groups that the device has room for. Each takes as many runs of cells, so short that the groups find
-   each other's rows of B in L2. */
+/* Launches as many groups as are resident. Each takes equally many runs of cells, so short that the groups find each
+   other's rows of B in L2. */
 static void share_cells(const tamis_prepared *p, tamis_wgmma *state) {
     const int64_t most = p->device->limits.multiprocessors * state->sharing, count = state->cells.count;
     const int64_t run = state->cells.rows == LARGE ? 8 : 2;
@@ -157,7 +159,7 @@ tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state) {
     const tamis_problem *const problem = &p->problem;
     state->cells.rows = state->cells.columns = tamis_wgmma_predict(problem).side;
     state->cells.aligned = tamis_gpu_cells_align(problem);
-    TRY(compile(p, state)); /* while the cells are made */
+    TRY(compile(p, state)); /* compiles while the cells are built */
     TRY(tamis_gpu_tensor_cells_build(p, &state->cells));
     share_cells(p, state);
     p->scratch_bytes = (size_t)(tiled(problem) * (4 + slices_of(problem) * LINE)); /* scales, split rows */

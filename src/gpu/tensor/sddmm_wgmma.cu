@@ -1,33 +1,39 @@
 /*
- * SDDMM by cells on the tensor cores, with the accuracy of fp32: it computes the whole
- * product of SIDE = 128 or 64 rows of A and as many rows of B, and picks the nonzeros from it.
+ * SDDMM by cells on the tensor cores, with the accuracy of fp32: it computes the dense product of SIDE = 128 or 64 rows
+ * of A and as many rows of B, and picks the nonzeros from it.
+ *
+ *   copying warps       tiles of A (per panel), slices of B, notes  -->  ring of SLOTS slots
+ *                                                                             |  FULL / EMPTY gates
+ *   multiplying warps   A B' by slices of K  <--------------------------------+
+ *                       -> scale -> stage 16 rows in shared memory -> pick the cell's entries -> edge -> P
  *
  * A group takes runs of cells. Some of its warps copy: into a ring in shared memory the split rows of B of a cell
  * (split_rows.cu), 32 of K at a time; the rows of A when the panel changes; and the description and the entries of the
  * cell. Sets of four warps multiply 64 rows by COLUMNS columns: high x high, and high x low and low x high. The first
  * begin at zero for each 16 or 32 of K and are added in fp32 registers, because tensor cores truncate when they
  * accumulate, and the error of a sum that stays there grows in proportion to K (Ootomo and Yokota, arXiv 2203.03341).
- * The other two are 2^-11 of these, and so is their error: they stay there for all of K if they have registers of their
- * own (SPARE). A warp then writes its 16 rows of products to shared memory, and its lanes take those that the cell's
- * entries name, 16 bits each, in P's own order. If LATE, it does so while the tensor cores multiply its next cell.
+ * The other two are 2^-11 of these, and so is their error: they stay in the tensor cores' accumulator for all of K if
+ * they have registers of their own (SPARE). A warp then writes its 16 rows of products to shared memory, and its lanes
+ * take those that the cell's entries name, 16 bits each, in P's own order. If LATE, it does so while the tensor cores
+ * multiply its next cell.
  *
- * The runs that groups are at lie together: they find each other's rows of B in L2. A row of B of a mesh is needed by
- * panels that are far apart in the order of cells, and comes from memory once for each if every group has a share of
- * neighbouring cells.
+ * At any time the groups work on neighbouring runs, so they find each other's rows of B in L2. In a mesh, panels that
+ * are far apart in the order of cells need the same row of B; if every group had one contiguous share of the cells, it
+ * would come from memory once for each.
  *
- * PRODUCTS: 3 as above; 1 if the highs are everything: for fp16 and bf16, and with math = tf32, which has eleven bits.
- * Then lines have 64 of K, whose products begin at zero.
+ * PRODUCTS: 3 as above; 1 if the highs suffice: for fp16 and bf16, and with math = tf32, which has eleven bits. Then
+ * lines have 64 of K, whose products begin at zero.
  *
  * A result is recomputed in fp32 if it is not finite or doubtful: if its row or column has numbers of which fp16 keeps
  * too few bits, and the result is so small that this could be visible.
  *
- * The right choice if cells are dense enough: from about one product in forty on that is needed. ALIGNED: the columns of
+ * The right choice if cells are dense enough: if about one product in forty or more is wanted. ALIGNED: the columns of
  * a cell are neighbours, for patterns whose panels have nearly all of them; one bulk copy brings a tile, and one thread
- * starts all copies. Cells of 128: a group of twelve warps has the multiprocessor for itself; ACROSS = 2: one of twenty,
- * for short K, where writing takes most of the time. Cells of 64, which meshes fill better: GROUPS groups of five warps
- * share it. Shared memory: RESIDENT tiles of A of 16 or 8 KiB (K to 128; longer rows of A are copied together with those
- * of B), SLOTS slots, 68 or 16 KiB of products, and for each of CELLS cells ENTRIES entries and 1 to 3 KiB. The host
- * side chooses these (shape_of in sddmm_wgmma.c); registers are 224 or 232, 112, and 96 to 128.
+ * starts all copies. Cells of 128: a group of twelve warps has the multiprocessor for itself; ACROSS = 2: one of
+ * twenty, for short K, where writing takes most of the time. Cells of 64, which meshes fill better: GROUPS groups of
+ * five warps share it. Shared memory: RESIDENT tiles of A of 16 or 8 KiB (K to 128; longer rows of A are copied
+ * together with those of B), SLOTS slots, 68 or 16 KiB of products, and for each of CELLS cells ENTRIES entries and 1
+ * to 3 KiB. The host side chooses these (shape_of in sddmm_wgmma.c); registers are 224 or 232, 112, and 96 to 128.
  */
 #include "simt.h"
 #include "edges.h"
@@ -35,42 +41,42 @@
 #include "cell_kernels.h"
 
 #define COPIERS (SIDE == 128 ? 128 : 32) /* threads */
-#define ALONE   (BULK && ALIGNED)        /* one of them begins all copies */
+#define ALONE   (BULK && ALIGNED)        /* one of them starts all copies */
 #include "copy_kernels.h"
 
 #define LOWS        (PRODUCTS == 3)         /* lines have highs and lows of 32 of K */
 #define MULTIPLIERS (SIDE / 16 * ACROSS)    /* warps */
-#define COLUMNS     (SIDE / ACROSS)         /* of a set of four warps */
-#define SUMS        (COLUMNS / 2)           /* of a thread */
+#define COLUMNS     (SIDE / ACROSS)         /* columns of a set of four warps */
+#define SUMS        (COLUMNS / 2)           /* sums of a thread */
 #define VALUED      (HAS_VALUES && EDGE != EDGE_MASK)
-#define AT_ONCE     (COLUMNS / (LATE && (VALUED || INDEX == 64) ? 32 : 16)) /* entries of a lane */
-#define AHEAD       (SIDE == 128 && !ALIGNED) /* entries come from memory more often than from their copy */
-#define EACH_TIME   (32 * ACROSS)           /* entries that warps with the same rows take together */
-#define PITCH       (SIDE == 128 ? 136 : 64) /* floats from row to row of staged products */
+#define AT_ONCE     (COLUMNS / (LATE && (VALUED || INDEX == 64) ? 32 : 16)) /* entries that a lane writes at once */
+#define AHEAD       (SIDE == 128 && !ALIGNED) /* reads entries ahead: more often from memory than from their copy */
+#define EACH_TIME   (32 * ACROSS)           /* entries that warps with the same rows write at once */
+#define PITCH       (SIDE == 128 ? 136 : 64) /* pitch of staged products, in floats */
 #define SLOT_BYTES  (RESIDENT ? TILE : 2 * TILE)
-#define CELLS       2                       /* that are described at once */
+#define CELLS       2                       /* cells whose notes are in shared memory */
 
-/* What the plan says of a cell, and the scales of its rows. */
+/* Notes: the plan's description of a cell, and the scales of its rows. */
 typedef struct cell_notes {
-    index offsets[SIDE]; /* of the nonzeros of a row: from an entry's number in the cell to its place in P */
+    index offsets[SIDE]; /* of a row's nonzeros: from an entry's number in the cell to its place in P */
     float row_scales[SIDE], scales[SIDE];
     cell_record cell;
-    ushort entries[ENTRIES]; /* so many at most; from a multiple of 16 bytes on, as they are copied */
+    ushort entries[ENTRIES]; /* up to ENTRIES; from a multiple of 16 bytes on, as they are copied */
 } cell_notes;
 
-/* Gates: slots full and empty, notes full and empty, rows of A free. */
+/* Gates (mbarriers): slots full and empty, notes full and read, rows of A free. */
 #define FULL(i)   (gates + 8 * (i))
 #define EMPTY(i)  (gates + 8 * (SLOTS + (i)))
 #define NOTED(i)  (gates + 8 * (2 * SLOTS + (i)))
 #define READ(i)   (gates + 8 * (2 * SLOTS + CELLS + (i)))
 #define A_FREE(i) (gates + 8 * (2 * SLOTS + 2 * CELLS + (i)))
 
-/* Runs of neighbouring cells, as many for each group; those that groups are at lie together. */
+/* Runs of neighbouring cells, equally many per group; concurrent groups work on neighbouring runs. */
 typedef struct runs {
-    int count, each, more; /* runs; cells of each, and runs that have one more */
+    int count, each, more; /* number of runs; cells of each, and number of runs with one more */
 } runs;
 
-/* All that the kernel works on. */
+/* The kernel's operands. */
 typedef struct operands {
     const element *values, *a, *b;
     int64 a_stride, b_stride, inner;
@@ -87,7 +93,7 @@ typedef struct operands {
     const char *split;
 } operands;
 
-/* The tiles of A, the ring of slots, staged products, the notes of CELLS cells, and the gates. */
+/* Layout: tiles of A, the ring of slots, staged products, the notes of CELLS cells, and the gates. */
 typedef struct shared_memory {
     uint32 a, ring, gates;
     float *staged;
@@ -97,7 +103,7 @@ typedef struct shared_memory {
 /* ------------------------------------------------------------------------------------------ the cells of a group */
 
 typedef struct walk {
-    int cell, end, run; /* cell = -1: none is left */
+    int cell, end, run; /* cell = -1: no more */
 } walk;
 
 FUNCTION void next_cell(walk &at, const runs &of) {
@@ -115,11 +121,11 @@ FUNCTION walk first_of(const runs &of) {
 
 /* ------------------------------------------------------------------------------------------ copying */
 
-/* Where the entries of a cell begin in their notes, and what is copied of them: whole pieces of 16 bytes. */
+/* Offset of a cell's entries in its notes, and the number copied: whole pieces of 16 bytes. */
 FUNCTION int entries_before(int64 entries) { return (int)(entries & 7); }
 FUNCTION int entries_copied(int64 entries, int count) { return entries_before(entries) + count + 7 & ~7; }
 
-/* What describes cell c. */
+/* Copies the notes of cell c. */
 FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, const cell_ahead &cell, uint32 gate, int item) {
     const uint32 to = shared_address(into);
     const uint32 plain = (uint32)(sizeof(index) * SIDE + 4 * SIDE * (1 + ALIGNED) + sizeof(cell_record));
@@ -134,7 +140,7 @@ FUNCTION void copy_notes(cell_notes *into, const operands &p, int64 c, const cel
         copy_together(shared_address(into->entries), p.entries + (cell.entries - entries_before(cell.entries)), more, gate, item, COPIERS);
 }
 
-/* Slice s of a cell into the ring, and with the first one the rows of A where they stay and have changed. */
+/* Copies slice s of a cell into the ring; with the first one the rows of A, if they stay and have changed. */
 FUNCTION void copy_slice(const operands &p, const shared_memory &shared, const cell_ahead &here, int s, int changed, uint32 a_to,
                          turn &slot, int item) {
     const uint32 gates = shared.gates, gate = FULL(slot.place), to = shared.ring + slot.place * SLOT_BYTES;
@@ -158,11 +164,12 @@ FUNCTION void copy_slice(const operands &p, const shared_memory &shared, const c
         gate_arrive(gate);
 }
 
-/* Copies the group's cells, c and `next` the first ones, in the order in which they are multiplied; ALONE: one thread begins all copies. */
+/* Copies the group's cells in the order of multiplication; c and `next` are the first ones. ALONE: one thread starts
+   all copies. */
 FUNCTION void copy_cells(const operands &p, const shared_memory &shared, int c, walk next, int item) {
     const uint32 gates = shared.gates;
     turn slot = {0, 0}, note = {0, 0}, a_place = {0, 0};
-    int changed = 1; /* the panel, from the cell before to this one */
+    int changed = 1; /* 1: the panel changes from the previous cell to this one */
     cell_ahead here;
     next_record record;
     if (c >= 0) {
@@ -212,8 +219,8 @@ FUNCTION void multiply(float *d, uint64 x, uint64 y, int add) {
 }
 
 /*
- * Of a slice, 64 rows at x and COLUMNS at y; 16 of K are 32 bytes, the low parts follow after 64. High x low and low x
- * high: 2^11 times what they are.
+ * Crossed terms of a slice, 64 rows at x and COLUMNS at y: high x low + low x high, scaled by 2^11. 16 of K are 32
+ * bytes; the lows follow after 64.
  */
 FUNCTION void multiply_crossed(float *d, uint64 x, uint64 y, int add) {
     if (!add) PRODUCTS_PIN(d, SUMS);
@@ -225,8 +232,8 @@ FUNCTION void multiply_crossed(float *d, uint64 x, uint64 y, int add) {
     products_commit();
 }
 
-/* High x high from zero, in so many parts. Short sums have no errors of their own beside which those of 32 of K at once
-   could hide: they take 16 at once. */
+/* High x high from zero, in PARTS parts. With short sums, the truncation error of 32 of K at once would be visible:
+   they take 16 at once. */
 #define PARTS (LOWS && (RESIDENT == 1 || RESIDENT == 2) ? 2 : 1)
 FUNCTION void multiply_highs(float *d, uint64 x, uint64 y, int part) {
     PRODUCTS_PIN(d, SUMS);
@@ -236,7 +243,7 @@ FUNCTION void multiply_highs(float *d, uint64 x, uint64 y, int part) {
     products_commit();
 }
 
-/* The pins keep reading and adding on their side of the products before and after. */
+/* The pins keep loads and additions from moving across the neighbouring products. */
 FUNCTION void add_products(float *sum, float *d, float factor) {
     PRODUCTS_PIN(d, SUMS);
 #pragma unroll
@@ -244,12 +251,12 @@ FUNCTION void add_products(float *sum, float *d, float factor) {
     PRODUCTS_PIN(sum, SUMS);
 }
 
-/* The ring of slots as a warp that multiplies goes through it: rows of A at `a` if they stay. */
+/* A multiplying warp's position in the ring of slots; rows of A at `a`, if they stay. */
 typedef struct ring_place {
-    uint32 gates, ring, a, a_half, b_half; /* the last two: bytes to the first of the set's rows */
+    uint32 gates, ring, a, a_half, b_half; /* the last two: byte offsets of the set's rows */
     turn slot;
-    int last;    /* the slot before, unless it is free */
-    uint64 x, y; /* what is multiplied */
+    int last;    /* the previous slot, unless it is free already */
+    uint64 x, y; /* operands */
 } ring_place;
 
 FUNCTION void take_slot(ring_place &at, int s) {
@@ -266,10 +273,10 @@ FUNCTION void free_last(ring_place &at, int lane) {
 }
 
 /*
- * Slice s of a cell in two halves: the first begins products, the second waits for them and adds them. The first slice
- * begins the sums. High x low and low x high are added after the last slice if they have registers of their own
- * (APART_CROSSED), otherwise by each; then they are multiplied while high x high is added, and a slot is free when the
- * next slice has begun.
+ * Slice s of a cell in two halves: the first starts the products, the second waits for them and adds them. The first
+ * slice initialises the sums. Crossed terms are added after the last slice if they have registers of their own
+ * (APART_CROSSED), otherwise after each slice; then they are multiplied while high x high is added, and a slot becomes
+ * free when the next slice has begun.
  */
 #define APART_CROSSED (LOWS && SPARE)
 FUNCTION void begin_slice(float *sum, float (*d)[SUMS], ring_place &at, int s, int begins_sums, int lane) {
@@ -289,7 +296,7 @@ FUNCTION void begin_slice(float *sum, float (*d)[SUMS], ring_place &at, int s, i
 
 FUNCTION void end_slice(float *sum, float (*d)[SUMS], ring_place &at, int begins_sums, int lane) {
     float *const highs = d[SPARE && LOWS];
-    if (LATE) __syncwarp(); /* lanes have written, some more than others */
+    if (LATE) __syncwarp(); /* reconverges the lanes after writing */
     PRODUCTS_WAIT(APART_CROSSED);
     if (begins_sums) PRODUCTS_PIN(sum, SUMS);
     if (LOWS && !SPARE) {
@@ -310,7 +317,7 @@ FUNCTION void end_slice(float *sum, float (*d)[SUMS], ring_place &at, int begins
     if (PARTS == 2 || !begins_sums) add_products(sum, highs, 1);
 }
 
-/* After the last slice. */
+/* Adds the crossed terms after the last slice. */
 FUNCTION void end_sums(float *sum, float (*d)[SUMS], ring_place &at, int lane) {
     if (!APART_CROSSED) return;
     PRODUCTS_WAIT(0);
@@ -327,23 +334,23 @@ FUNCTION float plain_product(const element *x, const element *y, int64 inner) {
 
 /* ------------------------------------------------------------------------------------------ writing */
 
-/* An entry of cell_entries.cu. */
+/* Unpacks an entry of cell_entries.cu. */
 FUNCTION int row_of_entry(int entry) { return entry >> 7; }
 FUNCTION int column_of_entry(int entry) {
     return SIDE == 128 ? entry & 127 : (entry >> 1 & 63) ^ (entry >> 7 & 7) << 3;
 }
 
-/* Where its product is staged, such that writing has no bank conflicts: rows of 136 floats, or of 64 whose groups of
-   eight are exchanged as entries have them. */
+/* Where its product is staged, without bank conflicts: rows of 136 floats, or of 64 floats swizzled in groups of eight,
+   as entries are. */
 FUNCTION int staged_at(int entry) { return SIDE == 128 ? entry + row_of_entry(entry) * (PITCH - SIDE) : entry >> 1; }
 FUNCTION int staged_column(int row, int column) { return SIDE == 128 ? column : column ^ (row & 7) << 3; }
 
-/* What a lane has still to write of a cell: its entries k, k + EACH_TIME, .. of `count`. */
+/* A lane's remaining entries of a cell: k, k + EACH_TIME, .. of `count`. */
 typedef struct writing {
-    int k, count, none; /* an entry of the warp's own rows, for what is beyond */
+    int k, count, none; /* none: an entry of the warp's own rows, for padding */
     const ushort *entries;
     const cell_notes *noted;
-    int next[AT_ONCE]; /* those at k, if they are read AHEAD */
+    int next[AT_ONCE]; /* the entries at k, if they are read AHEAD */
 } writing;
 
 FUNCTION void read_entries(int *entry, const writing &of, int k) {
@@ -351,7 +358,7 @@ FUNCTION void read_entries(int *entry, const writing &of, int k) {
     for (int i = 0; i < AT_ONCE; i++) entry[i] = k + EACH_TIME * i < of.count ? of.entries[k + EACH_TIME * i] : of.none;
 }
 
-/* The numbers that S has there, if the edge asks for them; the first one for entries that are not there. */
+/* Reads the values of S, if the edge needs them; the first value for missing entries. */
 FUNCTION void read_values(element *s, int edge, int has_values, const element *values, const writing &of,
                           const int *entry, int k) {
     if (!has_values || edge == EDGE_MASK) return;
@@ -366,7 +373,7 @@ FUNCTION float staged_product(const float *staged, const writing &of, int entry)
     return staged[staged_at(entry)] * fabsf(of.noted->row_scales[row_of_entry(entry)]);
 }
 
-/* AT_ONCE entries one by one: what is not finite is computed again. */
+/* Writes AT_ONCE entries one by one; recomputes non-finite ones. */
 FUNCTION void write_again(const operands &p, const float *staged, const writing &of, EDGE_PARAMETERS) {
 #pragma unroll 1
     for (int k = of.k; k < of.k + EACH_TIME * AT_ONCE && k < of.count; k += EACH_TIME) {
@@ -382,16 +389,16 @@ FUNCTION void write_again(const operands &p, const float *staged, const writing 
     }
 }
 
-/* Reads what the first step of writing needs: entries, and values. */
+/* Reads the inputs of the first step of writing: entries, and values. */
 FUNCTION void begin_writing(const operands &p, writing &of, element *s, int edge, int has_values) {
     read_entries(of.next, of, of.k);
     read_values(s, edge, has_values, p.values, of, of.next, of.k);
 }
 
-/* The next AT_ONCE entries, whose values are s; reads those of the ones after them. */
+/* Writes the next AT_ONCE entries, whose values are s; reads the values of the ones after them. */
 FUNCTION void write_some(const operands &p, const float *staged, writing &of, element *s, EDGE_PARAMETERS) {
     int entry[AT_ONCE];
-    float x[AT_ONCE], nothing = 0; /* or NaN */
+    float x[AT_ONCE], nothing = 0; /* nothing: 0, or NaN */
     index t[AT_ONCE];
     element next[AT_ONCE];
     if (!AHEAD) read_entries(of.next, of, of.k);
@@ -429,7 +436,7 @@ FUNCTION void write_some(const operands &p, const float *staged, writing &of, el
     of.k += EACH_TIME * AT_ONCE;
 }
 
-/* Warps with the same rows wait for each other. */
+/* Synchronises the warps with the same rows. */
 FUNCTION void meet(int strip) {
 #if ACROSS > 1
     some_meet(1 + strip, EACH_TIME);
@@ -438,7 +445,7 @@ FUNCTION void meet(int strip) {
 #endif
 }
 
-/* A warp's products of its 16 rows, to shared memory, when none is read there any more; what is doubtful as NaN. */
+/* Stages the products of a warp's 16 rows in shared memory, once nobody reads there any more; doubtful ones as NaN. */
 FUNCTION void stage(float *mine, float *sum, const cell_notes *noted, int strip, int first_column, int lane,
                     int64 inner) {
     const float *const row_scales = noted->row_scales + strip * 16, *const scales = noted->scales + first_column;
@@ -466,7 +473,7 @@ FUNCTION void stage(float *mine, float *sum, const cell_notes *noted, int strip,
     meet(strip);
 }
 
-/* Multiplies the group's cells, 16 rows each warp, and writes their entries. */
+/* Multiplies the group's cells, 16 rows per warp, and writes their entries. */
 FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int c, walk next, int warp, int lane, EDGE_PARAMETERS) {
     const uint32 gates = shared.gates;
     turn note = {0, 0}, a_place = {0, 0};
@@ -479,7 +486,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
     writing left = {0, 0, strip * 16 << 7, p.entries, shared.notes, {0}};
     int before = -1; /* the place of its notes */
 #define WRITE_SOME write_some(p, shared.staged, left, s, EDGE_ARGUMENTS)
-    while (c >= 0) { /* multiplies a cell and, if LATE, writes the one before meanwhile */
+    while (c >= 0) { /* multiplies a cell and, if LATE, writes the previous one meanwhile */
         const cell_notes *const noted = shared.notes + note.place;
         at.a = shared.a + a_place.place * RESIDENT * TILE;
         begin_slice(sum, d, at, 0, 1, lane);

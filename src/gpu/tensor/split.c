@@ -6,13 +6,13 @@ bool tamis_splits(const tamis_problem *p) { return p->type == TAMIS_F32 && p->ma
 
 enum { GROUP = 256 };
 
-/* Lanes of a row, each with 16 bytes of it at once. */
+/* Lanes of a row: each loads 16 bytes of it at once. */
 static int team_of(const tamis_prepared *p, int64_t numbers) {
     const int64_t lanes = numbers * (int64_t)tamis_type_size(p->problem.type) / 16;
     return lanes <= 4 ? 4 : lanes <= 8 ? 8 : lanes <= 16 ? 16 : 32;
 }
 
-/* What a lane keeps of a row, in 16 bytes; 0: more than there are registers for, so the row is read twice. */
+/* Pieces of 16 bytes that a lane keeps of a row; 0: too many for the registers, so the row is read twice. */
 static int64_t pieces_of(const tamis_prepared *p, int64_t numbers) {
     enum { PIECES_MOST = 4 };
     const int64_t step = 16 / (int64_t)tamis_type_size(p->problem.type) * team_of(p, numbers);
@@ -20,7 +20,7 @@ static int64_t pieces_of(const tamis_prepared *p, int64_t numbers) {
     return pieces <= PIECES_MOST ? pieces : 0;
 }
 
-/* Rows that a team reads together: more than one where there are enough of them for all multiprocessors. */
+/* Rows that a team reads at once: more than one if that leaves enough work for all multiprocessors. */
 static int64_t rows_of(const tamis_prepared *p, int64_t numbers) {
     const int64_t pieces = pieces_of(p, numbers), most = pieces == 1 ? 4 : pieces == 2 ? 2 : 1;
     const int64_t teams = p->device->limits.multiprocessors * 2 * (GROUP / team_of(p, numbers));
@@ -40,7 +40,7 @@ static tamis_status compile(tamis_prepared *p, int number, const char *kernel, b
 }
 
 static tamis_gpu_launch by_rows(const tamis_prepared *p, const tamis_split *split, int64_t count, int64_t matrices) {
-    const int64_t rows = GROUP / team_of(p, split->numbers) * rows_of(p, split->numbers); /* of a group */
+    const int64_t rows = GROUP / team_of(p, split->numbers) * rows_of(p, split->numbers); /* rows of a group */
     return (tamis_gpu_launch){.groups = {(count + rows - 1) / rows, matrices}, .group_size = GROUP};
 }
 

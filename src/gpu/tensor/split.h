@@ -1,31 +1,31 @@
 /*
- * Rows of A and B split into two fp16 numbers each (split_rows.cu): the first step of the kernels of cells.
+ * Splits rows of A and B into two fp16 numbers each (split_rows.cu): the first step of the kernels of cells.
  */
 #ifndef TAMIS_GPU_TENSOR_SPLIT_H
 #define TAMIS_GPU_TENSOR_SPLIT_H
 
 #include "gpu/method.h"
 
-/* Whether each number becomes two fp16 numbers: fp32 does, unless math = tf32; 16-bit types do not. */
+/* True if each number becomes two fp16 numbers: for fp32, unless math = tf32; not for 16-bit types. */
 bool tamis_splits(const tamis_problem *problem);
 
 /* The rows to split, and where they go. */
 typedef struct tamis_split {
-    bool across, aligned;      /* for SpMM; the rows of B of a cell lie together: as split_rows.cu tells */
-    bool lows;                 /* in lines beside highs; else highs alone */
-    int64_t a_rows, b_filled;  /* rows of A; of B with those of zeros that fill tiles up */
-    int64_t length, numbers;   /* of a row; with zeros, to whole lines (with D the longer ones) */
-    int64_t slices;            /* lines of highs of a row */
-    int64_t tiled_rows, tiled; /* rows of A, and of both, filled up to tiles */
+    bool across, aligned;      /* for SpMM; rows of B of a cell are contiguous; see split_rows.cu */
+    bool lows;                 /* lines have highs and lows; else highs only */
+    int64_t a_rows, b_filled;  /* rows of A; of B, including zero rows that pad tiles */
+    int64_t length, numbers;   /* of a row; padded to whole lines (with D: the longer ones) */
+    int64_t slices;            /* lines of highs per row */
+    int64_t tiled_rows, tiled; /* rows of A, and of both, padded to tiles */
     tamis_place scales, split;
 } tamis_split;
 
-/* Kernel `number` of the plan: `across`, `aligned`, `lows` and `numbers` count. */
+/* Compiles kernel `number` of the plan, from `across`, `aligned`, `lows` and `numbers`. */
 tamis_status tamis_split_compile(tamis_prepared *p, int number, const tamis_split *split);
 tamis_status tamis_split_launch(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                 const tamis_split *split);
 
-/* Rows of D beside those of A and B, split as for SpMM; and counters that become 0. */
+/* Also splits rows of D, as for SpMM, and clears counters. */
 typedef struct tamis_split_third {
     int64_t slices;
     tamis_place scales, split;
@@ -36,11 +36,11 @@ tamis_status tamis_split_compile_three(tamis_prepared *p, int number, const tami
 tamis_status tamis_split_launch_three(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                       const tamis_split *split, const tamis_split_third *third);
 
-/* A and dE, and B and D, split as for SpMM: for backward_wgmma.cu and backward_wide.cu. Of both the second has its
-   scales, and its lines, behind those of the first. */
+/* Splits A and dE, and B and D, as for SpMM: for backward_wgmma.cu and backward_wide.cu. The second matrix of each pair
+   has its scales and its lines after the first one's. */
 typedef struct tamis_split_four {
-    int64_t filled, b_filled;           /* rows of A, and of B, filled up to tiles */
-    int64_t inner_slices, width_slices; /* lines of highs of a row of A or B, and of dE or D */
+    int64_t filled, b_filled;           /* rows of A, and of B, padded to tiles */
+    int64_t inner_slices, width_slices; /* lines of highs per row of A or B, and of dE or D */
     tamis_place e;
     int64_t e_stride, e_batch_stride;
     tamis_place scales, split, b_scales, b_split;

@@ -1,11 +1,11 @@
 /*
- * Numbers that two fp16 numbers hold, a high and a low, in gradients of fp32 (backward_wgmma.cu, backward_wide.cu):
- * products of cells of 64 x 64, and the factors that these are summed with. The kernels define LOWS. Included after
+ * Numbers split into two fp16 numbers, a high and a low, for gradients of fp32 (backward_wgmma.cu, backward_wide.cu):
+ * products of cells of 64 x 64, and the factors of the second products. The kernels define LOWS. Included after
  * tensor_cores.h and cell_kernels.h.
  */
 
-/* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is
-   begun here ends after PRODUCTS_WAIT. */
+/* Starts the products of 64 rows at x and 64 rows at y, over 64 numbers; the lows, if any, are one tile further. They
+   are done after PRODUCTS_WAIT. */
 FUNCTION void begin_rows_products(float *sum, float *crossed, uint64 x, uint64 x_low, uint64 y, uint64 y_low) {
 #if PRODUCTS_AT_ONCE && PRODUCTS == 3
 #pragma unroll
@@ -34,8 +34,8 @@ FUNCTION void add_crossed(float *sum, float *crossed) {
     }
 }
 
-/* d = the factors, of 64 rows and 64 that come, times the rows at y; small terms first. With LOWS `crossed` is what is
-   2^11 times as large: lows by highs (y) and highs by lows (z), or highs by highs. */
+/* Starts d = factors of 64 own rows and 64 other rows, times the rows at y. With LOWS `crossed` selects the small
+   terms, 2^11 times as large: lows times highs (y) and highs times lows (z); otherwise highs times highs. */
 FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, uint64 y, uint64 z, int crossed) {
     PRODUCTS_PIN(d, 32);
     products_begin();
@@ -50,7 +50,7 @@ FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, u
     products_commit();
 }
 
-/* Adds a result's part: `back` undoes the scale of each row's factors. */
+/* Adds part of a result: `back` undoes the scale of each row's factors. */
 FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
     PRODUCTS_PIN(d, 32);
 #pragma unroll
@@ -58,22 +58,22 @@ FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
     PRODUCTS_PIN(out, 32);
 }
 
-/* Two fp16 numbers for each. */
+/* Splits two numbers into two fp16 numbers each. */
 FUNCTION void split_two(float y, float z, uint32 &high, uint32 &low) {
     high = halves_of(y, z);
     low = LOWS ? halves_of((y - half_to_float((ushort)high)) * 2048, (z - half_to_float((ushort)(high >> 16))) * 2048)
                : 0;
 }
 
-/* 2^13 over a number, and what undoes it: the powers of two below it. */
+/* The scale 2^13 / largest, and its inverse, as powers of two. */
 FUNCTION float to_halves(float largest, float &back) {
     const uint32 bits = max(bits_of_float(largest), bits_of_float(0x1p-113f)) & 0x7f800000u;
     back = float_of_bits(bits - (13u << 23));
     return float_of_bits(((127u + 13 + 127) << 23) - bits);
 }
 
-/* Factors as two fp16 numbers each, each row scaled by a power of two that brings its largest to 2^13 or more; all
-   times `more` of the row. */
+/* Splits factors into two fp16 numbers each. Each row is scaled by a power of two that brings its largest to 2^13 or
+   more; all are multiplied by the row's `more`. */
 FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, uint32 *lows, float *back, float *top) {
     float by[2];
 #pragma unroll

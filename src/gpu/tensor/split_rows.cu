@@ -5,29 +5,29 @@
  * the lower eleven bits of x.
  *
  * `split` holds lines of 128 bytes, whose 16-byte pieces are permuted as the products need them (operand_of in
- * hopper.h). For SDDMM it has the rows of A and then those of B, both padded to whole tiles of 128; a line has the
- * highs and the lows for 32 of K. The lines of A for a slice of K follow one another, so that a tile is one copy. Those
+ * hopper.h). For SDDMM it has the rows of A and then the rows of B, both padded to whole tiles of 128; a line has the
+ * highs and the lows for 32 of K. The lines of A for a slice of K are contiguous, so that a tile is one copy. The lines
  * of B are ordered likewise if ALIGNED is 1, otherwise by rows, to be gathered. For SpMM (ACROSS) a line has 64 highs
- * or 64 lows of a row of B. If ALIGNED, the lines of 64 rows follow one another, highs, then lows, for each 64 columns,
- * and padding rows are zeros; otherwise a row's lines follow one another. `scales` holds for each row the factor that
- * undoes the scaling; negative if the row has a nonzero number that is scaled to less than 2^-14, of which fp16 keeps
- * fewer bits (see `doubted` in sddmm_wgmma.cu); 0 for a row of zeros; NaN if a number is not finite.
+ * or 64 lows of a row of B. If ALIGNED, the lines of 64 rows are contiguous, highs, then lows, for each 64 columns, and
+ * padding rows are zeros; otherwise a row's lines are contiguous. `scales` holds for each row the factor that undoes
+ * the scaling; negative if scaling brings a nonzero number of the row below 2^-14, where fp16 keeps fewer bits (see
+ * `doubted` in sddmm_wgmma.cu); 0 for a row of zeros; NaN if a number is not finite.
  *
- * SLICED (for fused): the lines of a slice of all rows follow one another, those of D's lows after those of its highs.
+ * SLICED (for fused): the lines of a slice of all rows are contiguous; for D, all highs, then all lows.
  *
- * LOWS = 0: the highs alone, for numbers that have no more bits or may be rounded; a line has 64 of them.
+ * LOWS = 0: highs only, for numbers that have no more bits or may be rounded; a line has 64 of them.
  *
  * PIECES: pieces of 16 bytes that a lane keeps; 0 if a row is too long for that and is read twice. ROWS: rows of a
- * team, so that their reads wait together.
+ * team, whose reads are in flight together.
  *
- * Limited by memory: 4 bytes in and 4 out for each number.
+ * Memory-bound: 4 bytes in and 4 out for each number.
  */
 #include "simt.h"
 #include "cell_kernels.h"
 
-#define EACH (16 / (int)sizeof(element)) /* numbers that a lane reads together */
+#define EACH (16 / (int)sizeof(element)) /* elements of a lane's load */
 
-/* Zeros beyond the row's end. */
+/* A lane's numbers of a row, zero-padded. */
 typedef struct numbers {
     float x[EACH];
 } numbers;
@@ -48,22 +48,22 @@ FUNCTION numbers read_numbers(const element *row, int64 k, int64 inner, int alig
     return to;
 }
 
-/* Two numbers, scaled; the upper bits of them, and the lower. */
+/* Splits two numbers, after scaling: the upper bits, and the lower bits. */
 FUNCTION void split_two(float x, float y, uint32 &high, uint32 &low) {
     high = halves_of(x, y);
     low = halves_of((x - half_to_float((ushort)high)) * 2048, (y - half_to_float((ushort)(high >> 16))) * 2048);
 }
 
-/* The largest magnitude and the smallest but 0. A NaN is larger than all: bits are compared. */
+/* Updates the largest magnitude and the smallest nonzero one. A NaN is largest, since bits are compared. */
 FUNCTION void measure(float x, uint32 &most, uint32 &least) {
     const uint32 bits = bits_of_float(x) & 0x7fffffffu;
     most = max(most, bits);
     least = min(least, bits - 1); /* 0 becomes the largest */
 }
 
-/* Rows of one or two matrices, of `length` numbers; lines as the products want them. */
+/* Rows of one or two matrices, of `length` numbers, and where their lines go. */
 typedef struct rows_to_split {
-    int64 a_rows, b_rows, b_filled; /* of b those that fill up, too */
+    int64 a_rows, b_rows, b_filled; /* rows of b, including padding */
     const element *a, *b;
     int64 a_stride, b_stride, length;
     int64 tiled_rows, tiled, slices;
@@ -73,7 +73,7 @@ typedef struct rows_to_split {
 
 FUNCTION int numbers_of_line(int across) { return LOWS && !across ? 32 : 64; }
 
-/* Where the line of row `own` begins that has number k of it, in words. */
+/* Word offset of the line of row `own` that has number k. */
 FUNCTION int64 line_of(const rows_to_split &rows, int64 own, int64 k, int of_a, int across) {
     const int64 slice = k / numbers_of_line(across), slices = rows.slices;
     if (across && SLICED) return (slice * (1 + LOWS) * rows.tiled + own) * 32;
@@ -86,11 +86,11 @@ FUNCTION int64 line_of(const rows_to_split &rows, int64 own, int64 k, int of_a, 
 
 FUNCTION void split(const rows_to_split &rows, int across) {
     const int line = numbers_of_line(across), lane = LOCAL_ID % TEAM;
-    const int64 low = !across ? 0 : SLICED ? rows.tiled * 32 : ALIGNED ? 64 * 32 : 32; /* words from highs to lows, which else share a line */
+    const int64 low = !across ? 0 : SLICED ? rows.tiled * 32 : ALIGNED ? 64 * 32 : 32; /* words from highs to lows, which may share a line */
     const int64 padded = rows.slices * line, first = GROUP_X * (GROUP / TEAM * ROWS) + LOCAL_ID / TEAM;
     const uint32 team = (TEAM == 32 ? 0xffffffffu : (1u << TEAM % 32) - 1) << (LOCAL_ID % 32 / TEAM * TEAM);
     const element *from[ROWS];
-    int64 own[ROWS], inner[ROWS]; /* a row's number in its matrix; its length, 0 of those that fill up */
+    int64 own[ROWS], inner[ROWS]; /* a row's number in its matrix; its length, 0 for padding */
     int of_a[ROWS], aligned[ROWS];
     uint32 most[ROWS], least[ROWS];
 #pragma unroll
@@ -134,7 +134,7 @@ FUNCTION void split(const rows_to_split &rows, int across) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         if (first + r * (GROUP / TEAM) >= rows.a_rows + rows.b_filled) break;
-        /* 2^(13 - exponent), within what a float has: -114 to 126 */
+        /* 2^(13 - exponent), clamped to the range of a float: exponents -114 to 126 */
         const int finite = most[r] < 0x7f800000u, exponent = (int)(most[r] >> 23) - 127;
         const int power = !finite || most[r] == 0 ? 0 : exponent < -113 ? 126 : 13 - exponent;
         const float scale = finite ? float_of_bits((uint32)(127 + power) << 23) : 0;
@@ -166,7 +166,7 @@ FUNCTION void split(const rows_to_split &rows, int across) {
     }
 }
 
-/* Splits the rows of A and B, or of B alone. `across`: for SpMM. */
+/* Splits the rows of A and B, or of B only. `across`: for SpMM. */
 KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
                   int64 length, int64 a_batch_stride, int64 b_batch_stride, int64 scratch_batch_stride, int64 tiled_rows, int64 tiled,
                   int32 slices, OUT(float, scales), OUT(uint32, split_numbers)) {
@@ -179,8 +179,8 @@ KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), in
     split(rows, ACROSS);
 }
 
-/* The groups with y = 0 split the rows of A and B, those with y = 1 the rows of D, as for SpMM. `cleared`: counters that become 0 for the kernel to
-   come. */
+/* Groups with y = 0 split the rows of A and B, groups with y = 1 the rows of D, as for SpMM. `cleared`: counters of the
+   next kernel. */
 KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
                    int64 inner, IN(element, d), int64 d_stride, int64 width, int64 a_batch_stride, int64 b_batch_stride, int64 d_batch_stride,
                    int64 scratch_batch_stride, int64 tiled_rows, int64 tiled, int32 slices, int32 d_slices, OUT(float, scales),
@@ -204,8 +204,8 @@ KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int
     }
 }
 
-/* Splits four matrices, each as for SpMM by the groups of one y: A and E, which have a row for each row of S, and then B and D. A and B
-   have inner_slices lines of 64 columns, E and D width_slices. `cleared` as above. */
+/* Splits four matrices, each as for SpMM and by the groups of one y: A and E, which have a row for each row of S, then
+   B and D. A and B have inner_slices lines of 64 columns, E and D width_slices. `cleared` as above. */
 KERNEL split_four(int64 rows, int64 b_rows, int64 filled, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b),
                   int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, IN(element, e), int64 e_stride,
                   int64 e_batch_stride, BATCH_PARAMETERS, OUT(float, scales), OUT(uint32, split_numbers), OUT(float, b_scales),

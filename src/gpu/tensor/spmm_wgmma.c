@@ -1,6 +1,5 @@
 /*
- * Host side of spmm_wgmma.cu. Scratch: the scales of B's rows, the rows split, partial sums of panels that several
- * groups share.
+ * Host side of spmm_wgmma.cu. Scratch: the scales of B's rows, the rows split, partial sums of shared panels.
  */
 #include "base/status.h"
 #include "gpu/model.h"
@@ -13,21 +12,21 @@ enum { ROWS = 128, COLUMNS = 64, LINE = 64 /* columns of C */, MERGE_GROUP = 256
 
 typedef struct spmm_state {
     tamis_gpu_tensor_cells cells;
-    int64_t span, spans, stages; /* columns of C that a group has; groups side by side; of the ring */
+    int64_t span, spans, stages; /* columns of C of a group; groups along C; stages of the ring */
     int64_t shared_bytes;
-    int64_t groups; /* that share the cells */
-    int group;      /* threads: eight warps multiply, and eight build, or four by mma.sync */
+    int64_t groups; /* groups that share the cells */
+    int group;      /* threads: eight warps multiply, and eight build (four with mma.sync) */
 } spmm_state;
 
 static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->cols, COLUMNS); }
-/* Products of highs and lows: numbers of S that are fp32 beside rows of B that one of fp16 holds have lows, too. */
+/* Number of products of highs and lows. fp32 values of S beside 16-bit rows of B need lows, too. */
 static int products(const tamis_problem *p) {
     return tamis_splits(p) ? 3 : p->type != TAMIS_F32 && p->has_values && p->value_type == TAMIS_F32 ? 2 : 1;
 }
 static int64_t s_parts(const tamis_problem *p) { return products(p) > 1 ? 2 : 1; }
 static int64_t b_parts(const tamis_problem *p) { return products(p) > 2 ? 2 : 1; }
 
-/* Rows of B are split in memory first: read, and written in as many bytes. */
+/* Splitting rows of B first: reads them, and writes as many bytes. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
     const double width = (double)tamis_gpu_round_up(problem->width, LINE);
@@ -56,7 +55,7 @@ static tamis_status compile(tamis_prepared *p, const spmm_state *s, const char *
     return tamis_gpu_add_kernel(p, number, "spmm_wgmma.cu", kernel, &definitions, shared_bytes);
 }
 
-/* As many stages as there is room for, but fewer than panels that are described at once. */
+/* Stages: as many as fit, but fewer than the panels whose notes are kept. */
 static void choose_memory(const tamis_problem *p, int64_t bytes, spmm_state *s) {
     enum { NOTES = 8 * ROWS * 8 + 8 * COLUMNS * 4, GATES = 384, STAGES_MOST = 7 };
     const int64_t stage = s_parts(p) * ROWS * 128 + b_parts(p) * s->span / LINE * COLUMNS * 128;
@@ -64,7 +63,7 @@ static void choose_memory(const tamis_problem *p, int64_t bytes, spmm_state *s) 
     s->shared_bytes = s->stages * stage + NOTES + GATES;
 }
 
-/* Bytes, each a multiple of 16: scales, split rows, partial sums, and what makes them doubtful. */
+/* Bytes, multiples of 16: scales, split rows, partial sums, and their doubt thresholds. */
 static int64_t scales_bytes(const tamis_problem *p) { return tamis_gpu_round_up(filled(p) * 4, 16); }
 static int64_t split_bytes(const tamis_problem *p, const spmm_state *s) {
     return filled(p) * s->spans * s->span * 2 * b_parts(p);
@@ -89,7 +88,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (s->spans > p->device->limits.groups_most[1])
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-tensor takes: %lld",
                           (long long)problem->width, (long long)(p->device->limits.groups_most[1] * s->span));
-    TRY(compile(p, s, "spmm_wgmma", SUMS, s->group, s->shared_bytes)); /* while the cells are made */
+    TRY(compile(p, s, "spmm_wgmma", SUMS, s->group, s->shared_bytes)); /* compiles while the cells are built */
     TRY(tamis_split_compile(p, SPLIT,
                             &(tamis_split){.lows = products(problem) == 3,
                                            .across = true,
@@ -120,7 +119,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
                               .split = split};
     const tamis_gpu_launch by_cells = {
         .groups = {s->groups, s->spans}, .group_size = s->group, .shared_bytes = s->shared_bytes, .early = true};
-    const int64_t merging = ROWS * s->span / (4 * MERGE_GROUP); /* groups for each end, as the kernel has it */
+    const int64_t merging = ROWS * s->span / (4 * MERGE_GROUP); /* groups for each boundary, as in the kernel */
     const tamis_gpu_launch by_ends = {
         .groups = {(s->groups - 1) * merging, s->spans}, .group_size = MERGE_GROUP, .early = true};
     TRY(tamis_split_launch(p, stream, SPLIT, &common, &rows));

@@ -1,24 +1,30 @@
 /*
- * SpMM by cells on the tensor cores, with the accuracy of fp32: cells of 128 rows and 64
- * columns of S are made dense and multiplied by the 64 rows of B that their columns name.
+ * SpMM by cells on the tensor cores, with the accuracy of fp32: cells of 128 rows and 64 columns of S are made dense
+ * and multiplied by the 64 rows of B that their columns name.
  *
- * A group stays on a multiprocessor and takes a run of cells, for all columns of C or for SPAN of them. Some of its
- * warps build a tile: each scatters the numbers of STRIP rows of the cell, split into two fp16 numbers (as split_rows.cu
- * splits rows of B), into a cleared tile of shared memory, while the split rows of B are copied next to it, in one
- * piece or gathered. Two sets of four warps multiply 64 rows each: high x low and low x high first, then high x high.
- * Each product begins at zero and is added in fp32 registers, because tensor cores truncate when they accumulate. If
- * two groups share a panel, they leave partial sums, which spmm_merge adds.
+ *   building warps     values of S -> scale, split -> scatter into a dense 128 x 64 tile  --+
+ *                      split rows of B, bulk copy or gather  -------------------------------+-->  ring of STAGES
+ *                                                                                                 |  FULL / EMPTY gates
+ *   multiplying warps  S B (crossed terms, then high x high), added in fp32 registers  <----------+
+ *                      end of a panel: undo the scale -> C, or partial sums for spmm_merge
+ *
+ * A group is persistent (one per multiprocessor) and takes a run of cells, for all columns of C or for SPAN of them.
+ * Some of its warps build a tile: each scatters the numbers of STRIP rows of the cell, split into two fp16 numbers (as
+ * split_rows.cu splits rows of B), into a cleared tile of shared memory, while the split rows of B are copied next to
+ * it, in one piece or gathered. Two sets of four warps multiply 64 rows each: high x low and low x high first, then
+ * high x high. Each product begins at zero and is added in fp32 registers, because tensor cores truncate when they
+ * accumulate. If two groups share a panel, they store partial sums, which spmm_merge adds.
  *
  * Numbers that are split must lie near a common power of two. Each row of B has its own, computed beforehand. Numbers
- * of S are multiplied by that of their row of B, and STRIP rows share a guess, made from eight numbers of each. If a
- * number does not fit, the kernel notices: the result is not finite, or the number is so small that fp16 keeps too few
- * of its bits. The sums of rows in which this could be visible are then recomputed in fp32.
+ * of S are multiplied by that of their row of B, and STRIP rows share a guess, made from eight numbers of each. The
+ * kernel detects a number that does not fit: the result is not finite, or the number is so small that fp16 keeps too
+ * few of its bits. The sums of rows in which this could be visible are then recomputed in fp32.
  *
  * PRODUCTS: 3 as above; 2 if rows of B are fp16 or bf16, which one fp16 number holds, and numbers of S fp32; 1 if both
  * have 16 bits, and with math = tf32, which has eleven: the highs alone. ALIGNED: a cell is 64 neighbouring columns.
  *
- * The right choice if cells are dense enough: from about one number in fifteen on. Shared memory: STAGES of 32 KiB of S
- * and 16 or 32 KiB of B, and 10 KiB more.
+ * The right choice if cells are dense enough: if about one number in fifteen or more is nonzero. Shared memory: STAGES
+ * of 32 KiB of S and 16 or 32 KiB of B, and 10 KiB more.
  */
 #define GROUPS 1
 #include "simt.h"
@@ -27,26 +33,27 @@
 
 #define ROWS        128
 #define COLUMNS     64
-#define TILE        (ROWS * 128)    /* bytes: halves of S */
-#define LINES       (COLUMNS * 128) /* bytes: halves of B, 64 columns of C */
+#define TILE        (ROWS * 128)    /* bytes: highs or lows of S */
+#define LINES       (COLUMNS * 128) /* bytes: highs or lows of B, 64 columns of C */
 #define BLOCKS      (SPAN / 64)
-#define S_PARTS     (PRODUCTS > 1 ? 2 : 1) /* highs and lows, or highs */
+#define S_PARTS     (PRODUCTS > 1 ? 2 : 1) /* highs and lows, or highs only */
 #define B_PARTS     (PRODUCTS > 2 ? 2 : 1)
 #define B_BYTES     (B_PARTS * BLOCKS * LINES)
 #define STAGE       (S_PARTS * TILE + B_BYTES)
-#define SUMS        (SPAN / 2) /* of a thread */
+#define SUMS        (SPAN / 2) /* sums of a thread */
 #define MULTIPLIERS 8          /* warps */
-#define BUILDERS    (PRODUCTS_AT_ONCE ? 4 : 8) /* by mma.sync twelve warps have registers enough, and sixteen not */
+#define BUILDERS    (PRODUCTS_AT_ONCE ? 4 : 8) /* with mma.sync, registers suffice for twelve warps, but not for sixteen */
 #define STRIP       (ROWS / BUILDERS)          /* rows of a builder */
-#define PANELS      8  /* that are described at once: more than there are stages */
-#define AT_ONCE     (INDEX == 64 ? 4 : ALIGNED ? 12 : 8) /* numbers of a lane */
-/* Numbers scaled to less than 2^-14 are kept to 2^-36, highs alone to 2^-25. One of S meets up to 2^14, one of a row of B up to
-   2^16, of all its rows. Scaled sums so many times as large as what such numbers can miss do not show it. */
+#define PANELS      8  /* panels whose notes are kept: more than there are stages */
+#define AT_ONCE     (INDEX == 64 ? 4 : ALIGNED ? 12 : 8) /* numbers that a lane builds at once */
+/* Error bound: numbers scaled to less than 2^-14 are kept to 2^-36, highs alone to 2^-25. A number of S is multiplied
+   by up to 2^14, a number of B by up to 2^16, for all its rows. Scaled sums this many times the lost bits do not show
+   them. */
 #define SMALL       (PRODUCTS == 1 && ELEMENT != 32 ? 0x1p15f : 16.0f)
-#define SMALL_IN_B  (PRODUCTS == 2 ? 64 << 11 : 64) /* so many of S */
+#define SMALL_IN_B  (PRODUCTS == 2 ? 64 << 11 : 64) /* numbers of S that count as one of B */
 
 typedef struct panel_notes {
-    float back[ROWS], doubt[ROWS]; /* what turns a row's sums back; sums below are computed again */
+    float back[ROWS], doubt[ROWS]; /* undoes the scale of a row's sums; sums below `doubt` are recomputed */
 } panel_notes;
 typedef struct stage_notes {
     int64 panel, next_panel;
@@ -61,7 +68,7 @@ typedef struct shared_notes {
 #define FULL(i)  (shared.gates + 8 * (i))
 #define EMPTY(i) (shared.gates + 8 * (STAGES + (i)))
 
-/* All that the kernels work on. spmm_merge has no split rows. */
+/* The operands of both kernels; spmm_merge has no split rows. */
 typedef struct operands {
     int64 rows, nnz;
     const offset *offsets;
@@ -81,11 +88,11 @@ typedef struct operands {
     int64 blocks;
     const float *scales;
     const char *split;
-    /* what groups leave of panels that they share */
+    /* partial sums of shared panels */
     float *partials, *doubts;
 } operands;
 
-/* The stages of S and B, what describes them, and the gates. */
+/* Layout: the stages of S and B, their notes, and the gates. */
 typedef struct shared_memory {
     char *stages;
     uint32 base, gates;
@@ -101,7 +108,7 @@ FUNCTION float value_at(const value *values, int64 t) { return HAS_VALUES ? real
 
 /* ------------------------------------------------------------------------------------------ results */
 
-/* By all lanes of a warp. */
+/* Recomputes one result in fp32; all lanes of a warp. */
 FUNCTION float plain_sum(const operands &p, int64 row, int64 column, int lane) {
     const int64 end = p.offsets[row + 1];
     float sum = 0;
@@ -120,11 +127,11 @@ FUNCTION int is_doubtful(float x, float doubt) { return !(fabsf(x) < INFINITY) |
 
 /* ------------------------------------------------------------------------------------------ building */
 
-/* One cell, as a builder knows it ahead: its record; for a lane the columns `lane` and `lane` + 32; the nonzeros. */
+/* A builder's data about a cell, loaded ahead: its record; a lane's columns `lane` and `lane` + 32; the nonzeros. */
 typedef struct cell_ahead {
     index entries;
     index list; /* where its columns begin in their list; or its first column */
-    int32 last, first, end; /* of its columns; of the warp's entries */
+    int32 last, first, end; /* last column; the warp's entries */
 } cell_ahead;
 
 FUNCTION void load_record(cell_ahead &cell, int64 c, const cell_record *records, int warp) {
@@ -142,14 +149,15 @@ FUNCTION void load_columns(uint32 *columns, const cell_ahead &cell, const index 
         columns[i] = (uint32)(ALIGNED ? cell.list + lane + 32 * i : lists[cell.list + min(lane + 32 * i, cell.last)]);
 }
 
-/* Entries are bytes in the tile (cell_entries.cu). They are read in pairs, from an even address on, so perhaps one before the first: `from` counts from the warp's first.
-   What the warp has not so many of is passed over, four numbers of a lane at a time. */
+/* Entries are byte offsets in the tile (cell_entries.cu). They are read in pairs, from an even address on, so perhaps
+   from one before the warp's first: `from` counts from the warp's first. Missing entries are skipped, four numbers of a
+   lane at a time. */
 FUNCTION int first_pair(const cell_ahead &cell, int lane) {
     return 2 * lane - (int)(cell.entries + cell.first & 1);
 }
 #define PASSED(from) ((from) - 2 * lane >= cell.end - cell.first)
 #define PAIRS        (AT_ONCE / 2)
-#define NUMBER(i)    (64 * ((i) / 2) + (i) % 2) /* of a lane's entry i, from its first */
+#define NUMBER(i)    (64 * ((i) / 2) + (i) % 2) /* number of a lane's entry i, from its first */
 
 FUNCTION void load_entries(uint32 *pairs, const cell_ahead &cell, int from, const ushort *entries) {
     const uint32 *const at = (const uint32 *)(entries + (cell.entries + cell.first + from));
@@ -158,7 +166,7 @@ FUNCTION void load_entries(uint32 *pairs, const cell_ahead &cell, int from, cons
         if (from + 64 * i < cell.end - cell.first) pairs[i] = at[32 * i];
 }
 
-/* `place`: of a lane, what leads from an entry's number to S, of row lane % STRIP. */
+/* Loads the values. `place`: in lane l, the offset from an entry's number to S for row l % STRIP. */
 FUNCTION void load_values(value *x, const uint32 *pairs, const cell_ahead &cell, int from, index place,
                               const value *values, uint64 nnz, int lane) {
 #pragma unroll
@@ -167,13 +175,13 @@ FUNCTION void load_values(value *x, const uint32 *pairs, const cell_ahead &cell,
 #pragma unroll
         for (int i = g; i < g + 4; i++) {
             const index t = __shfl_sync(0xffffffffu, place, pairs[i / 2] >> (i % 2 ? 23 : 7)) + cell.first + from + NUMBER(i);
-            /* an address that is always good, and no choice and no conversion after the load, which would wait for it */
+            /* always a valid address, and neither a branch nor a conversion after the load, which would wait for it */
             if (HAS_VALUES) x[i] = values[min((unsigned_index)t, (unsigned_index)nnz - 1)];
         }
     }
 }
 
-/* A number's high, and its low where there are such, if it is one of the warp's. */
+/* Stores a number's high, and its low if there are lows, if it belongs to the warp. */
 FUNCTION void store_high(uint32 at, ushort high, uint32 number, uint32 count) {
     asm volatile("{.reg .pred p; setp.lt.u32 p, %2, %3; @p st.shared.b16 [%0], %1;}" ::"r"(at), "h"(high), "r"(number), "r"(count)
                  : "memory");
@@ -184,8 +192,8 @@ FUNCTION void store_halves(uint32 at, ushort high, ushort low, uint32 number, ui
                  : "memory");
 }
 
-/* Splits and scatters. `small`: counts numbers of less than 2^-14, of which fp16 keeps too little; what a lane has
-   beyond the warp's counts, too, so that sums may be tested that need no test. */
+/* Scales, splits and scatters the numbers. `small`: counts numbers below 2^-14, of which fp16 keeps too few bits. It
+   also counts a lane's surplus numbers, so some sums may be tested needlessly. */
 FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const cell_ahead &cell, int from,
                       const float *scales, uint32 &small, int lane) {
 #pragma unroll
@@ -211,10 +219,11 @@ FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const ce
     }
 }
 
-/* For STRIP rows of a panel, of which a lane reads one: a power of two that brings the largest of 8 numbers of each to 2^8. */
+/* The scale of STRIP rows of a panel (a guess): a power of two that brings the largest of 8 sampled numbers of each row
+   to 2^8. */
 FUNCTION float scale_of_rows(const operands &p, const float *scales, int64 row, int lane) {
     const int64 begin = row < p.rows ? p.offsets[row] : 0, length = row < p.rows ? p.offsets[row + 1] - begin : 0;
-    uint32 most = 0; /* as bits; what is not finite does not count */
+    uint32 most = 0; /* compared as bits; non-finite numbers are ignored */
 #pragma unroll
     for (int i = 0; i < STRIP / 4; i++)
         if (length > 0) {
@@ -227,7 +236,7 @@ FUNCTION float scale_of_rows(const operands &p, const float *scales, int64 row, 
     return float_of_bits((uint32)(127 + (most > 0 ? min(max(8 - exponent, -126), 126) : 0)) << 23);
 }
 
-/* 64 rows of B: those of an aligned cell lie together, others are gathered by all builders. */
+/* Copies 64 rows of B: contiguous for an aligned cell, otherwise gathered by all builders. */
 FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, const uint32 *columns, int64 first_block,
                         int64 blocks, uint32 gate, int warp, int lane) {
     if (ALIGNED) {
@@ -236,13 +245,13 @@ FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, co
         copy_together(to, split + ((int64)cell.list / COLUMNS * blocks + first_block) * (B_PARTS * LINES), B_BYTES, gate, item, 32 * BUILDERS);
         return;
     }
-    enum { PIECES = 8 * B_PARTS * BLOCKS, ROWS_AT_ONCE = 32 / PIECES }; /* 16 bytes each, of a row */
+    enum { PIECES = 8 * B_PARTS * BLOCKS, ROWS_AT_ONCE = 32 / PIECES }; /* of 16 bytes each, per row */
     const int piece = lane % PIECES;
 #pragma unroll
     for (int i = 0; i < COLUMNS / BUILDERS; i += ROWS_AT_ONCE) {
         const int row = warp * (COLUMNS / BUILDERS) + i + lane / PIECES;
         uint32 column = __shfl_sync(0xffffffffu, warp < BUILDERS / 2 ? columns[0] : columns[1], row % 32);
-        asm volatile("" : "+r"(column)); /* or every row's address is kept in registers */
+        asm volatile("" : "+r"(column)); /* prevents hoisting every row's address into registers */
         copy_16(to + piece / 8 * LINES + row * 128 + (((piece ^ column ^ row) & 7) << 4),
                 split + ((int64)column * blocks + first_block) * (128 * B_PARTS) + piece * 16);
     }
@@ -251,7 +260,8 @@ FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, co
 /* ------------------------------------------------------------------------------------------ multiplying */
 
 #if PRODUCTS_AT_ONCE
-/* Small terms (crossed) and the large ones of 32 columns of C, from zero, added to sums: what a warp loads serves both. */
+/* Adds the crossed terms and the large ones of 32 columns of C, each from zero, to the sums: both use the loaded
+   fragments. */
 FUNCTION void multiply_cell(float *sum, uint64 x, uint64 y) {
 #pragma unroll
     for (int j = 0; j < SPAN / 32; j++) {
@@ -263,7 +273,7 @@ FUNCTION void multiply_cell(float *sum, uint64 x, uint64 y) {
             load_own(own_highs, x + 2 * k);
             if (S_PARTS == 2) load_own(own_lows, x + 2 * k + TILE / 16);
 #pragma unroll
-            for (int i = 0; i < 4; i++) { /* eight columns each */
+            for (int i = 0; i < 4; i++) { /* of eight columns */
                 if (i % 2 == 0) load_across(highs, at, j % 2 * 2 + i / 2);
                 if (i % 2 == 0 && B_PARTS == 2) load_across(lows, at + LINES / 16, j % 2 * 2 + i / 2);
                 if (B_PARTS == 2) multiply_16x8(crossed + 4 * i, own_highs, lows + i % 2 * 2, k > 0);
@@ -285,7 +295,7 @@ FUNCTION void multiply(float *d, uint64 x, uint64 y, int add) {
 #endif
 }
 
-/* Small terms (crossed) and then the large ones of 64 columns of S, from zero, added to sums. */
+/* Adds the crossed terms and then the large ones of 64 columns of S, each from zero, to the sums. */
 FUNCTION void multiply_cell(float *sum, uint64 x, uint64 y) {
     float d[SUMS];
 #pragma unroll
@@ -311,7 +321,7 @@ FUNCTION void multiply_cell(float *sum, uint64 x, uint64 y) {
 }
 #endif
 
-/* Rows whose panels have no cell. */
+/* Writes the rows of panels without cells. */
 FUNCTION void write_empty(const operands &p, int64 first_panel, int64 end_panel, int64 first, int item) {
     for (int64 row = first_panel * ROWS; row < min64(end_panel * ROWS, p.rows); row++)
         for (int64 column = first + item; column < min64(first + SPAN, p.width); column += 256)
@@ -320,7 +330,7 @@ FUNCTION void write_empty(const operands &p, int64 first_panel, int64 end_panel,
 
 /* ------------------------------------------------------------------------------------------ the two kinds of warps */
 
-/* Builds the group's cells, STRIP rows each warp, and copies the rows of B that they meet. */
+/* Builds the group's cells, STRIP rows per warp, and copies the rows of B that they need. */
 FUNCTION void build_cells(const operands &p, const shared_memory &shared, int builder, int lane) {
     turn stage = {0, 0};
     float *const own_scales = shared.notes->scales[builder];
@@ -347,7 +357,7 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
     for (int c = p.begin; c < p.end; c++) {
         const cell_record *const here = p.records + c;
         const int panel_here = (int)here->panel, next_panel = (int)here->next_panel;
-        /* ahead: values of the next cell, entries of the one after, the record of the one after that */
+        /* prefetch: values of the next cell, entries of the one after, the record of the one after that */
         value next_x[AT_ONCE];
         float next_scale[2];
         uint32 after_pairs[AT_ONCE / 2], columns_after[2];
@@ -368,7 +378,7 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
         __syncwarp();
         for (int i = 0; i < 2; i++) {
             own_scales[lane + 32 * i] = fabsf(scale[i]) * rows_scale;
-            if (scale[i] < 0) small += SMALL_IN_B; /* numbers of that row of B are too small */
+            if (scale[i] < 0) small += SMALL_IN_B; /* that row of B has lost bits */
         }
         gate_wait(EMPTY(stage.place), stage.passed ^ 1);
         const uint32 tile = shared.base + stage.place * STAGE;
@@ -427,11 +437,11 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
     }
 }
 
-/* The rows of a panel all of whose cells were here; what is doubtful is computed again. */
+/* Writes the rows of a panel whose cells were all here; recomputes doubtful results. */
 FUNCTION void write_panel(float *sum, const float *back, const float *doubt, const operands &p, int64 panel, int64 first, int in_pairs,
                           int warp, int lane) {
     const int row_in = warp * 16 + lane / 4;
-    float nothing = 0; /* or NaN */
+    float nothing = 0; /* 0, or NaN */
 #pragma unroll
     for (int i = 0; i < SUMS; i++) {
         sum[i] *= back[i / 2 % 2];
@@ -465,7 +475,7 @@ FUNCTION void write_panel(float *sum, const float *back, const float *doubt, con
     }
 }
 
-/* Leaves the rows of a panel that others have cells of, too, for spmm_merge. */
+/* Stores the partial sums of a shared panel for spmm_merge. */
 FUNCTION void leave_part(const float *sum, const float *back, const float *doubt, const operands &p, int begins_here, int row_in, int lane) {
     const int64 part = (2 * GROUP_X + begins_here) * gridDim.y + GROUP_Y;
     if (lane % 4 == 0)
@@ -481,7 +491,7 @@ FUNCTION void leave_part(const float *sum, const float *back, const float *doubt
 /* Multiplies the group's cells and writes the rows of panels that end here. */
 FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int warp, int lane) {
     turn stage = {0, 0};
-    const int64 first = GROUP_Y * SPAN; /* of C's columns */
+    const int64 first = GROUP_Y * SPAN; /* the first column of C */
     const int64 panel_before = p.begin > 0 ? p.records[p.begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, p.records[0].panel, first, LOCAL_ID);
     const int in_pairs = p.beta == 0 && p.width % 2 == 0 && p.out_stride % 2 == 0 && (uint64)p.out % (2 * sizeof(output)) == 0;
@@ -492,10 +502,10 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
     for (int c = p.begin; c < p.end; c++) {
         const uint32 at = shared.base + stage.place * STAGE;
         gate_wait(FULL(stage.place), stage.passed);
-        proxies_meet(); /* not by the builders: there it would wait for all that they load ahead */
+        proxies_meet(); /* not by the builders, where it would wait for all their prefetches */
         const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + S_PARTS * TILE, B_PARTS * LINES);
         multiply_cell(sum, x_at, y_at);
-        const stage_notes here = shared.notes->stages[stage.place]; /* not before: registers are few */
+        const stage_notes here = shared.notes->stages[stage.place]; /* not earlier: registers are few */
         const int whole = here.next_panel != here.panel, from_before = here.panel == panel_before;
         float back[2] = {0, 0}, doubt[2] = {0, 0};
         const int row_in = warp * 16 + lane / 4;
@@ -554,11 +564,11 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
     multiply_cells(p, shared, warp, lane);
 }
 
-#define MERGED_ROWS (GROUP * 4 / SPAN) /* of a group of spmm_merge, whose work-items have four columns each */
-#define PARTS       8                  /* that a work-item reads at once */
+#define MERGED_ROWS (GROUP * 4 / SPAN) /* rows of a group of spmm_merge, whose work-items have four columns each */
+#define PARTS       8                  /* parts that a work-item reads at once */
 
-/* Groups for each place where the cells of one group of spmm_wgmma end and those of the next begin: where that is the
-   first one within a panel, its parts are added in order. */
+/* Merges shared panels. There are groups for each boundary between the cells of two groups of spmm_wgmma; if the
+   boundary is the first one within its panel, they add the panel's parts in order. */
 KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, b), int64 b_stride,
                   int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real alpha, real beta,
                   int32 each, int32 more, IN(int64, records), IN(float, partials), IN(float, doubts)) {
@@ -582,7 +592,7 @@ KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value,
         float4 four[PARTS];
         float doubtful[PARTS];
 #pragma unroll
-        for (int i = 0; i < PARTS; i++) { /* past the last the last again, which is not added */
+        for (int i = 0; i < PARTS; i++) { /* past the end the last part is repeated, but not added */
             const int own = min(g + i, last);
             const int64 part = (int64)(2 * own + (own == here)) * gridDim.y + GROUP_Y;
             four[i] = *(const float4 *)(partials + (part * ROWS + row_in) * SPAN + column_in);

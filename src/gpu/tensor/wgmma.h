@@ -1,5 +1,5 @@
-/* gpu-tensor by cells: the host sides of sddmm_wgmma.cu, spmm_wgmma.cu and the fused kernels, in either form (form.h).
- */
+/* gpu-tensor by cells: the host sides of sddmm_wgmma.cu, spmm_wgmma.cu and the fused kernels, in both forms
+   (form.h). */
 #ifndef TAMIS_GPU_TENSOR_WGMMA_H
 #define TAMIS_GPU_TENSOR_WGMMA_H
 
@@ -7,26 +7,26 @@
 #include "gpu/method.h"
 #include "gpu/tensor/cells.h"
 
-/* The state of a plan of SDDMM. */
+/* State of a plan of SDDMM. */
 typedef struct tamis_wgmma {
     tamis_gpu_tensor_cells cells;
-    int64_t groups, sharing, shared_bytes; /* groups, those on a multiprocessor */
-    int64_t runs;                          /* of cells */
+    int64_t groups, sharing, shared_bytes; /* groups in all; resident per multiprocessor */
+    int64_t runs;                          /* runs of cells */
     int group;                             /* threads */
 } tamis_wgmma;
 
-/* Whether these kernels take the problem: SDDMM of columns that do not fall within rows, by mma.sync of 16 bits; SpMM
-   where none repeats, either, since a cell has one place for it. */
+/* True if these kernels can take the problem: columns must be sorted within rows; for SpMM and fused also without
+   duplicates, since a cell has one place for each. */
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile);
 
-/* The cells that SDDMM is computed by, and what a call takes. */
+/* The cells that SDDMM uses, and their predicted seconds. */
 typedef struct tamis_wgmma_cells {
     int side; /* rows and columns of a cell */
     double count, seconds;
 } tamis_wgmma_cells;
 tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *problem);
 
-/* Predicted seconds of a call of SpMM with so many cells of 128 x 128, and of fused with cells of its own. */
+/* Predicted seconds of a call: SpMM with `cells` cells of 128 x 128, and fused with cells of its own. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
 double tamis_fused_wgmma_cells(const tamis_problem *problem); /* of 64 x 64 */
 double tamis_fused_wgmma_seconds(const tamis_problem *problem, double *cells);
@@ -37,11 +37,12 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
 
 extern const tamis_gpu_method tamis_spmm_wgmma;
 
-/* Fused with softmax, K and L up to 128 (256 of 16 bits without values of S), of columns that do not repeat. */
+/* Fused with softmax, K and L up to 128 (by wgmma 256 for 16 bits without values of S); needs columns without
+   duplicates. */
 bool tamis_fused_wgmma_takes(const tamis_problem *problem);
 extern const tamis_gpu_method tamis_fused_wgmma;
 
-/* Gradients of fused with softmax, K and L up to 64 (256 of 16 bits). */
+/* Gradients of fused with softmax, K and L up to 64 (128 for 16 bits); by wgmma twice that. */
 extern const tamis_backward_functions tamis_backward_wgmma;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Fused as SDDMM into scratch and SpMM from it, each by the fastest of our methods. One pass over S would save the
- * memory traffic of nnz samples, but one kernel for two kinds of work needs registers that leave room for fewer teams.
+ * Fused as an SDDMM into scratch and an SpMM from it, each by the fastest of our methods. A single pass over S would
+ * save the traffic of nnz samples, but one kernel for both needs so many registers that fewer teams are resident.
  * Scratch: nnz samples, in fp32 if the operands have 16 bits, then what the two steps need in turn.
  */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "gpu/model.h"
 #include "gpu/plan.h"
 
-/* The first part's problem, or the second's. */
+/* The problem of the first step, or of the second. */
 static tamis_problem half_of(const tamis_problem *problem, bool second) {
     tamis_problem half = *problem;
     half.parameters = "";
@@ -35,12 +35,12 @@ static double seconds_of(const tamis_problem *problem, const tamis_prediction *p
     return prediction->call_seconds + prediction->setup_seconds / calls;
 }
 
-/* What the two steps can be made of, beside the laboratory's methods that have a prediction of their own. */
+/* Candidates for the two steps, beside the laboratory's methods with a predictor of their own. */
 static const tamis_gpu_algorithm *const parts[] = {&tamis_gpu_nonzeros, &tamis_gpu_panels, &tamis_gpu_tensor,
                                                    &tamis_gpu_rows,     &tamis_gpu_teams,  &tamis_gpu_rounded};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-/* The fastest of them. */
+/* Chooses the fastest candidate. */
 static const tamis_gpu_algorithm *choose(const tamis_problem *half, tamis_prediction *best) {
     char reason[256];
     const tamis_gpu_algorithm *chosen = NULL;
@@ -63,11 +63,11 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     tamis_prediction samples = {.setup_seconds = 0}, products = {.setup_seconds = 0};
     const tamis_gpu_algorithm *const sampler = choose(&first, &samples), *const multiplier = choose(&second, &products);
     const double softmax = problem->edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_seconds(problem) : 0;
-    /* each step of a sparse pattern finds L2 full of what the other one read */
+    /* each step on a sparse pattern finds L2 full of the other's data */
     const double apart = sampler == &tamis_gpu_nonzeros ? tamis_gpu_fitted_for(problem)->two_steps_apart : 1;
     prediction->call_seconds = apart * (samples.call_seconds + products.call_seconds) + softmax;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
-    if (problem->once) return; /* no one reads the reason */
+    if (problem->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
              sampler->common.description.name, 1e3 * samples.call_seconds, multiplier->common.description.name,
              1e3 * products.call_seconds);

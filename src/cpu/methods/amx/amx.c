@@ -1,4 +1,4 @@
-/* cpu-amx: SDDMM and SpMM of bf16 by products of tiles. */
+/* cpu-amx: SDDMM and SpMM of bf16 by AMX tile products. */
 #include <stdio.h>
 
 #include "base/sizes.h"
@@ -39,14 +39,14 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
    Times are seconds of one core, by operation where there are two. */
 static const struct {
     double product;      /* of two tiles */
-    double cell[2];      /* beside its products: tiles of sums are stored, values moved apart */
-    double nonzero[2];   /* a sample is gathered */
-    double row[2];       /* a row of A is copied, one of sums stored */
-    double tiles[2];     /* making two tiles of B */
-    double begin;        /* of an execution, which has a part more */
-    double rows_by_rows; /* a factor: what predictions of the other methods leave out on such processors */
+    double cell[2];      /* except its products: storing tiles of sums, expanding values */
+    double nonzero[2];   /* gathering a sample */
+    double row[2];       /* copying a row of A, storing one of sums */
+    double tiles[2];     /* packing two tiles of B */
+    double begin;        /* of an execution, which has one more parallel part */
+    double rows_by_rows; /* factor: error of the other methods' predictions on such processors */
     double setup_nonzero;
-    int64_t least; /* nonzeros of a cell for which its products pay */
+    int64_t least; /* nonzeros per cell from which tile products pay */
 } fit = {.product = 11.5e-9,
          .cell = {60e-9, 90e-9},
          .nonzero = {0.4e-9, 0},
@@ -57,7 +57,7 @@ static const struct {
          .setup_nonzero = 6e-9,
          .least = 64};
 
-/* Of a row of B: pairs of tiles. */
+/* Pairs of tiles of a row of B. */
 static int64_t slices_of(const tamis_problem *problem) {
     return tamis_cpu_amx_parts(problem->operation == TAMIS_OP_SDDMM ? problem->inner : problem->width);
 }
@@ -68,7 +68,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     const double slices = (double)slices_of(problem), nnz = (double)problem->nnz;
     const double all = (double)tamis_cpu_amx_parts(problem->cols) * slices;
     const tamis_cpu_amx_shares shares = tamis_cpu_amx_profile(problem, fit.least);
-    /* tiles are a part of the core, which hyper-threads share */
+    /* hyper-threads share the core's tile unit */
     const double cores = tamis_cpu_peak(problem) / (ceilings->fp32_gflops[0] * 1e9);
     const double work = shares.cells * (slices * 4 * fit.product + fit.cell[op]) + shares.nonzeros * fit.nonzero[op] +
                         (double)problem->rows * fit.row[op] + all * fit.tiles[op];
@@ -83,7 +83,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* Where L2 does not hold B, several panels take each part of it while it is there. */
+/* If L2 does not hold B, several panels use each part of it while it is there. */
 static void defaults(tamis_prepared *p) {
     const tamis_problem *const problem = &p->problem;
     const int64_t packed = tamis_cpu_amx_parts(problem->cols) * slices_of(problem) * TAMIS_CPU_AMX_TILES;
@@ -101,7 +101,7 @@ static tamis_status prepare(tamis_prepared *p) {
     const tamis_cpu_amx_kernels *const kernels = kernels_of();
     if (!kernels) return tamis_fail(TAMIS_ERROR_INTERNAL, "TAMIS_CPU_ISA changed while a plan was made");
     p->kernel = kernels->kernels[problem->operation];
-    index->by_rows = p->kernels->methods[0][problem->operation]; /* those of cpu-nonzeros */
+    index->by_rows = p->kernels->methods[0][problem->operation]; /* the kernels of cpu-nonzeros */
     index->together = (int)together;
     index->block = p->parameters[CELLS];
     TRY(tamis_cpu_amx_build(p, p->parameters[LEAST], index, &most));
@@ -112,7 +112,7 @@ static tamis_status prepare(tamis_prepared *p) {
         p->chunk_bytes = tamis_times(together, slices * TAMIS_CPU_AMX_TILES) +
                          TAMIS_CPU_AMX_ROWS * tamis_cpu_amx_stride(index->block) * real +
                          tamis_cpu_chunk_bytes(p, most);
-    else /* cells of S, and sums */
+    else /* dense cells of S, and sums */
         p->chunk_bytes = index->block * TAMIS_CPU_AMX_TILES +
                          tamis_times(together * TAMIS_CPU_AMX_ROWS * TAMIS_CPU_AMX_SIDE * real, slices);
     return TAMIS_OK;

@@ -1,5 +1,5 @@
-/* The kernels of cpu-amx are the variant's own, compiled apart (kernels/amx_table.c): the plan takes them from there.
- */
+/* The kernels of cpu-amx belong to the variant and are compiled separately (kernels/amx_table.c); the plan takes them
+   from there. */
 #ifndef TAMIS_CPU_METHODS_AMX_AMX_KERNELS_H
 #define TAMIS_CPU_METHODS_AMX_AMX_KERNELS_H
 

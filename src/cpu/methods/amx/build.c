@@ -1,6 +1,6 @@
 /*
- * The cells of each panel. A thread marks the cells of a panel in a bitmap, walks that between the first and the last,
- * which gives them in order, and then sets a bit for each nonzero. The bitmap is clear between panels.
+ * Finds the cells of each panel. A thread marks the cells of a panel in a bitmap, scans it between the first and the
+ * last, which gives them in order, and then sets a bit for each nonzero. The bitmap is clear between panels.
  */
 #include "cpu/methods/amx/build.h"
 
@@ -14,8 +14,8 @@
 enum { ROWS = TAMIS_CPU_AMX_ROWS, SIDE = TAMIS_CPU_AMX_SIDE, LOOK_PANELS = 24, LOOK_NONZEROS = 64 };
 
 typedef struct marks {
-    uint64_t *seen;  /* a bit for each cell of a row */
-    uint32_t *slots; /* of each marked cell, its number among those of the panel */
+    uint64_t *seen;  /* bitmap of a panel's cells */
+    uint32_t *slots; /* index of each marked cell within the panel */
 } marks;
 
 static int64_t column_of(const tamis_problem *problem, int64_t t) {
@@ -31,7 +31,7 @@ static int64_t nonzeros_of(const tamis_problem *problem, int64_t panel, int64_t 
     return tamis_cpu_offset(problem, end_row_of(problem, end - 1)) - tamis_cpu_offset(problem, panel * ROWS);
 }
 
-/* Marks the cells of a panel; false if the columns of a row do not rise. */
+/* Marks the cells of a panel; false if the columns of a row are unsorted. */
 static bool mark(const tamis_problem *problem, int64_t panel, uint64_t *seen, int64_t *first, int64_t *last) {
     const int64_t end_row = end_row_of(problem, panel);
     bool rise = true;
@@ -52,7 +52,7 @@ static bool mark(const tamis_problem *problem, int64_t panel, uint64_t *seen, in
     return rise;
 }
 
-/* Clears the marks, and lists the marked cells if `to` is not NULL. Returns how many there are. */
+/* Clears the marks, and lists the marked cells if `to` is not NULL. Returns their number. */
 static int64_t list(const marks *m, int64_t first, int64_t last, uint32_t *to) {
     int64_t count = 0;
     for (int64_t word = first / 64; last >= 0 && word <= last / 64; word++) {
@@ -67,7 +67,7 @@ static int64_t list(const marks *m, int64_t first, int64_t last, uint32_t *to) {
     return count;
 }
 
-/* The cells of a panel that products of tiles serve; 0 for others. */
+/* Number of cells of a panel if tile products pay there; otherwise 0. */
 static int64_t count_cells(const tamis_problem *problem, int64_t panel, int64_t least, const marks *m) {
     int64_t first, last;
     const bool rise = mark(problem, panel, m->seen, &first, &last);
@@ -97,7 +97,7 @@ typedef struct build {
     const tamis_problem *problem;
     tamis_cpu_amx_index *index;
     int64_t least;
-    marks all; /* of all threads, one after another */
+    marks all; /* of all threads, consecutively */
     bool counts;
 } build;
 
@@ -162,7 +162,7 @@ tamis_cpu_amx_shares tamis_cpu_amx_profile(const tamis_problem *problem, int64_t
     if (tamis_allocate_zeroed(cells / 64 + 1, sizeof *m.seen, "marks of cells", (void **)&m.seen) != TAMIS_OK)
         return shares;
     for (int i = 0; i < LOOK_PANELS && i < panels && looked < limit; i++) {
-        /* multiples of the golden ratio: any first few of them are spread over the matrix */
+        /* multiples of the golden ratio: any first few of them are spread evenly over the matrix */
         const double place = 0.6180339887 * i + 0.5;
         const int64_t panel = (int64_t)((double)panels * (place - (int)place));
         const int64_t count = count_cells(problem, panel, least, &m), nonzeros = nonzeros_of(problem, panel, panel + 1);

@@ -1,13 +1,12 @@
 /*
- * B as the right-hand side of products of tiles: 32 x 32 numbers are two tiles of sixteen columns, whose rows have
- * pairs.
+ * Packs B as the right-hand side of tile products: 32 x 32 numbers are two tiles of sixteen columns, whose rows
+ * interleave pairs.
  *
  *   SDDMM   B^T: the two tiles of cell c and slice s have columns 32 c + ... of S and elements 32 s + ... of B's rows
  *   SpMM    B: the two tiles of slice s and cell c have elements 32 s + ... of C's rows and columns 32 c + ... of S
  *
- * Tiles that a product takes one after another lie one after another: of SDDMM the slices of a cell, of SpMM the cells
- * of a slice. What is past the last column or element is 0. All threads share the tiles, which are made once an
- * execution.
+ * Tiles are stored in the order of use: for SDDMM the slices of a cell, for SpMM the cells of a slice. They are
+ * zero-padded past the last column or element. All threads share the tiles, which are packed once per execution.
  */
 #ifndef TAMIS_CPU_METHODS_AMX_PACK_H
 #define TAMIS_CPU_METHODS_AMX_PACK_H
@@ -17,15 +16,15 @@
 
 enum { AMX_SIDE = TAMIS_CPU_AMX_SIDE, AMX_TILES = TAMIS_CPU_AMX_TILES };
 
-/* Where the packed tiles begin. */
+/* The first packed tile. */
 INLINE char *amx_tiles(const tamis_cpu_job *job) {
     return job->packed + tamis_cpu_amx_head(((const tamis_cpu_amx_index *)job->state)->threads);
 }
 
-/* Sixteen rows of B, so many bytes of each, as columns: word k of row n becomes word n of row k. */
+/* Transposes sixteen rows of B, `bytes` of each: word k of row n becomes word n of row k. */
 static void amx_turn(char *tile, const char *rows, int64_t stride, int count, int64_t bytes) {
 #if defined(__AVX512F__)
-    /* steps of 1, 2, 4 and 8 rows: the words of two rows trade places */
+    /* butterfly over 1, 2, 4 and 8 rows: two rows exchange words */
     __m512i x[16];
     const __mmask32 last = (__mmask32)(UINT64_C(0xffffffff) >> (32 - bytes / 2));
     for (int n = 0; n < 16; n++)
@@ -33,7 +32,7 @@ static void amx_turn(char *tile, const char *rows, int64_t stride, int count, in
     const __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 #pragma GCC unroll 4
     for (int step = 1; step < 16; step *= 2) {
-        /* the upper row of a pair gets words of its own where a bit of the number is clear, else of the lower one */
+        /* the upper row of a pair takes its own words where a bit of the number is clear, else the lower row's */
         const __mmask16 odd = _mm512_test_epi32_mask(number, _mm512_set1_epi32(step));
         const __m512i own = number, other = _mm512_add_epi32(number, _mm512_set1_epi32(16));
         const __m512i first = _mm512_mask_sub_epi32(own, odd, other, _mm512_set1_epi32(step));
@@ -69,8 +68,8 @@ static void amx_pack_sddmm(const tamis_cpu_job *job, int share, int shares) {
             }
 }
 
-/* Row k / 2 of a tile from rows k and k + 1 of B, of which so many elements are there. Returns the largest of the
-   numbers' bits without their signs, and of `most`. */
+/* Packs row k / 2 of a tile from rows k and k + 1 of B, with `count` elements. Returns the largest of `most` and the
+   numbers' magnitude bits. */
 INLINE uint32_t amx_pair(char *to, const char *even, const char *odd, int64_t count, uint32_t most) {
     for (int64_t n = 0; n < 16; n++) {
         uint16_t x = 0, y = 0;
@@ -100,7 +99,7 @@ static void amx_pack_spmm(const tamis_cpu_job *job, int share, int shares) {
                 const char *const odd = column + 1 < job->cols ? row + job->b_stride : zeros;
                 char *const to = amx_tiles(job) + (s * index->cells + c) * AMX_TILES + 32 * k;
                 const int64_t left = job->width - AMX_SIDE * s;
-                if (left >= AMX_SIDE) { /* a constant count makes vectors of these loops */
+                if (left >= AMX_SIDE) { /* a constant count lets the compiler vectorise these loops */
                     most = amx_pair(to, even, odd, 16, most);
                     most = amx_pair(to + 1024, even + 32, odd + 32, 16, most);
                 } else {

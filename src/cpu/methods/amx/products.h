@@ -1,17 +1,16 @@
 /*
- * cpu-amx: SDDMM and SpMM of bf16 by products of tiles, for matrices that keep a tenth and more of their places.
+ * cpu-amx: SDDMM and SpMM of bf16 by AMX tile products, for matrices with a density of a tenth or more.
  *
- *   panel = 32 rows of S       cell = the panel's places in 32 columns, of which a bit says whether S has them
+ *   panel = 32 rows of S       cell = 32 columns of a panel, with a bit per place that S has
  *
  *      SDDMM   32 rows of A (tiles in L1) times the 32 rows of B of a cell, slice by slice: 32 x 32 products in four
- *              tiles. Those of a few cells are in L1 when each row gathers the ones that S has, by its columns.
+ *              tiles. The products of a few cells stay in L1 until each row gathers the ones that S has.
  *      SpMM    the values of a row are moved apart (expand), zeros between them: 32 x 32 numbers in two tiles, times 32
  *              rows of B. The sums of 32 elements of C are four tiles, through a few cells.
  *
- * B is packed once an execution (pack.h). A panel of few nonzeros goes row by row, and so does all of SpMM if B
- * has a number that is not finite, since a product of tiles would take it to rows that do not have its column. Moves:
- * two tiles of B for a cell and 32 elements; the index is 4 bytes a cell, of SpMM 132. Numbers below 2^-126 count as 0,
- * as in dots.h.
+ * B is packed once per execution (pack.h). A panel of few nonzeros goes row by row, and so does all of SpMM if B has a
+ * non-finite number, which a tile product would spread to rows without that column. Moves: two tiles of B per cell and
+ * 32 elements; the index has 4 bytes per cell, 132 for SpMM. Numbers below 2^-126 count as 0, as in dots.h.
  */
 #ifndef TAMIS_CPU_METHODS_AMX_PRODUCTS_H
 #define TAMIS_CPU_METHODS_AMX_PRODUCTS_H
@@ -24,8 +23,8 @@
 
 enum { AMX_ROWS = TAMIS_CPU_AMX_ROWS };
 
-/* Adds the products of `count` pairs of tiles of A, and of B, to 32 x 32 sums, or begins these. Strides are in bytes.
- */
+/* Adds the products of `count` pairs of tiles of A and B to 32 x 32 sums, or with `begin` initialises the sums. Strides
+   are in bytes. */
 INLINE void amx_multiply(tile_registers *t, const char *a, const char *b, const uint32_t *cells, int64_t count,
                          char *sums, int64_t stride, int begin) {
     if (begin) {
@@ -56,8 +55,8 @@ INLINE void amx_multiply(tile_registers *t, const char *a, const char *b, const 
     TILE_STORE(t, 3, sums + 16 * stride + 64, stride);
 }
 
-/* Numbers of 16 bits to the places of 32 whose bits are set, and zeros between them; ones if there are no values. If
-   `whole` is set, 32 values may be read. */
+/* Expands 16-bit numbers to the places of 32 whose mask bits are set, with zeros between; ones if there are no values.
+   `whole`: 32 values may be read. */
 INLINE void amx_expand(char *to, const char *values, uint32_t mask, int whole) {
 #if defined(__AVX512VBMI2__)
     if (!values)
@@ -77,7 +76,7 @@ INLINE void amx_expand(char *to, const char *values, uint32_t mask, int whole) {
 #endif
 }
 
-/* Slices of the panel's rows of A, two tiles each. What is past the last row or element is 0. */
+/* Stages the panel's rows of A in slices of two tiles, zero-padded. */
 static void amx_stage(const tamis_cpu_job *job, int64_t row, char *to) {
     const int64_t bytes = 2 * job->inner, rows = job->rows - row < AMX_ROWS ? job->rows - row : AMX_ROWS;
     if (rows < AMX_ROWS || bytes % 64) memset(to, 0, (size_t)(tamis_cpu_amx_parts(job->inner) * AMX_TILES));
@@ -90,24 +89,24 @@ static void amx_stage(const tamis_cpu_job *job, int64_t row, char *to) {
     }
 }
 
-/* Neighbouring panels that go through B together, block by block, so that a block comes from L3 once. */
+/* Neighbouring panels that use B together, block by block, so that a block comes from L3 once. */
 typedef struct amx_group {
     const tamis_cpu_job *job;
     const tamis_cpu_amx_index *index;
     int64_t row, end_row, panel;
     int panels;
-    int64_t at[TAMIS_CPU_AMX_PANELS]; /* the next cell of each */
+    int64_t at[TAMIS_CPU_AMX_PANELS]; /* the next cell of each panel */
 } amx_group;
 
-/* Ends before the first cell of panel `g` that is not in the block that ends there. */
+/* Returns the first cell of panel `g` beyond the block that ends at `block_end`. */
 INLINE int64_t amx_block_end(const amx_group *x, int g, int64_t block_end) {
     int64_t at = x->at[g];
     while (at < x->index->starts[x->panel + g + 1] && x->index->columns[at] < block_end) at++;
     return at;
 }
 
-/* The samples of a row at its nonzeros from t on, before `end`, that are in columns first .. limit - 1, from a row of
-   the products of those columns. Returns the next nonzero. */
+/* Picks a row's samples at its nonzeros from t on, before `end`, in columns first .. limit - 1, from a row of products
+   of those columns. Returns the next nonzero. */
 INLINE int64_t amx_take(const tamis_cpu_job *job, const real *products, int64_t first, int64_t limit, int64_t t,
                         int64_t end, real *samples) {
 #if defined(__AVX512F__)
@@ -130,7 +129,7 @@ INLINE int64_t amx_take(const tamis_cpu_job *job, const real *products, int64_t 
     return t;
 }
 
-/* The products of a panel with those of its cells that a block has, then the samples that S has there. */
+/* Multiplies a panel with its cells of a block, then picks the samples that S has there. */
 static void amx_block_sddmm(tile_registers *t, amx_group *x, int g, int64_t block, const char *a, real *products,
                             int64_t *at, real *samples) {
     const tamis_cpu_job *const job = x->job;
@@ -171,7 +170,7 @@ static void amx_group_sddmm(tile_registers *t, amx_group *x, const tamis_cpu_ran
         store_samples(job, TAMIS_KERNEL_TYPE, begin, samples, n);
 }
 
-/* So many cells of S as two tiles each; from[] are the next values of each row. */
+/* Makes `count` cells of S dense, as two tiles each; from[] are the next values of each row. */
 INLINE void amx_make_dense_of(char *dense, const uint32_t *masks, int64_t count, const char **from, int whole) {
     for (int64_t i = 0; i < count; i++, masks += AMX_ROWS)
         for (int r = 0; r < AMX_ROWS; r++, dense += 64) {
@@ -215,7 +214,7 @@ static void amx_group_spmm(tile_registers *t, amx_group *x, const tamis_cpu_rang
 
 typedef void amx_group_function(tile_registers *t, amx_group *x, const tamis_cpu_range *range);
 
-/* Panels with cells by `tiles`, some that follow one another together; those between them, all that do, by rows. */
+/* Runs groups of consecutive panels with cells by `tiles`, and runs of panels without cells by rows. */
 INLINE void amx_range(const tamis_cpu_job *job, const tamis_cpu_range *range, amx_group_function *tiles) {
     const tamis_cpu_amx_index *const index = job->state;
     const int64_t *const starts = index->starts, end = tamis_cpu_amx_parts(range->row_end);

@@ -3,8 +3,8 @@
  *
  *   TILE_MULTIPLY(t, c, a, b)    c[m][n] += sum over k < 32 of a[m][k] b[k][n]
  *
- * with c in fp32, a in bf16, and b as sixteen rows of pairs: row k / 2 has b[k][n] and b[k + 1][n] side by side. `t` is
- * what holds the tiles: the processor, or without AMX a structure, which does the same sums in the same order.
+ * with c in fp32, a in bf16, and b as sixteen rows of interleaved pairs: row k / 2 has b[k][n] and b[k + 1][n] side by
+ * side. `t` holds the tiles: the processor's, or without AMX an emulation, with the same sums in the same order.
  */
 #ifndef TAMIS_CPU_METHODS_AMX_TILES_H
 #define TAMIS_CPU_METHODS_AMX_TILES_H
@@ -19,7 +19,7 @@ typedef struct tile_registers {
     uint8_t rows[16];
 } tile_registers;
 
-/* Before the first instruction of a thread. */
+/* Call it before a thread's first tile instruction. */
 INLINE void tiles_begin(tile_registers *t) {
     *t = (tile_registers){.palette = 1};
     for (int i = 0; i < 8; i++) {
@@ -34,7 +34,8 @@ INLINE void tiles_end(tile_registers *t) {
     _tile_release();
 }
 
-/* The processor holds the tiles. The compiler does not know that a tile is read from memory. */
+/* The processor holds the tiles. The clobber is needed because the compiler does not know that a tile load reads
+   memory. */
 #define TILE_DO(t, ...)                                                                                                \
     do {                                                                                                               \
         (void)(t);                                                                                                     \
@@ -58,7 +59,7 @@ typedef struct tile_registers {
 INLINE void tiles_begin(tile_registers *t) { memset(t, 0xff, sizeof *t); }
 INLINE void tiles_end(tile_registers *t) { (void)t; }
 
-/* A number below the smallest normal one is 0. */
+/* Flushes subnormal numbers to 0. */
 INLINE float tile_flush(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x; }
 
 INLINE float tile_widen(uint16_t half) {

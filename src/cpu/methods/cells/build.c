@@ -1,6 +1,6 @@
 /*
- * The columns of each block of 32 rows. A thread marks the columns of a block in a bitmap, and gathers for each the
- * rows that have it. Then it walks the bitmap between the block's first and last column, which gives the columns in
+ * Finds the columns of each block of 32 rows. A thread marks the columns of a block in a bitmap, and collects for each
+ * the rows that have it. Then it scans the bitmap between the block's first and last column, which gives the columns in
  * order.
  */
 #include "cpu/methods/cells/build.h"
@@ -21,14 +21,13 @@ typedef struct marks {
     uint32_t *rows; /* of each column */
 } marks;
 
-/* A nonzero that repeats an earlier one has a list of its own: the columns of one list must differ. */
+/* Lists a duplicate nonzero as a cell of its own list: the columns of one list must differ. */
 static void list_repeated(tamis_cpu_cell *to, uint32_t column, uint32_t row) {
     to[0] = (tamis_cpu_cell){column, row};
     for (int i = 1; i < TOGETHER; i++) to[i] = (tamis_cpu_cell){column, 0};
 }
 
-/* Marks the columns of a block. Returns how many nonzeros repeat others; these are listed before `end`, which is NULL
-   if they are only counted. */
+/* Marks the columns of a block. Returns the number of duplicates; they are listed before `end`, unless it is NULL. */
 static int64_t mark_block(const tamis_problem *problem, int64_t block, const marks *m, tamis_cpu_cell *end,
                           int64_t *first, int64_t *last) {
     const int64_t row = block * ROWS, end_row = problem->rows - row < ROWS ? problem->rows : row + ROWS;
@@ -53,8 +52,8 @@ static int64_t mark_block(const tamis_problem *problem, int64_t block, const mar
     return repeated;
 }
 
-/* Lists a block's columns from `to` on, or only counts them if that is NULL, and clears what is marked. Returns how
-   many the list has, with those that fill it up. */
+/* Lists a block's columns from `to` on (NULL: only counts them), and clears the marks. Returns the length of the padded
+   list. */
 static int64_t list_block(const tamis_problem *problem, int64_t block, const marks *m, tamis_cpu_cell *to,
                           tamis_cpu_cell *end) {
     int64_t first, last, count = 0;
@@ -77,7 +76,7 @@ static int64_t list_block(const tamis_problem *problem, int64_t block, const mar
 typedef struct build {
     const tamis_problem *problem;
     tamis_cpu_cell_index *index;
-    marks all; /* of all threads, one after another */
+    marks all; /* of all threads, consecutively */
     bool counts;
 } build;
 
@@ -141,7 +140,7 @@ double tamis_cpu_cells_count(const tamis_problem *problem) {
         return (double)problem->nnz;
     }
     for (int i = 0; i < LOOK_BLOCKS && i < blocks && nonzeros < limit; i++) {
-        /* multiples of the golden ratio: any first few of them are spread over the matrix */
+        /* multiples of the golden ratio: any first few of them are spread evenly over the matrix */
         const double place = 0.6180339887 * i + 0.5;
         const int64_t at = (int64_t)((double)blocks * (place - (int)place));
         const int64_t row = at * ROWS, end = problem->rows - row < ROWS ? problem->rows : row + ROWS;

@@ -1,4 +1,4 @@
-/* cpu-cells: fused by dense products of 32 rows with the columns that any of them has. */
+/* cpu-cells: fused by dense products of 32 rows with all columns that any of them has. */
 #include "cpu/methods/cells/cells.h"
 
 #include <stdio.h>
@@ -29,9 +29,9 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 /* Fitted as src/cpu/fitted.c says. Times are seconds of one core. */
 static const struct {
     double peak;           /* share of the arithmetic rate that products reach */
-    double column;         /* of a block: copies, masks, softmax */
-    double block, element; /* its own rows, and an element of one of them */
-    double fp16;           /* a factor for that type */
+    double column;         /* per column of a block: copies, masks, softmax */
+    double block, element; /* of a block: its own rows; an element of one of them */
+    double fp16;           /* factor for that type */
     double setup_nonzero;
 } fit = {.peak = 0.78, .column = 18e-9, .block = 1e-6, .element = 0.6e-9, .fp16 = 1.05, .setup_nonzero = 4e-9};
 

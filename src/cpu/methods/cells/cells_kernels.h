@@ -1,18 +1,17 @@
 /*
- * Cells: 32 neighbouring rows together, with each column that any of them has. What these rows and columns have in
- * common is dense: small matrix products in registers, and what S does not keep is masked.
+ * Cells: 32 neighbouring rows, with each column that any of them has, form a dense block: small matrix products in
+ * registers, with the pairs that S does not have masked.
  *
- *   scores  T[column][row] = sum over k of B[column][k] A[row][k]       A is turned once a block: lanes are rows
+ *   scores  T[column][row] = sum over k of B[column][k] A[row][k]       A is transposed per block: lanes are rows
  *   sums    E[row][l]     += sum over columns of P[column][row] D[column][l]
  *
- * So maxima and sums of softmax go down the columns, lane by lane, and no vector is reduced. The scores of a block stay
- * in the thread's scratch until its softmax is known: 128 bytes for each of its columns. Rows of B and D are copied
- * together, 64 at a time, with zeros behind the last element; 16-bit types are widened there. Moves: a row of B and of
- * D for each column of a block, each row of A and E once.
+ * So softmax's maxima and sums go down the columns, lane by lane, and no vector is reduced. The scores of a block stay
+ * in the thread's scratch until its softmax is known: 128 bytes per column. Rows of B and D are copied 64 at a time,
+ * zero-padded and widened from 16 bits. Moves: a row of B and of D per column of a block, each row of A and E once.
  *
- * The products take pairs that S does not keep times 0. That is right unless a number is not finite; the copies notice,
- * and such a block is multiplied pair by pair. The right choice if about a third of the pairs are kept: attention with
- * windows, causal masks or blocks, and layers that are half full.
+ * Masked pairs are multiplied by 0. That is right unless a number is not finite; the copies detect that, and such a
+ * block is multiplied pair by pair. The right choice if about a third of the pairs are kept: attention with windows,
+ * causal masks or blocks, and layers that are half full.
  */
 #ifndef TAMIS_CPU_METHODS_CELLS_CELLS_KERNELS_H
 #define TAMIS_CPU_METHODS_CELLS_CELLS_KERNELS_H
@@ -26,9 +25,9 @@
 #define CELL_VECTORS (CELL_ROWS / LANES)
 
 enum {
-    CELL_COLUMNS = 64, /* that are copied together */
+    CELL_COLUMNS = 64, /* columns that are copied together */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
-    CELL_HEIGHT = 8, /* rows of a product's tile; its width is two vectors. All stay in registers */
+    CELL_HEIGHT = 8, /* rows of a product's tile; its width is two vectors; all stay in registers */
 #else
     CELL_HEIGHT = 4,
 #endif
@@ -42,15 +41,15 @@ INLINE void cell_store(real *p, vector x) { *(vector_anywhere *)(void *)p = x; }
 /* ------------------------------------------------------------------------------------------ products */
 
 /* out[i][j] = (more: +=) sum over n < count of left[i * left_row + n * left_step] right[n * right_step + j]. Rows of
-   `out` are out_row apart, or lie where `places` says. */
+   `out` are out_row apart, or at `places`. */
 typedef struct cell_product {
     const real *left, *right;
     int64_t left_row, left_step, right_step, count;
     real *out;
     int64_t out_row;
-    const tamis_cpu_cell *places; /* NULL: one row after another */
+    const tamis_cpu_cell *places; /* NULL: consecutive rows */
     int64_t first;                /* with places: the column of out's first row */
-    real *unused;                 /* with places: the row of those that fill a list up */
+    real *unused;                 /* with places: the row for padding columns */
 } cell_product;
 
 INLINE real *cell_out(const cell_product *x, int64_t row) {
@@ -59,7 +58,8 @@ INLINE real *cell_out(const cell_product *x, int64_t row) {
     return x->out + ((int64_t)x->places[row].column - x->first) * x->out_row;
 }
 
-/* Rows row .. row + CELL_HEIGHT - 1, `vectors` vectors from `at` on; it and `more` are constants. */
+/* A tile: rows row .. row + CELL_HEIGHT - 1, `vectors` vectors from `at` on; `vectors` and `more` are compile-time
+   constants. */
 INLINE void cell_tile(const cell_product *x, int64_t row, int64_t at, int vectors, int more) {
     vector sum[CELL_HEIGHT][2];
     const real *left = x->left + row * x->left_row, *right = x->right + at;
@@ -86,7 +86,7 @@ INLINE void cell_tile(const cell_product *x, int64_t row, int64_t at, int vector
         for (int j = 0; j < vectors; j++) cell_store(cell_out(x, row + i) + at + j * LANES, sum[i][j]);
 }
 
-/* rows: a multiple of CELL_HEIGHT; width: of LANES. Functions of their own, so that a tile has all registers. */
+/* rows: a multiple of CELL_HEIGHT; width: of LANES. Separate functions, so that a tile has all registers. */
 INLINE void cell_multiply(const cell_product *x, int64_t rows, int64_t width, int more) {
     for (int64_t at = 0; at < width; at += 2 * LANES)
         for (int64_t row = 0; row < rows; row += CELL_HEIGHT) {
@@ -103,7 +103,7 @@ static __attribute__((noinline)) void cell_add(const cell_product *x, int64_t ro
     cell_multiply(x, rows, width, 1);
 }
 
-/* The same as cell_add, of pairs that S keeps alone. by_columns: rows of `out` are columns of S. */
+/* As cell_multiply with `more`, but only for pairs that S keeps. by_columns: rows of `out` are columns of S. */
 static __attribute__((noinline)) void cell_add_kept(const cell_product *x, const tamis_cpu_cell *cells, int64_t rows,
                                                     int64_t width, int by_columns) {
     for (int64_t i = 0; i < rows; i++)
@@ -119,7 +119,7 @@ static __attribute__((noinline)) void cell_add_kept(const cell_product *x, const
 
 /* ------------------------------------------------------------------------------------------ copies */
 
-/* Copies a row as reals, zeros behind it; 0 times it is added to *check, which so becomes NaN if it is not finite. */
+/* Copies a row as reals, zero-padded. Adds 0 * row to *check, which becomes NaN if the row is not finite. */
 INLINE void cell_copy_row(real *to, const char *from, tamis_type type, int64_t width, real factor, vector *check) {
     const int64_t size = element_bytes(type);
     int64_t k = 0;
@@ -140,7 +140,7 @@ INLINE int cell_is_finite(vector check) {
     return sum == sum;
 }
 
-/* The rows of a matrix that cells name, together; returns whether all are finite. */
+/* Copies the rows of a matrix that the cells name; returns true if all are finite. */
 static int cell_copy(real *to, const char *from, int64_t stride, int64_t width, const tamis_cpu_cell *cells,
                      int64_t count) {
     vector check = vector_zero();
@@ -150,7 +150,7 @@ static int cell_copy(real *to, const char *from, int64_t stride, int64_t width, 
     return cell_is_finite(check);
 }
 
-/* The rows of a block, `rows` of them, the others zero; `turned` gets them with lanes of rows. */
+/* Copies the `rows` rows of a block, zero-padded; `turned` gets their transpose, with lanes of rows. */
 static int cell_copy_block(real *to, real *turned, const char *from, int64_t stride, int64_t width, int64_t rows,
                            real factor) {
     vector check = vector_zero();
@@ -165,7 +165,7 @@ static int cell_copy_block(real *to, real *turned, const char *from, int64_t str
 
 /* ------------------------------------------------------------------------------------------ scores */
 
-/* Sets the lanes of those of a vector's rows that have the column. */
+/* Lane mask of the rows of vector v that have the column. */
 INLINE vector_bits cell_kept(uint32_t rows, int v) {
     vector_bits lane;
     for (int i = 0; i < LANES; i++) lane[i] = (real_bits)1 << i;
@@ -174,7 +174,7 @@ INLINE vector_bits cell_kept(uint32_t rows, int v) {
     return (vector_bits)((bits & lane) != 0);
 }
 
-/* scores = factor * scores, `otherwise` where S has nothing; *most grows to the largest of each row. */
+/* scores = factor * scores, or `otherwise` outside S; updates *most, the largest score of each row. */
 INLINE void cell_mask(real *scores, const tamis_cpu_cell *cells, int64_t count, real factor, real otherwise,
                       vector *most) {
     for (int64_t c = 0; c < count; c++, scores += CELL_ROWS)
@@ -187,7 +187,7 @@ INLINE void cell_mask(real *scores, const tamis_cpu_cell *cells, int64_t count, 
         }
 }
 
-/* What the largest scores shift exponentials by: 0 for rows of -infinity alone. */
+/* The shift of the exponentials: the largest score, or 0 for all-masked rows (-infinity). */
 INLINE vector cell_shift(vector most) {
     return vector_select((vector_bits)(most == vector_of(-(real)__builtin_inff())), vector_zero(), most);
 }
@@ -195,10 +195,10 @@ INLINE vector cell_shift(vector most) {
 /* ------------------------------------------------------------------------------------------ fused */
 
 typedef struct cell_scratch {
-    real *a, *turned, *rows, *sums, *scores; /* A's rows, also turned; rows of B or D; sums of E; scores */
+    real *a, *turned, *rows, *sums, *scores; /* rows of A, and their transpose; rows of B or D; sums of E; scores */
 } cell_scratch;
 
-/* Returns the bytes of the scratch, and where its parts are if it is not NULL. */
+/* Returns the bytes of the scratch, and lays out its parts in *s, if s is not NULL. */
 INLINE int64_t cell_scratch_of(int64_t inner, int64_t width, int64_t most, real *at, cell_scratch *s) {
     const int64_t k = cell_padded(inner), l = cell_padded(width);
     const int64_t rows = tamis_times(CELL_COLUMNS, k > l ? k : l), block = tamis_times(CELL_ROWS, 2 * k + l + most);

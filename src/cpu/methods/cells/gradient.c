@@ -14,17 +14,17 @@
 #include "sparse/structure.h"
 
 enum {
-    COLUMNS_MOST = 1 << 17, /* of a block: 32 MB of scores */
-    LENGTH_MOST = 1 << 24,  /* of a row: 9 GB for those of a block */
-    SUMS_MOST = 1 << 28     /* bytes of all threads */
+    COLUMNS_MOST = 1 << 17, /* columns of a block: 32 MB of scores */
+    LENGTH_MOST = 1 << 24,  /* length of a row: 9 GB for those of a block */
+    SUMS_MOST = 1 << 28     /* bytes of sums of all threads */
 };
 
 struct tamis_prepared_backward {
     tamis_problem problem; /* its evidence and parameters are not kept */
     const tamis_cpu_cell_kernels *kernels;
     tamis_cpu_cell_index index;
-    int threads, shares;               /* shares of a member */
-    tamis_cpu_cell_part *parts;        /* a member's */
+    int threads, shares;               /* shares: per member */
+    tamis_cpu_cell_part *parts;        /* of a member */
     int64_t scratch_bytes, sums_bytes; /* of an item */
 };
 
@@ -48,7 +48,7 @@ static void release(tamis_prepared_backward *back) {
     tamis_release(back);
 }
 
-/* Shares with as many columns of blocks each; the columns that a share's sums are for. */
+/* Divides the blocks into shares with equally many columns; and finds the columns that each share's sums cover. */
 static void share_blocks(tamis_prepared_backward *back) {
     const tamis_cpu_cell_index *const index = &back->index;
     const int64_t all = index->starts[index->blocks];
@@ -111,10 +111,12 @@ static tamis_status prepare(const tamis_problem *problem, const tamis_problem *t
     back->problem.parameters = NULL;
     back->kernels = variant->kernels[problem->type]->cells;
     back->threads = problem->threads;
-    if (problem->inner > LENGTH_MOST || problem->width > LENGTH_MOST) goto failed; /* in steps */
+    if (problem->inner > LENGTH_MOST || problem->width > LENGTH_MOST)
+        goto failed; /* the call in steps is used instead */
     TRY_GOTO(failed, tamis_cpu_cells_build(problem, problem->threads, &back->index));
     TRY_GOTO(failed, prepare_parts(back));
-    if (back->index.most > COLUMNS_MOST || back->sums_bytes * back->threads > SUMS_MOST) goto failed; /* in steps */
+    if (back->index.most > COLUMNS_MOST || back->sums_bytes * back->threads > SUMS_MOST)
+        goto failed; /* the call in steps is used instead */
     *prepared = back;
     return TAMIS_OK;
 failed:
@@ -127,7 +129,7 @@ failed:
 typedef struct run {
     const tamis_prepared_backward *back;
     const tamis_backward_operands *operands;
-    int64_t first, members; /* those of this turn, which have scratch at the same time */
+    int64_t first, members; /* the members of this turn, which have scratch at the same time */
 } run;
 
 static tamis_cpu_cell_rows rows_of(const tamis_backward_matrix *x, int64_t member, int64_t size) {
@@ -179,7 +181,7 @@ static void body_items(void *context, int thread, int threads) {
     }
 }
 
-/* Adds the shares of each member; threads take columns. */
+/* Adds the shares of each member; threads divide the columns. */
 static void body_finish(void *context, int thread, int threads) {
     enum { SHARES_MOST = 1024 };
     const run *const r = context;

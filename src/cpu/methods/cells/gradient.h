@@ -1,4 +1,4 @@
-/* The backward call of attention by cells, which the backend's table points to. */
+/* The backward call of attention by cells, for the backend's table. */
 #ifndef TAMIS_CPU_METHODS_CELLS_GRADIENT_H
 #define TAMIS_CPU_METHODS_CELLS_GRADIENT_H
 

@@ -7,9 +7,8 @@
  *   dB += dS^T A, dD += alpha P^T dE         rows of the columns, in sums of the thread's own
  *
  * Threads take members of the batch or, where these are fewer, shares of the blocks; then their sums are added in the
- * order of the shares. So the result depends on the number of threads, but not on the time that each of them takes.
- * Scratch: T and G, 256 bytes for each column of a block. Five products of each pair, as many as dense attention takes
- * that has kept its result.
+ * order of the shares. So the result depends on the number of threads, but not on their timing. Scratch: T and G, 256
+ * bytes per column of a block. It computes five products per pair, as many as dense attention that has kept its result.
  */
 #ifndef TAMIS_CPU_METHODS_CELLS_GRADIENT_KERNELS_H
 #define TAMIS_CPU_METHODS_CELLS_GRADIENT_KERNELS_H
@@ -18,8 +17,8 @@
 #include "cpu/methods/cells/table.h"
 
 typedef struct cell_gradient_scratch {
-    real *a, *a_turned, *e, *e_turned; /* the block's rows of A and alpha dE */
-    real *b, *d;                       /* rows of the columns at hand */
+    real *a, *a_turned, *e, *e_turned; /* the block's rows of A and alpha dE, and their transposes */
+    real *b, *d;                       /* rows of the current columns */
     real *da, *unused;
     real *scores, *slopes; /* T, then P; G, then dS */
 } cell_gradient_scratch;
@@ -52,7 +51,7 @@ static int64_t cell_sums_bytes(int64_t inner, int64_t width, int64_t columns) {
     return (cell_padded(inner) + cell_padded(width)) * columns * (int64_t)sizeof(real);
 }
 
-/* P without its division, and what it takes: the inverse sums, and the mean of G weighted by P. */
+/* Computes P without its division, the inverse sums, and the mean of G weighted by P. */
 INLINE void cell_softmax(const cell_gradient_scratch *s, int64_t count, const vector *most, vector *inverse,
                          vector *mean) {
     for (int v = 0; v < CELL_VECTORS; v++) {
@@ -70,7 +69,7 @@ INLINE void cell_softmax(const cell_gradient_scratch *s, int64_t count, const ve
     }
 }
 
-/* P and dS of some columns. */
+/* Computes P and dS of some columns. */
 INLINE void cell_slopes(real *p, real *g, const tamis_cpu_cell *cells, int64_t count, real scale, const vector *inverse,
                         const vector *mean) {
     for (int64_t c = 0; c < count; c++, p += CELL_ROWS, g += CELL_ROWS)
@@ -78,7 +77,7 @@ INLINE void cell_slopes(real *p, real *g, const tamis_cpu_cell *cells, int64_t c
         for (int v = 0; v < CELL_VECTORS; v++) {
             vector share = cell_load(p + v * LANES) * inverse[v];
             vector slope = scale * share * (cell_load(g + v * LANES) - mean[v]);
-            if (cells[c].rows != UINT32_MAX) { /* the sum and the mean of a row may be no numbers */
+            if (cells[c].rows != UINT32_MAX) { /* the sum and the mean of a row may be NaN */
                 const vector_bits kept = cell_kept(cells[c].rows, v);
                 share = vector_select(kept, share, vector_zero());
                 slope = vector_select(kept, slope, vector_zero());
@@ -88,7 +87,7 @@ INLINE void cell_slopes(real *p, real *g, const tamis_cpu_cell *cells, int64_t c
         }
 }
 
-/* sums of columns' rows += weights[column][row] * a row of the block. */
+/* Adds weights[column][row] * (a row of the block) to the sums of the columns' rows. */
 INLINE void cell_column_sums(const real *weights, const real *rows, int64_t width, const tamis_cpu_cell *cells,
                              int64_t columns, int finite, const tamis_cpu_cell_part *part, real *sums, real *unused) {
     const cell_product x = {.left = weights,
@@ -156,7 +155,7 @@ static void cell_gradient(const tamis_cpu_cell_gradient *x, const tamis_cpu_cell
     for (int64_t block = part->begin; block < part->end; block++) cell_gradient_block(x, part, &s, block);
 }
 
-/* Row `column` of one output: the sums of all parts that have it. */
+/* Writes row `column` of one output: the sum over all parts that have it. */
 INLINE void cell_finish_column(const tamis_cpu_cell_rows *to, const tamis_cpu_cell_part *parts, int count,
                                int64_t column, int64_t width, int64_t before, real beta) {
     const int64_t padded = cell_padded(width);

@@ -1,6 +1,6 @@
 /*
- * The index of cpu-cells: blocks of 32 neighbouring rows. A block has the columns that any of its rows has, rising,
- * each with a bit for each row that has it. Its list is filled up to a multiple of eight with columns that no row has.
+ * The index of cpu-cells: blocks of 32 neighbouring rows. A block lists, sorted, the columns that any of its rows has,
+ * each with a bit mask of those rows. Its list is padded to a multiple of eight with columns without rows.
  */
 #ifndef TAMIS_CPU_METHODS_CELLS_INDEX_H
 #define TAMIS_CPU_METHODS_CELLS_INDEX_H
@@ -15,9 +15,9 @@ typedef struct tamis_cpu_cell {
 
 typedef struct tamis_cpu_cell_index {
     int64_t blocks;
-    int64_t *starts; /* of each block, and the end of the last */
+    int64_t *starts; /* begin of each block, and the end of the last */
     tamis_cpu_cell *cells;
-    int64_t most; /* columns of a block */
+    int64_t most; /* the most columns of a block */
 } tamis_cpu_cell_index;
 
 #endif

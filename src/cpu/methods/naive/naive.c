@@ -1,10 +1,10 @@
-/* naive: the plain loops of naive_kernels.h over equal shares of the rows, as with a plain `omp parallel for`. */
+/* naive: the plain loops of naive_kernels.h over equal shares of the rows, like a plain `omp parallel for`. */
 #include <stdio.h>
 
 #include "cpu/method.h"
 #include "cpu/predict.h"
 
-static const double nonzero = 5e-9; /* beside moving its rows; fitted as src/cpu/fitted.c says */
+static const double nonzero = 5e-9; /* a nonzero, without moving its rows; fitted as src/cpu/fitted.c says */
 
 static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     if (problem->type != TAMIS_F32 && problem->type != TAMIS_F64) {

@@ -106,7 +106,7 @@ INLINE void fused_naive_rows(const tamis_cpu_job *job, const tamis_cpu_range *ra
     }
 }
 
-/* 32- and 64-bit columns have a loop each. */
+/* Separate loops for 32- and 64-bit columns. */
 
 static void sddmm_naive(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     if (job->wide_columns)

@@ -8,7 +8,7 @@
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
-    if (problem->once) return; /* nobody reads why */
+    if (problem->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "%s from a table of %.3g MB, %.0f %% of them new within a window of L2's size; equal numbers of "
              "nonzeros per thread",

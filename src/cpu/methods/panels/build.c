@@ -1,13 +1,13 @@
 /*
- * Panels of neighbouring rows: which rows share which columns. See panels_kernels.h.
+ * Builds panels of neighbouring rows: finds which rows share which columns. See panels_kernels.h.
  *
  * A panel has two groups of three or four rows. In each column, the rows of a group that have a nonzero there are taken
  * together, whichever they are; a single row of one group and a single row of the other are a pair. So a panel has at
- * most 15 + 15 runs within groups and 16 of such pairs, which are long enough to be worth beginning, while eight rows
- * together could have 255. Runs that are too short nevertheless are dissolved into single rows, and what is left of a
- * row joins the scattered nonzeros of the panel.
+ * most 15 + 15 runs within groups and 16 such pairs, which are long enough to pay off, while eight rows together could
+ * have 255. Runs that are still too short are dissolved into single rows, and the rest of a row joins the scattered
+ * nonzeros of the panel.
  *
- * The rows of a panel are merged by their columns, in one pass. A row whose columns do not rise is taken by itself.
+ * The rows of a panel are merged by their columns, in one pass. A row with unsorted columns is taken by itself.
  */
 #include "cpu/methods/panels/build.h"
 
@@ -22,13 +22,13 @@
 enum {
     ROWS = TAMIS_CPU_PANEL_ROWS,
     MASKS = 1 << ROWS,
-    RUN_BYTES = 2560,   /* of rows of B, which a run of several rows must save */
-    RUN_ENTRIES = 12,   /* at least, in a run of one row */
-    LOOK_PANELS = 24,   /* that a prediction reads */
-    LOOK_NONZEROS = 128 /* a prediction reads at most one nonzero in so many */
+    RUN_BYTES = 2560,   /* rows of B that a run of several rows must save, in bytes */
+    RUN_ENTRIES = 12,   /* least entries of a run of one row */
+    LOOK_PANELS = 24,   /* panels that a prediction reads */
+    LOOK_NONZEROS = 128 /* a prediction reads at most 1 / LOOK_NONZEROS of the nonzeros */
 };
 
-/* The runs that each set of rows with a nonzero in one column is cut into: one for each group, or a pair. */
+/* How each set of rows with a nonzero in one column is cut into runs: one per group, or a pair. */
 typedef struct cuts {
     uint8_t pieces[MASKS][4];
 } cuts;
@@ -36,18 +36,18 @@ typedef struct cuts {
 typedef struct panel {
     const tamis_problem *problem;
     const cuts *cuts;
-    int64_t row, rows;        /* the first, and how many: the last panel may have fewer */
-    int64_t places[ROWS + 1]; /* where each row begins, from the panel's first nonzero on */
+    int64_t row, rows;        /* first row, and number of rows: the last panel may have fewer */
+    int64_t places[ROWS + 1]; /* begin of each row, relative to the panel's first nonzero */
     int64_t begin;            /* its first nonzero */
-    bool loose[ROWS];         /* the row's columns do not rise */
-    uint32_t counts[MASKS];   /* entries of each run; 0 for those that are dissolved */
+    bool loose[ROWS];         /* the row's columns are unsorted */
+    uint32_t counts[MASKS];   /* entries of each run; 0 if it is dissolved */
     bool dissolved[MASKS];
     uint32_t scattered; /* entries outside runs of known rows */
-    int64_t row_bytes;  /* of B */
+    int64_t row_bytes;  /* bytes of a row of B */
     int64_t least;      /* see tamis_cpu_build_panels */
-    int64_t columns;    /* in the lists below */
-    uint32_t *list;     /* columns that rows have, rising */
-    uint8_t *masks;     /* which rows have it */
+    int64_t columns;    /* columns in the lists below */
+    uint32_t *list;     /* columns of the panel, sorted */
+    uint8_t *masks;     /* bit masks of the rows that have them */
 } panel;
 
 /* Bytes of a row of B, or of D. */
@@ -88,7 +88,7 @@ static void count_pieces(panel *p, unsigned mask) {
     for (int i = 0; i < 4 && pieces[i]; i++) p->counts[pieces[i]]++;
 }
 
-/* A run costs a mispredicted branch, and sums that are loaded and stored. */
+/* Dissolves short runs, since a run costs a mispredicted branch, and loading and storing its sums. */
 static void dissolve_short_runs(panel *p) {
     memset(p->dissolved, 0, sizeof p->dissolved);
     p->scattered = 0;
@@ -169,7 +169,7 @@ static void write_piece(uint32_t **to, unsigned mask, uint32_t column, uint32_t 
     *to = entry;
 }
 
-/* Writes one row's nonzero into the row's own run, or among the scattered ones, with the row's number. */
+/* Writes one row's nonzero into the row's own run, or among the scattered ones, with the row number. */
 static void write_single(const panel *p, uint32_t **to, unsigned r, uint32_t column, uint32_t *places) {
     if (!p->dissolved[1u << r]) {
         write_piece(&to[1u << r], 1u << r, column, places);
@@ -184,7 +184,7 @@ static void write_panel(const panel *p, tamis_cpu_run **next_run, uint32_t **nex
     tamis_cpu_run *runs = *next_run;
     uint32_t *entries = *next_entry, *to[MASKS], places[ROWS];
     for (int64_t r = 0; r < p->rows; r++) places[r] = (uint32_t)p->places[r];
-    /* by height, so that the branch to each height's loop is predicted */
+    /* by height, so that the branch to each height's loop is predictable */
     for (int height = 1; height <= TAMIS_CPU_PANEL_HEIGHT; height++) {
         for (unsigned mask = 1; mask < MASKS; mask++) {
             if (p->counts[mask] == 0 || __builtin_popcount(mask) != height) continue;
@@ -287,7 +287,7 @@ done:
 /* ------------------------------------------------------------------------------------------ predicting */
 
 tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, int64_t rows) {
-    enum { MOST = 8192 }; /* nonzeros of a panel that it reads */
+    enum { MOST = 8192 }; /* most nonzeros read per panel */
     uint32_t list[MOST];
     uint8_t masks[MOST];
     cuts all;
@@ -297,7 +297,7 @@ tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, in
     int64_t nonzeros = 0, entries = 0, runs = 0, single = 0;
     make_cuts(&all, rows);
     for (int i = 0; i < LOOK_PANELS && i < panels && nonzeros < limit; i++) {
-        /* multiples of the golden ratio: any first few of them are spread over the matrix */
+        /* multiples of the golden ratio: any first few of them are spread evenly over the matrix */
         const int64_t at = panels <= LOOK_PANELS
                                ? i
                                : (int64_t)((double)panels * (0.6180339887 * i + 0.5 - (int)(0.6180339887 * i + 0.5)));

@@ -1,4 +1,4 @@
-/* cpu-panels: neighbouring rows together, in panels of whole rows. */
+/* cpu-panels: processes neighbouring rows together, in panels of whole rows. */
 #include <math.h>
 #include <stdio.h>
 
@@ -26,20 +26,20 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 /* Fitted as src/cpu/fitted.c says; `sums` on 2026-11-26 to twelve matrices at K = 32, 64 and 128. Times are seconds of
    one core. */
 static const struct {
-    double entry, nonzero; /* in a run, beside moving the row and the multiply-adds */
-    double sample;         /* a reduction's share, and the sample that goes to its place */
-    double run;            /* a branch, and sums that are loaded and stored */
-    double row;            /* its sums are cleared and written out */
-    double unseen;         /* a factor: what the model does not see */
-    double local;          /* a factor, if neighbouring rows find each other's rows of B in a cache anyway */
-    double fused;          /* a factor for that operation */
-    double bf16;           /* a factor for that type, which is widened for each product */
-    double single;         /* what an entry of one row costs more than without panels, as a share */
+    double entry, nonzero; /* in a run, without moving the row and the multiply-adds */
+    double sample;         /* its share of a reduction, and storing the sample */
+    double run;            /* a branch, and loading and storing sums */
+    double row;            /* clearing and writing out its sums */
+    double unseen;         /* factor: effects outside the model */
+    double local;          /* factor, if neighbouring rows find each other's rows of B in a cache anyway */
+    double fused;          /* factor for that operation */
+    double bf16;           /* factor for that type, which is widened for each product */
+    double single;         /* extra cost of an entry of one row relative to no panels, as a share */
     double setup_nonzero;
     struct {
-        double entry;    /* SpMM: the same, beside what hides it */
-        double run, row; /* the same, of each vector of a row */
-        double hidden;   /* the share of the loads that multiply-adds of several rows do not hide */
+        double entry;    /* SpMM: the same, unless hidden */
+        double run, row; /* the same, per vector of a row */
+        double hidden;   /* share of the loads that the multiply-adds of several rows do not hide */
     } sums;
 } fit = {.entry = 0.3e-9,
          .nonzero = 0.1e-9,
@@ -54,12 +54,12 @@ static const struct {
          .setup_nonzero = 27e-9,
          .sums = {.entry = 0.25e-9, .run = 2e-9, .row = 2.5e-9, .hidden = 0.35}};
 
-/* In a mesh, the rows of B that neighbours share are still in L1 or L2 without panels. */
+/* True if panels gain nothing, as in a mesh: the rows of B that neighbours share are in L1 or L2 anyway. */
 static bool is_local(const tamis_problem *problem, double table) {
     return table > 0.75 * (double)problem->evidence->cache_l2 && problem->evidence->fresh_share < 0.25;
 }
 
-/* SpMM: rows of B follow one another, so that S and C stream while they are loaded. */
+/* SpMM: reading rows of B is pipelined, so S and C stream meanwhile. */
 static double seconds_of_sums(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
     const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
@@ -77,8 +77,8 @@ static double seconds_of_sums(const tamis_problem *problem, const tamis_cpu_pane
            (fmax(nnz * work, stream) + (nnz * begun + rows * vectors * fit.sums.row) / problem->threads);
 }
 
-/* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, for the entries with
-   one row and those with several apart. */
+/* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, computed separately
+   for entries with one row and with several. */
 static double seconds_of_dots(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
     const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
@@ -98,9 +98,9 @@ static double seconds_of_dots(const tamis_problem *problem, const tamis_cpu_pane
                 problem->threads);
 }
 
-/* An entry takes no less than a nonzero without panels, and one of a single row takes more, since nothing is
-   prefetched. Of SpMM that holds where rows come from beyond L2, and in a mesh panels gain nothing. Neither do they
-   where the call itself takes the time. */
+/* An entry takes at least as long as a nonzero without panels; an entry of a single row takes longer, since nothing is
+   prefetched. For SpMM that applies if rows come from beyond L2; in a mesh panels gain nothing. Nor do they if the
+   call's overhead dominates. */
 static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
     static const double SHORT_CALL = 1e-6;
     const double table = (double)problem->cols * tamis_cpu_row_bytes(problem);
@@ -112,7 +112,7 @@ static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_sha
     return tamis_cpu_far_share(problem, table) > 0 || untiled < SHORT_CALL ? fmax(seconds, least) : seconds;
 }
 
-/* Chooses 6 or 8 rows, whichever is predicted to take less. */
+/* Chooses 6 or 8 rows by predicted time. */
 static int64_t choose_rows(const tamis_problem *problem, tamis_cpu_panel_shares *shares) {
     const tamis_cpu_panel_shares six = tamis_cpu_profile_panels(problem, 6);
     const tamis_cpu_panel_shares eight = tamis_cpu_profile_panels(problem, 8);

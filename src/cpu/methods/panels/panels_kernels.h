@@ -1,19 +1,19 @@
 /*
- * Panels: up to eight neighbouring rows of S together, so that a row of B that is loaded serves several of them. This
- * is the idea of Wilkinson, Cheshmi and Mehri Dehnavi's sparse register tiling (Register Tiling for Unstructured
- * Sparsity in Neural Network Inference, PLDI 2023), without generated code.
+ * Panels: up to eight neighbouring rows of S together, so that a loaded row of B serves several of them (register
+ * tiling). This is the idea of Wilkinson, Cheshmi and Mehri Dehnavi's sparse register tiling (Register Tiling for
+ * Unstructured Sparsity in Neural Network Inference, PLDI 2023), without generated code.
  *
- *   panel = list of runs       run = the same one to four rows, and the columns in which just these are taken together
+ *   panel = list of runs       run = one to four rows, and the columns in which exactly these are taken together
  *
  *      SpMM    C_row 0  [ registers ]  += w0 *          the rows' sums are registers for the whole run
  *              C_row 1  [ registers ]  += w1 * B_column
  *      SDDMM   A_row 0, A_row 1 in registers, two rows of a run at a time; the second two find B_column in L1
  *
- * The rows of a run are known before it begins, so no nonzero costs a branch. An entry of a run is a column and a
- * place in the panel's nonzeros for each row. Places are relative to the panel, whose nonzeros lie side by side in S,
- * so that values, samples and edges are those of S in its own order. Between runs the sums of a panel's rows are in the
- * thread's scratch, which L1 holds. Moves: a row of B (and D) per entry, each row of A and C once; the index is 4 bytes
- * an entry and 4 a nonzero.
+ * The rows of a run are known before it begins, so no nonzero costs a branch. An entry of a run is a column and, for
+ * each row, a place in the panel's nonzeros. Places are relative to the panel, whose nonzeros are contiguous in S, so
+ * values, samples and edges keep the order of S. Between runs the sums of a panel's rows are in the thread's scratch,
+ * in L1. Moves: a row of B (and D) per entry, each row of A and C once; the index has 4 bytes per entry and 4 per
+ * nonzero.
  */
 #ifndef TAMIS_CPU_METHODS_PANELS_PANELS_KERNELS_H
 #define TAMIS_CPU_METHODS_PANELS_PANELS_KERNELS_H
@@ -22,8 +22,7 @@
 #include "cpu/kernels/spmm.h"
 #include "cpu/methods/panels/index.h"
 
-/* How many vectors of sums registers hold for each row of a run of one to four, and how many entries share a reduction.
- */
+/* Vectors of sums in registers for each row of a run of one to four rows, and entries that share a reduction. */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
 enum { PANEL_DOTS = 4 };
 #define PANEL_SUM_VECTORS(height) ((height) < 4 ? 8 : 4)
@@ -36,14 +35,14 @@ enum { PANEL_DOTS = 2 };
 
 #define PANEL_PLACE ((1u << TAMIS_CPU_PANEL_PLACE_BITS) - 1)
 
-/* Bytes ahead at which entries are prefetched: rows of B drive the hardware prefetcher, which then does not follow the
+/* Prefetch distance of entries in bytes: rows of B occupy the hardware prefetcher, which then does not follow the
    index. */
 enum { PANEL_INDEX_AHEAD = 512 };
 
 /* Bytes of rows of B in one pass over two of a run's rows of A, so that the next pass finds them in L1. */
 enum { PANEL_PASS_BYTES = 16384, PANEL_PASS_LEAST = 8 };
 
-/* A vector that is used several times is loaded once: else compilers load it for each multiply-add. */
+/* Keeps a vector that is used several times in a register; otherwise compilers load it for each multiply-add. */
 #if defined(__AVX512F__)
 #define PANEL_KEEP(v) __asm__("" : "+v"(v))
 #elif defined(__x86_64__)
@@ -51,7 +50,7 @@ enum { PANEL_PASS_BYTES = 16384, PANEL_PASS_LEAST = 8 };
 #elif VECTOR_SVE
 #define PANEL_KEEP(v)                                                                                                  \
     do {                                                                                                               \
-        sizeless_vector y = v; /* clang takes no other type here */                                                    \
+        sizeless_vector y = v; /* clang needs this type here */                                                        \
         __asm__("" : "+w"(y));                                                                                         \
         v = y;                                                                                                         \
     } while (0)
@@ -67,17 +66,17 @@ typedef struct panel_sum {
     const char *b; /* at the block's first element */
     int64_t b_stride;
     const uint32_t *entries;
-    int64_t count, ahead; /* entries; so many ahead B is prefetched, 0 for none */
+    int64_t count, ahead; /* entries; prefetch distance of B in entries, 0: none */
     const real *weights;
     real *sums[TAMIS_CPU_PANEL_HEIGHT]; /* of the run's rows, at the block's first element */
     int tail;
-    int64_t last; /* element of the last vector, which overlaps with the one before if the block is not full */
+    int64_t last; /* first element of the last vector, which overlaps with the previous one if the block is not full */
 } panel_sum;
 
 INLINE int64_t panel_element(int k, int count, int64_t last) { return k == count - 1 ? last : k * LANES; }
 
-/* Adds `count` vectors of B's rows to the sums of `height` rows; both are constants. If `masked` is set, the vector has
-   `tail` elements. Where two vectors overlap, both add the same to the same sums before, and store the same. */
+/* Adds `count` vectors of B's rows to the sums of `height` rows; both are compile-time constants. If `masked`, the
+   vector has `tail` elements. Where two vectors overlap, both add the same to the same old sums, and store the same. */
 INLINE void panel_sum_block(const panel_sum *x, tamis_type type, int height, int count, int masked) {
     vector sum[TAMIS_CPU_PANEL_HEIGHT][8];
     const char *const b = x->b;
@@ -136,8 +135,8 @@ INLINE void panel_sum_of(const panel_sum *x, tamis_type type, int height, int co
 }
 #undef PANEL_SUM
 
-/* Scattered nonzeros: the sums stay in L1. x->sums[0] is the panel's first row's; rows are `stride` apart. Of the last
-   of `vectors` vectors, x->tail elements are added if that is not 0. */
+/* Scattered nonzeros: the sums stay in L1. x->sums[0] belongs to the panel's first row; rows are `stride` apart. The
+   last of `vectors` vectors has x->tail elements, if that is not 0. */
 static __attribute__((noinline)) void panel_scattered(const panel_sum *x, int64_t stride, int64_t vectors) {
     const tamis_type type = TAMIS_KERNEL_TYPE;
     const uint32_t *const end = x->entries + 2 * x->count;
@@ -152,7 +151,7 @@ static __attribute__((noinline)) void panel_scattered(const panel_sum *x, int64_
     }
 }
 
-/* Functions of their own, so that each has all registers to itself. */
+/* Separate functions, so that each has all registers to itself. */
 static __attribute__((noinline)) void panel_sum_1(const panel_sum *x, int count) {
     panel_sum_of(x, TAMIS_KERNEL_TYPE, 1, count);
 }
@@ -168,7 +167,7 @@ static __attribute__((noinline)) void panel_sum_4(const panel_sum *x, int count)
 typedef void panel_sum_function(const panel_sum *x, int count);
 static panel_sum_function *const panel_sums[5] = {NULL, panel_sum_1, panel_sum_2, panel_sum_3, panel_sum_4};
 
-/* The vectors of the next block, of `most` or fewer; 0: less than one. *last is the last vector's first element. */
+/* Vectors of the next block, at most `most`; 0: less than one. *last is the last vector's first element. */
 INLINE int panel_vectors(int64_t left, int most, int64_t *last) {
     const int64_t elements = left < most * LANES ? left : most * LANES;
     *last = elements > LANES ? elements - LANES : 0;
@@ -211,13 +210,13 @@ typedef struct panel_dot {
     const char *b;
     int64_t b_stride;
     const uint32_t *entries;
-    int64_t count, step; /* entries; words from one to the next */
-    int place[2];        /* where in an entry the rows' places are */
-    int tail, more;      /* of the last vector, 0 if it is full; more: the products are added to those before */
+    int64_t count, step; /* entries; stride between them in words */
+    int place[2];        /* position of the rows' places in an entry */
+    int tail, more;      /* tail: of the last vector, 0 if it is full; more: adds the products to the earlier ones */
     real *samples;
 } panel_dot;
 
-enum { PANEL_DOT_SUMS = PANEL_DOTS * 2 }; /* of entries that share a reduction */
+enum { PANEL_DOT_SUMS = PANEL_DOTS * 2 }; /* sums that share a reduction */
 
 /* The products of one row of B with `height` rows of A. */
 INLINE void panel_dot_entry(const panel_dot *x, vector *sums, vector a[2][PANEL_DOT_VECTORS], const char *row,
@@ -249,8 +248,8 @@ INLINE void panel_dot_write(const panel_dot *x, const uint32_t *entry, const rea
     }
 }
 
-/* `height` rows, 1 or 2, of `count` vectors; both are constants. If `masked` is set, the last vector has x->tail
-   elements. Past the end, the last entry is taken again. */
+/* `height` rows, 1 or 2, of `count` vectors; both are compile-time constants. If `masked`, the last vector has x->tail
+   elements. Past the end, the last entry is repeated. */
 INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int count, int masked) {
     const int together = PANEL_DOT_SUMS / height;
     const char *const b = x->b;
@@ -319,7 +318,7 @@ static __attribute__((noinline)) void panel_dot_2(const panel_dot *x, int count)
     panel_dot_of(x, TAMIS_KERNEL_TYPE, 2, count);
 }
 
-/* Scattered nonzeros, eight at a time: rows of A and of B from where they are. */
+/* Scattered nonzeros, eight at a time, reading rows of A and B directly. */
 static void panel_scattered_dots(const tamis_cpu_job *job, int64_t row, const uint32_t *entries, int64_t n,
                                  real *samples) {
     const tamis_type type = TAMIS_KERNEL_TYPE;
@@ -388,7 +387,7 @@ static void panel_dots(const tamis_cpu_job *job, int64_t row, const tamis_cpu_ru
 
 /* ------------------------------------------------------------------------------------------ the three operations */
 
-/* A panel's values of S as weights: in place if they are reals, else widened, or ones, in the thread's chunk. */
+/* A panel's values of S as weights: in place if they are reals; else widened, or ones, in the thread's chunk. */
 INLINE const real *panel_weights(const tamis_cpu_job *job, tamis_type type, int64_t begin, int64_t n, real *chunk) {
     if (job->values && (type == REAL || job->real_values)) return (const real *)(const void *)job->values + begin;
     if (job->values) {
@@ -400,7 +399,7 @@ INLINE const real *panel_weights(const tamis_cpu_job *job, tamis_type type, int6
     return chunk;
 }
 
-/* Turns the scores of one whole row into weights; returns the factor for its sum. */
+/* Softmax of one whole row: turns the scores into weights; returns the factor for its sum. */
 static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_t n) {
     const real most = run_max(x, n), shift = most == -(real)__builtin_inff() ? 0 : most;
     const real sum = run_exp(x, x, n, shift);
@@ -408,8 +407,8 @@ static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_
     return (real)job->alpha / softmax_sum(sum);
 }
 
-/* Prefetches what the panel from `row` on reads in an order that the hardware does not predict: values, and rows of A.
- */
+/* Prefetches what the panel from `row` on reads in an order that the hardware prefetcher does not predict: values, and
+   rows of A. */
 static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int64_t rows, int dots) {
     const int64_t size = element_bytes(TAMIS_KERNEL_TYPE);
     const int64_t end_row = row + rows < job->rows ? row + rows : job->rows;
@@ -423,7 +422,7 @@ static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int64_t rows, 
     }
 }
 
-/* SDDMM and fused if `dots` is set, SpMM and fused if `sum` is. */
+/* dots: SDDMM and fused; sum: SpMM and fused. */
 INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range, int dots, int sum) {
     const tamis_type type = TAMIS_KERNEL_TYPE;
     const tamis_cpu_panel_index *const panels = job->state;

@@ -1,17 +1,18 @@
-/* cpu-rows: whole rows, which threads take in blocks. */
+/* cpu-rows: whole rows, which threads take in blocks (dynamic scheduling). */
 #include <stdio.h>
 
 #include "cpu/fitted.h"
 #include "cpu/method.h"
 #include "cpu/predict.h"
 
-static const double handing_out = 1.01; /* what handing out rows takes, as a factor; fitted as src/cpu/fitted.c says */
+static const double handing_out =
+    1.01; /* overhead of dynamic scheduling, as a factor; fitted as src/cpu/fitted.c says */
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     const double seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
     const double wait = tamis_cpu_wait_for_longest(problem, seconds);
     prediction->call_seconds = seconds * handing_out + wait;
-    if (problem->once) return; /* nobody reads why */
+    if (problem->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "like cpu-nonzeros with whole rows: the longest (%lld of %lld nonzeros) can delay the end by %.3g ms",
              (long long)problem->evidence->profile.max, (long long)problem->nnz, wait * 1e3);

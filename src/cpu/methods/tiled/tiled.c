@@ -9,8 +9,8 @@
  * width, but evaluated over a grid of tile widths:
  *
  *   nonzeros * row bytes / rate(tile bytes)                 rows of B (and D) out of L1 or L2
- *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile; empty ones are
- * skipped; the overhead has the wait for its part of S
+ *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile (empty ones are
+ *                                                           skipped); the overhead includes the wait for its part of S
  *   + blocks of rows * bytes of B (and D) / outer rate      each block sweeps all tiles once
  *
  * There are few segments if rows have many nonzeros in each tile. Tiling needs that; density alone is not enough.
@@ -28,17 +28,17 @@
 #include "sparse/structure.h"
 
 enum { PREFETCH, CHUNK, TILE_COLUMNS, BLOCK_ROWS };
-enum { FUSED_CHUNK = 16384 }; /* a block's whole part in a tile */
+enum { FUSED_CHUNK = 16384 }; /* a block's whole part of a tile */
 
 /* Fitted as src/cpu/fitted.c says: seconds of one core. */
 static const struct {
     double nonzero;            /* index, address, share of a reduction, as far as they do not overlap */
-    double entry;              /* visiting an entry of the table */
-    double segment;            /* its loop, the row of A, the reduction of what is left over */
-    double wait_nonzero,       /* a segment's part of S comes from a new place in memory: each nonzero waits, */
-        wait_most;             /* until the hardware has seen where it goes, unless the products take as long */
-    double l1_share, l2_share; /* of a cache that a tile may fill */
-    double unseen;             /* what the model does not see, as a factor */
+    double entry;              /* visiting an entry of the table of segments */
+    double segment;            /* its loop, the row of A, the final reduction */
+    double wait_nonzero,       /* a segment's part of S is at a new place in memory: each nonzero waits, */
+        wait_most;             /* until the hardware prefetcher has locked on, unless the products take as long */
+    double l1_share, l2_share; /* share of a cache that a tile may fill */
+    double unseen;             /* factor: effects outside the model */
     double setup_segment, setup_nonzero; /* building the table */
 } fit = {.nonzero = 0.45e-9,
          .entry = 0.6e-9,
@@ -67,11 +67,11 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* How many entries of the table there may be: what S itself takes is a fair price. */
+/* Upper limit of the table's entries: as large as S itself is acceptable. */
 static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
 
-/* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have.
- */
+/* A tile is in a cache or it is not: so there are no rates between two caches', as for a continuously changing
+   footprint. */
 static double tile_rate(const tamis_problem *problem, double tile_bytes) {
     const int level = tile_bytes <= fit.l1_share * (double)problem->evidence->cache_l1 ? 1 : 0;
     return tamis_cpu_gather_rate(problem,
@@ -82,9 +82,9 @@ static double tile_cost(const tamis_problem *problem, double arithmetic, int64_t
     const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
     const double row_bytes = tamis_cpu_row_bytes(problem);
     const double kept =
-        (double)problem->inner * size + /* a row of A, and the sums in fp32 or fp64, which are read and written */
+        (double)problem->inner * size + /* a row of A, and the sums in fp32 or fp64, which are loaded and stored */
         2 * (double)problem->width * (size < 4 ? 4 : size);
-    /* fused first uses B's part of a tile and then D's, so the cache holds one of them at a time */
+    /* fused first uses B's part of a tile, then D's, so the cache holds one of them at a time */
     const double wider = (double)(problem->inner > problem->width ? problem->inner : problem->width) * size;
     const double tile_bytes = (double)tile_columns * wider;
     if (tile_bytes + (double)block_rows * kept > fit.l2_share * (double)problem->evidence->cache_l2) return INFINITY;
@@ -104,7 +104,7 @@ static double tile_cost(const tamis_problem *problem, double arithmetic, int64_t
            ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
 }
 
-/* Chooses tile_columns and block_rows if they are 0: the pair with the smallest predicted time. Returns that time. */
+/* Chooses tile_columns and block_rows, if they are 0: the pair with the smallest predicted time. Returns that time. */
 static double choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
     const int64_t fixed_columns = tiles->tile_columns, fixed_rows = tiles->block_rows;
     const double arithmetic = tamis_cpu_arithmetic_seconds(problem);
@@ -134,7 +134,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     const double segments = (double)problem->rows * (double)tiles.tiles;
     prediction->setup_seconds =
         (segments * fit.setup_segment + (double)problem->nnz * fit.setup_nonzero) / problem->threads;
-    if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs for who asks for it by name */
+    if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs if asked for by name */
         prediction->call_seconds = fit.unseen * tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
         snprintf(prediction->reason, sizeof prediction->reason, "%s",
                  tiles.tiles <= 1 ? "one tile holds all columns: no gain over cpu-nonzeros"
@@ -163,8 +163,8 @@ static int64_t column_of(const tamis_problem *problem, int64_t t) {
     return tamis_index_load(problem->columns, problem->index_type, t);
 }
 
-/* The first entry in begin .. end - 1 whose column is at least `limit`; the search begins at `guess`. In an unsorted
-   row it is any entry of that range: the segments still partition the row, but lose their locality. */
+/* Galloping search: the first entry in begin .. end - 1 whose column is at least `limit`, starting at `guess`. In an
+   unsorted row it is any entry of that range: the segments still partition the row, but lose their locality. */
 static int64_t split_at(const tamis_problem *problem, int64_t begin, int64_t end, int64_t guess, int64_t limit) {
     int64_t low = begin, high = end, step = 8;
     if (guess > begin && guess < end) {
