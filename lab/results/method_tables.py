@@ -11,8 +11,14 @@ SOURCES = Path(__file__).resolve().parents[2] / "src"
 LEAST_MEAN, LEAST_ANYWHERE = 1.02, 1.10  # a method that gains less than both is condemned
 
 
+def folder_of(name):
+    device, _, method = name.partition("-")
+    return SOURCES / ("cpu/methods" if device == "cpu" else "gpu") / method.replace("-", "_")
+
+
 def is_ours(name):
-    return re.fullmatch("(cpu|gpu)-[a-z-]+", name) is not None
+    """Whether it is one of our methods that is still there: the others are compared without those that were removed."""
+    return re.fullmatch("(cpu|gpu)-[a-z-]+", name) is not None and folder_of(name).is_dir()
 
 
 def measured(results):
@@ -30,9 +36,7 @@ def measured(results):
 
 def lines_of(name):
     """Lines of the method's folder."""
-    device, _, method = name.partition("-")
-    folder = SOURCES / ("cpu/methods" if device == "cpu" else "gpu") / method.replace("-", "_")
-    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in folder.iterdir())
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in folder_of(name).iterdir())
 
 
 def gain(name, ours):
