@@ -11,8 +11,14 @@ SOURCES = Path(__file__).resolve().parents[2] / "src"
 LEAST_MEAN, LEAST_ANYWHERE = 1.02, 1.10  # a method that gains less than both is condemned
 
 
+def folder_of(name):
+    device, _, method = name.partition("-")
+    return SOURCES / ("cpu/methods" if device == "cpu" else "gpu") / method.replace("-", "_")
+
+
 def is_ours(name):
-    return re.fullmatch("(cpu|gpu)-[a-z-]+", name) is not None
+    """Return True if it is one of our methods that is still there: the others are compared without the removed ones."""
+    return re.fullmatch("(cpu|gpu)-[a-z-]+", name) is not None and folder_of(name).is_dir()
 
 
 def measured(results):
@@ -29,10 +35,8 @@ def measured(results):
 
 
 def lines_of(name):
-    """Lines of the method's folder."""
-    device, _, method = name.partition("-")
-    folder = SOURCES / ("cpu/methods" if device == "cpu" else "gpu") / method.replace("-", "_")
-    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in folder.iterdir())
+    """Lines of the method's folder, to two digits, so that not every change of a comment changes the page."""
+    return int(float(f"{sum(len(path.read_text(encoding='utf-8').splitlines()) for path in folder_of(name).iterdir()):.2g}"))
 
 
 def gain(name, ours):

@@ -54,10 +54,10 @@ class Report:
 
     >>> import numpy as np, tamis
     >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-    >>> plan = tamis.plan("spmm", pattern, width=4, algorithm="cpu-rows")
+    >>> plan = tamis.plan("spmm", pattern, width=4, algorithm="cpu-nonzeros")
     >>> report = plan.report()
     >>> report.algorithm, report.setup >= 0
-    ('cpu-rows', True)
+    ('cpu-nonzeros', True)
     """
 
     algorithm: str

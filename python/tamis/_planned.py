@@ -71,8 +71,8 @@ class Plan:
 
         >>> import numpy as np, tamis
         >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-rows") as plan:
-        ...     "cpu-rows" in plan.explain()
+        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-nonzeros") as plan:
+        ...     "cpu-nonzeros" in plan.explain()
         True
         """
         return explained(self._open())
@@ -82,9 +82,9 @@ class Plan:
 
         >>> import numpy as np, tamis
         >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-rows") as plan:
+        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-nonzeros") as plan:
         ...     plan.report().algorithm
-        'cpu-rows'
+        'cpu-nonzeros'
         """
         return reported(self._open())
 

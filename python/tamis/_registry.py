@@ -14,7 +14,7 @@ class Algorithm:
     """A row of the registry. `baseline`: only for comparison. `any_order`: the order of its sums depends on timing.
 
     >>> import tamis
-    >>> [algorithm.operations for algorithm in tamis.algorithms() if algorithm.name == "cpu-rows"]
+    >>> [algorithm.operations for algorithm in tamis.algorithms() if algorithm.name == "cpu-nonzeros"]
     [('sddmm', 'spmm', 'fused')]
     """
 
@@ -33,7 +33,7 @@ def algorithms() -> list[Algorithm]:
     """Lists the algorithms of all devices, present or not. `tamis.plan` takes their names.
 
     >>> import tamis
-    >>> "cpu-rows" in [algorithm.name for algorithm in tamis.algorithms()]
+    >>> "cpu-nonzeros" in [algorithm.name for algorithm in tamis.algorithms()]
     True
     """
     found = []

@@ -269,7 +269,7 @@ static void draw_parameters(run *r, tamis_random *random) {
         snprintf(r->parameters, sizeof r->parameters, "least=%lld,together=%d,cells=%d",
                  (long long)(1 + tamis_random_below(random, 9)), 1 + (int)tamis_random_below(random, 4),
                  1 + (int)tamis_random_below(random, 9));
-    else if (strcmp(r->algorithm, "cpu-nonzeros") == 0 || strcmp(r->algorithm, "cpu-rows") == 0)
+    else if (strcmp(r->algorithm, "cpu-nonzeros") == 0)
         snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,prefetch=%lld,stream=%d", chunk,
                  (long long)tamis_random_below(random, 40), (int)tamis_random_below(random, 2));
 }

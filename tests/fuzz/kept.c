@@ -122,7 +122,7 @@ void fuzz_plans(const fuzz_target *target, const uint8_t *data, size_t size) {
     begin();
     put(plans, data, size);
     const int64_t before = tamis_remembered_count();
-    tamis_remembered plan = {.algorithm = "cpu-rows", .seconds = 0.5, .doubtful = size & 1}, found = {.seconds = 0};
+    tamis_remembered plan = {.algorithm = "cpu-nonzeros", .seconds = 0.5, .doubtful = size & 1}, found = {.seconds = 0};
     const bool known = tamis_remembered_find(key, &found);
     if (known) {
         fuzz_demand(memchr(found.algorithm, 0, sizeof found.algorithm) != NULL, "a name without an end");

@@ -93,7 +93,7 @@ def test_plans(data):
     given_options = {name: data.draw(numbers) for name in ("inner", "width", "batch", "expected_calls") if data.draw(some.booleans())}
     given_options.update(data.draw(some.fixed_dictionaries({}, optional={
         "edge": some.sampled_from(["softmax", "mask", "", "x"]), "type": some.sampled_from(["float64", "bf16", "f", 3]),
-        "scale": some.sampled_from([float("nan"), float("inf"), 0.0, "1"]), "algorithm": some.sampled_from(["cpu-rows", "cpu-tiled", "none", 5]),
+        "scale": some.sampled_from([float("nan"), float("inf"), 0.0, "1"]), "algorithm": some.sampled_from(["cpu-nonzeros", "cpu-tiled", "none", 5]),
         "parameters": some.sampled_from(["chunk=32", "chunk=-1", "=", "é"]), "transpose": some.booleans(), "math": some.sampled_from(["tf32", 1]),
         "b_layout": some.sampled_from(["column-major", "x"])})))
     operation = data.draw(some.sampled_from(["sddmm", "spmm", "fused"]))

@@ -58,7 +58,7 @@ static int64_t count_of(void) {
 }
 
 TEST(test_predictions) {
-    const double before[] = {predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), predicted(TAMIS_OP_SDDMM, "cpu-rows"),
+    const double before[] = {predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), predicted(TAMIS_OP_SDDMM, "cpu-tiled"),
                              predicted(TAMIS_OP_SPMM, "cpu-nonzeros")};
     const char *const usual = report_of(TAMIS_OP_SDDMM, NULL).algorithm;
     /* the nearer number of columns counts: small_options has few */
@@ -68,13 +68,13 @@ TEST(test_predictions) {
     assert_int_equal(tamis_device_correct(device, rows + same, 3 - same), TAMIS_OK);
     assert_int_equal(count_of(), 3 - same);
     assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), before[0], 3);
-    if (same) assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-rows"), before[1], 3); /* not measured: as the others */
+    if (same) assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-tiled"), before[1], 3); /* not measured: as the others */
     assert_ratio(predicted(TAMIS_OP_SPMM, "cpu-nonzeros"), before[2], 1);
     if (!same) assert_string_not_equal(report_of(TAMIS_OP_SDDMM, NULL).algorithm, usual);
-    const tamis_correction slow = row(usual, TAMIS_OP_SDDMM, 4, 1000), fast = row("cpu-rows", TAMIS_OP_SDDMM, 4, 1);
+    const tamis_correction slow = row(usual, TAMIS_OP_SDDMM, 4, 1000), fast = row("cpu-tiled", TAMIS_OP_SDDMM, 4, 1);
     const tamis_correction both[] = {slow, fast};
     assert_int_equal(tamis_device_correct(device, both, 2), TAMIS_OK);
-    if (strcmp(usual, "cpu-rows") != 0) assert_string_not_equal(report_of(TAMIS_OP_SDDMM, NULL).algorithm, usual);
+    if (strcmp(usual, "cpu-tiled") != 0) assert_string_not_equal(report_of(TAMIS_OP_SDDMM, NULL).algorithm, usual);
     assert_non_null(strstr(report_of(TAMIS_OP_SDDMM, usual).reason, "times 1000.00, as measured on this device"));
     assert_int_equal(tamis_device_correct(device, NULL, 0), TAMIS_OK);
     assert_ratio(predicted(TAMIS_OP_SDDMM, "cpu-nonzeros"), before[0], 1);
@@ -111,7 +111,7 @@ static void copy_file(int threads, int other, size_t bytes, bool of_other_versio
 
 TEST(test_files) {
     const tamis_correction rows[] = {row("cpu-nonzeros", TAMIS_OP_SDDMM, 32, 1.5),
-                                     row("cpu-rows", TAMIS_OP_SPMM, 128, 0.5)};
+                                     row("cpu-tiled", TAMIS_OP_SPMM, 128, 0.5)};
     tamis_correction back[2];
     int64_t count = 0, removed = 0;
     assert_int_equal(tamis_device_set_threads(device, 2), TAMIS_OK);
@@ -164,9 +164,9 @@ TEST(test_fork_beside_a_probe) {
 
 TEST(test_arguments) {
     int64_t count;
-    tamis_correction bad[] = {row("cpu-rows", TAMIS_OP_SDDMM, 32, 0), row("", TAMIS_OP_SDDMM, 32, 1),
-                              row("two words", TAMIS_OP_SDDMM, 32, 1), row("cpu-rows", TAMIS_OP_SDDMM, 0, 1),
-                              row("cpu-rows", TAMIS_OP_SDDMM, 32, NAN)};
+    tamis_correction bad[] = {row("cpu-tiled", TAMIS_OP_SDDMM, 32, 0), row("", TAMIS_OP_SDDMM, 32, 1),
+                              row("two words", TAMIS_OP_SDDMM, 32, 1), row("cpu-tiled", TAMIS_OP_SDDMM, 0, 1),
+                              row("cpu-tiled", TAMIS_OP_SDDMM, 32, NAN)};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(tamis_device_correct(device, &bad[i], 1), TAMIS_ERROR_ARGUMENT);
         assert_non_null(strstr(tamis_last_error(), "rows[0]"));

@@ -360,7 +360,7 @@ TEST_ROW(nothing_to_measure, "anywhere", .setup_func = forget) {
     tamis_plan_report report;
     tamis_plan *plan = NULL;
 
-    o.algorithm = is_cpu() ? "cpu-rows" : "gpu-nonzeros";
+    o.algorithm = is_cpu() ? "cpu-nonzeros" : "gpu-nonzeros";
     tamis_plan_destroy(make_plan(&m.S, &o, &report));
     assert_int_equal(report.chosen_by, TAMIS_CHOSEN_NAMED);
     assert_true(report.candidates == 0 && report.measured_seconds == 0 && report.measuring_seconds == 0);

@@ -54,15 +54,15 @@ TEST_AS(damaged_files, .setup_func = forget) {
                                           "\n",
                                           "tamis plans 1\n",
                                           "no such format\n",
-                                          "tamis plans 2\nnan\tsure\tcpu-rows",
-                                          "tamis plans 2\n-1\tsure\tcpu-rows",
-                                          "tamis plans 2\n1e-3x\tsure\tcpu-rows",
-                                          "tamis plans 2\n\tsure\tcpu-rows",
+                                          "tamis plans 2\nnan\tsure\tcpu-nonzeros",
+                                          "tamis plans 2\n-1\tsure\tcpu-nonzeros",
+                                          "tamis plans 2\n1e-3x\tsure\tcpu-nonzeros",
+                                          "tamis plans 2\n\tsure\tcpu-nonzeros",
                                           "tamis plans 2\n1e-3\tsure\t",
-                                          "tamis plans 2\n1e-3\tperhaps\tcpu-rows",
+                                          "tamis plans 2\n1e-3\tperhaps\tcpu-nonzeros",
                                           "tamis plans 2\n1e-3\tsure\tnaive",
                                           "tamis plans 2\n1e-3\tsure\tno-such-algorithm",
-                                          "tamis plans 2\n1e-3 cpu-rows"};
+                                          "tamis plans 2\n1e-3 cpu-nonzeros"};
     for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
         snprintf(text, sizeof text, "%s%s", damaged[i], key);
         write_file(text);
@@ -76,11 +76,11 @@ TEST_AS(damaged_files, .setup_func = forget) {
     write_file(text);
     assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
     /* what it says is done, with lines around it that say nothing */
-    snprintf(text, sizeof text, "tamis plans 2\nnonsense\n0.002\tsure\tcpu-rows%sand\tmore\n", key);
+    snprintf(text, sizeof text, "tamis plans 2\nnonsense\n0.002\tsure\tcpu-tiled%sand\tmore\n", key);
     write_file(text);
     tamis_plan_destroy(make_plan(&p.S, &o, &report));
     assert_int_equal(report.chosen_by, TAMIS_CHOSEN_REMEMBERED);
-    assert_string_equal(report.algorithm, "cpu-rows");
+    assert_string_equal(report.algorithm, "cpu-tiled");
     assert_true(report.measured_seconds == 0.002);
     problem_free(&p);
 }
@@ -229,7 +229,7 @@ TEST_AS(doubtful_plans_are_measured_again, .setup_func = forget) {
 
 TEST_AS(file_is_bounded, .setup_func = forget) {
     char key[32];
-    tamis_remembered plan = {"cpu-rows", 1, false}, found;
+    tamis_remembered plan = {"cpu-nonzeros", 1, false}, found;
     for (int i = 0; i < 1010; i++) {
         snprintf(key, sizeof key, "key %d", i);
         plan.seconds = i + 1;
@@ -251,7 +251,7 @@ TEST_AS(processes_meet, .setup_func = forget) {
         if (child > 0) continue;
         for (int i = 0; i < EACH; i++) {
             char key[64];
-            tamis_remembered plan = {"cpu-rows", process + 1, false}, found;
+            tamis_remembered plan = {"cpu-nonzeros", process + 1, false}, found;
             snprintf(key, sizeof key, "process %d, plan %d", process, i);
             tamis_remembered_keep(key, &plan);
             if (tamis_remembered_find(key, &found) && found.seconds != plan.seconds) _exit(1);

@@ -59,7 +59,7 @@ typedef struct choice {
 static const choice choices[] = {
     {NULL, NULL, true, TAMIS_OP_SDDMM},
     {"cpu-nonzeros", "chunk=8", true, TAMIS_OP_SDDMM},
-    {"cpu-rows", NULL, true, TAMIS_OP_SDDMM},
+    {"cpu-nonzeros", NULL, true, TAMIS_OP_SDDMM},
     {"cpu-tiled", "tile_columns=8,block_rows=4", true, TAMIS_OP_SDDMM},
     {"cpu-panels", "least=1", true, TAMIS_OP_SDDMM},
 #if TAMIS_LAB
@@ -68,7 +68,6 @@ static const choice choices[] = {
     {NULL, NULL, true, TAMIS_OP_FUSED},
     {"cpu-nonzeros", "chunk=8", true, TAMIS_OP_FUSED},
     {"cpu-nonzeros", NULL, true, TAMIS_OP_FUSED},
-    {"cpu-rows", "chunk=16", true, TAMIS_OP_FUSED},
     {"cpu-tiled", "tile_columns=8,block_rows=4", true, TAMIS_OP_FUSED},
     {"cpu-tiled", NULL, true, TAMIS_OP_FUSED},
     {"cpu-panels", "rows=6,least=1", true, TAMIS_OP_FUSED},

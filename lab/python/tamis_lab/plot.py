@@ -174,7 +174,7 @@ def speedup(results: Results, *, operation: Optional[str] = None, ax: Any = None
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.jsonl")
     ...     with open(path, "w") as file:
-    ...         print(json.dumps({**line, "algorithm": "cpu-rows", "auto": True, "median_ms": 2.0}), file=file)
+    ...         print(json.dumps({**line, "algorithm": "cpu-nonzeros", "auto": True, "median_ms": 2.0}), file=file)
     ...         print(json.dumps({**line, "algorithm": "scipy", "peer": True, "median_ms": 6.0}), file=file)
     ...     results = tamis_lab.results.load([path])
     >>> tamis_lab.plot.speedup(results).get_title().replace("\\xa0", " ")

@@ -194,18 +194,18 @@ def test_what_each_method_earns(tmp_path: pathlib.Path) -> None:
         *case("c", "spmm", "gpu-rows", {"gpu-teams": 1, "gpu-rows": 1.01}),
         *case("alone", "sddmm", "gpu-nonzeros", {"gpu-nonzeros": 1}),  # says nothing
     ])
-    write_results(results / "cpu/study.jsonl.xz", "cpu", case("d", "spmm", "cpu-rows", {"cpu-rows": 2, "cpu-panels": 3}, noise=0.3))
+    write_results(results / "cpu/study.jsonl.xz", "cpu", case("d", "spmm", "cpu-tiled", {"cpu-tiled": 2, "cpu-panels": 3, "cpu-removed": 1}, noise=0.3))
     text, counted = re.subn(r"`\*\*, \d+ lines", "`**, n lines", made())
     assert counted == 5
     for line in (
         "On the GPU, 3 cases. What `auto` takes is 26.4 % slower than the fastest in the mean, and 2.00 times as slow at most.",
         "| **`gpu-teams`**, n lines | 3 | 2 | 2 | 14.9 % | 23 % | 1 | 50 %: a, fused, K = 32, fp32 | keep |", "| SpMM | 1 | 0 | 1 | 1.0 % | 1 % | 0 | 1 %: c, SpMM, K = 32, fp32 | remove |",
         "| **`gpu-rows`**, n lines | 3 | 1 | 0 | 0.0 % |  | 0 |  | remove |", "| **`gpu-two-steps`**, n lines | 2 | 0 | 1 | 41.4 % | 100 % | 1 | 100 %: b, fused, K = 32, fp32, TF32 | keep |",
-        "| **`cpu-rows`**, n lines | 1 | 1 | 0 | 0.0 % |  | 0 |  | remove |",  # within the noise
+        "| **`cpu-tiled`**, n lines | 1 | 1 | 0 | 0.0 % |  | 0 |  | remove |",  # within the noise
         "Of 2 fused products of [the methods' measurements](../../lab/results/methods.md) on the GPU, `auto` takes `gpu-teams` in 2.",
     ):
         assert line in text, line
-    assert "study-fused" not in text and "as it was" not in text
+    assert "study-fused" not in text and "cpu-removed" not in text and "as it was" not in text
 
 
 def test_claims_say_once_what_was_not_measured(tmp_path: pathlib.Path) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not CHECK.exists(), reason=f"{CHECK} is not ther
 HOSTILE = [
     '{"record": "run", "device": "cpu", "fp32_gflops": [1, 400], "memory_gbs": [1, 40], "l2_gbs": [null, 0]}',
     '{"record": "matrix", "matrix": "a<&\\">", "rows": 9, "cols": 9, "nnz": 20, "spy_rows": 2, "spy_cols": 3, "spy": "012390"}',
-    line('a<&">', 32, 'cpu-rows<&">', 2.0, setup_ms=None, gflops=2, bytes_min=0, min_ms=0),
+    line('a<&">', 32, 'cpu-nonzeros<&">', 2.0, setup_ms=None, gflops=2, bytes_min=0, min_ms=0),
     line('a<&">', 32, "x", 1e-9, setup_ms=1e9, gflops=0.5, bytes_min=1000, q1_ms=0, q3_ms=1e7),
     line('a<&">', 32, "y", 1e9, gflops=1e-7, bytes_min=10, parameters="p=<1>"),
     line('a<&">', 32, "y", 2e9, gflops=1e-7, bytes_min=10),
@@ -80,7 +80,7 @@ def test_what_the_data_cannot_support_stands_at_the_top(tmp_path):
     path = tmp_path / "thin.jsonl"
     path.write_text("\n".join([
         '{"record": "run", "device": "cpu", "model": "chip", "measured": true, "doubtful": true, "fp32_gflops": [1, 2], "memory_gbs": [1, 4]}',
-        line("a", 32, "cpu-rows", 2.0, gflops=20, type="fp32", disturbed=True, passed=None)]), encoding="utf-8")
+        line("a", 32, "cpu-nonzeros", 2.0, gflops=20, type="fp32", disturbed=True, passed=None)]), encoding="utf-8")
     page = report.render(results.load([path]))
     top = page[:page.index("<section")]
     assert "Which method for which matrix" not in page

@@ -130,15 +130,15 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_contestants_of_a_case_come_together(load):
     found = _cases.build(load([
-        line("a", 32, "cpu-rows", 2.0, auto=True, **{"class": "banded"}), line("a", 32, "cpu-tiled", 1.0, **{"class": "banded"}),
+        line("a", 32, "cpu-nonzeros", 2.0, auto=True, **{"class": "banded"}), line("a", 32, "cpu-tiled", 1.0, **{"class": "banded"}),
         line("a", 32, "cpu-tiled", 0.5, parameters="tile_columns=64", **{"class": "banded"}),
         line("a", 32, "naive", 8.0, baseline=True, **{"class": "banded"}),
-        line("a", 32, "scipy", 4.0, peer=True, threads=1, **{"class": "banded"}), line("a", 128, "cpu-rows", 3.0, **{"class": "banded"}),
-        line("b", 32, "cpu-rows", 1.0, auto=True, **{"class": "uniform"})]))
+        line("a", 32, "scipy", 4.0, peer=True, threads=1, **{"class": "banded"}), line("a", 128, "cpu-nonzeros", 3.0, **{"class": "banded"}),
+        line("b", 32, "cpu-nonzeros", 1.0, auto=True, **{"class": "uniform"})]))
     assert (len(found.machines), len(found.settings), len(found.all)) == (1, 2, 3)
     case = found.settings[0].cases[0]
     assert len(case.measurements) == 5
-    assert (case.chosen.algorithm, case.fastest.algorithm, case.fastest.parameters, case.peer.algorithm) == ("cpu-rows", "cpu-tiled", None, "scipy")
+    assert (case.chosen.algorithm, case.fastest.algorithm, case.fastest.parameters, case.peer.algorithm) == ("cpu-nonzeros", "cpu-tiled", None, "scipy")
     assert found.settings[0].label == "SDDMM mask, K\u00a0=\u00a032"
     machine = found.machines[0]
     assert math.isclose(_figures.over_peer(machine.cases("sddmm")).value, 2)
@@ -152,8 +152,8 @@ def test_contestants_of_a_case_come_together(load):
 
 
 def test_the_latest_run_of_a_case_counts(load):
-    found = _cases.build(load([line("a", 32, "cpu-rows", 2.0, run="new", started="2026-11-21T10:00:00Z"),
-                               line("a", 32, "cpu-rows", 9.0, run="old", started="2026-11-20T10:00:00Z")]))
+    found = _cases.build(load([line("a", 32, "cpu-nonzeros", 2.0, run="new", started="2026-11-21T10:00:00Z"),
+                               line("a", 32, "cpu-nonzeros", 9.0, run="old", started="2026-11-20T10:00:00Z")]))
     assert (len(found.all), found.superseded) == (1, 1)
     assert found.all[0].measurements[0].median_ms == 2
 
@@ -198,14 +198,14 @@ def test_lines_without_quartiles_have_a_wide_range(load):
 def test_repeated_runs_widen_the_range(load):
     def with_range(algorithm, median):
         return line("a", 32, algorithm, median, q1_ms=median - 0.1, q3_ms=median + 0.1, min_ms=median - 0.2)
-    both = load([with_range("cpu-rows", 10), with_range("cpu-rows", 14), with_range("cpu-rows", 11), with_range("naive", 10)],
-                [with_range("cpu-rows", 13), with_range("naive", 20), line("b", 32, "naive", 20)])
+    both = load([with_range("cpu-nonzeros", 10), with_range("cpu-nonzeros", 14), with_range("cpu-nonzeros", 11), with_range("naive", 10)],
+                [with_range("cpu-nonzeros", 13), with_range("naive", 20), line("b", 32, "naive", 20)])
     found = compare.compare(both)
     assert (len(found.pairs), found.only_a, found.only_b) == (2, 0, 1)
     assert found.count("slower") == 1  # the naive loop; the rows vary as much without a change
     assert math.isclose(found.drift.value, 2)
     rows = found.pairs[1]
-    assert (rows.one.algorithm, rows.a.median, rows.change) == ("cpu-rows", 11, "same")
+    assert (rows.one.algorithm, rows.a.median, rows.change) == ("cpu-nonzeros", 11, "same")
     assert math.isclose(rows.a.high, 14.1)
     found = compare.compare(both, without_drift=True)  # with the drift taken out the rows got faster
     assert (found.count("slower"), found.count("faster")) == (0, 1)
