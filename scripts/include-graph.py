@@ -36,6 +36,8 @@ BELOW = {
     "xla": ("base",),                # likewise
     "peers": ("tools",),  # lab/bench/peers: the program knows them by one table
 }
+# the program's rooms: what each may need beside itself
+ROOMS = {"cli": (), "group": ("cli",), "bench": ("cli", "group"), "model": ("cli", "group"), "commands": ("cli", "group", "bench", "model")}
 # what programs need beside the public headers
 SHARED = {("tools", "src/base/fnv"), ("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/base/sizes"), ("peers", "src/base/sizes"), ("peers", "src/base/threads"),
           ("peers", "src/base/half"), ("peers", "src/cpu/kernels/exp"),  # of the specialised loops
@@ -157,6 +159,9 @@ def layer(path):
 
 
 def points_up(a, b, what):
+    rooms = [path.split("/")[2] for path in (a, b) if path.startswith("tools/tamis/")]
+    if len(rooms) == 2 and rooms[0] != rooms[1] and rooms[1] not in ROOMS.get(rooms[0], ()):
+        return True
     over = layer(a) != layer(b) and layer(b) not in BELOW.get(layer(a), ()) and (layer(a), b) not in SHARED
     return over and not (what == "calls" and layer(a) in ("ml", "mpi", "tools", "peers"))  # by the public headers
 

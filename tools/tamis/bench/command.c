@@ -10,9 +10,9 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/text.h"
 #include "group/choice.h"
-#include "group/ranks.h"
 
 #define AT(field) offsetof(tool_bench_settings, field)
 

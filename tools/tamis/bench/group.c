@@ -6,10 +6,10 @@
 #include "bench/bench.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/spoil.h"
 #include "cli/text.h"
 #include "group/choice.h"
-#include "group/ranks.h"
 
 enum { ALONE, GROUP, SIDES, BURST_MOST = 1000 };
 

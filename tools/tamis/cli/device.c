@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/exit.h"
-#include "group/ranks.h"
+#include "cli/ranks.h"
 
 static bool starts(const char *name, const char *with) { return strncmp(name, with, strlen(with)) == 0; }
 

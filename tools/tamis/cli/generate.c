@@ -1,4 +1,4 @@
-/* tamis generate: seeded matrices of the kinds that sparse kernels meet. */
+/* See generate.h. */
 #include <tamis/generate.h>
 
 #include "cli/generate.h"
@@ -57,52 +57,3 @@ tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_
     options.offset_type = (tamis_index_type)settings->offset_type;
     return tamis_generate(&options, matrix);
 }
-
-static int run_generate(const void *given, int count, char **operands) {
-    const tool_generate_settings *settings = given;
-    (void)count;
-    int kind = 0;
-    const int code_of_kind = tool_choice_parse(&tool_kinds, "", operands[0], &kind);
-    if (code_of_kind) return code_of_kind;
-    if (!settings->output) return tool_usage_error("-o FILE is missing");
-    const int refused = tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz");
-    if (refused) return refused;
-    const double cols = (double)(settings->cols > 0 ? settings->cols : settings->rows);
-    const double entries =
-        settings->nnz > 0 ? (double)settings->nnz : settings->density * (double)settings->rows * cols;
-    const bool possible = entries < INT32_MAX || settings->offset_type == TAMIS_I64; /* else that is the error */
-    const int full = possible ? tool_output_room(settings->output, entries / 2, 0, TOOL_ENTRY_CHARACTERS) : 0;
-    if (full) return full; /* half: some kinds have only about as many as are asked for */
-    const double start = tool_seconds();
-    tamis_owned_sparse *matrix = NULL;
-    tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);
-    if (status != TAMIS_OK) return tool_library_error(status, operands[0]);
-    const double made = tool_seconds();
-    const tamis_sparse *S = tamis_owned_sparse_view(matrix);
-    status = tamis_write_sparse(settings->output, S);
-    int code = TOOL_OK;
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, NULL);
-    } else if (settings->json) {
-        tool_json json = tool_json_written(settings->output, S->rows, S->cols, S->nnz);
-        tool_json_number(&json, "generate_ms", 1e3 * (made - start));
-        tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
-        tool_json_finish(&json);
-    } else if (!settings->quiet) {
-        printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", tool_visible(settings->output), operands[0],
-               tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
-               tool_word_seconds(made - start).text, tool_word_seconds(tool_seconds() - made).text);
-    }
-    tamis_owned_sparse_free(matrix);
-    return code;
-}
-
-const tool_command tool_generate_command = {
-    .name = "generate",
-    .summary = "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
-    .operands = "KIND",
-    .first = &tool_kinds,
-    .options = tool_generate_options,
-    .settings_size = sizeof(tool_generate_settings),
-    .run = run_generate,
-};

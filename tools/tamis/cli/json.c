@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/exit.h"
+#include "cli/ranks.h"
 #include "cli/visible.h"
-#include "group/ranks.h"
 
 tool_json tool_json_start(FILE *out, bool pretty) { return (tool_json){.out = out, .pretty = pretty}; }
 

@@ -13,8 +13,8 @@
 #include "cli/generate.h"
 #include "cli/list_names.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/text.h"
-#include "group/ranks.h"
 
 static const char prefix[] = "generate:";
 

@@ -12,7 +12,7 @@
 #include "cli/exit.h"
 #include "cli/mirror.h"
 #include "cli/progress.h"
-#include "group/ranks.h"
+#include "cli/ranks.h"
 #include "group/same.h"
 
 enum { METIS = 1 }; /* of tool_partitions */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
+#include "cli/ranks.h"
 #include "cli/text.h"
-#include "group/ranks.h"
 #include "group/same.h"
 
 enum { THREADS, MPI }; /* in the order of tool_transports */

@@ -10,7 +10,7 @@
 #include "base/fnv.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "group/ranks.h"
+#include "cli/ranks.h"
 
 /* ------------------------------------------------------------------------------------------ S */
 

@@ -7,7 +7,7 @@
 
 #include "base/fnv.h"
 #include "cli/exit.h"
-#include "group/ranks.h"
+#include "cli/ranks.h"
 
 enum { TEXT_BYTES = TAMIS_TRANSPORT_RECORD };
 

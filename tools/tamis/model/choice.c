@@ -10,8 +10,8 @@
 
 #include "base/sizes.h"
 #include "cli/operands.h"
+#include "cli/ranks.h"
 #include "group/choice.h"
-#include "group/ranks.h"
 
 enum { FACTORS = 32 }; /* where the fit chooses them: from so many on */
 

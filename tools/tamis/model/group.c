@@ -6,7 +6,7 @@
 
 #include "cli/device.h"
 #include "cli/exit.h"
-#include "group/ranks.h"
+#include "cli/ranks.h"
 
 typedef struct rank {
     const tool_group_fit *what;

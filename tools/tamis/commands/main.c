@@ -13,9 +13,9 @@
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/python.h"
+#include "cli/ranks.h"
 #include "cli/text.h"
 #include "cli/wording.h"
-#include "group/ranks.h"
 #include "model/options.h"
 #include "model/use.h"
 

@@ -1,5 +1,5 @@
 /* The ranks of `--transport mpi`: who they are, and what they agree on. */
-#include "group/ranks.h"
+#include "cli/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

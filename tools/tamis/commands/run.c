@@ -11,6 +11,7 @@
 #include "cli/mirror.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/slabs.h"
 #include "cli/source.h"
 #include "cli/spoil.h"
@@ -18,7 +19,6 @@
 #include "cli/timer.h"
 #include "cli/visible.h"
 #include "group/choice.h"
-#include "group/ranks.h"
 
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;

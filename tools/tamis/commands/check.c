@@ -12,12 +12,12 @@
 #include "cli/json.h"
 #include "cli/mirror.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/source.h"
 #include "cli/spoil.h"
 #include "cli/text.h"
 #include "cli/visible.h"
 #include "group/choice.h"
-#include "group/ranks.h"
 #include "sparse/submatrix.h"
 
 typedef struct settings {
