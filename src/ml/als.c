@@ -31,14 +31,14 @@
 #include "ml/operands.h"
 #include "ml/place.h"
 
-/* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
+/* One half-step: solves for the rows of S (users) or of its transpose (items) with the columns' factors fixed. */
 typedef struct side {
     ml_sparse S;
     tamis_plan *fused, *spmm;
-    tamis_plan *less_bias;              /* with biases: ratings less those of the columns */
-    tamis_dense lambda;                 /* a row each; weighted alone */
-    tamis_dense weights;                /* what it is lambda times of; by noise alone */
-    tamis_dense P, R, AP, rr;           /* of conjugate gradients */
+    tamis_plan *less_bias;              /* with biases: subtracts the columns' biases from the ratings */
+    tamis_dense lambda;                 /* one per row; only if lambda is weighted */
+    tamis_dense weights;                /* the factor of lambda in `lambda`; only if lambda is found by the noise */
+    tamis_dense P, R, AP, rr;           /* vectors of conjugate gradients */
     tamis_dense regressors, bias, ones; /* with biases: of the columns; a 1 for each row */
     void *centred;                      /* ratings less their mean, divided */
     void *targets;                      /* less the columns' biases as well: centred itself without biases */

@@ -12,7 +12,7 @@
 #include "sparse/check.h"
 
 enum { ROUNDS = 5, FIRST = 10 };
-static const double DAMPING = 10; /* a bias counts as if it had so many more entries at the mean */
+static const double DAMPING = 10; /* damping term: shrinks a bias as that many more entries at the mean would */
 
 const char *tamis_baseline_name(tamis_method method) {
     const ml_method *const row = ml_method_of(method);

@@ -34,17 +34,17 @@
 #include "ml/place.h"
 #include "ml/popular.h"
 
-/* A block has so many columns or more: j is drawn of them. */
+/* BLOCK_COLUMNS: the fewest columns of a block, from which the negative item j is drawn. */
 enum { BLOCKS_MOST = 32, BLOCK_COLUMNS = 16, DRAWS = 16, LANES = 8 };
 enum { OF_ROWS = 2, OF_COLUMNS = 3 };                                 /* states */
 enum { FIRST_ROWS = 1, FIRST_COLUMNS = 2, PASSES = 3, NEW_ROWS = 4 }; /* streams of random numbers */
 enum { COLUMN_ORDER = 1, TASKS = 2 };                                 /* and of a pass */
 
-/* New rows: so many steps an entry, and so many at least. */
+/* SGD steps for a new row: per entry, and at least. */
 enum { NEW_ROW_STEPS = 30, NEW_ROW_LEAST = 400 };
 
 static const double LITTLE = 1e-6;     /* against a division by zero */
-static const double LAMBDA = 1.0 / 30; /* of which lambda is a share (choose.c) */
+static const double LAMBDA = 1.0 / 30; /* lambda is this times a share that choose.c finds */
 
 /* The columns above 0 of each row, sorted. */
 typedef struct uses {

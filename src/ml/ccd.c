@@ -416,7 +416,7 @@ static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *co
     return TAMIS_OK;
 }
 
-/* Plans expect so many passes; a few to some tens are usual. */
+/* Number of passes that plans expect; usual are a few to some tens. */
 enum { FOLD_IN_PASSES = 10 };
 
 /* Repeats passes until they change the rows by less than a share of 1e-5 (fp64: 1e-9), at most 100 (400). */

@@ -1,10 +1,10 @@
 /*
- * What a fit chooses: the share of the noise that lambda is (noise.h), the number of factors, what uses count. No
- * constant serves all data: what stands out of the noise by little needs another lambda than popularity alone, a
- * catalogue of many small communities 128 factors, ratings of a low rank few (lab/results/quality.md). So some entries
- * are held out, a model is fitted with few iterations, and moves go from setting to setting as long as what is held out
- * is predicted better. Only what the options leave open is moved. Of data larger than ML_CHOICE_ENTRIES the first rows
- * are taken, so that the choice costs less than a fit.
+ * Hyperparameter search by an inner split: lambda as a share of the noise (noise.h), the number of factors, and the
+ * weights of uses. No constant serves all data: a weak signal needs another lambda than mere popularity, a catalogue of
+ * many small communities needs 128 factors, ratings of low rank need few (lab/results/quality.md). The search holds out
+ * some entries, fits models with few iterations, and hill-climbs from setting to setting while the held-out error
+ * falls. It moves only what the options leave open. Data larger than ML_CHOICE_ENTRIES are cut to their first rows, so
+ * that the search costs less than a fit.
  */
 #include "ml/choose.h"
 
@@ -96,12 +96,13 @@ static void set_options(const ml_method *method, const ml_choice *choice, tamis_
     options->weights = choice->weights;
 }
 
-/* What a callback ends a fit by: how the error fell in the iteration before. */
+/* Context of the callback that stops a trial early: the error to beat, and that of the iteration before. */
 typedef struct trial {
     double aim, error; /* errors below `aim` are better than the best */
 } trial;
 
-/* Ends a fit whose error stands, or would not be better with the steps that it takes now. */
+/* Callback: stops a fit whose error stagnates, or would not reach `aim` if every remaining step were as large as the
+   last. */
 static bool goes_on(void *context, const tamis_iteration *i) {
     trial *const t = context;
     const double step = i->metric - t->error, left = i->iterations - i->iteration;
@@ -110,7 +111,7 @@ static bool goes_on(void *context, const tamis_iteration *i) {
     return fabs(step) >= STANDS * t->error && t->error + fmin(step, 0) * left < t->aim;
 }
 
-/* The method that an inner split is of, with the options of the model. */
+/* Sets the options of the inner fits: the model's, or ALS's if ALS stands in for the method. */
 static tamis_status inner_options(const tamis_model *model, tamis_model_options *options) {
     const tamis_model_options *const own = &model->options;
     *options = *own;
@@ -163,14 +164,15 @@ done:
     return status;
 }
 
-/* Whether an error counts as better: an RMSE by a thousandth of itself, a recall by half of its standard deviation. */
+/* Returns true if the error is significantly better: an RMSE by a thousandth, a recall by half its standard
+   deviation. */
 static bool is_better(const chooser *c, double error) {
     if (!c->uses) return error < c->error * (1 - BETTER);
     const double recall = 1 - c->error, n = (double)c->entries.nnz;
     return 1 - error > recall + 0.5 * sqrt(recall * (1 - recall) / n);
 }
 
-/* Whether it is to be chosen what uses count. */
+/* Returns true if the weights of uses are to be chosen. */
 static bool weighs(const tamis_model *model) {
     return model->method->weighs && model->asked.weights == TAMIS_WEIGHTS_AUTO;
 }

@@ -24,9 +24,9 @@
 
 /* ------------------------------------------------------------------------------------------ what must be equal */
 
-/* What ranks tell each other. */
+/* Message that ranks exchange to check that they agree. */
 typedef struct facts {
-    tamis_model_options options; /* its pointers mean nothing to others */
+    tamis_model_options options; /* pointers are meaningless to other ranks */
     int64_t cols, done, held_out;
     uint64_t data; /* the fingerprint of what the model has seen */
     int64_t rows, nnz;
@@ -139,7 +139,7 @@ static tamis_status make_lists(joining *j, tamis_group *group) {
     return check(j, group);
 }
 
-/* What the model keeps of data of all ranks, and the sum of their values. */
+/* Sizes and statistics of the data of all ranks; the model keeps all but the sum. */
 typedef struct whole_data {
     int64_t rows, cols, nnz;
     double least, most, sum;

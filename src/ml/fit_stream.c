@@ -21,7 +21,7 @@ static tamis_status check_streams(const tamis_model *model) {
         model->method->about.name);
 }
 
-/* What came in a pass so far, by which its data are recognised. */
+/* Sizes and checksum of a pass so far; check_pass compares them with those of earlier passes. */
 typedef struct stream_sum {
     int64_t rows, nnz;
     uint64_t rows_sum;
@@ -76,7 +76,7 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
     return TAMIS_OK;
 }
 
-/* Does a pass; *came is what came. It ends early if the callback says stop. */
+/* Does a pass and sums up its data in *came. The pass ends early if the callback says stop. */
 static tamis_status pass(tamis_model *model, tamis_batch_source source, void *context, int64_t cols, stream_sum *came) {
     const int64_t whole = model->iterations_done > 0 ? model->rows : 0; /* not known in the first pass */
     if (whole == 0) model->rows = model->nnz = 0;

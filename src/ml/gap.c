@@ -32,7 +32,7 @@
 
 enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */
 
-/* Rows that begin with ones take so many rounds: those of a stream's mini-batch at least, new ones exactly. */
+/* Rounds for rows that start from ones: the fewest for a stream's mini-batch, and the number for new rows. */
 enum { STREAM_ROUNDS = 10, TRANSFORM_ROUNDS = 50 };
 
 static const double tiny = 1e-30; /* a topic that died: 0 / (0 + tiny) */
@@ -189,7 +189,7 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-/* Returns the rounds for a mini-batch's rows: those of a stream begin anew each time. */
+/* Returns the rounds for a mini-batch's rows. The rows of a stream start anew each time, so they take more. */
 static int rounds_of(const tamis_model *model, bool keep) {
     const int asked = model->options.inner_rounds;
     return keep || asked > STREAM_ROUNDS ? asked : STREAM_ROUNDS;

@@ -1,7 +1,7 @@
 /*
- * From the entries by rows, of which each rank has some rows, to the entries by columns: each rank transposes its own,
- * and each column's entries go to the rank that has the column. Those of rank 0 come first, then those of rank 1: so
- * rows ascend.
+ * Distributed transpose: from entries distributed by rows to entries distributed by columns. Each rank transposes its
+ * own rows and sends each column's entries to the rank that owns the column. A column's entries are concatenated in the
+ * order of ranks, so their rows ascend.
  */
 #include "ml/group_columns.h"
 

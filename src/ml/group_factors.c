@@ -27,13 +27,13 @@ static const int64_t *starts_of(const ml_rank *rank, bool columns) {
 typedef struct collection {
     tamis_model *model;
     bool columns, everywhere;
-    tamis_owned_dense *rows; /* on the host: of all ranks where this one gets them, else its own */
+    tamis_owned_dense *rows; /* on the host: all ranks' rows if this rank gets them, else its own */
     const char *own;         /* in `rows` */
-    char *copies;            /* of the own rows, where several ranks get them: one for each */
+    char *copies;            /* of the own rows, if several ranks get them: one copy per rank */
     int64_t *send_starts, *receive_starts;
 } collection;
 
-/* Whether a rank gets the rows of all. */
+/* Returns true if the rank receives the rows of all ranks. */
 static bool gets(const collection *c, int rank) { return c->everywhere || rank == 0; }
 
 static tamis_status prepare(collection *c) {

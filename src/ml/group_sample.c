@@ -79,7 +79,7 @@ static tamis_status make_room(const sample_trip *t, ml_sample *sample) {
     return allocate(t->entries_from[ranks], tamis_type_size(t->data->value_type), &sample->values);
 }
 
-/* Sends an array of `count` elements to rank 0, where those of rank r go from from[r] on. */
+/* Gathers an array of `count` elements per rank at rank 0; the elements of rank r begin at index from[r]. */
 static tamis_status send(const sample_trip *t, const void *array, int64_t count, size_t size, const int64_t *from,
                          void *to) {
     t->sent[0] = t->received[0] = 0;

@@ -130,7 +130,7 @@ static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P) 
     return tamis_dense_multiply(model->device, NULL, 1, P, &half->G, 1, &half->AP);
 }
 
-/* Whether all residuals are at the rounding of what they were: between two steps of many. */
+/* Sets *solved if every row's squared residual has fallen to rounding, relative to first[]. */
 static tamis_status is_solved(const tamis_model *model, const side *half, const double *first, bool *solved) {
     const double little = model->options.type == TAMIS_F64 ? 1e-26 : 1e-13; /* squares */
     double *squares;
@@ -227,7 +227,7 @@ static tamis_status iterate(tamis_model *model) {
     return TAMIS_OK;
 }
 
-/* Computes the loss. Y and G of the items' half are still those of X, since the items were solved last. */
+/* Computes the loss. The items were solved last, so Y and G of their half are still up to date with X. */
 static tamis_status loss(tamis_model *model, double *result) {
     implicit *const work = model->work;
     side *const items = &work->sides[1];

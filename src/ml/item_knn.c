@@ -248,7 +248,7 @@ static bool any_short(const finder *f) {
     return false;
 }
 
-/* Of a row's columns with scores there are at most so many, one met twice counted twice. */
+/* Returns an upper bound of the columns that get a score in one row, counted with repetitions. */
 static int64_t most_met(const tamis_sparse *data, int64_t neighbours) {
     int64_t longest = 0;
     for (int64_t i = 0; i < data->rows; i++) {

@@ -1,5 +1,5 @@
-/* What calls that use a model compute once and keep until its factors change. Any number of threads may ask for it at
-   the same time: two that find nothing both compute it, and one of them throws its own away. */
+/* Cache of a model: values computed once for all calls that use it, and valid until its factors change. Any number of
+   threads may ask at the same time: if two find nothing, both compute the value and one of them discards its own. */
 #ifndef TAMIS_ML_KEPT_H
 #define TAMIS_ML_KEPT_H
 

@@ -35,7 +35,7 @@
  *
  * The bound (`elbo`) is the evidence lower bound of that model per word, for the same theta and phi:
  *   sum over words of S ln sum_k exp(E[ln theta_dk]) phi_wk + sum over d of E[ln p(theta_d)] - E[ln q(theta_d)]
- *   + beta sum over words and k of ln phi_wk, of which a mini-batch has its documents' share
+ *   + beta sum over words and k of ln phi_wk, scaled to the mini-batch's share of all documents
  * The last term is ln Dirichlet(phi_k; 1 + beta) up to a constant. With one mini-batch, r = 1 and enough rounds for
  * documents to converge, no pass decreases it; with alpha below 1 a document may have several best posteriors, and a
  * pass may find another one.
@@ -64,7 +64,7 @@
 #include "ml/numbers.h"
 #include "ml/place.h"
 
-/* New documents take so many rounds: they are not seen again, so more than in fitting. After 20 the perplexity of
+/* Rounds for new documents: more than in fitting, as they are visited only once. After 20 rounds the perplexity of
    held-out words of KOS and AP is within 0.6 % of that after 400, and no larger. */
 enum { TRANSFORM_ROUNDS = 20 };
 

@@ -12,9 +12,9 @@
 
 enum { ML_BATCH_PLANS = 6 };
 
-/* A plan that each mini-batch gets, executed so many times a visit (0: once): see ml_plan. */
+/* Description of a plan that each mini-batch gets: the arguments of ml_plan. calls: executions per visit (0: one). */
 typedef struct ml_batch_plan {
-    bool transpose; /* over columns x rows of the mini-batch */
+    bool transpose; /* the plan is of the mini-batch's transpose */
     tamis_operation operation;
     tamis_edge edge;
     int64_t inner, width, calls;

@@ -1,5 +1,5 @@
-/* What writing and reading models share: the checksum, the places of the sections, and the rules that must hold between
-   fields. */
+/* The file format of models, shared by writing and reading: the checksum, the sections' offsets, and consistency checks
+   between fields. */
 #include "ml/model_file.h"
 
 #include <math.h>

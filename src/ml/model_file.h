@@ -63,11 +63,12 @@ static inline ml_section_kind ml_section_kind_of(int section) {
 /* Returns the model's matrix of a section. */
 tamis_dense *ml_section_matrix(tamis_model *model, int section);
 
-/* Places the sections behind a header of so many bytes. TAMIS_ERROR_OVERFLOW where they are larger than any file. */
+/* Sets the sections' offsets behind a header of header_bytes bytes. TAMIS_ERROR_OVERFLOW if no file can be that
+   large. */
 tamis_status ml_sections_place(int64_t header_bytes, ml_section *sections, int64_t *file_bytes);
 
-/* Checks that the model's numbers and the sections fit together. The message begins with the name of a file or model.
- */
+/* Checks that the model's sizes and the sections are consistent. The message begins with the name of a file or
+   model. */
 tamis_status ml_sections_check(tamis_status status, const char *path, const tamis_model *model,
                                const ml_section *sections);
 

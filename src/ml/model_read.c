@@ -53,7 +53,7 @@ static tamis_status check_file(const tamis_bounded_text *text, int *version, int
     return TAMIS_OK;
 }
 
-/* Checks the header's options as those of a caller; the message becomes that of a file. */
+/* Applies the checks of callers' options to the header's options, and names the file in the message. */
 static tamis_status check_options(const char *path, const tamis_model_options *options) {
     if (ml_options_check(options) == TAMIS_OK) return TAMIS_OK;
     char why[256];

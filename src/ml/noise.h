@@ -7,7 +7,8 @@
 /* Checks options.regularization: positive, or 0 to find lambda by the noise. */
 tamis_status ml_check_lambda(const tamis_model_options *options);
 
-/* What finding lambda takes, made before the first iteration: a matrix of features on the device, and as numbers. */
+/* Scratch for estimating lambda, made before the first iteration: a Gram matrix of features on the device and on the
+   host. */
 typedef struct ml_noise {
     tamis_dense gram;
     void *narrow;

@@ -65,7 +65,8 @@ static void offer(const ml_scan *scan, const tamis_dense *Y, int64_t first, int6
         if (!scan->allowed || scan->allowed[first + j]) ml_best_offer(best, first + j, ml_element(Y, j, 0));
 }
 
-/* Once n are kept, the next one must beat the worst of them, which nearly all fail together. */
+/* Offers the scores of a tile. Once n are kept, a score must exceed their minimum; a vector comparison skips whole
+   lines without one. */
 static void select_tile(const ml_scan *scan, const tamis_dense *Y, int64_t first, ml_best *best) {
     int64_t j = 0;
     for (; j + LINE <= Y->rows; j += LINE) {
@@ -116,9 +117,9 @@ static void merge(const parts *p, ml_best *best) {
     }
 }
 
-/* Of many best ones there is one part: sorting them costs more than threads bring. */
+/* Returns the number of parts. A large n takes one part: sorting costs more than threads gain. */
 static int count_parts(const ml_scan *scan, const ml_best *best) {
-    if (scan->B->rows * scan->B->cols < 1 << 15) return 1; /* sooner done than shared out */
+    if (scan->B->rows * scan->B->cols < 1 << 15) return 1; /* too little work to share */
     return scan->threads < 1 || best->n > BEST_MOST ? 1 : scan->threads > PARTS_MOST ? PARTS_MOST : scan->threads;
 }
 

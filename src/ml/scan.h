@@ -7,12 +7,12 @@
 
 #include "ml/best.h"
 
-/* What is scanned: the products of one packed row with the packed lines of B, on the host of a CPU. */
+/* Arguments of a scan: one packed row times the packed lines of B, on the CPU. */
 typedef struct ml_scan {
     tamis_device *device;
     const void *row;
     const tamis_dense *B;
-    const void *scales;  /* products are multiplied by the line's number, of B's type; NULL: by none */
+    const void *scales;  /* one per line, of B's type, multiplies its product; NULL: none */
     const int64_t *seen; /* sorted columns that are left out */
     int64_t seen_count;
     const bool *allowed; /* columns, or NULL: all */

@@ -1,12 +1,12 @@
 /*
  * Prediction quality on held-out entries.
  *
- * Errors of ratings are those of the clamped predictions. The probability of a word is its prediction divided by the
- * sum of the row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and at least 1e-12:
- * a word that the model considers impossible costs 27.6 nats, not infinitely many. The relevant columns of a row are
- * its held-out ratings or, if values are counts, its held-out entries above zero; with held_out.relevant, in either
- * case only those of at least that value. Rows without relevant columns are left out. Precision divides by `top`,
- * recall by the number of relevant columns, ndcg by the best value that this number of relevant columns can reach.
+ * Errors of ratings use clamped predictions. The probability of a word is its prediction divided by the sum of the
+ * row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and at least 1e-12: a word
+ * that the model considers impossible costs 27.6 nats, not infinitely many. The relevant columns of a row are its
+ * held-out ratings or, if values are counts, its held-out entries above zero; with held_out.relevant, in either case
+ * only entries of at least that value. Rows without relevant columns are left out. Precision divides by `top`, recall
+ * by the number of relevant columns, ndcg by the best value that this number of relevant columns can reach.
  *
  * lda has a second perplexity, of whole documents by the variational bound, which other libraries print. The perplexity
  * of held-out words is smaller, since a bound also counts the entropy of documents and topics.
@@ -31,11 +31,11 @@
 static const double least_probability = 1e-12;
 enum { TOP = 10 };
 
-/* What a score is computed from. */
+/* State of scoring: the model, its input and temporaries. */
 typedef struct scoring {
     tamis_model *model;
     const tamis_sparse *entries, *observed; /* canonical; observed may be NULL */
-    double relevant;                        /* from which value on an entry is; -infinity: each */
+    double relevant;                        /* entries of at least this value are relevant; -infinity: all */
     tamis_owned_sparse *own_entries, *own_observed;
     tamis_owned_dense *W;
     ml_operands operands; /* A has a line for each row of the entries */
@@ -63,7 +63,7 @@ static tamis_status check(const tamis_model *model, const tamis_held_out *held_o
     return TAMIS_OK;
 }
 
-/* Whether rows are folded in: documents always, and all rows of a model that keeps none. */
+/* Returns true if rows are folded in: as asked, for all documents, and for models that keep no row factors. */
 static bool folds_in(const tamis_model *model, bool asked) {
     return asked || model->method->about.data == TAMIS_DATA_COUNTS || model->row_factors.cols == 0;
 }

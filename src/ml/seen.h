@@ -1,10 +1,10 @@
-/* What rows have already, as recommendations leave it out. */
+/* Columns that rows have already, which recommendations leave out. */
 #ifndef TAMIS_ML_SEEN_H
 #define TAMIS_ML_SEEN_H
 
 #include <tamis/matrix.h>
 
-/* Rows of sorted columns: row i has those from offsets[i] to offsets[i + 1]. */
+/* CSR pattern with sorted columns. */
 typedef struct ml_seen {
     int64_t *offsets, *columns;
 } ml_seen;

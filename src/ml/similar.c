@@ -1,7 +1,7 @@
 /*
- * What is alike: columns or rows whose factors point the same way, which rank.c finds as products of the
- * directions of those that are asked for with all factors over their lengths (kept.h); of models of pairs those with
- * the largest weights.
+ * Similar columns or rows: nearest neighbours by the cosine of their factors. rank.c finds them as products of the
+ * queries' normalised factors with all normalised factors (kept.h). For models of item pairs they are those with the
+ * largest weights.
  */
 #include <math.h>
 

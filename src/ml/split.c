@@ -94,9 +94,9 @@ static void draw_rows(const splitter *split) {
     }
 }
 
-/* Counts how many of `count` uniform numbers are less than `share` / 2^64. The numbers are drawn a bit at a time, 64 of
-   them at once, and only for as long as the bits so far are those of the share: a number is less where it has the first
-   0 below a 1. */
+/* Counts how many of `count` uniform numbers are less than `share` / 2^64. This draws 64 numbers at a time, bit by bit
+   from the highest, and stops when no number's bits still equal the share's: a number is less if the first bit that
+   differs is 0 in it and 1 in the share. */
 static int32_t draw_binomial(uint64_t seed, uint64_t stream, uint64_t share, int64_t count) {
     tamis_random random = tamis_random_start(seed, stream);
     int32_t less = 0;
